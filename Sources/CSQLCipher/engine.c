@@ -1,0 +1,48 @@
+/* The engine: SQLCipher's amalgamation, compiled as it was vendored, as one translation unit.
+ *
+ * Before it stand the options that no client of the headers may see. Warnings are silenced here and only here:
+ * the file is not ours to change.
+ */
+
+/* The engine's asserts are slow, and some are reachable by a corrupt file; SQLite says to leave them out of every build
+ * but its own tests (https://sqlite.org/assert.html). */
+#ifndef NDEBUG
+#define NDEBUG 1
+#endif
+
+/* What the C library has, as SQLite's own configure script would find it. Without HAVE_STDINT_H the codec does not
+ * compile on Linux; without HAVE_USLEEP a busy handler sleeps whole seconds; without HAVE_LOCALTIME_R and HAVE_GMTIME_R
+ * dates take a global mutex; fdatasync saves a metadata write on each commit. */
+#define HAVE_STDINT_H 1
+#define HAVE_INTTYPES_H 1
+#define HAVE_USLEEP 1
+#define HAVE_GMTIME_R 1
+#define HAVE_LOCALTIME_R 1
+#define HAVE_STRERROR_R 1
+#define HAVE_ISNAN 1
+#define HAVE_READLINK 1
+#define HAVE_LSTAT 1
+#ifdef __linux__
+#define _GNU_SOURCE 1
+#define HAVE_FDATASYNC 1
+#define HAVE_MALLOC_H 1
+#define HAVE_MALLOC_USABLE_SIZE 1
+#endif
+
+/* Which library the pages are encrypted with. */
+#ifdef SQLCIPHERKIT_OPENSSL
+#define SQLCIPHER_CRYPTO_OPENSSL 1
+#else
+#define SQLCIPHER_CRYPTO_LIBTOMCRYPT 1
+#endif
+
+/* The engine prints nothing to standard error unless a program asks for a log (PRAGMA cipher_log). */
+#define SQLCIPHER_OMIT_DEFAULT_LOGGING 1
+
+#include "include/options.h"
+#include "include/symbols.h"
+
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Weverything"
+#include "../../Vendor/sqlcipher/sqlite3.c"
+#pragma clang diagnostic pop

@@ -1,0 +1,10 @@
+/* The engine as Swift sees it: SQLite's and SQLCipher's C API under the package's own symbol names. */
+#ifndef CSQLCIPHER_H
+#define CSQLCIPHER_H
+
+#include "options.h"
+#include "symbols.h"
+#include "../../../Vendor/sqlcipher/sqlite3.h"
+#include "shims.h"
+
+#endif

@@ -1,0 +1,114 @@
+/* The engine's compile options: every one with its reason.
+ *
+ * This header is read twice: by engine.c when the engine is compiled, and by Swift's importer through CSQLCipher.h.
+ * An option that changes what sqlite3.h declares must therefore stand here and nowhere else. What only the engine's own
+ * code looks at, and a client of the headers must not see (NDEBUG, HAVE_…), stands in engine.c.
+ *
+ * Reference: https://sqlite.org/compile.html, https://www.zetetic.net/sqlcipher/sqlcipher-api/
+ */
+#ifndef SQLCIPHERKIT_OPTIONS_H
+#define SQLCIPHERKIT_OPTIONS_H
+
+/* --- Encryption -------------------------------------------------------------------------------------------------- */
+
+/* SQLCipher's codec and its API (sqlite3_key_v2, sqlite3_rekey_v2). */
+#define SQLITE_HAS_CODEC 1
+
+/* SQLCipher's own start and stop, run by sqlite3_initialize and sqlite3_shutdown. */
+#define SQLITE_EXTRA_INIT sqlcipher_extra_init
+#define SQLITE_EXTRA_SHUTDOWN sqlcipher_extra_shutdown
+
+/* Temporary tables, sorters and statement journals stay in memory whatever `PRAGMA temp_store` says:
+ * with 2, `PRAGMA temp_store=FILE` would write plaintext to the temporary folder. */
+#define SQLITE_TEMP_STORE 3
+
+/* --- Threads ----------------------------------------------------------------------------------------------------- */
+
+/* Multi-thread: a connection belongs to one thread at a time, which is what Swift's types enforce, and so pays for no
+ * mutex. A connection opened with SQLITE_OPEN_FULLMUTEX still gets one. */
+#define SQLITE_THREADSAFE 2
+
+/* The shared cache is discouraged by SQLite and unsafe with SQLCipher (a second connection would share the first
+ * one's key). Without it there is nothing that unlock-notify could notify of, so that stays out as well. */
+#define SQLITE_OMIT_SHARED_CACHE 1
+
+/* --- Safety ------------------------------------------------------------------------------------------------------ */
+
+/* A string in double quotes is an identifier, never silently a literal: a misspelt column is an error. */
+#define SQLITE_DQS 0
+
+/* No code is loaded into the process from a file named in SQL. */
+#define SQLITE_OMIT_LOAD_EXTENSION 1
+
+/* A LIKE on a blob column compares no blobs as if they were text; it is faster as well. */
+#define SQLITE_LIKE_DOESNT_MATCH_BLOBS 1
+
+/* --- Full-text search, JSON, R-tree ------------------------------------------------------------------------------ */
+
+/* JSON and JSONB functions are always in this engine; SQLITE_OMIT_JSON would be needed to leave them out. */
+#define SQLITE_ENABLE_FTS5 1
+
+/* FTS3 and FTS4 open the full-text tables of older applications, with the boolean query syntax. */
+#define SQLITE_ENABLE_FTS3 1
+#define SQLITE_ENABLE_FTS3_PARENTHESIS 1
+#define SQLITE_ENABLE_FTS4 1
+
+/* Spatial and range indexes. GEOPOLY, its polygon functions, has no feature here that needs it and stays out. */
+#define SQLITE_ENABLE_RTREE 1
+
+/* --- Change tracking --------------------------------------------------------------------------------------------- */
+
+/* Sessions and changesets, and the hook with old and new values that they are made of. */
+#define SQLITE_ENABLE_SESSION 1
+#define SQLITE_ENABLE_PREUPDATE_HOOK 1
+
+/* sqlite3_snapshot_*: several readers of a pool look at the very same moment. */
+#define SQLITE_ENABLE_SNAPSHOT 1
+
+/* --- Looking inside ---------------------------------------------------------------------------------------------- */
+
+/* sqlite3_column_table_name and friends: which table and column a result comes from. */
+#define SQLITE_ENABLE_COLUMN_METADATA 1
+
+/* Virtual tables: pages per table (dbstat), prepared statements (sqlite_stmt), byte code (bytecode, tables_used). */
+#define SQLITE_ENABLE_DBSTAT_VTAB 1
+#define SQLITE_ENABLE_STMTVTAB 1
+#define SQLITE_ENABLE_BYTECODE_VTAB 1
+
+/* sqlite3_normalized_sql: a statement's text without its literals, fit for a log. */
+#define SQLITE_ENABLE_NORMALIZE 1
+
+/* --- SQL functions and syntax ------------------------------------------------------------------------------------ */
+
+/* carray(): a Swift array as a table, for `IN` lists of any length without a parameter each. */
+#define SQLITE_ENABLE_CARRAY 1
+
+/* sin(), log(), pow() … (https://sqlite.org/lang_mathfunc.html). */
+#define SQLITE_ENABLE_MATH_FUNCTIONS 1
+
+/* median(), percentile() …, aggregate and window (https://sqlite.org/percentile.html). */
+#define SQLITE_ENABLE_PERCENTILE 1
+
+/* soundex(): words that sound alike, for code that used it with the system's SQLite. */
+#define SQLITE_SOUNDEX 1
+
+/* DELETE and UPDATE with ORDER BY and LIMIT; the vendored amalgamation was generated with a parser that knows them. */
+#define SQLITE_ENABLE_UPDATE_DELETE_LIMIT 1
+
+/* ANALYZE keeps histograms, so that the planner knows a rare value from a common one. */
+#define SQLITE_ENABLE_STAT4 1
+
+/* --- Limits ------------------------------------------------------------------------------------------------------ */
+
+/* 125 is the highest number of attached databases that the engine allows. */
+#define SQLITE_MAX_ATTACHED 125
+
+/* Room for long `IN` lists and many-row inserts; Debian and Ubuntu ship the same number. */
+#define SQLITE_MAX_VARIABLE_NUMBER 250000
+
+/* --- Speed ------------------------------------------------------------------------------------------------------- */
+
+/* No global statistics of memory use: they take a mutex on every allocation. */
+#define SQLITE_DEFAULT_MEMSTATUS 0
+
+#endif
