@@ -96,7 +96,9 @@ def exported_symbols(source):
         names.add(name.group(1))
     # Functions that are simply not static: SQLCipher's own, and what it brings with it.
     plain = r"^(?!static\b|SQLITE_|typedef\b)[A-Za-z_][\w \t*]*?\b((?:sqlite|sqlcipher|xoshiro)\w*)[ \t]*\([^;{}#]*\)\s*\{"
-    names.update(match.group(1) for match in re.finditer(plain, source, re.MULTILINE))
+    # A definition without "static" is still private where an earlier declaration said so.
+    private = set(re.findall(r"^(?:SQLITE_PRIVATE|static)\b[^;{=()]*?\b(\w+)[ \t]*\(", source, re.MULTILINE))
+    names.update({match.group(1) for match in re.finditer(plain, source, re.MULTILINE)} - private)
     return sorted(names)
 
 

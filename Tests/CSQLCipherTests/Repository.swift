@@ -1,0 +1,32 @@
+import Foundation
+
+/// The checkout that the tests were compiled from.
+enum Repository {
+    static let root = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    static func file(_ path: String) -> URL { root.appendingPathComponent(path) }
+}
+
+/// `Vendor/pins.json`, as far as the tests look at it.
+struct Pins: Decodable {
+    struct Archive: Decodable { let file: String, sha256: String, bytes: Int }
+    struct Member: Decodable { let file: String, sha256: String, bytes: Int }
+    struct Upstream: Decodable {
+        let name: String, licence: String
+        let cipherVersion: String?, version: String?, sourceID: String?, minimumVersion: String?
+        let archive: Archive?, members: [Member]?
+    }
+    struct Missing: Error { let name: String }
+
+    let upstreams: [Upstream]
+
+    static func load() throws -> Pins {
+        try JSONDecoder().decode(Pins.self, from: Data(contentsOf: Repository.file("Vendor/pins.json")))
+    }
+
+    func upstream(_ name: String) throws -> Upstream {
+        guard let found = upstreams.first(where: { $0.name == name }) else { throw Missing(name: name) }
+        return found
+    }
+}

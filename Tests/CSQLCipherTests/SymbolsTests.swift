@@ -1,0 +1,118 @@
+import CSQLCipher
+import Foundation
+import Testing
+
+/// The engine lives beside any other SQLite in the same process: none of its symbols has SQLite's names.
+@Suite struct SymbolsTests {
+    /// The program that these tests run in.
+    private var program: URL {
+        get throws {
+            #if os(Linux)
+            return URL(fileURLWithPath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+            #else
+            var image = Dl_info()
+            try #require(dladdr(#dsohandle, &image) != 0)
+            return URL(fileURLWithPath: String(cString: image.dli_fname))
+            #endif
+        }
+    }
+
+    /// The object files of the engine's target, in the build folder that the running tests came from.
+    private var objects: [URL] {
+        get throws {
+            var folder = try program.deletingLastPathComponent()
+            // On Linux the program stands beside its objects; on macOS it is some levels down in a bundle.
+            for _ in 0..<5 {
+                let candidate = folder.appendingPathComponent("CSQLCipher.build")
+                if let files = FileManager.default.enumerator(at: candidate, includingPropertiesForKeys: nil) {
+                    let found = files.compactMap { $0 as? URL }.filter { $0.pathExtension == "o" }
+                    if !found.isEmpty { return found }
+                }
+                folder.deleteLastPathComponent()
+            }
+            return []
+        }
+    }
+
+    /// Names of the global symbols that a file defines, as C spells them.
+    private func definedGlobals(_ file: URL) throws -> [String] {
+        let listing = try Command.run("nm", ["-g", "--defined-only", file.path])
+        try #require(listing.status == 0, "nm: \(listing.errors)")
+        return listing.output.split(separator: "\n").compactMap { line in
+            let fields = line.split(separator: " ")
+            guard fields.count == 3 else { return nil }
+            return String(fields[2])
+        }
+    }
+
+    @Test func everyGlobalSymbolHasThePrefix() throws {
+        let program = try program, objects = try objects
+        try #require(objects.contains { $0.lastPathComponent.hasPrefix("engine") },
+                     "no CSQLCipher.build/engine.c.o beside \(program.path)")
+        let symbols = try objects.flatMap(definedGlobals)
+        #expect(symbols.filter { !$0.hasPrefix("sqlcipherkit_") } == [])
+        // Without these the listing was not that of the engine.
+        #expect(symbols.count > 300)
+        for name in ["sqlite3_open_v2", "sqlite3_key_v2", "sqlite3_version", "sqlcipher_extra_init", "xoshiro_next"] {
+            #expect(symbols.contains("sqlcipherkit_" + name))
+        }
+    }
+
+    @Test func theLinkedProgramHasNoneOfSQLitesNames() throws {
+        let symbols = try definedGlobals(try program)
+        #expect(symbols.contains("sqlcipherkit_sqlite3_open_v2"))
+        #expect(symbols.filter { $0.hasPrefix("sqlite3") || $0.hasPrefix("sqlcipher_") } == [])
+    }
+
+    /// The generated list holds every name that the source marks as interface, also those of options that are off.
+    @Test func theListCoversTheHeader() throws {
+        let list = try String(contentsOf: Repository.file("Vendor/sqlcipher/symbols.h"), encoding: .utf8)
+        let renamed = Set(list.matches(of: /#pragma redefine_extname (\w+) sqlcipherkit_(\w+)\n/).map { match in
+            #expect(match.1 == match.2)
+            return String(match.1)
+        })
+        let header = try String(contentsOf: Repository.file("Vendor/sqlcipher/sqlite3.h"), encoding: .utf8)
+        let declared = Set(header.matches(of: /\n(?:SQLITE_API|SQLITE_EXTERN)[^;(\[]*?\b(sqlite3\w+)[(\[;]/).map { String($0.1) })
+        #expect(declared.count > 300)
+        #expect(declared.subtracting(renamed) == [])
+        for setup in ["sqlcipher_ltc_setup", "sqlcipher_openssl_setup"] { #expect(renamed.contains(setup)) }
+    }
+
+    #if os(Linux)
+    @Test func theSystemsSQLiteKeepsWorkingInTheSameProcess() throws {
+        let system = try SystemSQLite()
+        #expect(system.version != String(cString: sqlite3_libversion()))
+
+        let folder = try TemporaryFolder()
+        let ourPath = folder.url.appendingPathComponent("ours.db").path
+        let theirPath = folder.url.appendingPathComponent("theirs.db").path
+        do {
+            let ours = try RawConnection(ourPath, key: "key")
+            let theirs = try system.open(theirPath)
+            defer { system.close(theirs) }
+            try ours.query("CREATE TABLE t(x)")
+            try system.query(theirs, "CREATE TABLE t(x)")
+            // Both have a transaction open at the same time.
+            try ours.query("BEGIN")
+            try system.query(theirs, "BEGIN")
+            for value in 1...100 {
+                try ours.query("INSERT INTO t VALUES (\(value))")
+                try system.query(theirs, "INSERT INTO t VALUES (-\(value))")
+            }
+            try ours.query("COMMIT")
+            try system.query(theirs, "COMMIT")
+            #expect(try ours.query("SELECT sum(x) FROM t") == ["5050"])
+            #expect(try system.query(theirs, "SELECT sum(x) FROM t") == ["-5050"])
+            // Each engine reached its own code from inside as well.
+            #expect(try ours.query("SELECT sqlite_version()") == [String(cString: sqlite3_libversion())])
+            #expect(try system.query(theirs, "SELECT sqlite_version()") == [system.version])
+            #expect(try ours.query("PRAGMA cipher_version").count == 1)
+            #expect(try system.query(theirs, "PRAGMA cipher_version") == [])
+        }
+        let magic = Array("SQLite format 3\u{0}".utf8)
+        #expect(Array(try Data(contentsOf: URL(fileURLWithPath: theirPath)).prefix(16)) == magic)
+        #expect(Array(try Data(contentsOf: URL(fileURLWithPath: ourPath)).prefix(16)) != magic)
+        #expect(try RawConnection(theirPath).query("SELECT count(*) FROM t") == ["100"])
+    }
+    #endif
+}
