@@ -24,6 +24,8 @@ FOLDER = VENDOR / "sqlcipher"
 FRESH = VENDOR / ".sqlcipher.new"
 RETIRED = VENDOR / ".sqlcipher.old"
 SUMS = "SHA256SUMS"
+# What the throw-away Python environment of a download takes, with some room.
+SCRATCH_BYTES = 64 << 20
 SYSTEM_NOTICE = Path("/usr/share/doc/libtomcrypt-dev/copyright")
 
 HELP = """\
@@ -213,27 +215,37 @@ def read_archive(path, pins, remedy):
     return data
 
 
-def run_tool(what, command, environment):
-    """Runs a program quietly; its failure becomes one line with the reason that it gave."""
+def run_tool(what, command, environment, folder):
+    """Runs a program that writes into folder, quietly; its failure becomes one line with the reason that it gave."""
+    # A session of its own, so that a run that is told to end takes the program's own children along.
+    process = subprocess.Popen(
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, errors="replace", start_new_session=True)
     try:
-        done = subprocess.run(
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, errors="replace", timeout=600)
-    except subprocess.TimeoutExpired as error:
-        raise Stop(f"{what} did not end within 600 seconds; offline, use --from DIR") from error
-    if done.returncode != 0:
-        causes = re.findall(r"\[Errno -?\d+\] [^'\")\n]+", done.stdout)
-        lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
-        reason = causes[-1] if causes else lines[-1] if lines else f"exit status {done.returncode}"
+        output, _ = process.communicate(timeout=600)
+    except BaseException as error:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        if isinstance(error, subprocess.TimeoutExpired):
+            raise Stop(f"{what} did not end within 600 seconds; offline, use --from DIR") from error
+        raise
+    if process.returncode != 0:
+        causes = re.findall(r"\[Errno -?\d+\] [^'\")\n]+", output)
+        lines = [line.strip() for line in output.splitlines() if line.strip()]
+        reason = causes[-1] if causes else lines[-1] if lines else f"exit status {process.returncode}"
+        # venv says only that something failed when it is the disk that is full.
+        if shutil.disk_usage(folder).free < SCRATCH_BYTES:
+            reason = f"{shown(folder.parent)}: No space left on device"
         raise Stop(f"{what} failed: {reason} (offline, use --from DIR)")
-    return done.stdout
+    return output
 
 
-def pip_settings(python, environment):
+def pip_settings(python, environment, folder):
     """pip's own configuration, from its files and from PIP_… variables: the downloader does not read it by itself."""
     ranks = {"global": 0, "download": 1, ":env:": 2}
     found = []
-    for line in run_tool("asking pip for its configuration", [python, "-m", "pip", "config", "list"], environment).splitlines():
+    listing = run_tool("asking pip for its configuration", [python, "-m", "pip", "config", "list"], environment, folder)
+    for line in listing.splitlines():
         match = re.match(r"(global|download|:env:)\.([\w-]+)=(.*)$", line)
         if match:
             section, name, value = match.groups()
@@ -247,20 +259,20 @@ def download(pins, cache):
     """The archive into the cache, by way of a throw-away Python environment: it is needed once for each pin."""
     file = pins.archive["file"]
     for stale in cache.glob(".download-*"):
-        remove(stale)
+        shutil.rmtree(stale, ignore_errors=True)
     scratch = Path(tempfile.mkdtemp(prefix=".download-", dir=cache))
     try:
         environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONHOME", "PYTHONPATH", "PYTHONSAFEPATH")}
         environment.update(PIP_USER="0", PIP_DISABLE_PIP_VERSION_CHECK="1", PIP_NO_INPUT="1", PIP_NO_COLOR="1")
         environment.setdefault("PIP_RETRIES", "2")
         run_tool("python3 -m venv (Debian and Ubuntu: the package python3-venv)",
-                 [sys.executable, "-m", "venv", str(scratch / "venv")], environment)
+                 [sys.executable, "-m", "venv", str(scratch / "venv")], environment, scratch)
         python = str(scratch / "venv" / "bin" / "python")
         tool = f"{pins.tool['name']}=={pins.tool['version']}"
         run_tool(f"downloading {file}: pip install {tool}",
-                 [python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", tool], environment)
+                 [python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", tool], environment, scratch)
 
-        settings = pip_settings(python, environment)
+        settings = pip_settings(python, environment, scratch)
         if "cert" in settings:
             environment.setdefault("SSL_CERT_FILE", settings["cert"])
         if "proxy" in settings:
@@ -269,13 +281,13 @@ def download(pins, cache):
         if "index-url" not in settings:
             # The downloader forgets its default index as soon as it is given find-links; pip knows pip's default.
             default = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
-            settings["index-url"] = run_tool("asking pip for its default index", [python, "-c", default], environment)
+            settings["index-url"] = run_tool("asking pip for its default index", [python, "-c", default], environment, scratch)
         command = [python, "-m", "unearth", "--no-binary", "--download", str(scratch / "archive")]
         for name, option in (("index-url", "--index-url"), ("extra-index-url", "--index-url"),
                              ("find-links", "--find-link"), ("trusted-host", "--trusted-host")):
             for value in settings.get(name, "").split():
                 command += [option, value]
-        run_tool(f"downloading {file}", command + [pins.package], environment)
+        run_tool(f"downloading {file}", command + [pins.package], environment, scratch)
 
         arrived = scratch / "archive" / file
         if not arrived.is_file():
