@@ -46,3 +46,6 @@
 #pragma clang diagnostic ignored "-Weverything"
 #include "../../Vendor/sqlcipher/sqlite3.c"
 #pragma clang diagnostic pop
+
+#include "include/access.h"
+#include "engine_access.h"

@@ -5,6 +5,7 @@
 #include "options.h"
 #include "symbols.h"
 #include "../../../Vendor/sqlcipher/sqlite3.h"
+#include "access.h"
 #include "shims.h"
 
 #endif

@@ -43,6 +43,9 @@
 /* A LIKE on a blob column compares no blobs as if they were text; it is faster as well. */
 #define SQLITE_LIKE_DOESNT_MATCH_BLOBS 1
 
+/* New files are for their owner alone; journals and write-ahead logs take over the permissions of their database. */
+#define SQLITE_DEFAULT_FILE_PERMISSIONS 0600
+
 /* --- Full-text search, JSON, R-tree ------------------------------------------------------------------------------ */
 
 /* JSON and JSONB functions are always in this engine; SQLITE_OMIT_JSON would be needed to leave them out. */

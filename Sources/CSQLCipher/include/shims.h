@@ -2,6 +2,7 @@
 #ifndef SQLCIPHERKIT_SHIMS_H
 #define SQLCIPHERKIT_SHIMS_H
 
+#include <stddef.h>
 #include "options.h"
 #include "symbols.h"
 #include "../../../Vendor/sqlcipher/sqlite3.h"
@@ -17,6 +18,23 @@ static inline sqlite3_destructor_type sqlcipherkit_transient(void) {
  * https://sqlite.org/c3ref/db_config.html */
 static inline int sqlcipherkit_db_config(sqlite3 *db, int op, int value, int *result) {
     return sqlite3_db_config(db, op, value, result);
+}
+
+/* The first `count` bytes of a schema's database file, read through SQLite's own descriptor: opening and closing the file
+ * apart would drop the locks of every connection of this process (https://sqlite.org/howtocorrupt.html, 2.2).
+ * Returns SQLITE_OK, SQLITE_IOERR_SHORT_READ for a shorter file, or SQLITE_CANTOPEN where there is no file. */
+static inline int sqlcipherkit_read_header(sqlite3 *db, const char *schema, void *bytes, int count) {
+    sqlite3_file *file = 0;
+    int rc = sqlite3_file_control(db, schema, SQLITE_FCNTL_FILE_POINTER, &file);
+    if (rc != SQLITE_OK) return rc;
+    if (file == 0 || file->pMethods == 0) return SQLITE_CANTOPEN;
+    return file->pMethods->xRead(file, bytes, count, 0);
+}
+
+/* Overwrites memory with zeroes in a way that the compiler may not leave out. */
+static inline void sqlcipherkit_wipe(void *bytes, size_t count) {
+    volatile unsigned char *byte = (volatile unsigned char *)bytes;
+    while (count--) *byte++ = 0;
 }
 
 #endif

@@ -1,0 +1,33 @@
+/* Calls that SQLite's own API spreads over two or three: each of these asks once.
+ *
+ * They are compiled with the engine (engine_access.h), because a column's storage class and its value are then read
+ * with one look at the row instead of one per call, and because the codec's key derivation has no public entry.
+ */
+#ifndef SQLCIPHERKIT_ACCESS_H
+#define SQLCIPHERKIT_ACCESS_H
+
+#include "options.h"
+#include "symbols.h"
+#include "../../../Vendor/sqlcipher/sqlite3.h"
+
+/* Column `index` of the current row as an integer. Returns its storage class (SQLITE_INTEGER … SQLITE_NULL) and writes
+ * *value only where that is SQLITE_INTEGER. Outside the row: SQLITE_NULL. Nothing is converted. */
+int sqlcipherkit_column_int64(sqlite3_stmt *statement, int index, sqlite3_int64 *value);
+
+/* Column `index` as a floating-point number: the same, for SQLITE_FLOAT. */
+int sqlcipherkit_column_double(sqlite3_stmt *statement, int index, double *value);
+
+/* Column `index` as bytes: the UTF-8 of a SQLITE_TEXT, the content of a SQLITE_BLOB, valid until the statement moves on.
+ * Returns the storage class and writes *bytes and *count only for these two. *bytes is NULL where *count is 0 or memory
+ * ran out; in the latter case *count is -1. */
+int sqlcipherkit_column_bytes(sqlite3_stmt *statement, int index, const void **bytes, int *count);
+
+/* A key from a passphrase by the provider's PBKDF2 (RFC 8018): algorithm 0 is HMAC-SHA1, 1 HMAC-SHA256, 2 HMAC-SHA512.
+ * Reads `passphrase` and `salt`, writes key_count bytes to `key`. Returns an SQLite result code. */
+int sqlcipherkit_derive_key(int algorithm, const void *passphrase, int passphrase_count, const void *salt, int salt_count,
+                            int iterations, void *key, int key_count);
+
+/* Random bytes from the provider. Returns an SQLite result code; on any but SQLITE_OK nothing may be used of `bytes`. */
+int sqlcipherkit_random(void *bytes, int count);
+
+#endif

@@ -1,0 +1,57 @@
+import CSQLCipher
+
+/// How a connection is opened and behaves.
+/// ```swift
+/// var configuration = Configuration()
+/// configuration.access = .readOnly
+/// configuration.busyTimeout = .seconds(10)
+/// let db = try Connection(.file("notes.db"), key: key, configuration: configuration)
+/// ```
+public struct Configuration {
+    /// What may be done to the file.
+    public enum Access: Hashable, Sendable {
+        /// Read only. The file must exist.
+        case readOnly
+        /// Read and write. The file must exist.
+        case readWrite
+        /// Read and write; a file that does not exist is made, with permissions 0600.
+        case readWriteCreate
+    }
+
+    /// SQLite's journal modes (<https://sqlite.org/pragma.html#pragma_journal_mode>).
+    public enum JournalMode: String, Hashable, Sendable, CaseIterable {
+        case delete, truncate, persist, memory, wal, off
+    }
+
+    /// What may be done to the file. Default: read, write and create.
+    public var access: Access = .readWriteCreate
+    /// Whether missing folders above a new file are made, with permissions 0700. Default: no.
+    public var createsFolders = false
+    /// Whether a path may be a symbolic link (`SQLITE_OPEN_NOFOLLOW`). Default: yes.
+    public var followsSymbolicLinks = true
+    /// Whether SQLite guards the connection with a mutex. This package's types see to it that a connection is used by one
+    /// thread at a time, so that none is needed. Default: no.
+    public var usesMutex = false
+    /// How long a call waits for another connection's lock before it throws ``DatabaseError/Reason/busy``. Default: 5 seconds.
+    public var busyTimeout: Duration = .seconds(5)
+    /// Whether foreign keys are enforced. Default: yes, unlike SQLite's.
+    public var foreignKeys = true
+    /// The journal mode to set; nil leaves the file as it is (a new one is in `delete` mode). Default: nil.
+    public var journalMode: JournalMode?
+    /// The encryption's settings, which must be those that the file was made with. Default: SQLCipher 4's.
+    public var cipher = CipherConfiguration()
+    /// How a `Date` is stored. Default: ISO 8601 text.
+    public var dateStrategy: DateStrategy = .iso8601
+    /// The number of prepared statements that are kept for reuse. Default: 64.
+    public var statementCacheCapacity = 64
+    /// Whether errors show the values bound to the failed statement: for debugging only. Default: no.
+    public var errorsShowArguments = false
+    /// Runs once, for a file that this opening has made, in a transaction. If it throws, the file is removed and opening throws
+    /// that error; if the process dies meanwhile, the next opening begins anew.
+    public var onCreate: ((Connection) throws -> Void)?
+    /// Runs at the end of each opening. If it throws, opening throws that error.
+    public var prepare: ((Connection) throws -> Void)?
+
+    /// The defaults.
+    public init() {}
+}

@@ -1,0 +1,124 @@
+import CSQLCipher
+import Foundation
+
+/// Opening: one path, at whose end the database was read with the key, or an error was thrown.
+extension Connection {
+    func open(key: EncryptionKey?) throws {
+        if key != nil { try configuration.cipher.validate() }
+        let isMissing = try DatabaseFile.prepare(location, configuration)
+        try openHandle()
+        if let key { try unlock(with: key) }
+        try verify(key)
+        if try isEmptyFile() { try create(removingOnError: isMissing) }
+        try applyConfiguration()
+        try configuration.prepare?(self)
+    }
+
+    private func openHandle() throws(DatabaseError) {
+        var flags = SQLITE_OPEN_EXRESCODE
+        switch configuration.access {
+        case .readOnly: flags |= SQLITE_OPEN_READONLY
+        case .readWrite: flags |= SQLITE_OPEN_READWRITE
+        case .readWriteCreate: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+        }
+        // A plain path never begins with `file:`, as Location puts `./` before a relative one.
+        flags |= SQLITE_OPEN_URI
+        flags |= configuration.usesMutex ? SQLITE_OPEN_FULLMUTEX : SQLITE_OPEN_NOMUTEX
+        if !configuration.followsSymbolicLinks { flags |= SQLITE_OPEN_NOFOLLOW }
+        var opened: OpaquePointer?
+        let rc = sqlite3_open_v2(location.name, &opened, flags, nil)
+        handle = opened
+        guard rc == SQLITE_OK, let opened else {
+            let error = DatabaseError(rc: rc, database: opened)
+            let name = location.path ?? location.name
+            throw DatabaseError(
+                code: error.code, reason: .cannotOpen, message: DatabaseFile.cannotOpen(name, error.message).message, path: name)
+        }
+        sqlite3_busy_timeout(opened, configuration.busyTimeout.clampedMilliseconds)
+    }
+
+    private func unlock(with key: EncryptionKey) throws(DatabaseError) {
+        let handle = try live()
+        let header = DatabaseFile.header(handle)
+        let path = location.path ?? location.name
+        guard header != DatabaseFile.plaintextHeader else {
+            throw DatabaseError(
+                code: .notADatabase, reason: .notEncrypted,
+                message: "a key was given, but \(path) is a plaintext SQLite database", path: path)
+        }
+        let text = try KeyText(key, salt: header, configuration.cipher)
+        // The codec starts from process-wide defaults, which an attach of other settings changes for a moment.
+        try check(CipherDefaults.reading { text.withBytes { sqlite3_key_v2(handle, "main", $0.baseAddress, Int32($0.count)) } })
+        isKeyed = true
+        for pragma in configuration.cipher.pragmas() { try setCipher(pragma) }
+    }
+
+    /// Cipher pragmas answer a mistake with a row or with silence, never with an error; the settings were validated before.
+    private func setCipher(_ pragma: String) throws(DatabaseError) {
+        try check(sqlite3_exec(live(), pragma, nil, nil, nil), sql: pragma)
+    }
+
+    /// The read that shows whether the key is right. A wrong one gives code 26, but other codes too with other settings.
+    private func verify(_ key: EncryptionKey?) throws(DatabaseError) {
+        let rc = sqlite3_exec(try live(), "SELECT count(*) FROM sqlite_schema", nil, nil, nil)
+        guard rc != SQLITE_OK else { return }
+        let error = failure(rc)
+        let path = location.path ?? location.name
+        // A wrong key looks like damage, like a lack of memory or like a bad setting, depending on the settings.
+        let misleading: [ResultCode] = key == nil ? [.notADatabase] : [.notADatabase, .corrupt, .outOfMemory, .error]
+        if misleading.contains(error.code.primary) {
+            throw DatabaseError(
+                code: .notADatabase, reason: .wrongKeyOrNotADatabase,
+                message: key == nil
+                    ? "\(path) is encrypted or no database; no key was given"
+                    : "the key or the cipher settings are wrong for \(path), or it is no database",
+                path: path)
+        }
+        throw .cannotOpen ~= error.code ? DatabaseFile.cannotOpen(path, error.message) : error
+    }
+
+    private func isEmptyFile() throws(DatabaseError) -> Bool {
+        if configuration.access == .readOnly { return false }
+        return try fetchOne(Int.self, "PRAGMA page_count") == 0
+    }
+
+    /// Writes the header, so that the key is fixed from now on, and runs `onCreate`, both in one transaction: a process that
+    /// dies in between leaves an empty file, which is new again.
+    private func create(removingOnError isOurs: Bool) throws {
+        // Another process may have been faster, perhaps with a key of its own. SQLite looks again when it has the lock, and
+        // reading with a wrong key fails.
+        try execute("BEGIN IMMEDIATE")
+        do {
+            guard try fetchOne(Int.self, "PRAGMA page_count") == 1, try DatabaseFile.header(live()) == nil else {
+                try execute("COMMIT")
+                return
+            }
+            try execute("PRAGMA user_version = 0")
+            try configuration.onCreate?(self)
+            if isInTransaction { try execute("COMMIT") }
+        } catch {
+            // Still under the lock, so that nobody has written to the file in between; one who opened it already gets an error.
+            if isOurs, isOpen, isInTransaction, let path = location.path { DatabaseFile.remove(path) }
+            throw error
+        }
+    }
+
+    private func applyConfiguration() throws(DatabaseError) {
+        try execute(configuration.foreignKeys ? "PRAGMA foreign_keys = ON" : "PRAGMA foreign_keys = OFF")
+        guard let wanted = configuration.journalMode, configuration.access != .readOnly else { return }
+        let got = try fetchOne(String.self, SQL(raw: "PRAGMA journal_mode = \(wanted.rawValue)"))
+        // A database in memory knows only the modes `memory` and `off`.
+        guard got == wanted.rawValue || location.path == nil else {
+            throw .misuse("the journal mode \(wanted.rawValue) was not accepted: it is \(got ?? "unknown")")
+        }
+    }
+}
+
+extension Duration {
+    /// Milliseconds for SQLite's timeouts, rounded up, so that no wait becomes none.
+    var clampedMilliseconds: Int32 {
+        let (seconds, attoseconds) = components
+        let milliseconds = Double(seconds) * 1000 + (Double(attoseconds) / 1e15).rounded(.up)
+        return milliseconds <= 0 ? 0 : milliseconds >= 2_147_483_647 ? Int32.max : Int32(milliseconds)
+    }
+}

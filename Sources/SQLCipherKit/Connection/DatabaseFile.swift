@@ -1,0 +1,67 @@
+import CSQLCipher
+import Foundation
+
+/// The database file as the operating system sees it.
+///
+/// It is never opened here: closing a descriptor of one's own would drop the locks that this process's connections hold on the
+/// file (<https://sqlite.org/howtocorrupt.html>, section 2.2). What has to be read is read through SQLite.
+enum DatabaseFile {
+    /// Checks what can be known before SQLite opens the file, and makes the folders above it if wanted.
+    /// - Returns: whether the file is missing, so that SQLite will make it.
+    static func prepare(_ location: Location, _ configuration: Configuration) throws(DatabaseError) -> Bool {
+        guard case .file(let path) = location.place else { return false }
+        if path.isEmpty { throw .invalidArgument("the path of the database is empty") }
+        if path.utf8.contains(0) { throw .invalidArgument("the path of the database contains a NUL character") }
+        var info = stat()
+        if stat(path, &info) == 0 {
+            if info.st_mode & S_IFMT == S_IFDIR { throw cannotOpen(path, "it is a folder") }
+            return false
+        }
+        let error = errno
+        guard error == ENOENT, configuration.access == .readWriteCreate else { throw cannotOpen(path, reason(error)) }
+        let folder = (path as NSString).deletingLastPathComponent
+        guard !folder.isEmpty, stat(folder, &info) != 0 else { return true }
+        guard configuration.createsFolders || location.isStandard else {
+            throw cannotOpen(path, "the folder \(folder) does not exist; Configuration.createsFolders makes it")
+        }
+        do {
+            try FileManager.default.createDirectory(
+                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw cannotOpen(path, "the folder \(folder) cannot be made")
+        }
+        return true
+    }
+
+    /// Removes a database with what SQLite keeps beside it.
+    static func remove(_ path: String) {
+        for suffix in ["-journal", "-wal", "-shm", ""] { unlink(path + suffix) }
+    }
+
+    /// The first 16 bytes of an open database's file: SQLite's header text, or the salt of an encrypted database
+    /// (<https://sqlite.org/fileformat2.html>). Nil where there are none yet.
+    static func header(_ handle: OpaquePointer, schema: String = "main") -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: 16)
+        return sqlcipherkit_read_header(handle, schema, &bytes, 16) == SQLITE_OK ? bytes : nil
+    }
+
+    /// The same for a file that is not open, through a connection of its own.
+    static func header(at location: Location) -> [UInt8]? {
+        var handle: OpaquePointer?
+        defer { sqlite3_close(handle) }
+        guard sqlite3_open_v2(location.name, &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, nil) == SQLITE_OK,
+            let handle
+        else { return nil }
+        return header(handle)
+    }
+
+    /// What a plaintext SQLite database begins with.
+    static let plaintextHeader = Array("SQLite format 3\0".utf8)
+
+    static func cannotOpen(_ path: String, _ reason: String) -> DatabaseError {
+        DatabaseError(
+            code: .cannotOpen, reason: .cannotOpen, message: "cannot open the database \(path): \(reason)", path: path)
+    }
+
+    private static func reason(_ error: Int32) -> String { String(cString: strerror(error)) }
+}

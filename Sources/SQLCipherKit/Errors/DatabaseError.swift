@@ -1,0 +1,121 @@
+/// What went wrong: the one error type of this package.
+///
+/// An error tells SQLite's result code, what this package knows beyond it (``reason-swift.property``), a message for
+/// people, and the SQL it happened in. It never holds bound values, unless ``Configuration/errorsShowArguments`` is on,
+/// and never key material.
+public struct DatabaseError: Error, Sendable {
+    /// Conditions that this package tells apart, beyond SQLite's result code.
+    ///
+    /// New cases may be added in a minor version: switch over it with a `default`.
+    public enum Reason: Hashable, Sendable {
+        /// SQLite itself reported the error; see ``DatabaseError/code``.
+        case engine
+        /// The key is wrong, or the file is no database, or its cipher settings are others: encryption makes the three
+        /// indistinguishable.
+        case wrongKeyOrNotADatabase
+        /// A key was given for a file that is a plaintext SQLite database. Its bytes are untouched.
+        case notEncrypted
+        /// A key without a single byte.
+        case emptyKey
+        /// A key or a cipher setting that SQLCipher would ignore or misunderstand.
+        case invalidKey
+        /// The connection, or what belongs to it, is closed.
+        case closed
+        /// The key could not be changed; the message says with which key the file opens. The connection is closed if
+        /// going on with it could harm data.
+        case rekeyFailed
+        /// Another connection held a lock for longer than the busy timeout.
+        case busy
+        /// The file could not be opened or created; the message names it.
+        case cannotOpen
+        /// A call at the wrong time, such as a commit without a transaction.
+        case misuse
+        /// An argument out of its documented range.
+        case invalidArgument
+        /// Too few, too many, missing or unknown SQL parameters.
+        case parameters
+        /// No column of that name or index in the result.
+        case noSuchColumn
+        /// NULL where the requested type has no place for it.
+        case unexpectedNull
+        /// A value that cannot be had as the requested type without a loss.
+        case typeMismatch
+        /// No database is attached under that name, or one is already.
+        case schemaName
+    }
+
+    // One reference: an error is a word in a register on the way out of every call that may throw.
+    private let storage: Storage
+
+    private final class Storage: Sendable {
+        let code: ResultCode
+        let reason: Reason
+        let message: String
+        let sql: String?
+        let offset: Int?
+        let arguments: String?
+        let path: String?
+
+        init(
+            code: ResultCode, reason: Reason, message: String, sql: String?, offset: Int?, arguments: String?, path: String?
+        ) {
+            self.code = code
+            self.reason = reason
+            self.message = message
+            self.sql = sql
+            self.offset = offset
+            self.arguments = arguments
+            self.path = path
+        }
+    }
+
+    /// Makes an error, for instance one thrown by a function of yours that SQL calls.
+    public init(
+        code: ResultCode = .error, reason: Reason = .engine, message: String, sql: String? = nil, offset: Int? = nil,
+        arguments: String? = nil, path: String? = nil
+    ) {
+        storage = Storage(
+            code: code, reason: reason, message: message, sql: sql, offset: offset, arguments: arguments, path: path)
+    }
+
+    /// SQLite's result code, extended where it has one.
+    public var code: ResultCode { storage.code }
+
+    /// What this package knows beyond the code.
+    public var reason: Reason { storage.reason }
+
+    /// What happened, in English, without bound values.
+    public var message: String { storage.message }
+
+    /// The SQL text, with its placeholders and without the values bound to them.
+    public var sql: String? { storage.sql }
+
+    /// Where in ``sql`` the error is, in bytes of UTF-8, if SQLite can tell
+    /// (<https://sqlite.org/c3ref/errcode.html>).
+    public var offset: Int? { storage.offset }
+
+    /// The bound values, only if ``Configuration/errorsShowArguments`` is on.
+    public var arguments: String? { storage.arguments }
+
+    /// The file that the error is about, if it is about one.
+    public var path: String? { storage.path }
+}
+
+extension DatabaseError: CustomStringConvertible {
+    /// All parts of the error in a line.
+    public var description: String {
+        var text = "\(message) [\(code.rawValue)]"
+        if let path, !message.contains(path) { text += " (\(path))" }
+        if let sql { text += " in: \(sql)" }
+        if let offset { text += " (at byte \(offset))" }
+        if let arguments { text += " with: \(arguments)" }
+        return text
+    }
+}
+
+extension DatabaseError: Equatable {
+    public static func == (a: DatabaseError, b: DatabaseError) -> Bool {
+        a.code == b.code && a.reason == b.reason && a.message == b.message && a.sql == b.sql && a.offset == b.offset
+            && a.arguments == b.arguments && a.path == b.path
+    }
+}

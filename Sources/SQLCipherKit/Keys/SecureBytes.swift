@@ -1,0 +1,55 @@
+import CSQLCipher
+import Foundation
+
+/// Bytes for secrets: in memory of their own that is kept out of swap and core dumps where the system allows, wiped when they
+/// go, and that no print, dump or error shows.
+public struct SecureBytes: ~Copyable, @unchecked Sendable {
+    // Sendable: the memory is written in the initialiser only, and freed by the one owner.
+    private let memory: UnsafeMutableRawBufferPointer
+    /// The number of bytes.
+    public let count: Int
+    /// Whether the system has locked the memory, so that it is never written to swap.
+    public let isLocked: Bool
+
+    /// Memory of `count` bytes, filled by `fill`.
+    /// - Throws: ``DatabaseError`` with ``ResultCode/outOfMemory``, and what `fill` throws.
+    public init(count: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(DatabaseError) -> Void) throws(DatabaseError) {
+        let page = Int(sysconf(Int32(_SC_PAGESIZE)))
+        let mapped = max(1, (count + page - 1) / page) * page
+        guard let base = mmap(nil, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0), base != MAP_FAILED else {
+            throw DatabaseError(code: .outOfMemory, message: "no memory for \(count) secret bytes")
+        }
+        let memory = UnsafeMutableRawBufferPointer(start: base, count: mapped)
+        let isLocked = mlock(base, mapped) == 0
+        #if os(Linux)
+            madvise(base, mapped, MADV_DONTDUMP)
+        #endif
+        do throws(DatabaseError) { try fill(UnsafeMutableRawBufferPointer(rebasing: memory[..<count])) } catch {
+            Self.release(memory)
+            throw error
+        }
+        self.memory = memory
+        self.count = count
+        self.isLocked = isLocked
+    }
+
+    /// A copy of bytes. Wiping the original is the caller's part.
+    public init(copying bytes: UnsafeRawBufferPointer) throws(DatabaseError) {
+        try self.init(count: bytes.count) { memory throws(DatabaseError) in memory.copyMemory(from: bytes) }
+    }
+
+    deinit { Self.release(memory) }
+
+    private static func release(_ memory: UnsafeMutableRawBufferPointer) {
+        guard let base = memory.baseAddress else { return }
+        sqlcipherkit_wipe(base, memory.count)
+        munmap(base, memory.count)
+    }
+
+    /// Lends the bytes to `body`, which must not keep a copy.
+    public borrowing func withUnsafeBytes<R: ~Copyable, E: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(E) -> R
+    ) throws(E) -> R {
+        try body(UnsafeRawBufferPointer(rebasing: memory[..<count]))
+    }
+}

@@ -1,0 +1,101 @@
+/// Reading results. Each form exists with the type as the first argument, and without it where the context tells the type.
+extension Connection {
+    /// The first column of each row.
+    @inlinable
+    public func fetchAll<T: SQLValueConvertible>(
+        _ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
+    ) throws(DatabaseError) -> [T] {
+        try cached(sql).fetchAll(type, merge(sql, arguments))
+    }
+
+    /// The first column of each row.
+    @inlinable
+    public func fetchAll<T: SQLValueConvertible>(
+        _ sql: SQL, _ arguments: StatementArguments = []
+    ) throws(DatabaseError) -> [T] {
+        try cached(sql).fetchAll(T.self, merge(sql, arguments))
+    }
+
+    /// The first column of the first row, or nil if there is no row. For a NULL that may be there, ask for an optional type.
+    @inlinable
+    public func fetchOne<T: SQLValueConvertible>(
+        _ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
+    ) throws(DatabaseError) -> T? {
+        try cached(sql).fetchOne(type, merge(sql, arguments))
+    }
+
+    /// The first column of the first row, or nil if there is no row. For a NULL that may be there, ask for an optional type.
+    @inlinable
+    public func fetchOne<T: SQLValueConvertible>(
+        _ sql: SQL, _ arguments: StatementArguments = []
+    ) throws(DatabaseError) -> T? {
+        try cached(sql).fetchOne(T.self, merge(sql, arguments))
+    }
+
+    /// Each row as a record.
+    @inlinable
+    public func fetchAll<T: SQLRow>(_ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []) throws -> [T] {
+        try cached(sql).fetchAll(type, merge(sql, arguments))
+    }
+
+    /// Each row as a record.
+    @inlinable
+    public func fetchAll<T: SQLRow>(_ sql: SQL, _ arguments: StatementArguments = []) throws -> [T] {
+        try cached(sql).fetchAll(T.self, merge(sql, arguments))
+    }
+
+    /// The first row as a record, or nil if there is no row.
+    @inlinable
+    public func fetchOne<T: SQLRow>(_ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []) throws -> T? {
+        try cached(sql).fetchOne(type, merge(sql, arguments))
+    }
+
+    /// The first row as a record, or nil if there is no row.
+    @inlinable
+    public func fetchOne<T: SQLRow>(_ sql: SQL, _ arguments: StatementArguments = []) throws -> T? {
+        try cached(sql).fetchOne(T.self, merge(sql, arguments))
+    }
+
+    /// The first columns of each row as a tuple.
+    @inlinable
+    public func fetchAll<
+        A: SQLValueConvertible, B: SQLValueConvertible, each T: SQLValueConvertible
+    >(
+        _ type: (A, B, repeat each T).Type, _ sql: SQL, _ arguments: StatementArguments = []
+    ) throws(DatabaseError) -> [(A, B, repeat each T)] {
+        try cached(sql).fetchAll(type, merge(sql, arguments))
+    }
+
+    /// The first columns of each row as a tuple.
+    /// ```swift
+    /// let cities: [(Int, String)] = try db.fetchAll("SELECT id, name FROM city")
+    /// ```
+    @inlinable
+    public func fetchAll<
+        A: SQLValueConvertible, B: SQLValueConvertible, each T: SQLValueConvertible
+    >(
+        _ sql: SQL, _ arguments: StatementArguments = []
+    ) throws(DatabaseError) -> [(A, B, repeat each T)] {
+        try cached(sql).fetchAll((A, B, repeat each T).self, merge(sql, arguments))
+    }
+
+    /// The first columns of the first row as a tuple, or nil if there is no row.
+    @inlinable
+    public func fetchOne<
+        A: SQLValueConvertible, B: SQLValueConvertible, each T: SQLValueConvertible
+    >(
+        _ type: (A, B, repeat each T).Type, _ sql: SQL, _ arguments: StatementArguments = []
+    ) throws(DatabaseError) -> (A, B, repeat each T)? {
+        try cached(sql).fetchOne(type, merge(sql, arguments))
+    }
+
+    /// The first columns of the first row as a tuple, or nil if there is no row.
+    @inlinable
+    public func fetchOne<
+        A: SQLValueConvertible, B: SQLValueConvertible, each T: SQLValueConvertible
+    >(
+        _ sql: SQL, _ arguments: StatementArguments = []
+    ) throws(DatabaseError) -> (A, B, repeat each T)? {
+        try cached(sql).fetchOne((A, B, repeat each T).self, merge(sql, arguments))
+    }
+}

@@ -1,0 +1,166 @@
+import CSQLCipher
+import Foundation
+
+extension Connection {
+    /// Prepares a statement, for loops that run it many times. The text must hold one statement.
+    /// - Throws: ``DatabaseError`` with the offset of a syntax error; ``DatabaseError/Reason/misuse`` for no statement or several.
+    public func prepare(_ sql: SQL) throws(DatabaseError) -> Statement {
+        let statement = try prepareOnly(sql.text, keepsConnection: true)
+        if !sql.arguments.isEmpty { try statement.bind(sql.arguments) }
+        return statement
+    }
+
+    /// Runs a statement; rows, if it returns any, are passed over.
+    ///
+    /// What is interpolated into the literal is bound, not pasted:
+    /// ```swift
+    /// try db.execute("INSERT INTO note(title) VALUES (\(title))")
+    /// try db.execute("INSERT INTO note(title, stars) VALUES (:title, :stars)", ["title": title, "stars": nil])
+    /// ```
+    /// For several statements, see ``SQLScript``.
+    /// - Throws: ``DatabaseError``.
+    @inlinable
+    public func execute(_ sql: SQL, _ arguments: StatementArguments = []) throws(DatabaseError) {
+        try cached(sql).execute(merge(sql, arguments))
+    }
+
+    /// Reads each row with `body`, without keeping any.
+    @inlinable
+    public func forEach(_ sql: SQL, _ arguments: StatementArguments = [], _ body: (borrowing Row) throws -> Void) throws {
+        try cached(sql).forEach(merge(sql, arguments), body)
+    }
+
+    // MARK: Cursors
+
+    /// A cursor over the first column of each row.
+    public func cursor<T: SQLValueConvertible>(
+        _ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
+    ) throws(DatabaseError) -> RowCursor<T> {
+        RowCursor(try openCursor(sql, arguments)) { row throws(DatabaseError) in try row[0] }
+    }
+
+    /// A cursor over rows as records; ``RowValues`` for rows of any shape.
+    public func cursor<T: SQLRow>(
+        _ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
+    ) throws(DatabaseError) -> RowCursor<T> {
+        RowCursor(try openCursor(sql, arguments)) { row in try T(row: row) }
+    }
+
+    private func openCursor(_ sql: SQL, _ arguments: StatementArguments) throws(DatabaseError) -> Statement {
+        let statement = try prepareOnly(sql.text, keepsConnection: true, isCursor: true)
+        try statement.bind(merge(sql, arguments))
+        return statement
+    }
+
+    // MARK: Counts
+
+    /// The row id of the last row inserted, 0 if there was none
+    /// (<https://sqlite.org/c3ref/last_insert_rowid.html>).
+    public var lastInsertedRowID: Int64 { handle.map { sqlite3_last_insert_rowid($0) } ?? 0 }
+
+    /// The number of rows that the last INSERT, UPDATE or DELETE changed itself, triggers and foreign keys apart
+    /// (<https://sqlite.org/c3ref/changes.html>).
+    public var changes: Int { handle.map { Int(sqlite3_changes64($0)) } ?? 0 }
+
+    /// The number of rows changed since the connection was opened, by triggers and foreign keys as well.
+    public var totalChanges: Int { handle.map { Int(sqlite3_total_changes64($0)) } ?? 0 }
+
+    // MARK: The cache
+
+    /// The number of statements in the cache, and how often one was found there or not.
+    public var statementCacheStatistics: (count: Int, hits: Int, misses: Int) { (cache.count, cache.hits, cache.misses) }
+
+    /// The number of statements that the cache may keep; fewer drops those not used for the longest time.
+    public var statementCacheCapacity: Int {
+        get { cache.capacity }
+        set { cache.capacity = max(0, newValue) }
+    }
+
+    /// Drops all cached statements.
+    public func clearStatementCache() { cache.removeAll() }
+
+    /// The statement for a text, from the cache if it is there and not in use.
+    @usableFromInline
+    func cached(_ sql: SQL) throws(DatabaseError) -> Statement {
+        if let found = cache.find(sql.text) { return found }
+        let statement = try prepareOnly(sql.text, keepsConnection: false)
+        cache.insert(statement, sql.text)
+        return statement
+    }
+
+    @inlinable
+    func merge(_ sql: SQL, _ arguments: StatementArguments) throws(DatabaseError) -> StatementArguments {
+        if arguments.isEmpty { return sql.arguments }
+        guard sql.arguments.isEmpty else { throw mixedArguments(sql) }
+        return arguments
+    }
+
+    @usableFromInline
+    func mixedArguments(_ sql: SQL) -> DatabaseError {
+        DatabaseError(
+            code: .misuse, reason: .parameters, message: "values are either interpolated or given as a list, not both", sql: sql.text)
+    }
+
+    // MARK: Preparing
+
+    private func prepareOnly(_ text: String, keepsConnection: Bool, isCursor: Bool = false) throws(DatabaseError) -> Statement {
+        var rest = text
+        guard let statement = try prepareFirst(of: &rest, keepsConnection: keepsConnection, isCursor: isCursor) else {
+            throw .misuse("there is no statement in the text", sql: text)
+        }
+        // What is left may be blanks and comments, which compile to nothing.
+        guard try prepareFirst(of: &rest, keepsConnection: false) == nil else {
+            throw .misuse("the text holds more than one statement: use SQLScript for several", sql: text)
+        }
+        return statement
+    }
+
+    /// Compiles the first statement of a text and leaves what is behind it. Nil if there are only blanks and comments.
+    func prepareFirst(
+        of text: inout String, keepsConnection: Bool = true, isCursor: Bool = false
+    ) throws(DatabaseError) -> Statement? {
+        let handle = try live()
+        while !text.isEmpty {
+            var prepared: OpaquePointer?
+            var used = 0
+            let flags = keepsConnection ? 0 : UInt32(SQLITE_PREPARE_PERSISTENT)
+            // With the length that includes the terminating NUL, SQLite makes no copy of the text; and a NUL inside of the text
+            // would end it silently.
+            let rc: Int32? = text.withCString { start in
+                let count = strlen(start)
+                guard count == text.utf8.count, count < Int(Int32.max) else { return nil }
+                var tail: UnsafePointer<CChar>?
+                let rc = sqlite3_prepare_v3(handle, start, Int32(count) + 1, flags, &prepared, &tail)
+                used = tail.map { $0 - start } ?? count
+                return rc
+            }
+            guard let rc else { throw .invalidArgument("SQL text contains a NUL character or is longer than 2 GB") }
+            guard rc == SQLITE_OK else { throw failure(rc, sql: text) }
+            text = String(decoding: text.utf8.dropFirst(used), as: UTF8.self)
+            if let prepared { return Statement(self, handle: prepared, keepsConnection: keepsConnection, isCursor: isCursor) }
+        }
+        return nil
+    }
+
+    /// Whether a statement of this connection stands on a row.
+    var hasRunningStatements: Bool {
+        guard let handle else { return false }
+        var statement = sqlite3_next_stmt(handle, nil)
+        while let current = statement {
+            if sqlite3_stmt_busy(current) != 0 { return true }
+            statement = sqlite3_next_stmt(handle, current)
+        }
+        return false
+    }
+
+    /// Whether the database cannot be written through this connection.
+    /// - Parameter schema: `main`, or what it was attached as.
+    /// - Throws: ``DatabaseError/Reason/schemaName`` for a name that is not attached.
+    public func isReadOnly(_ schema: String = "main") throws(DatabaseError) -> Bool {
+        switch sqlite3_db_readonly(try live(), schema) {
+        case 0: false
+        case 1: true
+        default: throw .noSchema(schema)
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import CSQLCipher
+
+/// Steps through a result one element at a time, for results that are too large to hold, or that end early.
+/// ```swift
+/// let titles = try db.cursor(String.self, "SELECT title FROM note ORDER BY title")
+/// while let title = try titles.next() { print(title) }
+/// ```
+/// An open cursor keeps a read transaction open: go to the end, ``close()`` it, or let go of it.
+public final class RowCursor<Element> {
+    private var statement: Statement?
+    private let decode: (borrowing Row) throws -> Element
+    /// The columns' names in the result.
+    public let columnNames: [String]
+
+    init(_ statement: Statement, _ decode: @escaping (borrowing Row) throws -> Element) {
+        self.statement = statement
+        self.decode = decode
+        columnNames = statement.columnNames
+    }
+
+    /// The next element, or nil at the end; the cursor is closed then.
+    /// - Throws: ``DatabaseError``, ``DatabaseError/Reason/closed`` among them when the connection was closed meanwhile, and
+    ///   what the element's initialiser throws. After an error of SQLite's the cursor is closed.
+    public func next() throws -> Element? {
+        guard let statement else { return nil }
+        let handle = try statement.live()
+        if statement.uses != 0 { throw statement.reentrant() }
+        do {
+            guard try statement.advance(handle) else {
+                close()
+                return nil
+            }
+        } catch {
+            close()
+            throw error
+        }
+        statement.uses = 1
+        defer {
+            statement.uses = 0
+            if statement.handle == nil { statement.finishInvalidated() }
+        }
+        return try decode(Row(handle, statement.names))
+    }
+
+    /// The elements that are left.
+    public func collect() throws -> [Element] {
+        var elements: [Element] = []
+        while let element = try next() { elements.append(element) }
+        return elements
+    }
+
+    /// Ends the result. Closing twice does nothing.
+    public func close() {
+        statement = nil
+    }
+
+    /// Whether there may be more elements.
+    public var isOpen: Bool { statement?.handle != nil }
+}

@@ -1,0 +1,56 @@
+import CSQLCipher
+
+/// A row's values, copied out of the statement: for rows whose shape is not known beforehand.
+///
+/// It costs a ``SQLValue`` for each column; a ``SQLRow`` type, a tuple or a single value does not.
+public struct RowValues: SQLRow, Hashable, Sendable {
+    /// The columns' names, in order.
+    public let columnNames: [String]
+    /// The columns' values, in order.
+    public let values: [SQLValue]
+
+    /// Copies a row.
+    public init(row: borrowing Row) throws {
+        var values: [SQLValue] = []
+        values.reserveCapacity(row.count)
+        for index in 0..<row.count { values.append(try row[index]) }
+        self.values = values
+        columnNames = row.columnNames
+    }
+
+    /// The value of a column by its index, converted.
+    /// - Throws: ``DatabaseError/Reason/noSuchColumn``, ``DatabaseError/Reason/unexpectedNull`` or
+    ///   ``DatabaseError/Reason/typeMismatch``.
+    public subscript<T: SQLValueConvertible>(index: Int) -> T {
+        get throws(DatabaseError) {
+            guard values.indices.contains(index) else {
+                throw DatabaseError(
+                    code: .range, reason: .noSuchColumn,
+                    message: "no column with index \(index): the row has \(values.count) columns")
+            }
+            guard let value = T(sqlValue: values[index]) else {
+                throw DatabaseError(
+                    code: .mismatch, reason: values[index].isNull ? .unexpectedNull : .typeMismatch,
+                    message:
+                        "column \(columnNames[index]) holds \(values[index].storageClass.rawValue), which cannot be had as \(T.self)"
+                )
+            }
+            return value
+        }
+    }
+
+    /// The value of a column by its name, converted; the first one of that name.
+    public subscript<T: SQLValueConvertible>(name: String) -> T {
+        get throws(DatabaseError) {
+            guard
+                let index = columnNames.firstIndex(of: name)
+                    ?? columnNames.firstIndex(where: { $0.utf8.elementsEqual(name.utf8) { $0.lowercasedASCII == $1.lowercasedASCII } })
+            else {
+                throw DatabaseError(
+                    code: .range, reason: .noSuchColumn,
+                    message: "no column named \(name); there is \(columnNames.joined(separator: ", "))")
+            }
+            return try self[index]
+        }
+    }
+}

@@ -1,0 +1,110 @@
+/// SQL text together with the values bound to it.
+///
+/// Written as a literal; what is interpolated is bound, never pasted into the text:
+/// ```swift
+/// try db.execute("UPDATE note SET title = \(title) WHERE id IN \(ids)")
+/// // UPDATE note SET title = ? WHERE id IN (?,?,?)
+/// ```
+/// `\(identifier: name)` quotes a table's or column's name, `\(raw: text)` splices text in on purpose, and
+/// `SQL(raw: text)` takes a whole statement from a variable: what comes from a stranger does not belong there.
+public struct SQL: Sendable, ExpressibleByStringInterpolation {
+    /// The text, with a `?` for each bound value.
+    public var text: String
+    /// The values.
+    public var arguments: StatementArguments
+
+    /// SQL from a variable, as it is.
+    @inlinable
+    public init(raw text: String, _ arguments: StatementArguments = []) {
+        self.text = text
+        self.arguments = arguments
+    }
+
+    @inlinable
+    public init(stringLiteral text: String) {
+        self.text = text
+        arguments = []
+    }
+
+    @inlinable
+    public init(stringInterpolation: StringInterpolation) {
+        text = stringInterpolation.text
+        arguments = StatementArguments(stringInterpolation.values)
+    }
+
+    /// Collects the text and the values of a literal.
+    public struct StringInterpolation: StringInterpolationProtocol {
+        @usableFromInline var text = ""
+        @usableFromInline var values: [(any SQLValueConvertible)?] = []
+
+        @inlinable
+        public init(literalCapacity: Int, interpolationCount: Int) {
+            text.reserveCapacity(literalCapacity + interpolationCount)
+            values.reserveCapacity(interpolationCount)
+        }
+
+        @inlinable
+        public mutating func appendLiteral(_ literal: String) { text += literal }
+
+        /// Binds a value.
+        @inlinable
+        public mutating func appendInterpolation(_ value: some SQLValueConvertible) {
+            text += "?"
+            values.append(value)
+        }
+
+        /// Binds bytes as a blob.
+        @inlinable
+        public mutating func appendInterpolation(_ bytes: [UInt8]) {
+            text += "?"
+            values.append(bytes)
+        }
+
+        /// Binds each value of a list and writes the list, in parentheses, as `IN` wants it. An empty list is `(NULL)`
+        /// of no row, so that `IN` finds nothing and `NOT IN` everything.
+        public mutating func appendInterpolation<T: SQLValueConvertible>(_ list: [T]) {
+            guard !list.isEmpty else {
+                text += "(SELECT NULL WHERE 0)"
+                return
+            }
+            text += "(" + String(repeating: "?,", count: list.count - 1) + "?)"
+            for value in list { values.append(value) }
+        }
+
+        /// Writes an identifier, quoted.
+        public mutating func appendInterpolation(identifier: String) { text += identifier.quotedSQLIdentifier }
+
+        /// Splices text in as it is.
+        public mutating func appendInterpolation(raw: String) { text += raw }
+
+        /// Puts in another piece of SQL with its values.
+        public mutating func appendInterpolation(_ sql: SQL) {
+            text += sql.text
+            values += sql.arguments.positional
+        }
+    }
+}
+
+extension String {
+    /// The text as an SQL identifier: in double quotes, those inside doubled
+    /// (<https://sqlite.org/lang_keywords.html>).
+    public var quotedSQLIdentifier: String {
+        var quoted = "\""
+        for character in unicodeScalars {
+            quoted.unicodeScalars.append(character)
+            if character == "\"" { quoted.unicodeScalars.append(character) }
+        }
+        return quoted + "\""
+    }
+
+    /// The text as an SQL string literal: in single quotes, those inside doubled. For the few places, such as a pragma's
+    /// argument or a virtual table's option, where SQLite allows no parameter.
+    var quotedSQLLiteral: String {
+        var quoted = "'"
+        for character in unicodeScalars {
+            quoted.unicodeScalars.append(character)
+            if character == "'" { quoted.unicodeScalars.append(character) }
+        }
+        return quoted + "'"
+    }
+}

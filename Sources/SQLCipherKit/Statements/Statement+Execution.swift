@@ -1,0 +1,186 @@
+import CSQLCipher
+
+extension Statement {
+    /// Runs the statement to its end; rows, if it returns any, are passed over.
+    /// - Throws: ``DatabaseError``: what SQLite reports, or ``DatabaseError/Reason/parameters``.
+    public func execute(_ arguments: StatementArguments = []) throws(DatabaseError) {
+        let handle = try beginUse()
+        defer { endUse(handle) }
+        try bindAll(arguments, handle)
+        try drain(handle)
+    }
+
+    /// Runs the statement with these values for its parameters, in order. Faster than an array: nothing is boxed.
+    @inlinable
+    public func execute<each Value: SQLValueConvertible>(binding values: repeat each Value) throws(DatabaseError) {
+        let handle = try beginUse()
+        defer { endUse(handle) }
+        try bindEach(handle, repeat each values)
+        try drain(handle)
+    }
+
+    /// Reads each row with `body`, in order, without keeping any.
+    /// - Throws: what SQLite reports, and what `body` throws; both end the loop.
+    @inlinable
+    public func forEach(_ arguments: StatementArguments = [], _ body: (borrowing Row) throws -> Void) throws {
+        let handle = try beginUse()
+        defer { endUse(handle) }
+        try bindAll(arguments, handle)
+        guard try advance(handle) else { return }
+        let row = Row(handle, names)
+        repeat { try body(row) } while try advance(handle)
+    }
+
+    /// All rows as values made by `decode`.
+    @inlinable
+    func collect<T>(_ handle: OpaquePointer, _ decode: (borrowing Row) throws -> T) throws -> [T] {
+        var result: [T] = []
+        guard try advance(handle) else { return result }
+        let row = Row(handle, names)
+        repeat { result.append(try decode(row)) } while try advance(handle)
+        return result
+    }
+
+    /// To the next row. False at the end.
+    @inlinable
+    @inline(__always)
+    func advance(_ handle: OpaquePointer) throws(DatabaseError) -> Bool {
+        if self.handle == nil { throw DatabaseError.closedConnection }
+        let rc = sqlite3_step(handle)
+        if rc == SQLITE_ROW { return true }
+        if rc == SQLITE_DONE { return false }
+        throw failure(rc)
+    }
+
+    @inlinable
+    @inline(__always)
+    func drain(_ handle: OpaquePointer) throws(DatabaseError) {
+        while try advance(handle) {}
+    }
+
+    @inlinable
+    @inline(__always)
+    func bindEach<each Value: SQLValueConvertible>(_ handle: OpaquePointer, _ values: repeat each Value) throws(DatabaseError) {
+        let strategy = connection.dateStrategy
+        var index: Int32 = 0
+        for value in repeat each values {
+            index &+= 1
+            try value.bindSQL(to: Parameter(handle, index, strategy))
+        }
+        try expectParameters(Int(index), handle)
+    }
+}
+
+// MARK: Fetching
+
+extension Statement {
+    /// The first column of each row.
+    @inlinable
+    public func fetchAll<T: SQLValueConvertible>(
+        _ type: T.Type = T.self, _ arguments: StatementArguments = []
+    ) throws(DatabaseError) -> [T] {
+        let handle = try beginUse()
+        defer { endUse(handle) }
+        try bindAll(arguments, handle)
+        var result: [T] = []
+        while try advance(handle) { result.append(try T.readSQL(from: Column(handle, 0))) }
+        return result
+    }
+
+    /// The first column of the first row, or nil if there is no row. Later rows are not computed.
+    @inlinable
+    public func fetchOne<T: SQLValueConvertible>(
+        _ type: T.Type = T.self, _ arguments: StatementArguments = []
+    ) throws(DatabaseError) -> T? {
+        let handle = try beginUse()
+        defer { endUse(handle) }
+        try bindAll(arguments, handle)
+        return try advance(handle) ? T.readSQL(from: Column(handle, 0)) : nil
+    }
+
+    /// The same, with these values for the parameters. Faster than an array: nothing is boxed.
+    @inlinable
+    public func fetchOne<T: SQLValueConvertible, each Value: SQLValueConvertible>(
+        _ type: T.Type = T.self, binding values: repeat each Value
+    ) throws(DatabaseError) -> T? {
+        let handle = try beginUse()
+        defer { endUse(handle) }
+        try bindEach(handle, repeat each values)
+        return try advance(handle) ? T.readSQL(from: Column(handle, 0)) : nil
+    }
+
+    /// Each row as a record.
+    @inlinable
+    public func fetchAll<T: SQLRow>(_ type: T.Type = T.self, _ arguments: StatementArguments = []) throws -> [T] {
+        let handle = try beginUse()
+        defer { endUse(handle) }
+        try bindAll(arguments, handle)
+        return try collect(handle) { try T(row: $0) }
+    }
+
+    /// The first row as a record, or nil if there is no row.
+    @inlinable
+    public func fetchOne<T: SQLRow>(_ type: T.Type = T.self, _ arguments: StatementArguments = []) throws -> T? {
+        let handle = try beginUse()
+        defer { endUse(handle) }
+        try bindAll(arguments, handle)
+        return try advance(handle) ? T(row: Row(handle, names)) : nil
+    }
+
+    /// The same, with these values for the parameters. Faster than an array: nothing is boxed.
+    @inlinable
+    public func fetchOne<T: SQLRow, each Value: SQLValueConvertible>(
+        _ type: T.Type = T.self, binding values: repeat each Value
+    ) throws -> T? {
+        let handle = try beginUse()
+        defer { endUse(handle) }
+        try bindEach(handle, repeat each values)
+        return try advance(handle) ? T(row: Row(handle, names)) : nil
+    }
+
+    /// The first columns of each row as a tuple. The result may have more columns than the tuple.
+    @inlinable
+    public func fetchAll<
+        A: SQLValueConvertible, B: SQLValueConvertible, each T: SQLValueConvertible
+    >(
+        _ type: (A, B, repeat each T).Type = (A, B, repeat each T).self, _ arguments: StatementArguments = []
+    ) throws(DatabaseError) -> [(A, B, repeat each T)] {
+        let handle = try beginUse()
+        defer { endUse(handle) }
+        try bindAll(arguments, handle)
+        var result: [(A, B, repeat each T)] = []
+        while try advance(handle) { result.append(try tuple(handle)) }
+        return result
+    }
+
+    /// The first columns of the first row as a tuple, or nil if there is no row.
+    @inlinable
+    public func fetchOne<
+        A: SQLValueConvertible, B: SQLValueConvertible, each T: SQLValueConvertible
+    >(
+        _ type: (A, B, repeat each T).Type = (A, B, repeat each T).self, _ arguments: StatementArguments = []
+    ) throws(DatabaseError) -> (A, B, repeat each T)? {
+        let handle = try beginUse()
+        defer { endUse(handle) }
+        try bindAll(arguments, handle)
+        guard try advance(handle) else { return nil }
+        let values: (A, B, repeat each T) = try tuple(handle)
+        return values
+    }
+
+    @inlinable
+    @inline(__always)
+    func tuple<
+        A: SQLValueConvertible, B: SQLValueConvertible, each T: SQLValueConvertible
+    >(_ handle: OpaquePointer) throws(DatabaseError) -> (A, B, repeat each T) {
+        var index: Int32 = -1
+        func next() -> Int32 {
+            index &+= 1
+            return index
+        }
+        return (
+            try A.readSQL(from: Column(handle, next())), try B.readSQL(from: Column(handle, next())),
+            repeat try (each T).readSQL(from: Column(handle, next()))
+        )
+    }
+}

@@ -1,0 +1,66 @@
+import CSQLCipher
+
+/// Stepping by hand: bind, step, read columns, reset.
+extension Statement {
+    /// Goes to the next row. False at the end; the next call begins anew.
+    ///
+    /// A statement that stands on a row keeps its read transaction open: ``reset()`` it when you stop before the end.
+    @discardableResult
+    public func step() throws(DatabaseError) -> Bool {
+        let handle = try live()
+        if uses != 0 { throw reentrant() }
+        do throws(DatabaseError) {
+            if try advance(handle) { return true }
+        } catch {
+            sqlite3_reset(handle)
+            throw error
+        }
+        sqlite3_reset(handle)
+        return false
+    }
+
+    /// Back to before the first row; bound values stay.
+    public func reset() throws(DatabaseError) {
+        let handle = try live()
+        if uses != 0 { throw reentrant() }
+        sqlite3_reset(handle)
+    }
+
+    /// Makes all parameters NULL. The statement must not stand on a row.
+    public func clearBindings() throws(DatabaseError) {
+        let handle = try idle()
+        sqlite3_clear_bindings(handle)
+        shownArguments = nil
+    }
+
+    /// Binds all parameters. The statement must not stand on a row.
+    public func bind(_ arguments: StatementArguments) throws(DatabaseError) {
+        try bindAll(arguments, idle())
+    }
+
+    /// Binds one parameter by its position, counted from 1. The statement must not stand on a row.
+    public func bind(_ value: (any SQLValueConvertible)?, at position: Int) throws(DatabaseError) {
+        try bind(value, Int32(clamping: position), idle())
+    }
+
+    /// The value of a column of the row that the statement stands on, by its index.
+    public subscript<T: SQLValueConvertible>(index: Int) -> T {
+        get throws(DatabaseError) { try T.readSQL(from: Column(live(), Int32(clamping: index))) }
+    }
+
+    /// The value of a column of the row that the statement stands on, by its name.
+    public subscript<T: SQLValueConvertible>(name: String) -> T {
+        get throws(DatabaseError) {
+            let handle = try live()
+            return try T.readSQL(from: Column(handle, Row(handle, names).index(of: name)))
+        }
+    }
+
+    private func idle() throws(DatabaseError) -> OpaquePointer {
+        let handle = try live()
+        if uses != 0 || sqlite3_stmt_busy(handle) != 0 {
+            throw .misuse("the statement stands on a row: reset it before binding values", sql: sql)
+        }
+        return handle
+    }
+}

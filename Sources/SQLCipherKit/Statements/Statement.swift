@@ -1,0 +1,181 @@
+import CSQLCipher
+
+/// A prepared statement: SQL compiled once, to be run many times with different values.
+///
+/// ```swift
+/// let insert = try db.prepare("INSERT INTO point(x, y) VALUES (?, ?)")
+/// for (x, y) in points { try insert.execute(binding: x, y) }
+/// ```
+/// ``Connection/execute(_:)`` and the fetching methods keep statements in a cache of their own; prepare one yourself for the
+/// tightest loops, or to step through rows by hand.
+///
+/// A statement keeps its connection alive. After ``Connection/close()`` each call throws ``DatabaseError/Reason/closed``.
+public final class Statement {
+    /// Nil once it is finalized.
+    @usableFromInline var handle: OpaquePointer?
+    @usableFromInline unowned(unsafe) let connection: Connection
+    // Statements that a caller holds keep their connection; those of the connection's own cache must not.
+    private let keepAlive: Connection?
+    /// Calls that are stepping through the rows right now. Closing leaves the statement to the last one of them.
+    @usableFromInline var uses = 0
+    /// Turns after which the cache may drop it; see StatementCache.
+    var lastUse: UInt64 = 0
+    var shownArguments: StatementArguments?
+    private var isBroken = false
+
+    // The connection's list of its statements.
+    unowned(unsafe) var previous: Statement?
+    unowned(unsafe) var next: Statement?
+
+    private var knownNames: ColumnNames?
+    private var knownPreparations: Int32 = 0
+    private let usableHandle: OpaquePointer
+    /// Whether a RowCursor steps through it.
+    let isCursor: Bool
+
+    init(_ connection: Connection, handle: OpaquePointer, keepsConnection: Bool, isCursor: Bool = false) {
+        self.connection = connection
+        self.isCursor = isCursor
+        self.handle = handle
+        usableHandle = handle
+        keepAlive = keepsConnection ? connection : nil
+        connection.register(self)
+    }
+
+    deinit {
+        // Without a handle the connection has let go of this statement already, and may be gone itself.
+        if let handle {
+            connection.unregister(self)
+            sqlite3_finalize(handle)
+        } else if isBroken {
+            sqlite3_finalize(usableHandle)
+        }
+    }
+
+    /// Called by the connection when it closes: from here on every call throws.
+    func invalidate() {
+        guard let handle else { return }
+        self.handle = nil
+        connection.unregister(self)
+        // A call on the stack still reads its row: finalizing waits for its end.
+        if uses == 0 { sqlite3_finalize(handle) } else { isBroken = true }
+    }
+
+    /// The handle, for as long as the connection is open.
+    @inlinable
+    @inline(__always)
+    func live() throws(DatabaseError) -> OpaquePointer {
+        guard let handle else { throw DatabaseError.closedConnection }
+        return handle
+    }
+
+    /// Marks the start of a use that steps through rows; every one ends with `endUse`.
+    @inlinable
+    @inline(__always)
+    func beginUse() throws(DatabaseError) -> OpaquePointer {
+        let handle = try live()
+        if uses != 0 { throw reentrant() }
+        uses = 1
+        return handle
+    }
+
+    @inlinable
+    @inline(__always)
+    func endUse(_ handle: OpaquePointer) {
+        uses = 0
+        if self.handle != nil { sqlite3_reset(handle) } else { finishInvalidated() }
+    }
+
+    @usableFromInline
+    @inline(never)
+    func finishInvalidated() {
+        guard isBroken else { return }
+        isBroken = false
+        sqlite3_finalize(usableHandle)
+    }
+
+    /// The columns of the row that the statement stands on. A change of the schema makes SQLite prepare the statement
+    /// again at its first step, and `SELECT *` may then have other columns than before.
+    @usableFromInline
+    var names: ColumnNames {
+        let preparations = sqlite3_stmt_status(usableHandle, SQLITE_STMTSTATUS_REPREPARE, 0)
+        if let knownNames, preparations == knownPreparations { return knownNames }
+        let names = ColumnNames(usableHandle)
+        knownNames = names
+        knownPreparations = preparations
+        return names
+    }
+
+    @usableFromInline
+    @inline(never)
+    func reentrant() -> DatabaseError {
+        .misuse("the statement is already stepping through its rows: prepare another one for use inside the loop", sql: sql)
+    }
+
+    @usableFromInline
+    @inline(never)
+    func failure(_ rc: Int32) -> DatabaseError {
+        connection.takeCallbackError()
+            ?? DatabaseError(
+                rc: rc, database: sqlite3_db_handle(usableHandle), sql: sqlite3_sql(usableHandle).map { String(cString: $0) },
+                arguments: shownArguments?.shown)
+    }
+}
+
+extension Statement {
+    /// The SQL text that the statement was made from (<https://sqlite.org/c3ref/expanded_sql.html>).
+    public var sql: String { handle.flatMap { sqlite3_sql($0) }.map { String(cString: $0) } ?? "" }
+
+    /// The SQL text with the bound values in place of the parameters: fit for the eyes of whoever may see the data.
+    public var expandedSQL: String {
+        guard let handle, let text = sqlite3_expanded_sql(handle) else { return "" }
+        defer { sqlite3_free(text) }
+        return String(cString: text)
+    }
+
+    /// Whether the statement makes no direct change to the database file
+    /// (<https://sqlite.org/c3ref/stmt_readonly.html>).
+    public var isReadOnly: Bool { handle.map { sqlite3_stmt_readonly($0) != 0 } ?? true }
+
+    /// The number of parameters; with `?7`, seven.
+    public var parameterCount: Int { handle.map { Int(sqlite3_bind_parameter_count($0)) } ?? 0 }
+
+    /// The parameters' names with their `:`, `@`, `$` or `?`, nil for a bare `?`.
+    public var parameterNames: [String?] {
+        guard let handle else { return [] }
+        return (0..<sqlite3_bind_parameter_count(handle)).map { index in
+            sqlite3_bind_parameter_name(handle, index + 1).map { String(cString: $0) }
+        }
+    }
+
+    /// The position of a named parameter, counted from 1, or nil. The name is written with its sign.
+    public func parameterIndex(_ name: String) -> Int? {
+        guard let handle else { return nil }
+        let index = sqlite3_bind_parameter_index(handle, name)
+        return index == 0 ? nil : Int(index)
+    }
+
+    /// The number of columns in the result; 0 for a statement that returns no rows.
+    public var columnCount: Int { handle.map { Int(sqlite3_column_count($0)) } ?? 0 }
+
+    /// The columns' names in the result.
+    public var columnNames: [String] { handle == nil ? [] : names.names }
+
+    /// The types that the tables declare for the columns; nil for an expression.
+    public var declaredTypes: [String?] {
+        guard let handle else { return [] }
+        return (0..<sqlite3_column_count(handle)).map { index in
+            sqlite3_column_decltype(handle, index).map { String(cString: $0) }
+        }
+    }
+}
+
+extension StatementArguments {
+    /// The values for an error that was asked to show them.
+    var shown: String {
+        func text(_ value: (any SQLValueConvertible)?) -> String { value.map { "\($0)" } ?? "NULL" }
+        return named.isEmpty
+            ? "[" + positional.map(text).joined(separator: ", ") + "]"
+            : "[" + named.map { "\($0.name): \(text($0.value))" }.joined(separator: ", ") + "]"
+    }
+}

@@ -1,0 +1,124 @@
+import CSQLCipher
+
+/// The values for a statement's parameters, by position or by name.
+/// ```swift
+/// try db.execute("INSERT INTO note(title, stars) VALUES (?, ?)", ["Plan", nil])
+/// try db.execute("UPDATE note SET stars = :stars WHERE id = :id", ["stars": 5, ":id": 7])
+/// ```
+/// A name may be written with its `:`, `@` or `$`, or without. Each parameter must get a value and each value must have a
+/// parameter; anything else is a thrown error.
+public struct StatementArguments: Sendable, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral {
+    @usableFromInline var positional: [(any SQLValueConvertible)?]
+    @usableFromInline var named: [(name: String, value: (any SQLValueConvertible)?)]
+
+    /// Values by position.
+    @inlinable
+    public init(_ values: [(any SQLValueConvertible)?]) {
+        positional = values
+        named = []
+    }
+
+    /// Values by name.
+    public init(_ values: [String: (any SQLValueConvertible)?]) {
+        positional = []
+        named = values.map { (name: $0.key, value: $0.value) }
+    }
+
+    @inlinable
+    public init(arrayLiteral values: (any SQLValueConvertible)?...) { self.init(values) }
+
+    @inlinable
+    public init(dictionaryLiteral values: (String, (any SQLValueConvertible)?)...) {
+        positional = []
+        named = values.map { (name: $0.0, value: $0.1) }
+    }
+
+    /// Whether there is no value at all.
+    @inlinable
+    public var isEmpty: Bool { positional.isEmpty && named.isEmpty }
+}
+
+extension Statement {
+    /// Binds all parameters of the statement.
+    /// - Throws: ``DatabaseError/Reason/parameters`` for missing, surplus or unknown ones, and what a conversion throws.
+    @usableFromInline
+    func bindAll(_ arguments: StatementArguments, _ handle: OpaquePointer) throws(DatabaseError) {
+        if arguments.named.isEmpty {
+            try expectParameters(arguments.positional.count, handle)
+            var index: Int32 = 0
+            for value in arguments.positional {
+                index += 1
+                try bind(value, index, handle)
+            }
+        } else {
+            try bindNamed(arguments, handle)
+        }
+        shownArguments = connection.configuration.errorsShowArguments ? arguments : nil
+    }
+
+    /// The check that every path of binding begins with.
+    @inlinable
+    @inline(__always)
+    func expectParameters(_ count: Int, _ handle: OpaquePointer) throws(DatabaseError) {
+        if Int(sqlite3_bind_parameter_count(handle)) != count { throw wrongCount(count, handle) }
+    }
+
+    @usableFromInline
+    @inline(never)
+    func wrongCount(_ count: Int, _ handle: OpaquePointer) -> DatabaseError {
+        let expected = Int(sqlite3_bind_parameter_count(handle))
+        var message = "the statement has \(expected) parameter\(expected == 1 ? "" : "s") and got \(count) value\(count == 1 ? "" : "s")"
+        if count < expected, let name = sqlite3_bind_parameter_name(handle, Int32(count + 1)) {
+            message += "; the first one missing is \(String(cString: name))"
+        }
+        return DatabaseError(code: .range, reason: .parameters, message: message, sql: sql)
+    }
+
+    func bind(_ value: (any SQLValueConvertible)?, _ index: Int32, _ handle: OpaquePointer) throws(DatabaseError) {
+        let parameter = Parameter(handle, index, connection.configuration.dateStrategy)
+        if let value { try value.bindSQL(to: parameter) } else { try parameter.bindNull() }
+    }
+
+    private func bindNamed(_ arguments: StatementArguments, _ handle: OpaquePointer) throws(DatabaseError) {
+        guard arguments.positional.isEmpty else {
+            throw DatabaseError(
+                code: .misuse, reason: .parameters, message: "interpolated values and named ones cannot be mixed", sql: sql)
+        }
+        let names = parameterNames
+        var bound = [Bool](repeating: false, count: names.count)
+        for (name, value) in arguments.named {
+            let bare = name.withoutParameterSign
+            // The same bare name may stand in the SQL with two signs: both are meant unless the caller wrote one.
+            let matches = names.indices.filter { names[$0] == name || (bare == name && names[$0]?.withoutParameterSign == bare) }
+            guard !matches.isEmpty else {
+                let known = names.compactMap { $0 }.joined(separator: ", ")
+                throw DatabaseError(
+                    code: .range, reason: .parameters,
+                    message: "the statement has no parameter \(name)" + (known.isEmpty ? "" : "; it has \(known)"), sql: sql)
+            }
+            for index in matches {
+                guard !bound[index] else {
+                    throw DatabaseError(
+                        code: .range, reason: .parameters, message: "the parameter \(name) got two values", sql: sql)
+                }
+                bound[index] = true
+                try bind(value, Int32(index + 1), handle)
+            }
+        }
+        // `?7` makes seven parameters, of which six stand nowhere in the text and need no value.
+        let hasGaps = names.contains { $0?.hasPrefix("?") == true }
+        if let missing = bound.indices.first(where: { !bound[$0] && !(names[$0] == nil && hasGaps) }) {
+            throw DatabaseError(
+                code: .range, reason: .parameters, message: "no value for the parameter \(names[missing] ?? "?\(missing + 1)")",
+                sql: sql)
+        }
+    }
+}
+
+extension String {
+    fileprivate var withoutParameterSign: String {
+        guard let first = utf8.first, [UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "$"), UInt8(ascii: "?")].contains(first)
+        else { return self }
+        return String(dropFirst())
+    }
+}

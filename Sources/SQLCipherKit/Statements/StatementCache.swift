@@ -1,0 +1,65 @@
+/// Statements by their SQL, kept for the next call with the same text.
+///
+/// A statement is lent to one call at a time; a nested call with the same text gets another one. Over the limit, the one
+/// that was not used for the longest time goes.
+@usableFromInline
+struct StatementCache {
+    private var statements: [String: Statement] = [:]
+    private var turn: UInt64 = 0
+    // Loops ask for the same text again and again: a comparison is cheaper than a hash.
+    private var lastText = ""
+    private var last: Statement?
+    private(set) var hits = 0
+    private(set) var misses = 0
+    var capacity: Int {
+        didSet { while statements.count > capacity { evict() } }
+    }
+
+    init(capacity: Int) { self.capacity = capacity }
+
+    var count: Int { statements.count }
+
+    mutating func find(_ text: String) -> Statement? {
+        if let last, lastText == text, last.uses == 0 {
+            hits += 1
+            return last
+        }
+        guard let found = statements[text] else {
+            misses += 1
+            return nil
+        }
+        turn += 1
+        found.lastUse = turn
+        // In use by a call further up: that call wants its row back.
+        guard found.uses == 0 else {
+            misses += 1
+            return nil
+        }
+        hits += 1
+        lastText = text
+        last = found
+        return found
+    }
+
+    mutating func insert(_ statement: Statement, _ text: String) {
+        guard capacity > 0, statements[text] == nil else { return }
+        if statements.count >= capacity { evict() }
+        turn += 1
+        statement.lastUse = turn
+        statements[text] = statement
+        lastText = text
+        last = statement
+    }
+
+    mutating func removeAll() {
+        last = nil
+        lastText = ""
+        statements.removeAll()
+    }
+
+    private mutating func evict() {
+        guard let oldest = statements.min(by: { $0.value.lastUse < $1.value.lastUse }) else { return }
+        if last === oldest.value { last = nil }
+        statements[oldest.key] = nil
+    }
+}

@@ -1,0 +1,150 @@
+import CSQLCipher
+
+/// How a transaction begins (<https://sqlite.org/lang_transaction.html>).
+public enum TransactionKind: String, Sendable, CaseIterable {
+    /// Locks nothing until the first read or write; a later write may find the database busy.
+    case deferred = "DEFERRED"
+    /// Takes the write lock at once.
+    case immediate = "IMMEDIATE"
+    /// Takes the write lock at once and, without a write-ahead log, keeps readers out.
+    case exclusive = "EXCLUSIVE"
+}
+
+/// How a transaction ends without an error, with the value that it gives back.
+public enum TransactionEnd<Value> {
+    /// The changes stay.
+    case commit(Value)
+    /// The changes go.
+    case rollback(Value)
+}
+
+extension TransactionEnd: Sendable where Value: Sendable {}
+
+extension Connection {
+    /// Whether a transaction is open (<https://sqlite.org/c3ref/get_autocommit.html>).
+    public var isInTransaction: Bool { handle.map { sqlite3_get_autocommit($0) == 0 } ?? false }
+
+    /// Begins a transaction.
+    /// - Throws: ``DatabaseError/Reason/misuse`` inside one, ``DatabaseError/Reason/busy``.
+    public func begin(_ kind: TransactionKind = .immediate) throws(DatabaseError) {
+        _ = try live()
+        if isInTransaction { throw .misuse("a transaction is already open: use a savepoint inside it") }
+        try execute(SQL(raw: "BEGIN \(kind.rawValue)"))
+    }
+
+    /// Commits the open transaction. When it throws, the transaction is still open, unless SQLite has rolled it back:
+    /// ``isInTransaction`` tells.
+    /// - Throws: ``DatabaseError/Reason/misuse`` without a transaction, ``DatabaseError/Reason/busy``, and the error of a commit
+    ///   hook that vetoed.
+    public func commit() throws(DatabaseError) {
+        _ = try live()
+        guard isInTransaction else { throw .misuse("there is no transaction to commit") }
+        try execute("COMMIT")
+    }
+
+    /// Rolls the open transaction back.
+    /// - Throws: ``DatabaseError/Reason/misuse`` without a transaction.
+    public func rollback() throws(DatabaseError) {
+        _ = try live()
+        guard isInTransaction else { throw .misuse("there is no transaction to roll back") }
+        try execute("ROLLBACK")
+    }
+
+    /// Runs `body` in a transaction: commits and gives its value back, or rolls back if it throws.
+    ///
+    /// Inside another transaction it is a savepoint of that one.
+    /// ```swift
+    /// try db.transaction { db in
+    ///     try db.execute("UPDATE account SET balance = balance - \(amount) WHERE id = \(from)")
+    ///     try db.execute("UPDATE account SET balance = balance + \(amount) WHERE id = \(to)")
+    /// }
+    /// ```
+    /// - Parameter kind: how it begins. Default: immediate, so that a write does not find the database busy half-way.
+    /// - Throws: what `body` throws, and what beginning and committing throw; nothing has changed then.
+    @discardableResult
+    public func transaction<R>(_ kind: TransactionKind = .immediate, _ body: (Connection) throws -> R) throws -> R {
+        try transaction(kind) { db in TransactionEnd.commit(try body(db)) }
+    }
+
+    /// The same, with a `body` that says itself how to end.
+    /// ```swift
+    /// let isFeasible = try db.transaction { db in
+    ///     try plan.apply(to: db)
+    ///     return .rollback(try plan.check(db))
+    /// }
+    /// ```
+    @discardableResult
+    public func transaction<R>(
+        _ kind: TransactionKind = .immediate, _ body: (Connection) throws -> TransactionEnd<R>
+    ) throws -> R {
+        if isInTransaction { return try savepoint(nil, body) }
+        try begin(kind)
+        let end: TransactionEnd<R>
+        do { end = try body(self) } catch {
+            abandon()
+            throw error
+        }
+        // SQLite itself may have rolled back, after a full disk for instance, in a statement whose error `body` swallowed.
+        guard isInTransaction else {
+            throw isOpen ? .misuse("the transaction was ended inside of its closure") : DatabaseError.closedConnection
+        }
+        switch end {
+        case .commit(let value):
+            do throws(DatabaseError) { try commit() } catch {
+                abandon()
+                throw error
+            }
+            return value
+        case .rollback(let value):
+            try rollback()
+            return value
+        }
+    }
+
+    /// Runs `body` in a savepoint: keeps its changes, or undoes them and no others if it throws. Outside of a transaction it
+    /// is one (<https://sqlite.org/lang_savepoint.html>).
+    /// - Parameter name: a name, for a trace; nil makes one.
+    @discardableResult
+    public func savepoint<R>(_ name: String? = nil, _ body: (Connection) throws -> R) throws -> R {
+        try savepoint(name) { db in TransactionEnd.commit(try body(db)) }
+    }
+
+    /// The same, with a `body` that says itself how to end.
+    @discardableResult
+    public func savepoint<R>(_ name: String? = nil, _ body: (Connection) throws -> TransactionEnd<R>) throws -> R {
+        let name = (name ?? "sqlcipherkit").quotedSQLIdentifier
+        try execute(SQL(raw: "SAVEPOINT \(name)"))
+        let end: TransactionEnd<R>
+        do { end = try body(self) } catch {
+            abandon(savepoint: name)
+            throw error
+        }
+        guard isInTransaction else {
+            throw isOpen ? .misuse("the transaction was ended inside of a savepoint's closure") : DatabaseError.closedConnection
+        }
+        switch end {
+        case .commit(let value):
+            do throws(DatabaseError) { try execute(SQL(raw: "RELEASE \(name)")) } catch {
+                abandon(savepoint: name)
+                throw error
+            }
+            return value
+        case .rollback(let value):
+            try execute(SQL(raw: "ROLLBACK TO \(name)"))
+            try execute(SQL(raw: "RELEASE \(name)"))
+            return value
+        }
+    }
+
+    /// Rolls back on the way out with an error; the error that led here counts, not one of the rollback, which SQLite may have
+    /// done already.
+    private func abandon() {
+        if isInTransaction { try? execute("ROLLBACK") }
+    }
+
+    private func abandon(savepoint name: String) {
+        guard isInTransaction else { return }
+        try? execute(SQL(raw: "ROLLBACK TO \(name)"))
+        try? execute(SQL(raw: "RELEASE \(name)"))
+    }
+}

@@ -1,0 +1,158 @@
+import CSQLCipher
+
+extension SQLValueConvertible where Self: FixedWidthInteger {
+    /// An INTEGER.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` over `Int64.max`.
+    public var sqlValue: SQLValue {
+        get throws(DatabaseError) {
+            guard let value = Int64(exactly: self) else { throw .tooLarge(self) }
+            return .integer(value)
+        }
+    }
+
+    /// From an INTEGER that fits, or a REAL that is a whole number and fits.
+    public init?(sqlValue: SQLValue) {
+        switch sqlValue {
+        case .integer(let value): self.init(exactly: value)
+        case .real(let value): self.init(exactly: value)
+        default: return nil
+        }
+    }
+
+    /// Reads an INTEGER that fits, or a REAL that is a whole number and fits.
+    @inlinable
+    @inline(__always)
+    public static func readSQL(from column: borrowing Column) throws(DatabaseError) -> Self {
+        var value: Int64 = 0
+        if sqlcipherkit_column_int64(column.handle, column.index, &value) == SQLITE_INTEGER, let exact = Self(exactly: value) {
+            return exact
+        }
+        return try column.exactInteger()
+    }
+
+    @inlinable
+    @inline(__always)
+    public func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) {
+        guard let value = Int64(exactly: self) else { throw .tooLarge(self) }
+        try parameter.bind(value)
+    }
+}
+
+extension Column {
+    @usableFromInline
+    @inline(never)
+    func exactInteger<T: FixedWidthInteger>() throws(DatabaseError) -> T {
+        var real = 0.0
+        guard sqlcipherkit_column_double(handle, index, &real) == SQLITE_FLOAT, let exact = T(exactly: real) else {
+            throw mismatch(String(describing: T.self))
+        }
+        return exact
+    }
+
+    @usableFromInline
+    @inline(never)
+    func exactDouble() throws(DatabaseError) -> Double {
+        var integer: Int64 = 0
+        guard sqlcipherkit_column_int64(handle, index, &integer) == SQLITE_INTEGER, let exact = Double(exactly: integer) else {
+            throw mismatch("Double")
+        }
+        return exact
+    }
+}
+
+extension DatabaseError {
+    @usableFromInline
+    @inline(never)
+    static func tooLarge(_ value: some FixedWidthInteger) -> DatabaseError {
+        .invalidArgument("\(value) does not fit into SQLite's signed 64-bit integer")
+    }
+}
+
+extension Int: SQLValueConvertible {}
+extension Int8: SQLValueConvertible {}
+extension Int16: SQLValueConvertible {}
+extension Int32: SQLValueConvertible {}
+extension Int64: SQLValueConvertible {}
+extension UInt: SQLValueConvertible {}
+extension UInt8: SQLValueConvertible {}
+extension UInt16: SQLValueConvertible {}
+extension UInt32: SQLValueConvertible {}
+extension UInt64: SQLValueConvertible {}
+
+/// Stored as INTEGER 0 or 1; any other integer is not read as a `Bool`.
+extension Bool: SQLValueConvertible {
+    public var sqlValue: SQLValue { .integer(self ? 1 : 0) }
+
+    public init?(sqlValue: SQLValue) {
+        switch sqlValue {
+        case .integer(0): self = false
+        case .integer(1): self = true
+        default: return nil
+        }
+    }
+
+    @inlinable
+    @inline(__always)
+    public static func readSQL(from column: borrowing Column) throws(DatabaseError) -> Bool {
+        var value: Int64 = 0
+        guard sqlcipherkit_column_int64(column.handle, column.index, &value) == SQLITE_INTEGER, value & ~1 == 0 else {
+            throw column.mismatch("Bool")
+        }
+        return value == 1
+    }
+
+    @inlinable
+    @inline(__always)
+    public func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) { try parameter.bind(self ? 1 as Int64 : 0) }
+}
+
+/// Stored as REAL; infinities are kept, NaN is refused. Read also from an INTEGER that a `Double` holds exactly.
+extension Double: SQLValueConvertible {
+    public var sqlValue: SQLValue { .real(self) }
+
+    public init?(sqlValue: SQLValue) {
+        switch sqlValue {
+        case .real(let value): self = value
+        case .integer(let value): self.init(exactly: value)
+        default: return nil
+        }
+    }
+
+    @inlinable
+    @inline(__always)
+    public static func readSQL(from column: borrowing Column) throws(DatabaseError) -> Double {
+        var value = 0.0
+        if sqlcipherkit_column_double(column.handle, column.index, &value) == SQLITE_FLOAT { return value }
+        return try column.exactDouble()
+    }
+
+    @inlinable
+    @inline(__always)
+    public func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) { try parameter.bind(self) }
+}
+
+/// Stored as REAL, which holds every `Float`. Reading rounds to the nearest `Float`; a number beyond its range is an error.
+extension Float: SQLValueConvertible {
+    public var sqlValue: SQLValue { .real(Double(self)) }
+
+    public init?(sqlValue: SQLValue) {
+        guard let value = Double(sqlValue: sqlValue) else { return nil }
+        self.init(rounding: value)
+    }
+
+    @inlinable
+    public static func readSQL(from column: borrowing Column) throws(DatabaseError) -> Float {
+        guard let value = Float(rounding: try Double.readSQL(from: column)) else { throw column.mismatch("Float") }
+        return value
+    }
+
+    @inlinable
+    public func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) { try parameter.bind(Double(self)) }
+
+    @usableFromInline
+    init?(rounding value: Double) {
+        let rounded = Float(value)
+        if rounded.isInfinite && value.isFinite { return nil }
+        self = rounded
+    }
+}

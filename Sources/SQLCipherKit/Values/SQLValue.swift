@@ -1,0 +1,49 @@
+import Foundation
+
+/// A value of one of SQLite's five storage classes (<https://sqlite.org/datatype3.html>).
+///
+/// Reading a column as the type that you want is faster than as a `SQLValue`: ask for one only where the type is not
+/// known beforehand.
+public enum SQLValue: Hashable, Sendable {
+    /// No value.
+    case null
+    /// A signed 64-bit integer.
+    case integer(Int64)
+    /// A 64-bit IEEE floating-point number; SQLite has no NaN.
+    case real(Double)
+    /// UTF-8 text; may contain NUL characters.
+    case text(String)
+    /// Bytes as they are.
+    case blob(Data)
+}
+
+extension SQLValue {
+    /// Whether this is ``null``.
+    public var isNull: Bool { self == .null }
+
+    /// The storage class, as SQLite's `typeof()` names it.
+    public var storageClass: StorageClass {
+        switch self {
+        case .null: .null
+        case .integer: .integer
+        case .real: .real
+        case .text: .text
+        case .blob: .blob
+        }
+    }
+}
+
+/// SQLite's storage classes, named as `typeof()` names them (<https://sqlite.org/lang_corefunc.html#typeof>).
+public enum StorageClass: String, Hashable, Sendable, CaseIterable {
+    case null, integer, real, text, blob
+}
+
+extension SQLValue: ExpressibleByNilLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+    ExpressibleByStringLiteral, ExpressibleByBooleanLiteral
+{
+    public init(nilLiteral: ()) { self = .null }
+    public init(integerLiteral value: Int64) { self = .integer(value) }
+    public init(floatLiteral value: Double) { self = .real(value) }
+    public init(stringLiteral value: String) { self = .text(value) }
+    public init(booleanLiteral value: Bool) { self = .integer(value ? 1 : 0) }
+}

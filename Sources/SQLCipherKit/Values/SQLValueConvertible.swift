@@ -1,0 +1,112 @@
+/// A type whose values can be bound to a statement and read from a row.
+///
+/// Integers, `Bool`, `Double`, `Float`, `String`, `Data`, `[UInt8]`, `Date`, `UUID`, `Decimal`, `URL`, optionals of these and
+/// enumerations with such a raw value conform. For a type of your own, say how it is stored:
+/// ```swift
+/// struct Celsius: SQLValueConvertible {
+///     var degrees: Double
+///     var sqlValue: SQLValue { .real(degrees) }
+///     init?(sqlValue: SQLValue) {
+///         guard case .real(let degrees) = sqlValue else { return nil }
+///         self.degrees = degrees
+///     }
+/// }
+/// ```
+/// A conversion never loses anything silently: an `Int` from 3.5, a `UInt8` from 300 or a `String` from an integer is a
+/// thrown error, while an `Int` from 3.0 is 3.
+public protocol SQLValueConvertible: Sendable {
+    /// The value as it is stored.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if SQLite cannot hold it, such as a `UInt64` over `Int64.max`.
+    var sqlValue: SQLValue { get throws(DatabaseError) }
+
+    /// The value from what is stored, or nil if that is no such value.
+    init?(sqlValue: SQLValue)
+
+    /// Reads a column. The default goes through ``SQLValue``; a type on a hot path reads the column itself.
+    static func readSQL(from column: borrowing Column) throws(DatabaseError) -> Self
+
+    /// Binds the value to a parameter. The default goes through ``SQLValue``.
+    func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError)
+}
+
+extension SQLValueConvertible {
+    public static func readSQL(from column: borrowing Column) throws(DatabaseError) -> Self {
+        guard let value = Self(sqlValue: try column.value()) else { throw column.mismatch(String(describing: Self.self)) }
+        return value
+    }
+
+    public func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) {
+        try sqlValue.bindSQL(to: parameter)
+    }
+}
+
+extension SQLValue: SQLValueConvertible {
+    public var sqlValue: SQLValue { self }
+
+    public init(sqlValue: SQLValue) { self = sqlValue }
+
+    @inlinable
+    public static func readSQL(from column: borrowing Column) throws(DatabaseError) -> SQLValue { try column.value() }
+
+    @inlinable
+    public func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) {
+        switch self {
+        case .null: try parameter.bindNull()
+        case .integer(let value): try parameter.bind(value)
+        case .real(let value): try parameter.bind(value)
+        case .text(let value): try value.bindSQL(to: parameter)
+        case .blob(let value): try value.bindSQL(to: parameter)
+        }
+    }
+}
+
+extension Optional: SQLValueConvertible where Wrapped: SQLValueConvertible {
+    public var sqlValue: SQLValue {
+        get throws(DatabaseError) {
+            guard let self else { return .null }
+            return try self.sqlValue
+        }
+    }
+
+    public init?(sqlValue: SQLValue) {
+        if case .null = sqlValue {
+            self = .none
+        } else {
+            guard let value = Wrapped(sqlValue: sqlValue) else { return nil }
+            self = .some(value)
+        }
+    }
+
+    @inlinable
+    @inline(__always)
+    public static func readSQL(from column: borrowing Column) throws(DatabaseError) -> Wrapped? {
+        if try column.isNull() { return nil }
+        return try Wrapped.readSQL(from: column)
+    }
+
+    @inlinable
+    @inline(__always)
+    public func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) {
+        if let self { try self.bindSQL(to: parameter) } else { try parameter.bindNull() }
+    }
+}
+
+extension SQLValueConvertible where Self: RawRepresentable, RawValue: SQLValueConvertible {
+    public var sqlValue: SQLValue { get throws(DatabaseError) { try rawValue.sqlValue } }
+
+    public init?(sqlValue: SQLValue) {
+        guard let rawValue = RawValue(sqlValue: sqlValue) else { return nil }
+        self.init(rawValue: rawValue)
+    }
+
+    @inlinable
+    public static func readSQL(from column: borrowing Column) throws(DatabaseError) -> Self {
+        guard let value = Self(rawValue: try RawValue.readSQL(from: column)) else {
+            throw column.mismatch(String(describing: Self.self))
+        }
+        return value
+    }
+
+    @inlinable
+    public func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) { try rawValue.bindSQL(to: parameter) }
+}

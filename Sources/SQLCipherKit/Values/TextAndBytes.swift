@@ -1,0 +1,99 @@
+import CSQLCipher
+import Foundation
+
+/// Stored as TEXT, byte for byte, NUL characters included.
+extension String: SQLValueConvertible {
+    public var sqlValue: SQLValue { .text(self) }
+
+    public init?(sqlValue: SQLValue) {
+        guard case .text(let value) = sqlValue else { return nil }
+        self = value
+    }
+
+    /// Reads TEXT. Bytes that are not UTF-8 are an error, not replaced: read them as `Data`.
+    @inlinable
+    @inline(__always)
+    public static func readSQL(from column: borrowing Column) throws(DatabaseError) -> String {
+        let bytes = try column.rawBytes(text: true, blob: false, as: "String")
+        guard let text = String(validating: bytes.assumingMemoryBound(to: UInt8.self), as: UTF8.self) else {
+            throw column.mismatch("String, as it is not well-formed UTF-8,")
+        }
+        return text
+    }
+
+    @inlinable
+    @inline(__always)
+    public func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) {
+        var failure: DatabaseError?
+        var copy = self
+        copy.withUTF8 { bytes in
+            do throws(DatabaseError) { try parameter.bind(utf8: bytes) } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
+}
+
+/// Stored as TEXT, as `String` is.
+extension Substring: SQLValueConvertible {
+    public var sqlValue: SQLValue { .text(String(self)) }
+
+    public init?(sqlValue: SQLValue) {
+        guard case .text(let value) = sqlValue else { return nil }
+        self = value[...]
+    }
+}
+
+/// Stored as BLOB. Read from a BLOB, or from TEXT as its UTF-8 bytes.
+extension Data: SQLValueConvertible {
+    public var sqlValue: SQLValue { .blob(self) }
+
+    public init?(sqlValue: SQLValue) {
+        switch sqlValue {
+        case .blob(let value): self = value
+        case .text(let value): self = Data(value.utf8)
+        default: return nil
+        }
+    }
+
+    @inlinable
+    public static func readSQL(from column: borrowing Column) throws(DatabaseError) -> Data {
+        let bytes = try column.rawBytes(text: true, blob: true, as: "Data")
+        guard let base = bytes.baseAddress else { return Data() }
+        return Data(bytes: base, count: bytes.count)
+    }
+
+    @inlinable
+    public func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) {
+        var failure: DatabaseError?
+        withUnsafeBytes { bytes in
+            do throws(DatabaseError) { try parameter.bind(bytes: bytes) } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
+}
+
+/// Stored as BLOB, and faster than `Data`. Read from a BLOB, or from TEXT as its UTF-8 bytes.
+extension Array: SQLValueConvertible where Element == UInt8 {
+    public var sqlValue: SQLValue { .blob(Data(self)) }
+
+    public init?(sqlValue: SQLValue) {
+        guard let data = Data(sqlValue: sqlValue) else { return nil }
+        self.init(data)
+    }
+
+    @inlinable
+    @inline(__always)
+    public static func readSQL(from column: borrowing Column) throws(DatabaseError) -> [UInt8] {
+        [UInt8](try column.rawBytes(text: true, blob: true, as: "[UInt8]"))
+    }
+
+    @inlinable
+    @inline(__always)
+    public func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) {
+        var failure: DatabaseError?
+        withUnsafeBytes { bytes in
+            do throws(DatabaseError) { try parameter.bind(bytes: bytes) } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
+}
