@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A checkout without the vendored source does not end in a riddle.

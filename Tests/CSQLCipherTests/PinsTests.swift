@@ -1,4 +1,5 @@
 import CSQLCipher
+import TestSupport
 import Testing
 
 /// The engine that runs is the engine that was pinned.

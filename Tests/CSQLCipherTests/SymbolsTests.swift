@@ -1,5 +1,6 @@
 import CSQLCipher
 import Foundation
+import TestSupport
 import Testing
 
 /// The engine lives beside any other SQLite in the same process: none of its symbols has SQLite's names.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `scripts/vendor`, run in copies of the package that hold nothing but the script and the pins.

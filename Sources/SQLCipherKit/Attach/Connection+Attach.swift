@@ -47,7 +47,8 @@ extension Connection {
         guard !name.isEmpty, !name.utf8.contains(0) else {
             throw DatabaseError(code: .misuse, reason: .schemaName, message: "a database cannot be attached without a name")
         }
-        guard !existing.contains(where: { $0.name.lowercased() == name.lowercased() }) else {
+        // `temp` is not in the list before it is used, but the name is taken all the same.
+        guard name.lowercased() != "temp", !existing.contains(where: { $0.name.lowercased() == name.lowercased() }) else {
             throw DatabaseError(code: .error, reason: .schemaName, message: "a database is already attached as \(name)")
         }
         _ = try DatabaseFile.prepare(location, configuration)

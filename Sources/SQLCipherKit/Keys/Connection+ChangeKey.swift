@@ -35,18 +35,17 @@ extension Connection {
             // The new key is already set for writing: nothing may be written with this connection any more.
             let error = failure(rc)
             close()
-            throw rekeyFailed(error, path, opensWithNewKey: opens(path, key))
+            throw rekeyFailed(error, path, which: keyThatOpens(path, key))
         }
         do throws(DatabaseError) {
             try unlock(name, hadWAL: hadWAL)
         } catch {
             close()
-            throw rekeyFailed(error, path, opensWithNewKey: opens(path, key))
+            throw rekeyFailed(error, path, which: keyThatOpens(path, key))
         }
-        if !path.isEmpty, !opens(path, key) {
+        if case .old = keyThatOpens(path, key) {
             close()
-            throw rekeyFailed(
-                DatabaseError(message: "the file does not open with the new key"), path, opensWithNewKey: false)
+            throw rekeyFailed(DatabaseError(message: "the file does not open with the new key"), path, which: .old)
         }
     }
 
@@ -96,20 +95,31 @@ extension Connection {
         if hadWAL { try execute(SQL(raw: "PRAGMA \(name).journal_mode = WAL")) }
     }
 
-    private func opens(_ path: String, _ key: EncryptionKey) -> Bool {
-        guard !path.isEmpty else { return false }
+    /// What a second connection says about the file.
+    private enum WorkingKey: String {
+        case new = "the file opens with the new key"
+        case old = "the file opens with the old key"
+        case unknown = "the file could not be read again to tell which key opens it: it is one of the two"
+    }
+
+    private func keyThatOpens(_ path: String, _ key: EncryptionKey) -> WorkingKey {
+        // A database in memory or a temporary one has no second way in.
+        guard !path.isEmpty else { return .unknown }
         var probe = Configuration()
         probe.access = .readOnly
         probe.cipher = configuration.cipher
         probe.busyTimeout = configuration.busyTimeout
-        return (try? Connection(.file(path), key: key, configuration: probe)) != nil
+        do { _ = try Connection(.file(path), key: key, configuration: probe) } catch let error as DatabaseError {
+            return error.reason == .wrongKeyOrNotADatabase ? .old : .unknown
+        } catch {
+            return .unknown
+        }
+        return .new
     }
 
-    private func rekeyFailed(_ error: DatabaseError, _ path: String, opensWithNewKey: Bool) -> DatabaseError {
+    private func rekeyFailed(_ error: DatabaseError, _ path: String, which: WorkingKey) -> DatabaseError {
         DatabaseError(
             code: error.code, reason: .rekeyFailed,
-            message: "the key could not be changed (\(error.message)); the file opens with the "
-                + (opensWithNewKey ? "new" : "old") + " key; the connection is closed",
-            path: path)
+            message: "the key could not be changed (\(error.message)); \(which.rawValue); the connection is closed", path: path)
     }
 }

@@ -1,55 +1,167 @@
 import Foundation
 import SQLCipherKit
+import TestSupport
 import Testing
 
 @Suite struct KeyTests {
     let folder: TemporaryFolder
+    var path: String { folder.path("a.db") }
 
     init() throws { folder = try TemporaryFolder() }
 
+    private func make(_ key: EncryptionKey?) throws {
+        let db = try Connection(.file(path), key: key, configuration: .quick)
+        try db.execute("CREATE TABLE t(x)")
+        try db.execute("INSERT INTO t VALUES ('kept')")
+    }
+
+    private func opens(_ key: EncryptionKey) -> Bool {
+        (try? Connection(.file(path), key: key, configuration: .quick).fetchOne(String.self, "SELECT x FROM t")) == "kept"
+    }
+
+    @Test func anEmptyKeyIsRefusedBeforeThereIsAFile() throws {
+        let attempts: [() throws -> EncryptionKey] = [
+            { try .passphrase("") }, { try .passphrase(Data()) }, { try .passphrase([UInt8]()) }, { try .raw([UInt8]()) },
+            { try .raw(Data(), salt: Data(count: 16)) },
+        ]
+        for attempt in attempts {
+            let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: attempt()) }
+            #expect(error?.reason == .emptyKey)
+        }
+        #expect(try folder.names() == [])
+    }
+
+    @Test func rawKeysHave32BytesAndSalts16() throws {
+        for count in [1, 31, 33, 48, 64] {
+            let error = #expect(throws: DatabaseError.self) { try EncryptionKey.raw([UInt8](repeating: 1, count: count)) }
+            #expect(error?.reason == .invalidKey)
+        }
+        for count in [0, 15, 17] {
+            let error = #expect(throws: DatabaseError.self) {
+                try EncryptionKey.raw(Data(repeating: 1, count: 32), salt: Data(repeating: 2, count: count))
+            }
+            #expect(error?.reason == .invalidKey)
+        }
+    }
+
     @Test func aWrongKeyIsAnErrorAtOpening() throws {
-        let path = folder.path("a.db")
-        do {
-            let db = try Connection(.file(path), key: .passphrase("right"), configuration: .quick)
-            try db.execute("CREATE TABLE t(x)")
+        try make(.passphrase("right"))
+        for wrong in [try EncryptionKey.passphrase("wrong"), try .raw(Data(repeating: 3, count: 32)), try .passphrase("right ")] {
+            let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: wrong, configuration: .quick) }
+            #expect(error?.reason == .wrongKeyOrNotADatabase)
+            #expect(error?.path == path)
         }
-        let error = #expect(throws: DatabaseError.self) {
-            try Connection(.file(path), key: .passphrase("wrong"), configuration: .quick)
+        let error = #expect(throws: DatabaseError.self) { try Connection(.file(path)) }
+        #expect(error?.reason == .wrongKeyOrNotADatabase && error?.message.contains("no key") == true)
+        #expect(opens(try .passphrase("right")))
+    }
+
+    @Test func otherCipherSettingsAreAWrongKey() throws {
+        try make(.passphrase("right"))
+        var settings: [CipherConfiguration] = []
+        for pageSize in [1024, 65536] {
+            settings.append(.quick)
+            settings[settings.count - 1].pageSize = pageSize
         }
-        #expect(error?.reason == .wrongKeyOrNotADatabase)
-        #expect(error?.path == path)
-        let db = try Connection(.file(path), key: .passphrase("right"), configuration: .quick)
-        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 0)
+        settings.append(CipherConfiguration())
+        settings.append(.quick)
+        settings[3].hmacAlgorithm = .sha1
+        settings.append(.quick)
+        settings[4].usesHMAC = false
+        for cipher in settings {
+            var configuration = Configuration()
+            configuration.cipher = cipher
+            let error = #expect(throws: DatabaseError.self) {
+                try Connection(.file(path), key: .passphrase("right"), configuration: configuration)
+            }
+            #expect(error?.reason == .wrongKeyOrNotADatabase, "\(cipher)")
+        }
     }
-    @Test(arguments: ["delete", "wal"]) func changingTheKey(mode: String) throws {
-        let path = folder.path("a.db")
-        let old = try EncryptionKey.passphrase("old"), new = try EncryptionKey.raw([UInt8](repeating: 7, count: 32))
-        var configuration = Configuration.quick
-        configuration.journalMode = .init(rawValue: mode)
-        let db = try Connection(.file(path), key: old, configuration: configuration)
-        try db.execute("CREATE TABLE t(x)")
-        for i in 0..<1000 { try db.execute("INSERT INTO t VALUES (\(String(repeating: "x", count: i)))") }
-        try db.changeKey(to: new)
-        #expect(try db.fetchOne(String.self, "PRAGMA journal_mode") == mode)
-        try db.execute("INSERT INTO t VALUES (1)")
-        db.close()
-        #expect(throws: DatabaseError.self) { try Connection(.file(path), key: old, configuration: .quick) }
-        let again = try Connection(.file(path), key: new, configuration: .quick)
-        #expect(try again.fetchOne(Int.self, "SELECT count(*) FROM t") == 1001)
-        #expect(try again.fetchOne(String.self, "PRAGMA integrity_check") == "ok")
+
+    @Test func impossibleSettingsAreRefusedBeforeThereIsAFile() throws {
+        for change in [
+            { $0.pageSize = 512 }, { $0.pageSize = 5000 }, { $0.pageSize = 131_072 }, { $0.pageSize = -4096 }, { $0.kdfIterations = 0 },
+            { $0.kdfIterations = -1 }, { $0.kdfIterations = Int(Int32.max) + 1 },
+        ] as [(inout CipherConfiguration) -> Void] {
+            var configuration = Configuration()
+            change(&configuration.cipher)
+            let error = #expect(throws: DatabaseError.self) {
+                try Connection(.file(path), key: .passphrase("k"), configuration: configuration)
+            }
+            #expect(error?.reason == .invalidKey)
+        }
+        #expect(try folder.names() == [])
     }
-    @Test func attaching() throws {
-        let db = try Connection(.file(folder.path("a.db")), key: .passphrase("a"), configuration: .quick)
-        try db.execute("CREATE TABLE t(x)")
-        try db.attach(.file(folder.path("b.db")), as: "o\"dd näme", key: .key(.passphrase("b"), cipher: .quick))
-        try db.attach(.file(folder.path("c.db")), as: "c", key: .inherited)
-        try db.attach(.file(folder.path("d.db")), as: "d", key: .plaintext)
-        #expect(try db.attachedDatabases().map(\.name) == ["main", "o\"dd näme", "c", "d"])
-        try db.execute("CREATE TABLE \(identifier: "o\"dd näme").t AS SELECT 5 AS x")
-        try db.detach("o\"dd näme")
-        try db.detach("c")
-        try db.detach("d")
-        let other = try Connection(.file(folder.path("b.db")), key: .passphrase("b"), configuration: .quick)
-        #expect(try other.fetchOne(Int.self, "SELECT x FROM t") == 5)
+
+    @Test(arguments: [1024, 2048, 4096, 8192, 32768, 65536]) func allSettingsMakeFilesThatOpenAgain(pageSize: Int) throws {
+        for hash in CipherConfiguration.Hash.allCases {
+            for usesHMAC in [true, false] {
+                var configuration = Configuration.quick
+                configuration.cipher.pageSize = pageSize
+                configuration.cipher.kdfAlgorithm = hash
+                configuration.cipher.hmacAlgorithm = hash
+                configuration.cipher.usesHMAC = usesHMAC
+                let path = folder.path("\(hash)-\(usesHMAC).db")
+                try Connection(.file(path), key: .passphrase("k"), configuration: configuration).execute("CREATE TABLE t(x)")
+                let again = try Connection(.file(path), key: .passphrase("k"), configuration: configuration)
+                #expect(try again.fetchOne(Int.self, "SELECT count(*) FROM t") == 0)
+                // On an encrypted database the engine answers with text.
+                #expect(try again.fetchOne(String.self, "PRAGMA page_size") == "\(pageSize)")
+            }
+        }
+    }
+
+    @Test func aPlaintextFileIsNotTouched() throws {
+        try make(nil)
+        let before = try Data(contentsOf: URL(fileURLWithPath: path))
+        let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: .passphrase("k")) }
+        #expect(error?.reason == .notEncrypted)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
+        #expect(try folder.names() == ["a.db"])
+    }
+
+    @Test func aFileThatIsNoDatabase() throws {
+        try Data("certainly not a database, but long enough to look like one".utf8).write(to: URL(fileURLWithPath: path))
+        for key in [nil, try EncryptionKey.passphrase("k")] {
+            let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: key) }
+            #expect(error?.reason == .wrongKeyOrNotADatabase)
+        }
+    }
+
+    static let oddPassphrases = [
+        "p", "it's", "\"quoted\"", "NUL\0inside", "🗝️ Schlüßel ключ", String(repeating: "long ", count: 2048), " ", "x'", "x''",
+        "x'" + String(repeating: "2d", count: 32) + "'", "X'" + String(repeating: "aB", count: 48) + "'",
+        "x'" + String(repeating: "00", count: 80) + "'", "x'2d'", String(repeating: "ff", count: 32),
+    ]
+
+    @Test(arguments: oddPassphrases) func anyTextIsAPassphrase(_ text: String) throws {
+        try make(.passphrase(text))
+        #expect(opens(try .passphrase(text)))
+        #expect(opens(try .passphrase(Data(text.utf8))))
+        #expect(!opens(try .passphrase(text + "x")))
+        // A passphrase that is spelled like a raw key is not that raw key.
+        if text.utf8.count == 67 { #expect(!opens(try .raw([UInt8](repeating: 0x2d, count: 32)))) }
+    }
+
+    @Test func rawKeysWithAndWithoutSalt() throws {
+        let bytes = (0..<32).map { UInt8($0) }, salt = (0..<16).map { UInt8(200 + $0) }
+        try make(.raw(bytes, salt: salt))
+        #expect(Array(try Data(contentsOf: URL(fileURLWithPath: path)).prefix(16)) == salt)
+        #expect(opens(try .raw(bytes, salt: salt)))
+        // The file has its salt in it.
+        #expect(opens(try .raw(bytes)))
+        #expect(!opens(try .raw(bytes.reversed())))
+    }
+
+    @Test func aKeyIsShownNowhere() throws {
+        let secret = "s3cr3t-passphrase"
+        let key = try EncryptionKey.passphrase(secret)
+        var shown = "\(key) \(String(reflecting: key)) \(String(describing: Optional(key)))"
+        dump(key, to: &shown)
+        #expect(!shown.contains(secret))
+        #expect(shown.contains("EncryptionKey(passphrase)"))
+        try make(.passphrase("another"))
+        let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: key, configuration: .quick) }
+        #expect(error.map { !"\($0) \(String(reflecting: $0))".contains(secret) } == true)
     }
 }

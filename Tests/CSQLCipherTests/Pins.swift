@@ -1,12 +1,5 @@
 import Foundation
-
-/// The checkout that the tests were compiled from.
-enum Repository {
-    static let root = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-
-    static func file(_ path: String) -> URL { root.appendingPathComponent(path) }
-}
+import TestSupport
 
 /// `Vendor/pins.json`, as far as the tests look at it.
 struct Pins: Decodable {

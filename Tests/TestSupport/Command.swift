@@ -1,20 +1,20 @@
 import Foundation
 
 /// Another program, run to its end.
-struct Command {
-    struct Outcome {
-        let status: Int32, output: String, errors: String
+public struct Command {
+    public struct Outcome {
+        public let status: Int32, output: String, errors: String
 
         /// What the program wrote to standard error, line by line.
-        var errorLines: [Substring] { errors.split(separator: "\n") }
+        public var errorLines: [Substring] { errors.split(separator: "\n") }
     }
 
-    let process = Process()
+    public let process = Process()
     private let folder: TemporaryFolder
     private let output: URL, errors: URL
 
     /// Starts `program`, looked up in `PATH`, with `environment` laid over this process's own.
-    init(_ program: String, _ arguments: [String] = [], environment: [String: String] = [:]) throws {
+    public init(_ program: String, _ arguments: [String] = [], environment: [String: String] = [:]) throws {
         folder = try TemporaryFolder()
         // Files rather than pipes: a full pipe would stop a program that nobody reads from yet.
         output = folder.url.appendingPathComponent("output")
@@ -29,7 +29,7 @@ struct Command {
         try process.run()
     }
 
-    func end() throws -> Outcome {
+    public func end() throws -> Outcome {
         process.waitUntilExit()
         return Outcome(
             status: process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus,
@@ -37,20 +37,24 @@ struct Command {
             errors: String(decoding: try Data(contentsOf: errors), as: UTF8.self))
     }
 
-    static func run(_ program: String, _ arguments: [String] = [], environment: [String: String] = [:]) throws -> Outcome {
+    public static func run(_ program: String, _ arguments: [String] = [], environment: [String: String] = [:]) throws -> Outcome {
         try Command(program, arguments, environment: environment).end()
     }
 }
 
-/// A folder that goes away with the value that holds it.
-final class TemporaryFolder {
-    let url: URL
-
-    init() throws {
-        url = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
-            .appendingPathComponent("sqlcipherkit-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+extension Command {
+    public struct Silence: Error, CustomStringConvertible {
+        public let description: String
     }
 
-    deinit { try? FileManager.default.removeItem(at: url) }
+    /// Waits until the program has written `text`, for half a minute at most.
+    public func waitForOutput(_ text: String) throws {
+        for _ in 0..<3000 {
+            if String(decoding: try Data(contentsOf: output), as: UTF8.self).contains(text) { return }
+            if !process.isRunning { break }
+            Thread.sleep(forTimeInterval: 0.01)
+        }
+        if String(decoding: try Data(contentsOf: output), as: UTF8.self).contains(text) { return }
+        throw Silence(description: "the program did not write \(text), but: \(try end())")
+    }
 }

@@ -1,0 +1,67 @@
+import Foundation
+import SQLCipherKit
+
+/// A process that tests may kill, starve of disk space or limit: it does one thing to one database and says what came of it.
+@main
+struct FaultDriver {
+    static func main() {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        do {
+            guard arguments.count >= 2 else { throw DatabaseError(message: "usage: FaultDriver ACTION FILE [ARGUMENT …]") }
+            try run(arguments[0], arguments[1], Array(arguments.dropFirst(2)))
+            print("done")
+        } catch let error as DatabaseError {
+            print("error \(error.reason) \(error.code.rawValue) \(error.message)")
+            exit(1)
+        } catch {
+            print("error \(error)")
+            exit(1)
+        }
+    }
+
+    private static func run(_ action: String, _ path: String, _ arguments: [String]) throws {
+        var configuration = Configuration()
+        configuration.cipher.kdfIterations = 10
+        configuration.busyTimeout = .milliseconds(200)
+        switch action {
+        case "rekey":
+            let db = try Connection(.file(path), key: .passphrase(arguments[0]), configuration: configuration)
+            say("ready")
+            do { try db.changeKey(to: .passphrase(arguments[1])) } catch {
+                // What a caller that ignores the error would do next.
+                do { try db.execute("INSERT INTO t VALUES ('after')") } catch { say("write refused") }
+                throw error
+            }
+        case "hold":
+            // Holds a lock until it is killed.
+            let db = try Connection(.file(path), key: .passphrase(arguments[0]), configuration: configuration)
+            try db.execute(SQL(raw: arguments[1]))
+            if arguments.count > 2 { try db.execute(SQL(raw: arguments[2])) }
+            say("ready")
+            while true { sleep(1) }
+        case "create":
+            configuration.onCreate = { db in
+                try db.execute("CREATE TABLE t(x)")
+                for number in 0..<500 { try db.execute("INSERT INTO t VALUES (\(number))") }
+                say("half")
+                if arguments.contains("wait") { while true { sleep(1) } }
+                for number in 500..<1000 { try db.execute("INSERT INTO t VALUES (\(number))") }
+            }
+            let db = try Connection(.file(path), key: .passphrase(arguments[0]), configuration: configuration)
+            print(try db.fetchOne(Int.self, "SELECT count(*) FROM t") ?? -1)
+        case "fill":
+            let db = try Connection(.file(path), key: .passphrase(arguments[0]), configuration: configuration)
+            for number in 0... { try db.execute("INSERT INTO t VALUES (\(String(repeating: "x", count: 1000) + "\(number)"))") }
+        case "script":
+            let db = try Connection(.file(path), key: .passphrase(arguments[0]), configuration: configuration)
+            try db.execute(SQLScript(arguments[1]))
+        default:
+            throw DatabaseError(message: "no action \(action)")
+        }
+    }
+
+    private static func say(_ text: String) {
+        print(text)
+        fflush(nil)
+    }
+}

@@ -1,0 +1,168 @@
+import Foundation
+import SQLCipherKit
+import TestSupport
+import Testing
+
+@Suite struct AttachTests {
+    let folder: TemporaryFolder
+    let db: Connection
+
+    init() throws {
+        folder = try TemporaryFolder()
+        db = try Connection(.file(folder.path("main.db")), key: .passphrase("main"), configuration: .quick)
+        try db.execute("CREATE TABLE t(x)")
+        try db.execute("INSERT INTO t VALUES (1), (2)")
+    }
+
+    private func expectOnlyMain() throws { #expect(try db.attachedDatabases().map(\.name) == ["main"]) }
+
+    @Test func eachKindOfKey() throws {
+        try db.attach(.file(folder.path("own.db")), as: "own", key: .key(.passphrase("own"), cipher: .quick))
+        try db.attach(.file(folder.path("inherited.db")), as: "inherited", key: .inherited)
+        try db.attach(.file(folder.path("plain.db")), as: "plain", key: .plaintext)
+        try db.attach(.memory, as: "memory", key: .plaintext)
+        try db.attach(.temporary, as: "temporary", key: .plaintext)
+        #expect(try db.attachedDatabases().map(\.name) == ["main", "own", "inherited", "plain", "memory", "temporary"])
+        #expect(try db.attachedDatabases().first?.path == folder.path("main.db"))
+        for name in ["own", "inherited", "plain", "memory", "temporary"] {
+            try db.execute("CREATE TABLE \(identifier: name).t AS SELECT x FROM main.t")
+            #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM main.t JOIN \(identifier: name).t AS o USING (x)") == 2)
+            try db.detach(name)
+        }
+        try expectOnlyMain()
+        #expect(try Connection(.file(folder.path("own.db")), key: .passphrase("own"), configuration: .quick).fetchOne(Int.self, "SELECT count(*) FROM t") == 2)
+        #expect(try Connection(.file(folder.path("plain.db"))).fetchOne(Int.self, "SELECT count(*) FROM t") == 2)
+        // Inheriting shares the key and the salt, so that the passphrase opens it as well.
+        #expect(try Connection(.file(folder.path("inherited.db")), key: .passphrase("main"), configuration: .quick).fetchOne(Int.self, "SELECT count(*) FROM t") == 2)
+        try db.attach(.file(folder.path("inherited.db")), as: "again", key: .inherited)
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM again.t") == 2)
+    }
+
+    @Test func theKeyOfANewFileIsFixedAtOnce() throws {
+        try db.attach(.file(folder.path("new.db")), as: "new", key: .key(.passphrase("a"), cipher: .quick))
+        try db.detach("new")
+        let error = #expect(throws: DatabaseError.self) {
+            try db.attach(.file(folder.path("new.db")), as: "new", key: .key(.passphrase("b"), cipher: .quick))
+        }
+        #expect(error?.reason == .wrongKeyOrNotADatabase)
+        try expectOnlyMain()
+    }
+
+    @Test func aWrongChoiceLeavesNothingAttached() throws {
+        let own = Location.file(folder.path("own.db")), plain = Location.file(folder.path("plain.db"))
+        // The same passphrase, but a salt of its own.
+        _ = try Connection(own, key: .passphrase("main"), configuration: .quick)
+        try Connection(plain).execute("CREATE TABLE t(x)")
+        let attempts: [(Location, AttachKey, DatabaseError.Reason)] = [
+            (own, .key(try .passphrase("wrong"), cipher: .quick), .wrongKeyOrNotADatabase),
+            (own, .key(try .passphrase("main")), .wrongKeyOrNotADatabase),
+            (own, .inherited, .wrongKeyOrNotADatabase), (own, .plaintext, .wrongKeyOrNotADatabase),
+            (plain, .key(try .passphrase("k")), .notEncrypted), (plain, .inherited, .notEncrypted),
+            (.file(folder.path("no/where.db")), .plaintext, .cannotOpen), (.file(folder.url.path), .plaintext, .cannotOpen),
+        ]
+        for (location, key, reason) in attempts {
+            let error = #expect(throws: DatabaseError.self) { try db.attach(location, as: "other", key: key) }
+            #expect(error?.reason == reason, "\(location) \(key): \(String(describing: error))")
+            try expectOnlyMain()
+        }
+        let unkeyed = try Connection(.memory)
+        let error = #expect(throws: DatabaseError.self) { try unkeyed.attach(own, as: "own", key: .inherited) }
+        #expect(error?.reason == .misuse)
+    }
+
+    @Test func namesOfAnyKind() throws {
+        for name in ["a b", "quo\"te", "it's", "naïve 🎈", "select", "1"] {
+            try db.attach(.file(folder.path("\(name).db")), as: name, key: .key(.passphrase("k"), cipher: .quick))
+            try db.execute("CREATE TABLE \(identifier: name).t(x)")
+            #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM \(identifier: name).t") == 0)
+            try db.detach(name)
+        }
+        try db.attach(.memory, as: "twice", key: .plaintext)
+        for name in ["twice", "TWICE", "main", "temp", ""] {
+            let error = #expect(throws: DatabaseError.self) { try db.attach(.memory, as: name, key: .plaintext) }
+            #expect(error?.reason == .schemaName, "\(name)")
+        }
+    }
+
+    @Test func detachingWhatCannotBe() throws {
+        for name in ["main", "MAIN", "temp", "nowhere"] {
+            let error = #expect(throws: DatabaseError.self) { try db.detach(name) }
+            #expect(error?.reason == .schemaName && error?.message.contains(name.lowercased()) == true)
+        }
+        try db.attach(.memory, as: "m", key: .plaintext)
+        try db.execute("CREATE TABLE m.t AS SELECT 1 AS x")
+        let cursor = try db.cursor(Int.self, "SELECT x FROM m.t")
+        _ = try cursor.next()
+        let error = #expect(throws: DatabaseError.self) { try db.detach("m") }
+        #expect(error?.reason == .misuse && error?.message.contains("m") == true)
+        cursor.close()
+        try db.detach("m")
+    }
+
+    @Test func upTo125() throws {
+        for number in 1...125 { try db.attach(.memory, as: "m\(number)", key: .plaintext) }
+        let error = #expect(throws: DatabaseError.self) { try db.attach(.memory, as: "m126", key: .plaintext) }
+        #expect(error?.message.contains("125") == true)
+        #expect(try db.attachedDatabases().count == 126)
+    }
+
+    @Test func scoped() throws {
+        struct Refusal: Error {}
+        let location = Location.file(folder.path("s.db"))
+        let key = AttachKey.key(try .passphrase("s"), cipher: .quick)
+        let count = try db.withAttached(location, as: "s", key: key) { db in
+            try db.execute("CREATE TABLE s.t AS SELECT * FROM main.t")
+            return try db.fetchOne(Int.self, "SELECT count(*) FROM s.t")
+        }
+        #expect(count == 2)
+        try expectOnlyMain()
+        #expect(throws: Refusal.self) { try db.withAttached(location, as: "s", key: key) { _ in throw Refusal() } }
+        try expectOnlyMain()
+    }
+
+    @Test func aTransactionCoversAllDatabases() throws {
+        try db.attach(.file(folder.path("o.db")), as: "o", key: .key(.passphrase("o"), cipher: .quick))
+        try db.execute("CREATE TABLE o.t(x)")
+        try db.transaction { db in
+            try db.execute("INSERT INTO o.t SELECT x FROM main.t")
+            try db.execute("DELETE FROM main.t")
+            return TransactionEnd.rollback(())
+        }
+        #expect(try db.fetchOne(Int.self, "SELECT (SELECT count(*) FROM main.t) * 10 + (SELECT count(*) FROM o.t)") == 20)
+    }
+
+    /// Attaching with settings of its own changes process-wide defaults for a moment: nobody else may see that.
+    @Test func settingsDoNotLeakIntoOtherThreads() async throws {
+        let folder = self.folder
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<8 {
+                group.addTask {
+                    for round in 0..<10 {
+                        if number % 2 == 0 {
+                            var cipher = CipherConfiguration.quick
+                            cipher.pageSize = 1024 << (round % 4)
+                            cipher.hmacAlgorithm = .sha256
+                            let db = try Connection(.memory)
+                            let path = folder.path("attached-\(number)-\(round).db")
+                            try db.attach(.file(path), as: "a", key: .key(.passphrase("k"), cipher: cipher))
+                            try db.execute("CREATE TABLE a.t(x)")
+                            try db.detach("a")
+                            var configuration = Configuration()
+                            configuration.cipher = cipher
+                            _ = try Connection(.file(path), key: .passphrase("k"), configuration: configuration)
+                        } else {
+                            let path = folder.path("opened-\(number)-\(round).db")
+                            for _ in 0..<2 {
+                                let db = try Connection(.file(path), key: .raw([UInt8](repeating: 5, count: 32)))
+                                #expect(try db.fetchOne(String.self, "PRAGMA cipher_page_size") == "4096")
+                                #expect(try db.fetchOne(String.self, "PRAGMA cipher_hmac_algorithm") == "HMAC_SHA512")
+                                #expect(try db.fetchOne(String.self, "PRAGMA kdf_iter") == "256000")
+                            }
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+}

@@ -1,0 +1,234 @@
+import Foundation
+import SQLCipherKit
+import TestSupport
+import Testing
+
+@Suite struct OpeningTests {
+    let folder: TemporaryFolder
+    var path: String { folder.path("a.db") }
+
+    init() throws { folder = try TemporaryFolder() }
+
+    @Test func aFileByPathAndByURL() throws {
+        try Connection(.file(path)).execute("CREATE TABLE t(x)")
+        #expect(try Connection(.file(URL(fileURLWithPath: path))).fetchOne(Int.self, "SELECT count(*) FROM t") == 0)
+        #expect(try Connection(.uri("file:\(path)?mode=ro")).isReadOnly())
+    }
+
+    @Test func aTildeIsTheHomeFolder() {
+        #expect(Location.file("~/a.db").path == NSHomeDirectory() + "/a.db")
+        #expect(Location.file("~other/a.db").path == "~other/a.db")
+    }
+
+    @Test func thePathIsTakenAsItIs() throws {
+        // Neither a URI nor SQLite's name for a database in memory, as it stands for a file here.
+        for name in ["file:x?mode=memory", ":memory:", "a b?c#d%20.db", "näme 🎈.db"] {
+            let path = folder.path(name)
+            try Connection(.file(path)).execute("CREATE TABLE t(x)")
+            #expect(FileManager.default.fileExists(atPath: path), "\(name)")
+        }
+    }
+
+    @Test func databasesWithoutAFile() throws {
+        for location in [Location.memory, .temporary] {
+            let db = try Connection(location, key: .passphrase("k"), configuration: .quick)
+            try db.execute("CREATE TABLE t(x)")
+            #expect(try Connection(location).fetchOne(Int.self, "SELECT count(*) FROM sqlite_schema") == 0)
+        }
+    }
+
+    @Test func theStandardPlace() throws {
+        let location = Location.standard("store.db", application: "app")
+        let path = try #require(location.path)
+        #expect(path.hasPrefix("/") && path.hasSuffix("/app/store.db"))
+    }
+
+    @Test func missingFoldersAreMadeOnRequest() throws {
+        let deep = folder.path("x/y/a.db")
+        let error = #expect(throws: DatabaseError.self) { try Connection(.file(deep)) }
+        #expect(error?.reason == .cannotOpen && error?.path == deep)
+        var configuration = Configuration()
+        configuration.createsFolders = true
+        _ = try Connection(.file(deep), configuration: configuration)
+        #expect(try permissions(folder.path("x")) == 0o700)
+        #expect(try permissions(deep) == 0o600)
+    }
+
+    @Test func allFilesAreForTheirOwnerOnly() throws {
+        var configuration = Configuration.quick
+        configuration.journalMode = .wal
+        let db = try Connection(.file(path), key: .passphrase("k"), configuration: configuration)
+        try db.execute("CREATE TABLE t(x)")
+        #expect(try folder.names() == ["a.db", "a.db-shm", "a.db-wal"])
+        for name in try folder.names() { #expect(try permissions(folder.path(name)) == 0o600, "\(name)") }
+    }
+
+    @Test func whatCannotBeOpenedIsNamed() throws {
+        var readOnly = Configuration()
+        readOnly.access = .readOnly
+        var existing = Configuration()
+        existing.access = .readWrite
+        for configuration in [readOnly, existing] {
+            let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), configuration: configuration) }
+            #expect(error?.reason == .cannotOpen)
+            #expect(error?.message.contains(path) == true)
+        }
+        #expect(try folder.names() == [])
+        let error = #expect(throws: DatabaseError.self) { try Connection(.file(folder.url.path)) }
+        #expect(error?.reason == .cannotOpen && error?.message.contains("folder") == true)
+        for wrong in ["", "a\0b"] {
+            #expect(throws: DatabaseError.self) { try Connection(.file(wrong)) }
+        }
+    }
+
+    @Test func aSymbolicLinkCanBeRefused() throws {
+        try Connection(.file(path)).execute("CREATE TABLE t(x)")
+        let link = folder.path("link.db")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+        _ = try Connection(.file(link))
+        var configuration = Configuration()
+        configuration.followsSymbolicLinks = false
+        let error = #expect(throws: DatabaseError.self) { try Connection(.file(link), configuration: configuration) }
+        #expect(error?.reason == .cannotOpen)
+    }
+
+    @Test func readOnlyRefusesToWrite() throws {
+        try Connection(.file(path), key: .passphrase("k"), configuration: .quick).execute("CREATE TABLE t(x)")
+        var configuration = Configuration.quick
+        configuration.access = .readOnly
+        let db = try Connection(.file(path), key: .passphrase("k"), configuration: configuration)
+        #expect(try db.isReadOnly())
+        let error = #expect(throws: DatabaseError.self) { try db.execute("INSERT INTO t VALUES (1)") }
+        #expect(error?.code.primary == .readOnly)
+    }
+
+    @Test func closingTwiceAndUseAfterwards() throws {
+        let db = try Connection(.file(path))
+        try db.execute("CREATE TABLE t(x)")
+        try db.execute("INSERT INTO t VALUES (1), (2)")
+        let statement = try db.prepare("SELECT x FROM t")
+        let cursor = try db.cursor(Int.self, "SELECT x FROM t")
+        #expect(try cursor.next() == 1)
+        #expect(db.isOpen)
+        db.close()
+        db.close()
+        #expect(!db.isOpen)
+        let calls: [() throws -> Void] = [
+            { try db.execute("SELECT 1") }, { _ = try db.fetchAll(Int.self, "SELECT 1") }, { try db.begin() }, { try db.commit() },
+            { try db.rollback() }, { _ = try db.transaction { _ in 1 } }, { _ = try db.savepoint { _ in 1 } },
+            { try statement.execute() }, { try statement.step() }, { try statement.reset() }, { try statement.bind([]) },
+            { _ = try cursor.next() }, { _ = try db.attachedDatabases() }, { try db.detach("x") },
+            { try db.attach(.memory, as: "x", key: .plaintext) }, { try db.changeKey(to: .passphrase("k")) },
+            { _ = try db.isReadOnly() }, { try db.execute(SQLScript("SELECT 1")) }, { _ = try db.prepare("SELECT 1") },
+        ]
+        for (index, call) in calls.enumerated() {
+            do {
+                try call()
+                Issue.record("call \(index) did not throw")
+            } catch let error as DatabaseError { #expect(error.reason == .closed, "call \(index)") } catch let error as SQLScriptError {
+                #expect(error.error.reason == .closed, "call \(index)")
+            }
+        }
+        #expect(statement.sql == "" && statement.columnNames == [] && statement.parameterNames == [])
+        #expect(db.changes == 0 && db.lastInsertedRowID == 0 && !db.isInTransaction)
+        #expect(try Connection(.file(path)).fetchOne(Int.self, "SELECT count(*) FROM t") == 2)
+    }
+
+    @Test func closingInsideOfARowsClosure() throws {
+        let db = try Connection(.memory)
+        var seen: [String] = []
+        let error = #expect(throws: DatabaseError.self) {
+            try db.forEach("VALUES ('one'), ('two')") { row in
+                db.close()
+                seen.append(try row[0])
+            }
+        }
+        #expect(error?.reason == .closed)
+        #expect(seen == ["one"])
+    }
+
+    @Test func lettingGoReleasesTheLock() throws {
+        var db: Connection? = try Connection(.file(path))
+        try db?.execute("CREATE TABLE t(x)")
+        try db?.begin(.exclusive)
+        var impatient = Configuration()
+        impatient.busyTimeout = .milliseconds(20)
+        let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), configuration: impatient) }
+        #expect(error?.reason == .busy)
+        db = nil
+        #expect(try Connection(.file(path), configuration: impatient).fetchOne(Int.self, "SELECT count(*) FROM t") == 0)
+    }
+
+    // MARK: New files
+
+    @Test func theKeyIsFixedAtOnce() throws {
+        _ = try Connection(.file(path), key: .passphrase("first"), configuration: .quick)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)).count == 4096)
+        let error = #expect(throws: DatabaseError.self) {
+            try Connection(.file(path), key: .passphrase("second"), configuration: .quick)
+        }
+        #expect(error?.reason == .wrongKeyOrNotADatabase)
+    }
+
+    @Test func onCreateRunsOnceForANewFile() throws {
+        var runs = 0
+        var configuration = Configuration.quick
+        configuration.onCreate = { db in
+            runs += 1
+            try db.execute("CREATE TABLE t(x)")
+            try db.transaction { try $0.execute("INSERT INTO t VALUES (1)") }
+        }
+        for _ in 0..<3 {
+            let db = try Connection(.file(path), key: .passphrase("k"), configuration: configuration)
+            #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 1)
+        }
+        #expect(runs == 1)
+    }
+
+    @Test func aFailedOnCreateLeavesNoFile() throws {
+        struct Refusal: Error {}
+        var configuration = Configuration.quick
+        configuration.onCreate = { db in
+            try db.execute("CREATE TABLE t(x)")
+            throw Refusal()
+        }
+        #expect(throws: Refusal.self) { try Connection(.file(path), key: .passphrase("k"), configuration: configuration) }
+        #expect(try folder.names() == [])
+    }
+
+    @Test func aProcessKilledInOnCreateLeavesANewFile() throws {
+        let driver = try Command(try BuildProducts.executable("FaultDriver"), ["create", path, "k", "wait"])
+        try driver.waitForOutput("half")
+        kill(driver.process.processIdentifier, SIGKILL)
+        #expect(try driver.end().status == -SIGKILL)
+        let second = try Command.run(try BuildProducts.executable("FaultDriver"), ["create", path, "k"])
+        #expect(second.output == "half\n1000\ndone\n", "\(second)")
+    }
+
+    @Test func twoProcessesCreateTheSameFile() throws {
+        let program = try BuildProducts.executable("FaultDriver")
+        let drivers = try (0..<4).map { _ in try Command(program, ["create", path, "k"]) }
+        let outcomes = try drivers.map { try $0.end() }
+        // Each one succeeds, or finds the file locked for longer than it wants to wait; nobody sees a half-made database.
+        for outcome in outcomes { #expect(outcome.output.hasSuffix("1000\ndone\n") || outcome.output.contains("error busy"), "\(outcome)") }
+        #expect(outcomes.filter { $0.output.contains("half") && $0.status == 0 }.count == 1)
+        let db = try Connection(.file(path), key: .passphrase("k"), configuration: .quick)
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 1000)
+    }
+
+    @Test func theConfigurationTakesEffect() throws {
+        var configuration = Configuration.quick
+        configuration.journalMode = .wal
+        var prepared = 0
+        configuration.prepare = { db in prepared += try db.fetchOne(Int.self, "PRAGMA foreign_keys") ?? 0 }
+        let db = try Connection(.file(path), key: .passphrase("k"), configuration: configuration)
+        #expect(prepared == 1)
+        #expect(try db.fetchOne(String.self, "PRAGMA journal_mode") == "wal")
+        configuration.foreignKeys = false
+        #expect(try Connection(.memory, configuration: configuration).fetchOne(Int.self, "PRAGMA foreign_keys") == 0)
+    }
+
+    private func permissions(_ path: String) throws -> Int {
+        try #require(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int)
+    }
+}

@@ -1,0 +1,170 @@
+import Foundation
+import SQLCipherKit
+import TestSupport
+import Testing
+
+@Suite struct ChangeKeyTests {
+    let folder: TemporaryFolder
+    var path: String { folder.path("a.db") }
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func make(_ mode: Configuration.JournalMode = .delete, rows: Int = 200) throws -> Connection {
+        var configuration = Configuration.quick
+        configuration.journalMode = mode
+        configuration.busyTimeout = .milliseconds(50)
+        let db = try Connection(.file(path), key: .passphrase("old"), configuration: configuration)
+        try db.transaction { db in
+            try db.execute("CREATE TABLE t(x)")
+            for number in 0..<rows { try db.execute("INSERT INTO t VALUES (\("row \(number) " + String(repeating: "x", count: 300)))") }
+        }
+        return db
+    }
+
+    private func count(_ key: EncryptionKey, at path: String? = nil) -> Int? {
+        guard let db = try? Connection(.file(path ?? self.path), key: key, configuration: .quick),
+            (try? db.fetchOne(String.self, "PRAGMA integrity_check")) == "ok",
+            (try? db.fetchAll(String.self, "PRAGMA cipher_integrity_check")) == []
+        else { return nil }
+        return try? db.fetchOne(Int.self, "SELECT count(*) FROM t")
+    }
+
+    @Test(arguments: [Configuration.JournalMode.delete, .wal]) func fromEachKindToEachKind(mode: Configuration.JournalMode) throws {
+        let db = try make(mode)
+        let salt = [UInt8](repeating: 9, count: 16)
+        let keys = [
+            try EncryptionKey.raw([UInt8](repeating: 1, count: 32)), try .raw([UInt8](repeating: 2, count: 32), salt: salt),
+            try .passphrase("x'" + String(repeating: "2d", count: 32) + "'"), try .passphrase("new"),
+        ]
+        var old = try EncryptionKey.passphrase("old")
+        var rows = 200
+        for key in keys {
+            try db.changeKey(to: key)
+            #expect(try db.fetchOne(String.self, "PRAGMA journal_mode") == mode.rawValue)
+            try db.execute("INSERT INTO t VALUES ('after')")
+            rows += 1
+            #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == rows)
+            #expect(count(key) == rows, "\(key)")
+            #expect(count(old) == nil)
+            old = key
+        }
+    }
+
+    @Test func aNamedSchema() throws {
+        let db = try make()
+        let other = folder.path("b.db")
+        try db.attach(.file(other), as: "b \"c\"", key: .key(.passphrase("b"), cipher: .quick))
+        try db.execute("CREATE TABLE \(identifier: "b \"c\"").t(x)")
+        try db.changeKey(to: .passphrase("new"), of: "b \"c\"")
+        #expect(count(try .passphrase("new"), at: other) == 0)
+        #expect(count(try .passphrase("old")) == 200)
+        let error = #expect(throws: DatabaseError.self) { try db.changeKey(to: .passphrase("new"), of: "nowhere") }
+        #expect(error?.reason == .schemaName)
+        #expect(count(try .passphrase("old")) == 200)
+    }
+
+    // MARK: Refused, with the old key still working
+
+    @Test func insideATransaction() throws {
+        let db = try make()
+        try db.begin()
+        try db.execute("INSERT INTO t VALUES ('uncommitted')")
+        let error = #expect(throws: DatabaseError.self) { try db.changeKey(to: .passphrase("new")) }
+        #expect(error?.reason == .misuse)
+        try db.rollback()
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 200)
+        #expect(count(try .passphrase("old")) == 200)
+    }
+
+    @Test func whileACursorIsOpen() throws {
+        let db = try make()
+        let cursor = try db.cursor(String.self, "SELECT x FROM t")
+        _ = try cursor.next()
+        let error = #expect(throws: DatabaseError.self) { try db.changeKey(to: .passphrase("new")) }
+        #expect(error?.reason == .misuse)
+        #expect(try cursor.collect().count == 199)
+        #expect(count(try .passphrase("old")) == 200)
+    }
+
+    @Test func readOnlyAndPlaintext() throws {
+        _ = try make()
+        var readOnly = Configuration.quick
+        readOnly.access = .readOnly
+        let db = try Connection(.file(path), key: .passphrase("old"), configuration: readOnly)
+        let error = #expect(throws: DatabaseError.self) { try db.changeKey(to: .passphrase("new")) }
+        #expect(error?.code == .readOnly)
+        let plain = try Connection(.file(folder.path("p.db")))
+        try plain.execute("CREATE TABLE t(x)")
+        let other = #expect(throws: DatabaseError.self) { try plain.changeKey(to: .passphrase("new")) }
+        #expect(other?.reason == .notEncrypted)
+        #expect(try Connection(.file(folder.path("p.db"))).fetchOne(Int.self, "SELECT count(*) FROM t") == 0)
+    }
+
+    @Test(arguments: [Configuration.JournalMode.delete, .wal]) func whileAnotherConnectionHoldsALock(mode: Configuration.JournalMode) throws {
+        let db = try make(mode)
+        for lock in ["BEGIN; SELECT * FROM t", "BEGIN IMMEDIATE"] {
+            let other = try Connection(.file(path), key: .passphrase("old"), configuration: .quick)
+            try other.execute(SQLScript(lock))
+            let error = #expect(throws: DatabaseError.self) { try db.changeKey(to: .passphrase("new")) }
+            #expect(error?.reason == .busy, "\(lock)")
+            other.close()
+            // The connection is as good as before.
+            #expect(db.isOpen)
+            #expect(try db.fetchOne(String.self, "PRAGMA journal_mode") == mode.rawValue)
+            try db.execute("INSERT INTO t VALUES ('more')")
+        }
+        #expect(count(try .passphrase("old")) == 202)
+        #expect(count(try .passphrase("new")) == nil)
+        try db.changeKey(to: .passphrase("new"))
+        #expect(count(try .passphrase("new")) == 202)
+    }
+
+    // MARK: Faults in the middle
+
+    /// The disk is full in the middle of the rewrite, at several points. The engine's own rekey would go on with the new key
+    /// and destroy the database with the next write.
+    @Test(arguments: [Configuration.JournalMode.delete, .wal]) func aFullDisk(mode: Configuration.JournalMode) throws {
+        try make(mode, rows: 2000).close()
+        let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
+        let whole = try Data(contentsOf: URL(fileURLWithPath: path))
+        var failures = 0
+        // The journal grows beside the file: a limit on file size stops it, and the program sees an error.
+        for blocks in stride(from: 8, through: size / 512 - 8, by: max(1, size / 512 / 12)) {
+            try whole.write(to: URL(fileURLWithPath: path))
+            let outcome = try Command.run(
+                "sh", ["-c", "trap '' XFSZ; ulimit -f \(blocks); exec \"$0\" rekey \"$1\" old new", try BuildProducts.executable("FaultDriver"), path])
+            if outcome.status != 0 { failures += 1 }
+            let old = count(try .passphrase("old")), new = count(try .passphrase("new"))
+            #expect((old == 2000) != (new == 2000), "blocks \(blocks): old \(old ?? -1) new \(new ?? -1) \(outcome)")
+            #expect((old == 2000) == (outcome.status != 0), "blocks \(blocks): \(outcome)")
+            if outcome.output.contains("rekeyFailed") { #expect(outcome.output.contains("write refused") && outcome.output.contains("opens with the old key")) }
+        }
+        #expect(failures > 3)
+    }
+
+    /// A process that dies at any moment leaves a file that opens with exactly one of the two keys, whole.
+    @Test(arguments: [Configuration.JournalMode.delete, .wal]) func aKill(mode: Configuration.JournalMode) throws {
+        try make(mode, rows: 3000).close()
+        let whole = try Data(contentsOf: URL(fileURLWithPath: path))
+        let program = try BuildProducts.executable("FaultDriver")
+        var opened: [String: Int] = [:]
+        // How long it takes here and now, for kills at moments all along the way.
+        let clock = ContinuousClock()
+        let probe = try Command(program, ["rekey", path, "old", "new"])
+        try probe.waitForOutput("ready")
+        let duration = try clock.measure { _ = try probe.end() }
+        for moment in 0..<20 {
+            try whole.write(to: URL(fileURLWithPath: path))
+            for suffix in ["-journal", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+            let driver = try Command(program, ["rekey", path, "old", "new"])
+            try driver.waitForOutput("ready")
+            Thread.sleep(forTimeInterval: Double(moment) / 20 * Double(duration.components.attoseconds) / 1e18 * 1.2)
+            kill(driver.process.processIdentifier, SIGKILL)
+            _ = try driver.end()
+            let old = count(try .passphrase("old")), new = count(try .passphrase("new"))
+            #expect((old == 3000) != (new == 3000), "moment \(moment): old \(old ?? -1), new \(new ?? -1)")
+            opened[old == 3000 ? "old" : "new", default: 0] += 1
+        }
+        #expect((opened["old"] ?? 0) > 0)
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import SQLCipherKit
+import TestSupport
+import Testing
+
+@Suite struct ScriptTests {
+    let db: Connection
+
+    init() throws { db = try Connection(.memory) }
+
+    static let script = """
+        -- a comment; with a semicolon
+        CREATE TABLE t(x TEXT); /* another; one */
+        CREATE TABLE log(x);;
+        CREATE TRIGGER t_insert AFTER INSERT ON t BEGIN
+            INSERT INTO log VALUES ('one; ' || new.x);
+            INSERT INTO log VALUES ('two');
+        END;
+        INSERT INTO t VALUES ('a;b');
+        SELECT x FROM log ORDER BY rowid;
+        -- the end
+        """
+
+    @Test func statementsCommentsAndTriggers() throws {
+        var rows: [String] = []
+        var indexes: Set<Int> = []
+        try db.execute(SQLScript(Self.script)) { index, row in
+            indexes.insert(index)
+            rows.append(try row[0])
+            return .next
+        }
+        #expect(rows == ["one; a;b", "two"])
+        #expect(indexes == [4])
+    }
+
+    @Test func fromAFile() throws {
+        let folder = try TemporaryFolder()
+        let url = folder.url.appendingPathComponent("a.sql")
+        try Self.script.write(to: url, atomically: true, encoding: .utf8)
+        try db.execute(SQLScript(contentsOf: url))
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM log") == 2)
+        let missing = #expect(throws: DatabaseError.self) { try SQLScript(contentsOf: url.appendingPathExtension("no")) }
+        #expect(missing?.path == url.path + ".no")
+        try Data([0xff, 0xfe]).write(to: url)
+        #expect(throws: DatabaseError.self) { try SQLScript(contentsOf: url) }
+    }
+
+    @Test func anErrorTellsWhichStatement() throws {
+        let error = #expect(throws: SQLScriptError.self) {
+            try db.execute(SQLScript("CREATE TABLE a(x); -- fine\nINSERT INTO a VALUES (1); INSERT INTO nowhere VALUES (2); DROP TABLE a"))
+        }
+        #expect(error?.index == 2)
+        #expect(error?.error.sql?.contains("nowhere") == true)
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM a") == 1)
+    }
+
+    @Test func aCallbackMayStopTheRest() throws {
+        var seen: [Int] = []
+        try db.execute(SQLScript("CREATE TABLE a(x); VALUES (1), (2), (3); DROP TABLE a")) { _, row in
+            seen.append(try row[0])
+            return seen.count == 2 ? .stop : .next
+        }
+        #expect(seen == [1, 2])
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM a") == 0)
+        struct Refusal: Error {}
+        #expect(throws: Refusal.self) { try db.execute(SQLScript("VALUES (1)")) { _, _ in throw Refusal() } }
+    }
+
+    @Test func aTextWithSeveralStatementsIsNoStatement() throws {
+        let error = #expect(throws: DatabaseError.self) { try db.execute("CREATE TABLE a(x); CREATE TABLE b(x)") }
+        #expect(error?.reason == .misuse)
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM sqlite_schema") == 0)
+        try db.execute("CREATE TABLE a(x); -- a comment is no statement\n")
+        for empty in ["", "  ", "-- only a comment", ";"] {
+            #expect(throws: DatabaseError.self) { try db.execute(SQL(raw: empty)) }
+            try db.execute(SQLScript(empty))
+        }
+    }
+}

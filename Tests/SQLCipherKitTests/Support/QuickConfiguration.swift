@@ -1,0 +1,18 @@
+import SQLCipherKit
+
+extension Configuration {
+    /// Few rounds of key derivation, for tests in which their number is not the point.
+    static var quick: Configuration {
+        var configuration = Configuration()
+        configuration.cipher = .quick
+        return configuration
+    }
+}
+
+extension CipherConfiguration {
+    static var quick: CipherConfiguration {
+        var cipher = CipherConfiguration()
+        cipher.kdfIterations = 10
+        return cipher
+    }
+}
