@@ -72,6 +72,7 @@ extension Connection {
             }
         }
         guard rc == SQLITE_OK else { throw attachFailure(rc, location, key) }
+        if case .key(_, let cipher) = key { attachedCiphers[name.lowercased()] = cipher }
         do throws(DatabaseError) { try verifyAttached(name) } catch {
             try? detach(name)
             throw attachFailure(error.code.rawValue, location, key, error)
@@ -92,6 +93,7 @@ extension Connection {
             throw DatabaseError(
                 code: .locked, reason: .misuse, message: "the database \(name) is in use by a transaction or a result that is being read")
         }
+        attachedCiphers[lowercased] = nil
     }
 
     /// Runs `body` with a database attached, and detaches it on every way out.

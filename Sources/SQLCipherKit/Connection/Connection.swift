@@ -25,6 +25,8 @@ public final class Connection {
     private var callbackError: DatabaseError?
     /// Whether the main database was opened with a key.
     var isKeyed = false
+    /// The cipher settings of attached databases, by their names in lower case.
+    var attachedCiphers: [String: CipherConfiguration] = [:]
 
     /// Opens a database.
     ///

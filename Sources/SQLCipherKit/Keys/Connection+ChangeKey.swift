@@ -19,12 +19,13 @@ extension Connection {
         let handle = try live()
         try checkRekey(schema)
         let path = String(cString: sqlite3_db_filename(handle, schema))
+        let cipher = attachedCiphers[schema.lowercased()] ?? configuration.cipher
         let name = schema.quotedSQLIdentifier
         let hadWAL = try fetchOne(String.self, SQL(raw: "PRAGMA \(name).journal_mode")) == "wal"
         try lock(name, hadWAL: hadWAL)
         let text: KeyText
         do throws(DatabaseError) {
-            text = try KeyText(key, salt: DatabaseFile.header(handle, schema: schema), configuration.cipher)
+            text = try KeyText(key, salt: DatabaseFile.header(handle, schema: schema), cipher)
         } catch {
             try? unlock(name, hadWAL: hadWAL)
             throw error
@@ -35,15 +36,15 @@ extension Connection {
             // The new key is already set for writing: nothing may be written with this connection any more.
             let error = failure(rc)
             close()
-            throw rekeyFailed(error, path, which: keyThatOpens(path, key))
+            throw rekeyFailed(error, path, which: keyThatOpens(path, key, cipher))
         }
         do throws(DatabaseError) {
             try unlock(name, hadWAL: hadWAL)
         } catch {
             close()
-            throw rekeyFailed(error, path, which: keyThatOpens(path, key))
+            throw rekeyFailed(error, path, which: keyThatOpens(path, key, cipher))
         }
-        if case .old = keyThatOpens(path, key) {
+        if case .old = keyThatOpens(path, key, cipher) {
             close()
             throw rekeyFailed(DatabaseError(message: "the file does not open with the new key"), path, which: .old)
         }
@@ -102,12 +103,12 @@ extension Connection {
         case unknown = "the file could not be read again to tell which key opens it: it is one of the two"
     }
 
-    private func keyThatOpens(_ path: String, _ key: EncryptionKey) -> WorkingKey {
+    private func keyThatOpens(_ path: String, _ key: EncryptionKey, _ cipher: CipherConfiguration) -> WorkingKey {
         // A database in memory or a temporary one has no second way in.
         guard !path.isEmpty else { return .unknown }
         var probe = Configuration()
         probe.access = .readOnly
-        probe.cipher = configuration.cipher
+        probe.cipher = cipher
         probe.busyTimeout = configuration.busyTimeout
         do { _ = try Connection(.file(path), key: key, configuration: probe) } catch let error as DatabaseError {
             return error.reason == .wrongKeyOrNotADatabase ? .old : .unknown

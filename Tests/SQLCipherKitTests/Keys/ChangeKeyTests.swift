@@ -58,6 +58,14 @@ import Testing
         try db.changeKey(to: .passphrase("new"), of: "b \"c\"")
         #expect(count(try .passphrase("new"), at: other) == 0)
         #expect(count(try .passphrase("old")) == 200)
+        // One with settings of its own.
+        var cipher = CipherConfiguration.quick
+        cipher.pageSize = 8192
+        try db.attach(.file(folder.path("c.db")), as: "C", key: .key(.passphrase("c"), cipher: cipher))
+        try db.changeKey(to: .passphrase("new"), of: "C")
+        var configuration = Configuration()
+        configuration.cipher = cipher
+        _ = try Connection(.file(folder.path("c.db")), key: .passphrase("new"), configuration: configuration)
         let error = #expect(throws: DatabaseError.self) { try db.changeKey(to: .passphrase("new"), of: "nowhere") }
         #expect(error?.reason == .schemaName)
         #expect(count(try .passphrase("old")) == 200)
