@@ -1,5 +1,4 @@
 import CSQLCipher
-import Foundation
 
 extension Connection {
     /// Prepares a statement, for loops that run it many times. The text must hold one statement.
@@ -104,39 +103,28 @@ extension Connection {
     // MARK: Preparing
 
     private func prepareOnly(_ text: String, keepsConnection: Bool, isCursor: Bool = false) throws(DatabaseError) -> Statement {
-        var rest = text
-        guard let statement = try prepareFirst(of: &rest, keepsConnection: keepsConnection, isCursor: isCursor) else {
-            throw .misuse("there is no statement in the text", sql: text)
+        var text = try SQLText(text)
+        guard let statement = try prepareNext(of: &text, keepsConnection: keepsConnection, isCursor: isCursor) else {
+            throw .misuse("there is no statement in the text", sql: text.all)
         }
         // What is left may be blanks and comments, which compile to nothing.
-        guard try prepareFirst(of: &rest, keepsConnection: false) == nil else {
-            throw .misuse("the text holds more than one statement: use SQLScript for several", sql: text)
+        guard try prepareNext(of: &text, keepsConnection: false) == nil else {
+            throw .misuse("the text holds more than one statement: use SQLScript for several", sql: text.all)
         }
         return statement
     }
 
-    /// Compiles the first statement of a text and leaves what is behind it. Nil if there are only blanks and comments.
-    func prepareFirst(
-        of text: inout String, keepsConnection: Bool = true, isCursor: Bool = false
+    /// Compiles the next statement of a text and goes on behind it. Nil if there are only blanks and comments.
+    func prepareNext(
+        of text: inout SQLText, keepsConnection: Bool = true, isCursor: Bool = false
     ) throws(DatabaseError) -> Statement? {
         let handle = try live()
-        while !text.isEmpty {
+        // Statements of the cache live long: that keeps them out of SQLite's small fast memory pool.
+        let flags = keepsConnection ? 0 : UInt32(SQLITE_PREPARE_PERSISTENT)
+        while !text.isAtEnd {
             var prepared: OpaquePointer?
-            var used = 0
-            let flags = keepsConnection ? 0 : UInt32(SQLITE_PREPARE_PERSISTENT)
-            // With the length that includes the terminating NUL, SQLite makes no copy of the text; and a NUL inside of the text
-            // would end it silently.
-            let rc: Int32? = text.withCString { start in
-                let count = strlen(start)
-                guard count == text.utf8.count, count < Int(Int32.max) else { return nil }
-                var tail: UnsafePointer<CChar>?
-                let rc = sqlite3_prepare_v3(handle, start, Int32(count) + 1, flags, &prepared, &tail)
-                used = tail.map { $0 - start } ?? count
-                return rc
-            }
-            guard let rc else { throw .invalidArgument("SQL text contains a NUL character or is longer than 2 GB") }
-            guard rc == SQLITE_OK else { throw failure(rc, sql: text) }
-            text = String(decoding: text.utf8.dropFirst(used), as: UTF8.self)
+            let rc = text.advance { start, count, tail in sqlite3_prepare_v3(handle, start, count, flags, &prepared, tail) }
+            guard rc == SQLITE_OK else { throw failure(rc, sql: text.excerpt) }
             if let prepared { return Statement(self, handle: prepared, keepsConnection: keepsConnection, isCursor: isCursor) }
         }
         return nil

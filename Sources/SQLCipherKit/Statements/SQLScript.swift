@@ -60,11 +60,12 @@ extension Connection {
     /// - Parameter row: called for each row of each statement, with the statement's index.
     /// - Throws: ``SQLScriptError`` with the index of the statement that failed, or what `row` throws.
     public func execute(_ script: SQLScript, row: ((Int, borrowing Row) throws -> ScriptStep)? = nil) throws {
-        var rest = script.text
+        var text: SQLText
+        do throws(DatabaseError) { text = try SQLText(script.text) } catch { throw SQLScriptError(index: 0, error: error) }
         var index = 0
         while true {
             let statement: Statement?
-            do throws(DatabaseError) { statement = try prepareFirst(of: &rest) } catch {
+            do throws(DatabaseError) { statement = try prepareNext(of: &text) } catch {
                 throw SQLScriptError(index: index, error: error)
             }
             guard let statement else { return }

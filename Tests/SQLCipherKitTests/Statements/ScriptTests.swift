@@ -66,6 +66,17 @@ import Testing
         #expect(throws: Refusal.self) { try db.execute(SQLScript("VALUES (1)")) { _, _ in throw Refusal() } }
     }
 
+    /// The time must grow with the length of the script, not with its square.
+    @Test func aLongScript() throws {
+        let inserts = (0..<20_000).map { "INSERT INTO a VALUES (\($0));\n" }.joined()
+        try db.execute(SQLScript("CREATE TABLE a(x); BEGIN;\n" + inserts + "COMMIT"))
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM a") == 20_000)
+        let error = #expect(throws: SQLScriptError.self) { try db.execute(SQLScript("SELECT 1; SELECT 'é' FROM b; " + inserts)) }
+        #expect(error?.index == 1)
+        #expect(error?.error.sql?.hasPrefix(" SELECT 'é' FROM b;") == true && error?.error.offset == 17)
+        #expect(throws: SQLScriptError.self) { try db.execute(SQLScript("SELECT 1;\0 DROP TABLE a")) }
+    }
+
     @Test func aTextWithSeveralStatementsIsNoStatement() throws {
         let error = #expect(throws: DatabaseError.self) { try db.execute("CREATE TABLE a(x); CREATE TABLE b(x)") }
         #expect(error?.reason == .misuse)
