@@ -1,0 +1,160 @@
+import Foundation
+
+/// The JSONB format (<https://sqlite.org/jsonb.html>): elements with a header that holds their type and size.
+///
+/// The low four bits of a header's first byte are the type. The high four are the payload's size up to 11; from 12 on they
+/// say that it follows, big-endian, in 1, 2, 4 or 8 bytes. A size may be written longer than needed.
+enum JSONB {
+    /// An element's type. The numbers are the format's.
+    enum Kind: UInt8 {
+        case null, `true`, `false`
+        /// An integer in decimal digits.
+        case integer
+        /// An integer in JSON5's hexadecimal digits.
+        case hexInteger
+        /// A number with a fraction or an exponent.
+        case real
+        /// The same in JSON5's forms: nothing before or behind the point.
+        case real5
+        /// Text that needs no escape in JSON.
+        case text
+        /// Text with JSON's escapes.
+        case escapedText
+        /// Text with JSON5's escapes.
+        case escapedText5
+        /// Text as it is, whatever is in it.
+        case rawText
+        case array, object
+
+        @inline(__always) var isText: Bool { rawValue >= Kind.text.rawValue && rawValue <= Kind.rawText.rawValue }
+        @inline(__always) var isContainer: Bool { rawValue >= Kind.array.rawValue }
+    }
+
+    /// Where an element is and what it is.
+    struct Element {
+        var kind: Kind
+        /// Of the header.
+        var offset: Int
+        /// Of the payload.
+        var start: Int
+        /// Behind the payload.
+        var end: Int
+        @inline(__always) var count: Int { end - start }
+    }
+
+    /// The deepest nesting that SQLite works with (`SQLITE_JSON_MAX_DEPTH`).
+    static let maximumDepth = 1000
+
+    /// Reads the header at an offset. Nil if there is no element that ends at or before `limit`, which must not be behind the
+    /// bytes' end.
+    @inline(__always)
+    static func element(_ bytes: UnsafeRawPointer, at offset: Int, limit: Int) -> Element? {
+        guard offset >= 0, offset < limit else { return nil }
+        let first = bytes.load(fromByteOffset: offset, as: UInt8.self)
+        guard let kind = Kind(rawValue: first & 15) else { return nil }
+        var start = offset + 1
+        var size = Int(first >> 4)
+        if size > 11 {
+            let length = 1 << (size - 12)
+            guard length <= limit - start else { return nil }
+            var value: UInt64 = 0
+            for index in start..<start + length {
+                value = value << 8 | UInt64(bytes.load(fromByteOffset: index, as: UInt8.self))
+            }
+            start += length
+            guard value <= UInt64(limit - start) else { return nil }
+            size = Int(value)
+        }
+        guard size <= limit - start else { return nil }
+        return Element(kind: kind, offset: offset, start: start, end: start + size)
+    }
+
+    /// Whether bytes are one element, well-formed down to the last one inside: sizes that fit, known types, keys that are
+    /// text, as many keys as values, no payload where there must be none. The contents of text and numbers are not looked at.
+    ///
+    /// Reads each header once and keeps no more than a number for each level: what is checked here may be walked without
+    /// further checks of bounds.
+    static func check(_ bytes: UnsafeRawBufferPointer, maximumDepth: Int) throws(JSONBError) {
+        guard let base = bytes.baseAddress, let root = element(base, at: 0, limit: bytes.count), root.end == bytes.count else {
+            throw JSONBError(.malformed, at: 0)
+        }
+        guard root.kind.isContainer else {
+            guard root.kind.rawValue > Kind.false.rawValue || root.count == 0 else { throw JSONBError(.malformed, at: 0) }
+            return
+        }
+        let depth = min(maximumDepth, Self.maximumDepth)
+        guard depth > 0 else { throw JSONBError(.tooDeep, at: 0) }
+        // Few documents are deep: for most of them the levels fit on the stack.
+        var failure = withUnsafeTemporaryAllocation(of: Int.self, capacity: min(depth, 64)) { checkContents(base, root, $0) }
+        if failure?.problem == .tooDeep, depth > 64 {
+            failure = withUnsafeTemporaryAllocation(of: Int.self, capacity: depth) { checkContents(base, root, $0) }
+        }
+        if let failure { throw failure }
+    }
+
+    private static func checkContents(
+        _ base: UnsafeRawPointer, _ root: Element, _ ends: UnsafeMutableBufferPointer<Int>
+    ) -> JSONBError? {
+        // Each open container's end, negated for an object.
+        var level = 0
+        ends[0] = root.kind == .object ? -root.end : root.end
+        var position = root.start
+        var expectsKey = root.kind == .object
+        while true {
+            let end = abs(ends[level])
+            if position == end {
+                // An object's last element must have been a value.
+                if ends[level] < 0, !expectsKey { return JSONBError(.malformed, at: position) }
+                if level == 0 { return nil }
+                level -= 1
+                // What has ended was an element of an array, or the value of a key.
+                expectsKey = ends[level] < 0
+                continue
+            }
+            guard let element = element(base, at: position, limit: end) else { return JSONBError(.malformed, at: position) }
+            if expectsKey {
+                guard element.kind.isText else { return JSONBError(.malformed, at: position) }
+                expectsKey = false
+                position = element.end
+            } else if element.kind.isContainer {
+                level += 1
+                guard level < ends.count else { return JSONBError(.tooDeep, at: position) }
+                ends[level] = element.kind == .object ? -element.end : element.end
+                expectsKey = element.kind == .object
+                position = element.start
+            } else {
+                if element.kind.rawValue <= Kind.false.rawValue, element.count != 0 { return JSONBError(.malformed, at: position) }
+                expectsKey = ends[level] < 0
+                position = element.end
+            }
+        }
+    }
+}
+
+/// What is wrong with a JSON document, in either form.
+struct JSONBError: Error {
+    enum Problem {
+        case malformed, tooDeep, notUTF8, number, tooLarge
+    }
+
+    let problem: Problem
+    /// In bytes.
+    let offset: Int
+
+    init(_ problem: Problem, at offset: Int) {
+        self.problem = problem
+        self.offset = offset
+    }
+
+    var message: String {
+        switch problem {
+        case .malformed: "the JSON is malformed at byte \(offset)"
+        case .tooDeep: "the JSON is nested too deeply at byte \(offset)"
+        case .notUTF8: "the JSON holds text at byte \(offset) that is not well-formed"
+        case .number: "the JSON holds a number at byte \(offset) that cannot be had without a loss"
+        case .tooLarge: "the JSON is larger than SQLite can hold"
+        }
+    }
+
+    var databaseError: DatabaseError { DatabaseError(code: .mismatch, reason: .typeMismatch, message: message) }
+}

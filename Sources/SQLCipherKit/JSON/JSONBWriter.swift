@@ -1,0 +1,199 @@
+/// Writes JSONB, an element behind the other, into memory that grows.
+final class JSONBWriter {
+    private var bytes: UnsafeMutablePointer<UInt8>
+    private(set) var count = 0
+    private var capacity: Int
+
+    init(capacity: Int = 256) {
+        self.capacity = capacity
+        bytes = .allocate(capacity: capacity)
+    }
+
+    deinit { bytes.deallocate() }
+
+    /// Lends the bytes that are written.
+    func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+        defer { withExtendedLifetime(self) {} }
+        return try body(UnsafeRawBufferPointer(start: bytes, count: count))
+    }
+
+    /// Forgets everything behind an offset.
+    func truncate(to offset: Int) { count = offset }
+
+    @inline(__always)
+    func reserve(_ more: Int) {
+        if capacity - count < more { grow(more) }
+    }
+
+    @inline(never)
+    private func grow(_ more: Int) {
+        capacity = max(capacity * 2, count + more)
+        let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
+        larger.update(from: bytes, count: count)
+        bytes.deallocate()
+        bytes = larger
+    }
+
+    // MARK: Elements
+
+    @inline(__always)
+    func appendEmpty(_ kind: JSONB.Kind) {
+        reserve(1)
+        bytes[count] = kind.rawValue
+        count += 1
+    }
+
+    /// Appends an element with its payload.
+    @inline(__always)
+    func append(_ kind: JSONB.Kind, _ payload: UnsafeBufferPointer<UInt8>) {
+        reserve(payload.count + 9)
+        appendHeader(kind, payload.count)
+        if let base = payload.baseAddress { (bytes + count).update(from: base, count: payload.count) }
+        count += payload.count
+    }
+
+    func append(_ kind: JSONB.Kind, ascii text: String) {
+        var text = text
+        text.withUTF8 { append(kind, $0) }
+    }
+
+    func append(_ value: Bool) { appendEmpty(value ? .true : .false) }
+
+    func append(_ value: Int64) {
+        reserve(21)
+        let start = count + 1
+        let length = writeDigits(value.magnitude, isNegative: value < 0, at: start)
+        bytes[count] = JSONB.Kind.integer.rawValue
+        count += 1
+        finish(length)
+    }
+
+    func append(_ value: UInt64) {
+        reserve(21)
+        let length = writeDigits(value, isNegative: false, at: count + 1)
+        bytes[count] = JSONB.Kind.integer.rawValue
+        count += 1
+        finish(length)
+    }
+
+    /// A header for the `length` digits that were written one byte behind it: more than 11 need one byte more.
+    @inline(__always)
+    private func finish(_ length: Int) {
+        if length <= 11 {
+            bytes[count - 1] |= UInt8(length) << 4
+        } else {
+            (bytes + count + 1).update(from: bytes + count, count: length)
+            bytes[count - 1] |= 12 << 4
+            bytes[count] = UInt8(length)
+            count += 1
+        }
+        count += length
+    }
+
+    private func writeDigits(_ magnitude: UInt64, isNegative: Bool, at start: Int) -> Int {
+        var length = isNegative ? 2 : 1
+        var rest = magnitude
+        while rest >= 10 {
+            length += 1
+            rest /= 10
+        }
+        if isNegative { bytes[start] = UInt8(ascii: "-") }
+        rest = magnitude
+        var position = start + length
+        repeat {
+            position -= 1
+            let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
+            bytes[position] = 0x30 + UInt8(digit)
+            rest = quotient
+        } while rest > 0
+        return length
+    }
+
+    /// A finite number in the fewest digits that mean it; an infinity as SQLite writes it.
+    func append(_ value: Double) {
+        guard value.isFinite else { return append(.real, ascii: value < 0 ? "-9e999" : "9e999") }
+        append(.real, ascii: value.description)
+    }
+
+    func append(_ value: Float) {
+        guard value.isFinite else { return append(Double(value)) }
+        append(.real, ascii: value.description)
+    }
+
+    func append(_ value: String) {
+        var value = value
+        value.withUTF8 { append(text: $0) }
+    }
+
+    @inline(__always)
+    func append(text: UnsafeBufferPointer<UInt8>) {
+        append(text.contains(where: JSONEscape.needsEscape) ? .rawText : .text, text)
+    }
+
+    /// An object's key. With escapes where it needs them, unlike a value: `json_tree` writes keys into its paths as they stand.
+    func append(key: String) {
+        var key = key
+        key.withUTF8 { utf8 in
+            guard utf8.contains(where: JSONEscape.needsEscape) else { return append(.text, utf8) }
+            var escaped: [UInt8] = []
+            JSONEscape.append(utf8, to: &escaped)
+            escaped.withUnsafeBufferPointer { append(.escapedText, $0) }
+        }
+    }
+
+    /// Appends elements that are JSONB already.
+    func append(elements: UnsafeRawBufferPointer) {
+        guard let base = elements.baseAddress else { return }
+        reserve(elements.count)
+        UnsafeMutableRawPointer(bytes + count).copyMemory(from: base, byteCount: elements.count)
+        count += elements.count
+    }
+
+    // MARK: Containers
+
+    /// Room for a container's header, most often of the right size. Its contents follow, then ``close(_:at:)``.
+    @inline(__always)
+    func open() -> Int {
+        reserve(2)
+        let offset = count
+        count += 2
+        return offset
+    }
+
+    /// Writes the header of the container whose contents begin two bytes behind `offset` and end here.
+    func close(_ kind: JSONB.Kind, at offset: Int) {
+        let size = count - offset - 2
+        let length = size <= 11 ? 1 : size <= 0xff ? 2 : size <= 0xffff ? 3 : size <= 0xffff_ffff ? 5 : 9
+        if length != 2 {
+            reserve(7)
+            (bytes + offset + length).update(from: bytes + offset + 2, count: size)
+        }
+        count = offset
+        appendHeader(kind, size)
+        count += size
+    }
+
+    /// Writes a header where there is room for it.
+    @inline(__always)
+    private func appendHeader(_ kind: JSONB.Kind, _ size: Int) {
+        if size <= 11 {
+            bytes[count] = kind.rawValue | UInt8(size) << 4
+            count += 1
+        } else if size <= 0xff {
+            bytes[count] = kind.rawValue | 12 << 4
+            bytes[count + 1] = UInt8(size)
+            count += 2
+        } else {
+            appendLongHeader(kind, size)
+        }
+    }
+
+    private func appendLongHeader(_ kind: JSONB.Kind, _ size: Int) {
+        let (code, length): (UInt8, Int) = size <= 0xffff ? (13, 2) : size <= 0xffff_ffff ? (14, 4) : (15, 8)
+        bytes[count] = kind.rawValue | code << 4
+        for index in 0..<length {
+            bytes[count + 1 + index] = UInt8(truncatingIfNeeded: size >> (8 * (length - 1 - index)))
+        }
+        count += 1 + length
+    }
+}

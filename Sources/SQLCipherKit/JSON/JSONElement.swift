@@ -1,0 +1,100 @@
+/// A row of `json_each` or `json_tree` (<https://sqlite.org/json1.html#jeach>).
+/// ```swift
+/// let meta = JSONExpression(column: "meta")
+/// let elements = try db.fetchAll(JSONElement.self, "SELECT e.* FROM note, \(meta.tree(as: "e")) WHERE e.atom = \("Roma")")
+/// for element in elements { print(try element.fullKey, try element.value) }
+/// ```
+public struct JSONElement: SQLRow, Hashable, Sendable {
+    /// What an element is called by in its container.
+    public enum Key: Hashable, Sendable {
+        /// The key of an object's member.
+        case name(String)
+        /// The index of an array's element, from 0.
+        case index(Int)
+    }
+
+    /// The key or index; nil for the document itself.
+    public let key: Key?
+    /// The type.
+    public let type: JSONType
+    /// The value as SQL has it: JSON text for an array or object.
+    public let sqlValue: SQLValue
+    /// A number that tells the element apart within its document.
+    public let id: Int
+    /// The ``id`` of the container, if `json_tree` gave the row; nil for the topmost element.
+    public let parent: Int?
+    private let fullKeyText: String
+    private let pathText: String
+
+    /// Reads the columns `key`, `value`, `type`, `id`, `parent`, `fullkey` and `path`.
+    public init(row: borrowing Row) throws {
+        let key: SQLValue = try row["key"]
+        self.key =
+            switch key {
+            case .text(let name): .name(name)
+            case .integer(let index): .index(Int(index))
+            default: nil
+            }
+        type = try row["type"]
+        sqlValue = try row["value"]
+        id = try row["id"]
+        parent = try row["parent"]
+        fullKeyText = try row["fullkey"]
+        pathText = try row["path"]
+    }
+
+    /// The value.
+    /// - Throws: ``DatabaseError/Reason/typeMismatch`` for an integer beyond `Int64`, which SQLite gives as a rounded number: read it
+    ///   with ``JSONExpression/at(_:)`` as a ``JSONValue``.
+    public var value: JSONValue {
+        get throws(DatabaseError) {
+            switch (type, sqlValue) {
+            case (.null, _): .null
+            case (.true, _): .bool(true)
+            case (.false, _): .bool(false)
+            case (.integer, .integer(let value)): .integer(value)
+            case (.real, .real(let value)): .real(value)
+            case (.text, .text(let value)): .string(value)
+            case (.array, .text(let text)), (.object, .text(let text)): try JSONValue(text: text)
+            case (.array, .blob(let data)), (.object, .blob(let data)): try JSONValue(jsonb: data)
+            default:
+                throw DatabaseError(
+                    code: .mismatch, reason: .typeMismatch,
+                    message: "SQLite gives the JSON \(type.rawValue) at \(fullKeyText) as \(sqlValue.storageClass.rawValue)")
+            }
+        }
+    }
+
+    /// The element's path.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` where a key is stored in a form that SQLite cannot write as a path.
+    public var fullKey: JSONPath { get throws(DatabaseError) { try JSONPath(parsing: fullKeyText) } }
+
+    /// The path of the element's container.
+    /// - Throws: as ``fullKey``.
+    public var path: JSONPath { get throws(DatabaseError) { try JSONPath(parsing: pathText) } }
+}
+
+extension Connection {
+    /// The members of an object or the elements of an array, one level deep (<https://sqlite.org/json1.html#jeach>); a value of
+    /// any other type is the only element of itself.
+    /// ```swift
+    /// let document = JSONExpression("(SELECT meta FROM note WHERE id = \(7))")
+    /// let tags = try db.jsonEach(document, "tags")
+    /// while let tag = try tags.next() { print(try tag.value) }
+    /// ```
+    /// To go through the documents of many rows, put ``JSONExpression/each(_:as:)`` into a FROM clause.
+    /// - Parameters:
+    ///   - document: the document, most often a subquery or a bound value.
+    ///   - path: where to look; where nothing is, there are no elements.
+    public func jsonEach(_ document: JSONExpression, _ path: any JSONPathComponent...) throws(DatabaseError) -> RowCursor<JSONElement> {
+        try cursor(JSONElement.self, "SELECT * FROM \(document.each(JSONPath(list: path)))")
+    }
+
+    /// What is at a path and everything below it, each container before its contents (<https://sqlite.org/json1.html#jtree>).
+    /// - Parameters:
+    ///   - document: the document, most often a subquery or a bound value.
+    ///   - path: where to begin; where nothing is, there are no elements.
+    public func jsonTree(_ document: JSONExpression, _ path: any JSONPathComponent...) throws(DatabaseError) -> RowCursor<JSONElement> {
+        try cursor(JSONElement.self, "SELECT * FROM \(document.tree(JSONPath(list: path)))")
+    }
+}

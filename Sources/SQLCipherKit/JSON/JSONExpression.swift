@@ -1,0 +1,104 @@
+/// An SQL expression that is a JSON document, text or JSONB, and SQLite's JSON functions on it
+/// (<https://sqlite.org/json1.html>).
+///
+/// Each function gives a piece of SQL to interpolate. Paths are written into the text as literals, so that indexes on the same
+/// path are found; values are bound.
+/// ```swift
+/// let meta = JSONExpression(column: "meta")
+/// let cities: [(Int, String)] = try db.fetchAll(
+///     "SELECT id, \(meta.value("city")) FROM note WHERE \(meta.value("stars")) > \(3)")
+/// try db.execute("UPDATE note SET meta = \(meta.setting("city", to: "Roma", as: .jsonb)) WHERE id = \(id)")
+/// ```
+/// A path that leads nowhere gives NULL; a document that is no JSON makes the statement fail.
+public struct JSONExpression: Sendable {
+    /// The expression's SQL.
+    public let sql: SQL
+
+    /// A document from any SQL expression, such as `"note.meta"` or `"\(text)"`.
+    public init(_ sql: SQL) { self.sql = sql }
+
+    /// A document from a column.
+    /// - Parameter table: the table or its alias; nil where the column's name alone is clear.
+    public init(column: String, of table: String? = nil) {
+        if let table { sql = "\(identifier: table).\(identifier: column)" } else { sql = "\(identifier: column)" }
+    }
+
+    /// A document that is bound.
+    public init(_ value: JSONValue) { sql = "\(value)" }
+
+    /// A document that is bound as JSON text; JSON5 is understood.
+    public init(text: String) { sql = "\(text)" }
+}
+
+/// The two forms in which SQLite stores a document.
+public enum JSONFormat: Hashable, Sendable {
+    /// JSON text (RFC 8259).
+    case text
+    /// SQLite's binary form (<https://sqlite.org/jsonb.html>): smaller, and not parsed anew by each function.
+    case jsonb
+
+    /// The prefix of the functions that give this form.
+    var prefix: String { self == .text ? "json" : "jsonb" }
+}
+
+extension SQL.StringInterpolation {
+    /// Puts in a JSON expression.
+    public mutating func appendInterpolation(_ json: JSONExpression) { appendInterpolation(json.sql) }
+}
+
+/// Reading.
+extension JSONExpression {
+    /// `->>`: the value at a path as an SQL value: text, a number, 1 and 0 for true and false, NULL; JSON text for an array or
+    /// object (<https://sqlite.org/json1.html#jptr>).
+    public func value(_ path: any JSONPathComponent...) -> SQL { "(\(sql) ->> \(literal: JSONPath(list: path)))" }
+
+    /// `->`: what is at a path, as JSON text.
+    public func at(_ path: any JSONPathComponent...) -> JSONExpression {
+        JSONExpression("(\(sql) -> \(literal: JSONPath(list: path)))")
+    }
+
+    /// `json_extract` or `jsonb_extract`: the values at several paths as a JSON array; of a single path the value itself
+    /// (<https://sqlite.org/json1.html#jex>).
+    public func extract(_ paths: JSONPath..., as format: JSONFormat = .text) -> SQL {
+        "\(raw: format.prefix)_extract(\(sql)\(literals: paths))"
+    }
+
+    /// `json_type`: the type at a path, or NULL; see ``JSONType`` (<https://sqlite.org/json1.html#jtype>).
+    public func type(_ path: any JSONPathComponent...) -> SQL { "json_type(\(sql), \(literal: JSONPath(list: path)))" }
+
+    /// `json_array_length`: the number of elements of the array at a path; 0 if it is no array
+    /// (<https://sqlite.org/json1.html#jarraylen>).
+    public func arrayLength(_ path: any JSONPathComponent...) -> SQL {
+        "json_array_length(\(sql), \(literal: JSONPath(list: path)))"
+    }
+
+    /// `json_each`: the members or elements at a path as a table, for a FROM clause
+    /// (<https://sqlite.org/json1.html#jeach>). Its rows can be read as ``JSONElement``s.
+    /// ```swift
+    /// let tags = meta.each("tags", as: "tag")
+    /// try db.fetchAll(String.self, "SELECT DISTINCT tag.value FROM note, \(tags) ORDER BY 1")
+    /// ```
+    /// - Parameter alias: the table's name in the statement.
+    public func each(_ path: any JSONPathComponent..., as alias: String = "json_each") -> SQL {
+        "json_each(\(sql), \(literal: JSONPath(list: path))) AS \(identifier: alias)"
+    }
+
+    /// `json_tree`: what is at a path and everything below it as a table, for a FROM clause
+    /// (<https://sqlite.org/json1.html#jtree>). Its rows can be read as ``JSONElement``s.
+    /// - Parameter alias: the table's name in the statement.
+    public func tree(_ path: any JSONPathComponent..., as alias: String = "json_tree") -> SQL {
+        "json_tree(\(sql), \(literal: JSONPath(list: path))) AS \(identifier: alias)"
+    }
+}
+
+extension SQL.StringInterpolation {
+    /// Writes a path as a string literal, in which it has nothing that would end it.
+    mutating func appendInterpolation(literal path: JSONPath) { appendLiteral(path.description.quotedSQLLiteral) }
+
+    mutating func appendInterpolation(literals paths: [JSONPath]) {
+        for path in paths {
+            appendLiteral(", ")
+            appendInterpolation(literal: path)
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import Foundation
+
+/// Looking into a value, and changing it.
+extension JSONValue {
+    /// A member of an object. Nil if this is no object or has no such member. Setting it makes an object of ``null``, and does
+    /// nothing to any other value; setting nil removes the member.
+    public subscript(key: String) -> JSONValue? {
+        get { objectValue?[key] }
+        set {
+            var object: JSONObject
+            switch self {
+            case .object(let members): object = members
+            case .null where newValue != nil: object = JSONObject()
+            default: return
+            }
+            // Let go of the old members first, so that the change is made in place.
+            self = .null
+            object[key] = newValue
+            self = .object(object)
+        }
+    }
+
+    /// An element of an array; a negative index counts from the end. Nil if this is no array, or is shorter.
+    public subscript(index: Int) -> JSONValue? {
+        guard case .array(let elements) = self else { return nil }
+        let position = index < 0 ? elements.count + index : index
+        return elements.indices.contains(position) ? elements[position] : nil
+    }
+
+    /// The value at a path; nil if there is none.
+    public subscript(path: JSONPath) -> JSONValue? {
+        var value = self
+        for component in path.components {
+            let next: JSONValue? =
+                switch component {
+                case .key(let key): value[key]
+                case .index(let index): value[index]
+                case .end: nil
+                }
+            guard let next else { return nil }
+            value = next
+        }
+        return value
+    }
+
+    /// Whether this is JSON's null.
+    public var isNull: Bool { self == .null }
+    /// The value of a boolean.
+    public var boolValue: Bool? { if case .bool(let value) = self { value } else { nil } }
+    /// The text of a string.
+    public var stringValue: String? { if case .string(let value) = self { value } else { nil } }
+    /// The elements of an array.
+    public var arrayValue: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
+    /// The members of an object.
+    public var objectValue: JSONObject? { if case .object(let object) = self { object } else { nil } }
+
+    /// A number that is an integer and fits.
+    public var intValue: Int? {
+        switch self {
+        case .integer(let value): Int(exactly: value)
+        case .real(let value): Int(exactly: value)
+        default: nil
+        }
+    }
+
+    /// A number that a `Double` holds exactly.
+    public var doubleValue: Double? {
+        switch self {
+        case .integer(let value): Double(exactly: value)
+        case .real(let value): value
+        default: nil
+        }
+    }
+
+    /// A number as a `Decimal`: of a ``real(_:)`` the shortest one that means it.
+    public var decimalValue: Decimal? {
+        switch self {
+        case .integer(let value): Decimal(value)
+        case .real(let value): value.isFinite ? Decimal(string: value.description, locale: Locale(identifier: "en_US_POSIX")) : nil
+        case .decimal(let value): value
+        default: nil
+        }
+    }
+
+    /// What SQLite calls the value (<https://sqlite.org/json1.html#jtype>).
+    public var type: JSONType {
+        switch self {
+        case .null: .null
+        case .bool(let value): value ? .true : .false
+        case .integer: .integer
+        case .decimal(let value): value.isWhole ? .integer : .real
+        case .real: .real
+        case .string: .text
+        case .array: .array
+        case .object: .object
+        }
+    }
+}
+
+/// The type of a JSON value, as SQLite's `json_type()` names it (<https://sqlite.org/json1.html#jtype>).
+public enum JSONType: String, Hashable, Sendable, CaseIterable, SQLValueConvertible {
+    case null, `true`, `false`, integer, real, text, array, object
+}
+
+extension Decimal {
+    /// Whether it is written without a fraction.
+    var isWhole: Bool { isFinite && !description.contains(".") }
+}

@@ -1,0 +1,164 @@
+import Foundation
+
+/// The two forms of a document: text and JSONB.
+extension JSONValue {
+    /// A value from JSON text (RFC 8259).
+    /// - Throws: ``DatabaseError/Reason/typeMismatch`` with the position for text that is malformed, is nested deeper than 1,000
+    ///   levels, or holds a number that not even `Decimal` holds exactly.
+    public init(text: String) throws(DatabaseError) {
+        var text = text
+        let result = text.withUTF8 { utf8 in
+            Result { () throws(DatabaseError) in try JSONValue(utf8: UnsafeRawBufferPointer(utf8)) }
+        }
+        self = try result.get()
+    }
+
+    /// A value from JSONB (<https://sqlite.org/jsonb.html>).
+    /// - Throws: ``DatabaseError/Reason/typeMismatch``, as for text.
+    public init(jsonb: Data) throws(DatabaseError) {
+        let result = jsonb.withUnsafeBytes { bytes in Result { () throws(DatabaseError) in try JSONValue(jsonb: bytes) } }
+        self = try result.get()
+    }
+
+    init(utf8: UnsafeRawBufferPointer) throws(DatabaseError) {
+        let writer = JSONBWriter(capacity: utf8.count + 16)
+        do throws(JSONBError) { try JSONTextParser.parse(utf8, into: writer) } catch { throw error.databaseError }
+        self = try writer.withBytes { bytes throws(DatabaseError) in try JSONValue(jsonb: bytes) }
+    }
+
+    init(jsonb bytes: UnsafeRawBufferPointer) throws(DatabaseError) {
+        do throws(JSONBError) {
+            try JSONB.check(bytes, maximumDepth: JSONB.maximumDepth)
+            guard let base = bytes.baseAddress, let root = JSONB.element(base, at: 0, limit: bytes.count) else {
+                throw JSONBError(.malformed, at: 0)
+            }
+            try self.init(base, root)
+        } catch { throw error.databaseError }
+    }
+
+    private init(_ base: UnsafeRawPointer, _ element: JSONB.Element) throws(JSONBError) {
+        let payload = UnsafeRawBufferPointer(start: base + element.start, count: element.count)
+        switch element.kind {
+        case .null: self = .null
+        case .true: self = .bool(true)
+        case .false: self = .bool(false)
+        case .integer, .hexInteger, .real, .real5: self = try Self.number(element, payload)
+        case .text, .rawText, .escapedText, .escapedText5: self = .string(try JSONB.string(base, element))
+        case .array:
+            var elements: [JSONValue] = []
+            var position = element.start
+            while let next = JSONB.element(base, at: position, limit: element.end) {
+                elements.append(try JSONValue(base, next))
+                position = next.end
+            }
+            self = .array(elements)
+        case .object:
+            var object = JSONObject()
+            var position = element.start
+            while let key = JSONB.element(base, at: position, limit: element.end),
+                let next = JSONB.element(base, at: key.end, limit: element.end)
+            {
+                let name = try JSONB.string(base, key)
+                let value = try JSONValue(base, next)
+                if object[name] == nil { object[name] = value }
+                position = next.end
+            }
+            self = .object(object)
+        }
+    }
+
+    private static func number(_ element: JSONB.Element, _ payload: UnsafeRawBufferPointer) throws(JSONBError) -> JSONValue {
+        guard let number = JSONNumber(element.kind, payload) else { throw JSONBError(.malformed, at: element.offset) }
+        if element.kind == .integer || element.kind == .hexInteger, let value = number.integer(Int64.self) { return .integer(value) }
+        // SQLite writes an infinity as a number that is far too large.
+        if payload.elementsEqual("9e999".utf8) || payload.elementsEqual("9.0e999".utf8) { return .real(.infinity) }
+        if payload.elementsEqual("-9e999".utf8) { return .real(-.infinity) }
+        if let value = number.double(element.kind, payload) {
+            // Fifteen digits survive the way to a Double and back; more may.
+            let isShort = number.significantDigits <= 15 && (value.isNormal || value == 0 && number.significantDigits == 0)
+            if element.kind != .hexInteger, isShort || number.isWritten(as: value) { return .real(value) }
+        }
+        guard let decimal = number.decimal(element.kind, payload) else { throw JSONBError(.number, at: element.offset) }
+        return .decimal(decimal)
+    }
+
+    /// The value as JSON text, without blanks.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a number that is NaN.
+    public func text() throws(DatabaseError) -> String {
+        try encoded().withBytes { JSONB.text($0) }
+    }
+
+    /// The value as JSONB.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a number that is NaN, or for a value nested deeper than 1,000 levels.
+    public func jsonb() throws(DatabaseError) -> Data { try encoded().withBytes { Data($0) } }
+
+    func encoded() throws(DatabaseError) -> JSONBWriter {
+        let writer = JSONBWriter()
+        try write(to: writer, depth: 0)
+        return writer
+    }
+
+    private func write(to writer: JSONBWriter, depth: Int) throws(DatabaseError) {
+        switch self {
+        case .null: writer.appendEmpty(.null)
+        case .bool(let value): writer.append(value)
+        case .integer(let value): writer.append(value)
+        case .real(let value):
+            if value.isNaN { throw .invalidArgument("JSON has no NaN") }
+            writer.append(value)
+        case .decimal(let value):
+            guard value.isFinite else { throw .invalidArgument("JSON has no NaN") }
+            writer.append(value)
+        case .string(let value): writer.append(value)
+        case .array(let elements):
+            try Self.check(depth)
+            let offset = writer.open()
+            for element in elements { try element.write(to: writer, depth: depth + 1) }
+            writer.close(.array, at: offset)
+        case .object(let members):
+            try Self.check(depth)
+            let offset = writer.open()
+            for (key, value) in members {
+                writer.append(key: key)
+                try value.write(to: writer, depth: depth + 1)
+            }
+            writer.close(.object, at: offset)
+        }
+    }
+
+    private static func check(_ depth: Int) throws(DatabaseError) {
+        if depth >= JSONB.maximumDepth { throw .invalidArgument("JSON that is nested deeper than \(JSONB.maximumDepth) levels") }
+    }
+}
+
+/// Bound as JSONB; read from JSONB or from JSON text.
+extension JSONValue: SQLValueConvertible {
+    public var sqlValue: SQLValue { get throws(DatabaseError) { .blob(try jsonb()) } }
+
+    public init?(sqlValue: SQLValue) {
+        switch sqlValue {
+        case .blob(let data):
+            guard let value = try? JSONValue(jsonb: data) else { return nil }
+            self = value
+        case .text(let text):
+            guard let value = try? JSONValue(text: text) else { return nil }
+            self = value
+        default: return nil
+        }
+    }
+
+    public static func readSQL(from column: borrowing Column) throws(DatabaseError) -> JSONValue {
+        let isText = column.storageClass == .text
+        let bytes = try column.rawBytes(text: true, blob: true, as: "JSONValue")
+        return isText ? try JSONValue(utf8: bytes) : try JSONValue(jsonb: bytes)
+    }
+
+    public func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) {
+        try encoded().withBytes { bytes throws(DatabaseError) in try parameter.bind(bytes: bytes) }
+    }
+}
+
+extension JSONValue: CustomStringConvertible {
+    /// The value as JSON text; NaN, which JSON has not, as `NaN`.
+    public var description: String { (try? text()) ?? "\(self.type)" }
+}

@@ -1,0 +1,125 @@
+import Foundation
+
+/// A JSON value of any shape, for documents that no Swift type describes.
+/// ```swift
+/// let meta: JSONValue = ["city": "Roma", "tags": ["a", "b"], "stars": 5, "note": nil]
+/// try db.execute("INSERT INTO note(meta) VALUES (\(meta))")
+/// let back = try db.fetchOne(JSONValue.self, "SELECT meta FROM note")
+/// back?["tags"]?[0]            // "a"
+/// ```
+/// Numbers keep their value: one that `Int64` or `Double` would change is a ``decimal(_:)``.
+///
+/// Bound as JSONB (<https://sqlite.org/jsonb.html>); read from JSONB or from JSON text.
+public enum JSONValue: Hashable, Sendable {
+    case null
+    case bool(Bool)
+    case integer(Int64)
+    /// A number with a fraction or an exponent. Infinities are written as SQLite writes them, `9e999`; NaN cannot be written.
+    case real(Double)
+    /// A number that neither an `Int64` nor a `Double` holds exactly.
+    case decimal(Decimal)
+    case string(String)
+    case array([JSONValue])
+    case object(JSONObject)
+}
+
+/// The members of a JSON object, in the document's order.
+///
+/// Two objects are equal if they have the same members, in whatever order. Of members with the same key in a document the
+/// first one counts, as it does for SQLite's paths.
+public struct JSONObject: Sendable {
+    private var entries: [(key: String, value: JSONValue)] = []
+    // Only where a search through all keys would be slow.
+    private var positions: [ExactKey: Int]?
+
+    /// A key by its very bytes, as SQLite compares them: to `String`, a letter and its decomposed form are the same.
+    private struct ExactKey: Hashable {
+        let text: String
+        static func == (a: ExactKey, b: ExactKey) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
+    }
+
+    /// An object without members.
+    public init() {}
+
+    /// The value of a member; nil if there is none. Setting nil removes it.
+    public subscript(key: String) -> JSONValue? {
+        get { position(of: key).map { entries[$0].value } }
+        set {
+            switch (position(of: key), newValue) {
+            case (let position?, let value?): entries[position].value = value
+            case (let position?, nil):
+                entries.remove(at: position)
+                rebuildPositions()
+            case (nil, let value?): append(key, value)
+            case (nil, nil): break
+            }
+        }
+    }
+
+    /// The keys, in order.
+    public var keys: [String] { entries.map(\.key) }
+
+    private func position(of key: String) -> Int? {
+        if let positions { return positions[ExactKey(text: key)] }
+        return entries.firstIndex { $0.key.utf8.elementsEqual(key.utf8) }
+    }
+
+    private mutating func append(_ key: String, _ value: JSONValue) {
+        entries.append((key, value))
+        if positions != nil {
+            positions?[ExactKey(text: key)] = entries.count - 1
+        } else if entries.count > 16 {
+            rebuildPositions()
+        }
+    }
+
+    private mutating func rebuildPositions() {
+        positions = entries.count > 16 ? Dictionary(uniqueKeysWithValues: entries.indices.map { (ExactKey(text: entries[$0].key), $0) }) : nil
+    }
+}
+
+extension JSONObject: RandomAccessCollection {
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { entries.count }
+    public subscript(position: Int) -> (key: String, value: JSONValue) { entries[position] }
+}
+
+extension JSONObject: Hashable {
+    public static func == (a: JSONObject, b: JSONObject) -> Bool {
+        a.count == b.count && a.allSatisfy { b[$0.key] == $0.value }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        // Members in another order give the same hash.
+        var sum = 0
+        for (key, value) in self {
+            var member = Hasher()
+            member.combine(key)
+            member.combine(value)
+            sum &+= member.finalize()
+        }
+        hasher.combine(sum)
+    }
+}
+
+extension JSONObject: ExpressibleByDictionaryLiteral {
+    public init(dictionaryLiteral members: (String, JSONValue)...) {
+        for (key, value) in members { self[key] = value }
+    }
+}
+
+extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+    ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+    public init(nilLiteral: ()) { self = .null }
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+    public init(integerLiteral value: Int64) { self = .integer(value) }
+    public init(floatLiteral value: Double) { self = .real(value) }
+    public init(stringLiteral value: String) { self = .string(value) }
+    public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+    public init(dictionaryLiteral members: (String, JSONValue)...) {
+        var object = JSONObject()
+        for (key, value) in members { object[key] = value }
+        self = .object(object)
+    }
+}
