@@ -9,6 +9,11 @@ public struct RowValues: SQLRow, Hashable, Sendable {
     /// The columns' values, in order.
     public let values: [SQLValue]
 
+    init(columnNames: [String], values: [SQLValue]) {
+        self.columnNames = columnNames
+        self.values = values
+    }
+
     /// Copies a row.
     public init(row: borrowing Row) throws {
         var values: [SQLValue] = []

@@ -1,0 +1,217 @@
+/// The triggers that keep the index of external content in step with its table.
+///
+/// FTS5 removes an entry only when it is told the very text that was indexed. The usual three triggers take that text from
+/// `old`, and so leave stale entries behind when `REPLACE` deletes a row without firing a trigger, and damage the index when
+/// another trigger of the table writes to the same row. Here, before a row may change, its indexed text is set aside in the table
+/// `<name>_replaced`; after the change, entries set aside whose rows were changed or are gone are removed from the index, and what
+/// the row holds now is indexed. One rule keeps this right under any nesting of triggers and any conflict clause: what is set
+/// aside for a row is what the index holds for it.
+struct ContentSync {
+    let table: FTS5Table
+    let content: ContentTable
+
+    // In triggers, names must not be qualified: a trigger's tables are those of its own schema.
+    private var index: String { table.name.quotedSQLIdentifier }
+    private var rows: String { content.name.quotedSQLIdentifier }
+    private var replaced: String { (table.name + Suffix.replaced).quotedSQLIdentifier }
+    private var keys: String { (table.name + Suffix.keys).quotedSQLIdentifier }
+    private var schema: String { table.schema.quotedSQLIdentifier }
+    private var columns: [String] { table.columns.map { $0.name.quotedSQLIdentifier } }
+    private var columnList: String { columns.joined(separator: ", ") }
+
+    enum Suffix {
+        static let replaced = "_replaced"
+        static let keys = "_keys"
+        static let source = "_source"
+        static let triggers = ["_before_insert", "_after_insert", "_before_update", "_after_update", "_before_delete", "_after_delete"]
+    }
+
+    /// Whether FTS5 cannot read the content table itself: its key is no integer, or a column is an expression.
+    var needsSource: Bool {
+        if case .mapped = content.rowID { return true }
+        return table.columns.contains { $0.expression != nil }
+    }
+
+    /// What FTS5 reads, and the column there with the row id.
+    var source: (table: String, rowID: String) {
+        switch content.rowID {
+        case .integer(let column) where !needsSource: (content.name, column)
+        // No column of a full-text table can be named so.
+        default: (table.name + Suffix.source, "rowid")
+        }
+    }
+
+    private var sourceTable: String { source.table.quotedSQLIdentifier }
+    private var sourceRowID: String { "s." + source.rowID.quotedSQLIdentifier }
+
+    // MARK: Tables
+
+    /// The statements that make what stands beside the full-text table, apart from the triggers.
+    func companions() -> [String] {
+        var statements = [
+            // Columns without a type keep each value as it is.
+            "CREATE TABLE \(schema).\(replaced)(seq INTEGER PRIMARY KEY, id INTEGER UNIQUE, \(slots.joined(separator: ", ")))"
+        ]
+        if case .mapped(let key) = content.rowID {
+            let columns = key.map { "\($0.column.quotedSQLIdentifier) \($0.type) COLLATE \($0.collation.quotedSQLIdentifier) NOT NULL" }
+            let list = key.map(\.column.quotedSQLIdentifier).joined(separator: ", ")
+            statements.append(
+                "CREATE TABLE \(schema).\(keys)(\(keyID) INTEGER PRIMARY KEY, \(columns.joined(separator: ", ")), UNIQUE(\(list)))")
+            statements.append(registerAllKeys)
+        }
+        if needsSource {
+            let expressions = table.columns.map { column in
+                "\(column.expression.map { "(\($0))" } ?? "t.\(column.name.quotedSQLIdentifier)") AS \(column.name.quotedSQLIdentifier)"
+            }
+            var from = "\(rows) AS t"
+            var id = ""
+            switch content.rowID {
+            case .integer(let column): id = "t.\(column.quotedSQLIdentifier)"
+            case .mapped(let key):
+                id = "k.\(keyID)"
+                // Ambiguous names in an expression would be an error: the key's columns are renamed on the way.
+                let renamed = key.enumerated().map { "\($1.column.quotedSQLIdentifier) AS \(keySlot($0))" }
+                from = "(SELECT \(keyID), \(renamed.joined(separator: ", ")) FROM \(keys)) AS k JOIN \(rows) AS t ON "
+                    + key.enumerated().map { "k.\(keySlot($0)) = t.\($1.column.quotedSQLIdentifier)" }.joined(separator: " AND ")
+            }
+            let view = (table.name + Suffix.source).quotedSQLIdentifier
+            statements.append(
+                "CREATE VIEW \(schema).\(view) AS SELECT \(id) AS \"rowid\", \(expressions.joined(separator: ", ")) FROM \(from)")
+        }
+        return statements
+    }
+
+    private var slots: [String] { table.columns.indices.map { "c\($0)" } }
+    private var keyID: String { "\"sqlcipherkit_id\"" }
+    private func keySlot(_ index: Int) -> String { "\"sqlcipherkit_key\(index)\"" }
+
+    /// Gives every row of the content table an id in the table of keys.
+    private var registerAllKeys: String {
+        guard case .mapped(let key) = content.rowID else { return "" }
+        let list = key.map(\.column.quotedSQLIdentifier).joined(separator: ", ")
+        let known = key.map { "\($0.column.quotedSQLIdentifier) IS NOT NULL" }.joined(separator: " AND ")
+        return "INSERT INTO \(schema).\(keys)(\(list)) SELECT \(list) FROM \(schema).\(rows) WHERE \(known)"
+    }
+
+    // MARK: Triggers
+
+    func triggers() -> [String] {
+        [
+            trigger("_before_insert", "BEFORE INSERT", prepare(conflicts(changed: nil))),
+            trigger("_after_insert", "AFTER INSERT", registerKey + sweep(changed: id(of: "new")) + [add]),
+            trigger("_before_update", "BEFORE UPDATE\(updateColumns)", prepare(conflicts(changed: "old"))),
+            trigger("_after_update", "AFTER UPDATE\(updateColumns)", registerKey + sweep(changed: id(of: "new")) + [add]),
+            trigger("_before_delete", "BEFORE DELETE", [capture([id(of: "old")])]),
+            trigger("_after_delete", "AFTER DELETE", sweep(changed: nil)),
+        ]
+    }
+
+    private func trigger(_ suffix: String, _ event: String, _ statements: [String]) -> String {
+        let name = (table.name + suffix).quotedSQLIdentifier
+        let body = statements.map { "  \($0);\n" }.joined()
+        return "CREATE TRIGGER \(schema).\(name) \(event) ON \(rows) BEGIN\n\(body)END"
+    }
+
+    /// An update of columns that neither the index nor a unique key looks at fires no trigger.
+    private var updateColumns: String {
+        var watched = table.columns.map(\.name)
+        guard table.columns.allSatisfy({ $0.expression == nil }) else { return "" }
+        switch content.rowID {
+        case .integer(let column): watched.append(column)
+        case .mapped(let key): watched += key.map(\.column)
+        }
+        watched += content.uniqueKeys.flatMap { $0.map(\.column) }
+        // Generated columns change without standing in an UPDATE.
+        guard content.generated.isDisjoint(with: watched) else { return "" }
+        var seen: Set<String> = []
+        let list = watched.filter { seen.insert($0.lowercased()).inserted }.map(\.quotedSQLIdentifier)
+        return " OF " + list.joined(separator: ", ")
+    }
+
+    /// The row id that belongs to `new` or `old`, as an expression.
+    private func id(of row: String) -> String {
+        switch content.rowID {
+        case .integer(let column): return "\(row).\(column.quotedSQLIdentifier)"
+        case .mapped(let key):
+            let match = key.map { "k.\($0.column.quotedSQLIdentifier) = \(row).\($0.column.quotedSQLIdentifier)" }
+            return "(SELECT k.\(keyID) FROM \(keys) AS k WHERE \(match.joined(separator: " AND ")))"
+        }
+    }
+
+    /// Selects of the row ids that the statement may change or, being `OR REPLACE`, delete.
+    private func conflicts(changed: String?) -> [String] {
+        var selects = [id(of: "new")]
+        if let changed { selects.append(id(of: changed)) }
+        for key in content.uniqueKeys {
+            let match = key.map { column in
+                let name = column.column.quotedSQLIdentifier
+                return "t.\(name) = new.\(name) COLLATE \(column.collation.quotedSQLIdentifier)"
+            }.joined(separator: " AND ")
+            switch content.rowID {
+            case .integer(let column): selects.append("(SELECT t.\(column.quotedSQLIdentifier) FROM \(rows) AS t WHERE \(match))")
+            case .mapped(let primary):
+                if key.map(\.column) == primary.map(\.column) { continue }
+                let join = primary.map { "k.\($0.column.quotedSQLIdentifier) = t.\($0.column.quotedSQLIdentifier)" }
+                selects.append(
+                    "(SELECT k.\(keyID) FROM \(rows) AS t JOIN \(keys) AS k ON \(join.joined(separator: " AND ")) WHERE \(match))")
+            }
+        }
+        return selects
+    }
+
+    /// Sets the indexed text of rows aside, unless that was done before.
+    private func capture(_ ids: [String]) -> String {
+        let values = columns.map { "s.\($0)" }.joined(separator: ", ")
+        let indexed = table.storesColumnSizes ? " AND EXISTS (SELECT 1 FROM \(sizes) AS d WHERE d.id = \(sourceRowID))" : ""
+        return "INSERT INTO \(replaced)(id, \(slots.joined(separator: ", "))) SELECT \(sourceRowID), \(values) FROM \(sourceTable) AS s"
+            + " WHERE \(sourceRowID) IN (\(ids.joined(separator: ", ")))"
+            + " AND NOT EXISTS (SELECT 1 FROM \(replaced) AS r WHERE r.id = \(sourceRowID))\(indexed)"
+    }
+
+    /// Sets aside what the statement may change. `OR IGNORE` leaves such text behind, harmless but of no use, and all but the
+    /// last few of it goes: those may belong to statements that other triggers have nested into this one.
+    private func prepare(_ ids: [String]) -> [String] {
+        // NOT IN is never true of a list with a NULL.
+        let wanted = ids.map { "coalesce(\($0), 0)" }.joined(separator: ", ")
+        let trim = "DELETE FROM \(replaced) WHERE seq <= (SELECT max(seq) FROM \(replaced)) - \(8 + content.uniqueKeys.count)"
+            + " AND id NOT IN (\(wanted))"
+        return [capture(ids), trim]
+    }
+
+    /// Removes the entries of what was set aside and has changed or gone.
+    private func sweep(changed: String?) -> [String] {
+        // A trigger's DELETE knows no alias for its table.
+        let gone = "NOT EXISTS (SELECT 1 FROM \(sourceTable) AS s WHERE \(sourceRowID) = \(replaced).id)"
+        let condition = changed.map { "\(replaced).id = \($0) OR \(gone)" } ?? gone
+        let values = slots.joined(separator: ", ")
+        var statements = [
+            "INSERT INTO \(index)(\(index), rowid, \(columnList)) SELECT 'delete', id, \(values) FROM \(replaced) WHERE \(condition)"
+        ]
+        if case .mapped = content.rowID {
+            statements.append("DELETE FROM \(keys) WHERE \(keyID) IN (SELECT id FROM \(replaced) WHERE \(gone))")
+        }
+        statements.append("DELETE FROM \(replaced) WHERE \(condition)")
+        return statements
+    }
+
+    private var registerKey: [String] {
+        guard case .mapped(let key) = content.rowID else { return [] }
+        let list = key.map(\.column.quotedSQLIdentifier).joined(separator: ", ")
+        let values = key.map { "new.\($0.column.quotedSQLIdentifier)" }
+        let known = values.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+        return [
+            "INSERT INTO \(keys)(\(list)) SELECT \(values.joined(separator: ", ")) WHERE \(known) AND \(id(of: "new")) IS NULL"
+        ]
+    }
+
+    /// Indexes what the row holds now, unless a nested statement has done so.
+    private var add: String {
+        let values = columns.map { "s.\($0)" }.joined(separator: ", ")
+        let missing = table.storesColumnSizes ? " AND NOT EXISTS (SELECT 1 FROM \(sizes) AS d WHERE d.id = \(sourceRowID))" : ""
+        return "INSERT INTO \(index)(rowid, \(columnList)) SELECT \(sourceRowID), \(values) FROM \(sourceTable) AS s"
+            + " WHERE \(sourceRowID) = \(id(of: "new"))\(missing)"
+    }
+
+    /// FTS5's own table with a row for each entry of the index.
+    private var sizes: String { "\(table.name)_docsize".quotedSQLIdentifier }
+}

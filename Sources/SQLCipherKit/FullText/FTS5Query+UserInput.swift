@@ -1,0 +1,240 @@
+/// The parser for what people type. There is no text that it refuses.
+extension FTS5Query {
+    /// What the parser makes of text.
+    public struct InputOptions: Hashable, Sendable {
+        /// How words without an operator belong together.
+        public enum Matching: Hashable, Sendable {
+            /// All must be found.
+            case all
+            /// One is enough.
+            case any
+        }
+
+        /// How words without an operator belong together. Default: all must be found.
+        public var matching: Matching
+        /// The columns that `column:word` may name, without regard to case. What is before any other colon is text. Default: none.
+        public var columns: [String]
+        /// Whether the last word is taken as the beginning of one, unless a blank or a quote follows it: for searching while
+        /// somebody types. Default: no.
+        public var completesLastWord: Bool
+        /// Whether `NEAR(one two, 5)` is an operator. Default: no, it is text.
+        public var allowsNear: Bool
+        /// Whether `"…"`, `*`, `-` and `OR` mean anything. Default: yes.
+        public var allowsOperators: Bool
+        /// How many words and phrases are read; those behind are left out. From 1 to 200. Default: 64.
+        public var maximumTerms: Int
+
+        /// The defaults, with what is to be different.
+        public init(
+            matching: Matching = .all, columns: [String] = [], completesLastWord: Bool = false, allowsNear: Bool = false,
+            allowsOperators: Bool = true, maximumTerms: Int = 64
+        ) {
+            self.matching = matching
+            self.columns = columns
+            self.completesLastWord = completesLastWord
+            self.allowsNear = allowsNear
+            self.allowsOperators = allowsOperators
+            self.maximumTerms = maximumTerms
+        }
+    }
+
+    /// A query from what a person typed. Every text gives a query that FTS5 accepts.
+    ///
+    /// | typed | meaning |
+    /// |---|---|
+    /// | `swift data` | both words, in any order |
+    /// | `"swift data"` | the phrase |
+    /// | `swif*`, `"swift da"*` | words, or a phrase, that begin so |
+    /// | `-java`, `-"visual basic"` | without these; at least one other word is needed |
+    /// | `cat OR dog food` | one of the first two, and the third |
+    /// | `title:plan`, `title:"big plan"` | in that column, if ``InputOptions/columns`` has it |
+    /// | `NEAR(big plan, 5)` | near one another, if ``InputOptions/allowsNear`` |
+    ///
+    /// Everything else is text: `multi-agent`, `20.04` and `a'b` are phrases of their parts, `NOTE: x` is two words, and a quote
+    /// without its partner reaches to the end. Of a text beyond 10,000 bytes the beginning is read.
+    public init(userInput text: String, options: InputOptions = InputOptions()) {
+        var parser = UserInputParser(text, options)
+        self = parser.parse()
+    }
+
+    /// The same, with these columns for `column:word`.
+    public init(userInput text: String, columns: [String]) {
+        self.init(userInput: text, options: InputOptions(columns: columns))
+    }
+}
+
+private struct UserInputParser {
+    private let options: FTS5Query.InputOptions
+    private let text: [Unicode.Scalar]
+    private var position = 0
+    private var terms = 0
+
+    init(_ text: String, _ options: FTS5Query.InputOptions) {
+        self.options = options
+        // A long text costs FTS5 a cursor for each of its words.
+        self.text = text.utf8.count <= 10_000 ? Array(text.unicodeScalars) : Array(text.unicodeScalars.prefix(10_000))
+    }
+
+    /// Alternatives side by side with `OR`, and what is to be excluded.
+    private struct Clause {
+        var alternatives: [FTS5Query.Node]
+    }
+
+    mutating func parse() -> FTS5Query {
+        var clauses: [Clause] = []
+        var excluded: [FTS5Query.Node] = []
+        var joinsNext = false
+        let limit = min(max(1, options.maximumTerms), 200)
+        while terms < limit {
+            skipBlanks()
+            guard position < text.count else { break }
+            if options.allowsOperators, takeKeyword("OR") || take("|") {
+                joinsNext = !clauses.isEmpty
+                continue
+            }
+            let isExcluded = options.allowsOperators && takeExclusion()
+            guard let node = term() else { continue }
+            terms += 1
+            if isExcluded {
+                excluded.append(node)
+            } else if joinsNext {
+                clauses[clauses.count - 1].alternatives.append(node)
+            } else {
+                clauses.append(Clause(alternatives: [node]))
+            }
+            joinsNext = false
+        }
+        let nodes = clauses.map { $0.alternatives.count == 1 ? $0.alternatives[0] : .any($0.alternatives) }
+        guard !nodes.isEmpty else { return .nothing }
+        let wanted = nodes.count == 1 ? nodes[0] : options.matching == .all ? .all(nodes) : .any(nodes)
+        return FTS5Query(excluded.isEmpty ? wanted : .not(wanted, .any(excluded)))
+    }
+
+    // MARK: Terms
+
+    private mutating func term() -> FTS5Query.Node? {
+        if let column = takeColumn() {
+            return plainTerm().map { .columns([column], excluded: false, $0) }
+        }
+        return plainTerm()
+    }
+
+    private mutating func plainTerm() -> FTS5Query.Node? {
+        guard options.allowsOperators else { return word() }
+        if options.allowsNear, let near = takeNear() { return near }
+        guard position < text.count, text[position].isDoubleQuote else { return word() }
+        position += 1
+        var phrase = String.UnicodeScalarView()
+        while position < text.count, !text[position].isDoubleQuote {
+            phrase.append(text[position])
+            position += 1
+        }
+        position += 1
+        let isPrefix = take("*")
+        return phrase.contains(where: { !$0.properties.isWhitespace }) ? .text(String(phrase), isPrefix: isPrefix, isInitial: false) : nil
+    }
+
+    /// A run without blanks or double quotes.
+    private mutating func word() -> FTS5Query.Node? {
+        let start = position
+        while position < text.count, !text[position].isBlank, !(options.allowsOperators && text[position].isDoubleQuote) {
+            position += 1
+        }
+        var run = text[start..<position]
+        var isPrefix = false
+        if options.allowsOperators, run.last == "*" {
+            isPrefix = true
+            while run.last == "*" { run.removeLast() }
+        }
+        if options.completesLastWord, position == text.count { isPrefix = true }
+        guard !run.isEmpty else {
+            // Never stand still: an operator alone is passed over.
+            if position == start { position += 1 }
+            return nil
+        }
+        var view = String.UnicodeScalarView()
+        view.append(contentsOf: run)
+        return .text(String(view), isPrefix: isPrefix, isInitial: false)
+    }
+
+    // MARK: Operators
+
+    private mutating func takeExclusion() -> Bool {
+        // A hyphen in the middle of blanks is a dash.
+        guard position + 1 < text.count, text[position] == "-", !text[position + 1].isBlank, text[position + 1] != "-" else {
+            return false
+        }
+        position += 1
+        return true
+    }
+
+    private mutating func takeColumn() -> String? {
+        guard options.allowsOperators, !options.columns.isEmpty else { return nil }
+        var end = position
+        while end < text.count, !text[end].isBlank, !text[end].isDoubleQuote, text[end] != ":" { end += 1 }
+        guard end > position, end + 1 < text.count, text[end] == ":", !text[end + 1].isBlank else { return nil }
+        var name = String.UnicodeScalarView()
+        name.append(contentsOf: text[position..<end])
+        let typed = String(name).lowercased()
+        guard let column = options.columns.first(where: { $0.lowercased() == typed }) else { return nil }
+        position = end + 1
+        return column
+    }
+
+    /// `NEAR(one "two three", 5)`; anything that is not quite that is text.
+    private mutating func takeNear() -> FTS5Query.Node? {
+        let start = position
+        guard take("N"), take("E"), take("A"), take("R"), take("(") else {
+            position = start
+            return nil
+        }
+        var inside = String.UnicodeScalarView()
+        while position < text.count, text[position] != ")" {
+            inside.append(text[position])
+            position += 1
+        }
+        guard take(")") else {
+            position = start
+            return nil
+        }
+        var words = String(inside)
+        var distance = 10
+        if let comma = words.lastIndex(of: ","),
+            let number = Int(words[words.index(after: comma)...].filter { !$0.isWhitespace }), number >= 0
+        {
+            distance = min(number, 1_000_000)
+            words = String(words[..<comma])
+        }
+        var phrases: [String] = []
+        for (index, part) in words.split(separator: "\"", omittingEmptySubsequences: false).enumerated() {
+            // Between an odd quote and the next one is a phrase, elsewhere are words.
+            phrases += index % 2 == 1 ? [String(part)] : part.split(whereSeparator: \.isWhitespace).map(String.init)
+        }
+        phrases = Array(phrases.filter { $0.contains { !$0.isWhitespace } }.prefix(32))
+        return phrases.isEmpty ? nil : .near(phrases, distance: distance)
+    }
+
+    private mutating func takeKeyword(_ keyword: String) -> Bool {
+        let scalars = Array(keyword.unicodeScalars)
+        let end = position + scalars.count
+        guard end < text.count, Array(text[position..<end]) == scalars, text[end].isBlank else { return false }
+        position = end
+        return true
+    }
+
+    private mutating func take(_ scalar: Unicode.Scalar) -> Bool {
+        guard position < text.count, text[position] == scalar else { return false }
+        position += 1
+        return true
+    }
+
+    private mutating func skipBlanks() {
+        while position < text.count, text[position].isBlank { position += 1 }
+    }
+}
+
+extension Unicode.Scalar {
+    fileprivate var isBlank: Bool { properties.isWhitespace || self == "\0" }
+    /// Straight, or as word processors and telephones write them.
+    fileprivate var isDoubleQuote: Bool { self == "\"" || self == "\u{201C}" || self == "\u{201D}" || self == "\u{201E}" }
+}

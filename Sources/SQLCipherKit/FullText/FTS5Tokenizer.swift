@@ -1,0 +1,59 @@
+/// How FTS5 cuts text into words (<https://sqlite.org/fts5.html#tokenizers>).
+/// ```swift
+/// FTS5Tokenizer.porter(.unicode61(diacritics: .removeAll, tokenCharacters: "_"))
+/// ```
+public indirect enum FTS5Tokenizer: Hashable, Sendable {
+    /// What happens to accents and other marks on letters.
+    public enum Diacritics: Int, Hashable, Sendable {
+        /// `é` and `e` are different letters.
+        case keep = 0
+        /// Removed from most letters; FTS5's own default, kept for tables that were made with it.
+        case removeSimple = 1
+        /// Removed from all letters.
+        case removeAll = 2
+    }
+
+    /// Words of letters and digits by Unicode 6.1, without regard to case.
+    /// - Parameters:
+    ///   - diacritics: what happens to accents. Default: all are removed, so that `cafe` finds `café`.
+    ///   - categories: the Unicode categories whose characters make words, as in `L* N* Co`; nil for that default.
+    ///   - separators: characters that separate words though their category would make them part of one.
+    ///   - tokenCharacters: characters that are part of words though their category would make them separators.
+    case unicode61(
+        diacritics: Diacritics = .removeAll, categories: String? = nil, separators: String = "", tokenCharacters: String = "")
+    /// Words of ASCII letters, digits and all characters beyond ASCII; only ASCII letters match without regard to case.
+    case ascii(separators: String = "", tokenCharacters: String = "")
+    /// English word stems by Porter's algorithm over the words of another tokenizer: `running` finds `runs`.
+    case porter(FTS5Tokenizer)
+    /// Every run of three characters, for finding parts of words, and for `LIKE` and `GLOB` with an index. Queries of fewer than
+    /// three characters find nothing.
+    /// - Parameters:
+    ///   - caseSensitive: whether case matters. Default: no.
+    ///   - removesDiacritics: whether accents are removed; not together with `caseSensitive`. Default: no.
+    case trigram(caseSensitive: Bool = false, removesDiacritics: Bool = false)
+    /// A tokenizer registered under a name with `Connection.register(_:as:)`, with its arguments.
+    case custom(String, arguments: [String] = [])
+
+    /// The words of FTS5's `tokenize` option.
+    var arguments: [String] {
+        switch self {
+        case .unicode61(let diacritics, let categories, let separators, let tokenCharacters):
+            var words = ["unicode61", "remove_diacritics", String(diacritics.rawValue)]
+            if let categories { words += ["categories", categories] }
+            if !separators.isEmpty { words += ["separators", separators] }
+            if !tokenCharacters.isEmpty { words += ["tokenchars", tokenCharacters] }
+            return words
+        case .ascii(let separators, let tokenCharacters):
+            var words = ["ascii"]
+            if !separators.isEmpty { words += ["separators", separators] }
+            if !tokenCharacters.isEmpty { words += ["tokenchars", tokenCharacters] }
+            return words
+        case .porter(let inner): return ["porter"] + inner.arguments
+        case .trigram(let caseSensitive, let removesDiacritics):
+            var words = ["trigram", "case_sensitive", caseSensitive ? "1" : "0"]
+            if removesDiacritics { words += ["remove_diacritics", "1"] }
+            return words
+        case .custom(let name, let arguments): return [name] + arguments
+        }
+    }
+}

@@ -1,0 +1,137 @@
+/// Text in which parts are marked: what a search has found.
+/// ```swift
+/// print(hit.snippet)                                   // The [quick] brown [fox] …
+/// print(hit.snippet.marked(from: "<b>", to: "</b>"))   // The <b>quick</b> brown <b>fox</b> …
+/// for range in hit.snippet.ranges { print(hit.snippet.text[range]) }
+/// ```
+public struct MarkedText: Hashable, Sendable {
+    /// The text without marks.
+    public let text: String
+    /// The marked parts, in order, none touching another's inside. They begin and end between whole characters: a mark that FTS5
+    /// sets between a letter and its combining sign is widened to hold both.
+    public let ranges: [Range<String.Index>]
+
+    /// Text with marked parts; parts that are empty or overlap a former one are left out or cut.
+    public init(_ text: String, ranges: [Range<String.Index>] = []) {
+        self.text = text
+        self.ranges = MarkedText.normalized(ranges, in: text)
+    }
+
+    /// Whether nothing is marked.
+    public var isUnmarked: Bool { ranges.isEmpty }
+
+    /// The text with something before and after each marked part.
+    /// - Parameters:
+    ///   - opening: what stands before a marked part. Default: `[`.
+    ///   - closing: what stands behind it. Default: `]`.
+    ///   - escape: applied to each part of the text itself, for instance to escape it for HTML.
+    public func marked(
+        from opening: String = "[", to closing: String = "]", escape: (Substring) -> String = { String($0) }
+    ) -> String {
+        var result = ""
+        var position = text.startIndex
+        for range in ranges {
+            result += escape(text[position..<range.lowerBound]) + opening + escape(text[range]) + closing
+            position = range.upperBound
+        }
+        return result + escape(text[position...])
+    }
+
+    /// The text cut into parts, each marked or not, in order.
+    public var parts: [(text: Substring, isMarked: Bool)] {
+        var parts: [(text: Substring, isMarked: Bool)] = []
+        var position = text.startIndex
+        for range in ranges {
+            if position < range.lowerBound { parts.append((text[position..<range.lowerBound], false)) }
+            parts.append((text[range], true))
+            position = range.upperBound
+        }
+        if position < text.endIndex { parts.append((text[position...], false)) }
+        return parts
+    }
+
+    private static func normalized(_ ranges: [Range<String.Index>], in text: String) -> [Range<String.Index>] {
+        var result: [Range<String.Index>] = []
+        for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            let range = range.clamped(to: text.startIndex..<text.endIndex)
+            guard !range.isEmpty else { continue }
+            let lower = text.characterStart(range.lowerBound)
+            let before = text.characterStart(range.upperBound)
+            let upper = before == range.upperBound ? before : text.index(after: before)
+            if let last = result.last, lower < last.upperBound {
+                // Two words inside of one character.
+                if upper > last.upperBound { result[result.count - 1] = last.lowerBound..<upper }
+            } else {
+                result.append(lower..<upper)
+            }
+        }
+        return result
+    }
+}
+
+extension MarkedText: CustomStringConvertible {
+    /// The text with marked parts in brackets.
+    public var description: String { marked() }
+}
+
+extension MarkedText {
+    /// Makes it from text with marks of several bytes that no text contains by chance.
+    init(_ bytes: UnsafeRawBufferPointer, marks: TextMarks) {
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count)
+        var offsets: [Int] = []
+        var position = 0
+        while position < bytes.count {
+            // The marks begin with a byte that is rare in text, so the whole comparison is.
+            if bytes[position] == TextMarks.lead, let length = marks.length(at: position, in: bytes) {
+                offsets.append(text.count)
+                position += length
+            } else {
+                text.append(bytes[position])
+                position += 1
+            }
+        }
+        let string = String(decoding: text, as: UTF8.self)
+        var ranges: [Range<String.Index>] = []
+        var index = 0
+        while index + 1 < offsets.count {
+            let lower = string.utf8.index(string.startIndex, offsetBy: offsets[index], limitedBy: string.endIndex) ?? string.endIndex
+            let upper = string.utf8.index(string.startIndex, offsetBy: offsets[index + 1], limitedBy: string.endIndex) ?? string.endIndex
+            if lower < upper { ranges.append(lower..<upper) }
+            index += 2
+        }
+        self.init(string, ranges: ranges)
+    }
+}
+
+/// What FTS5 is asked to write around a word: a pair that is drawn anew for each search, so that no text can hold it.
+struct TextMarks {
+    /// The control character that a mark begins with.
+    static let lead: UInt8 = 0x01
+
+    let opening: String
+    let closing: String
+    private let openingBytes: [UInt8]
+    private let closingBytes: [UInt8]
+
+    init() {
+        let number = String(UInt64.random(in: UInt64.min...UInt64.max), radix: 36)
+        opening = "\u{1}<\(number)\u{1}"
+        closing = "\u{1}>\(number)\u{1}"
+        openingBytes = Array(opening.utf8)
+        closingBytes = Array(closing.utf8)
+    }
+
+    /// The length of the mark that stands at a position, if one does.
+    func length(at position: Int, in bytes: UnsafeRawBufferPointer) -> Int? {
+        for mark in [openingBytes, closingBytes] where bytes[position...].starts(with: mark) { return mark.count }
+        return nil
+    }
+}
+
+extension String {
+    /// The beginning of the character that an index is in. Going forward, the standard library goes to the end of that character.
+    fileprivate func characterStart(_ index: Index) -> Index {
+        index < endIndex ? self.index(before: self.index(after: index)) : endIndex
+    }
+}
