@@ -29,11 +29,15 @@
 #define HAVE_MALLOC_USABLE_SIZE 1
 #endif
 
-/* Which library the pages are encrypted with. */
-#ifdef SQLCIPHERKIT_OPENSSL
+/* What the pages are encrypted with: this package's own provider, over LibTomCrypt; or SQLCipher's stock provider for
+ * OpenSSL, or (for comparison, in tests and benchmarks) its stock one for LibTomCrypt. */
+#if defined(SQLCIPHERKIT_OPENSSL)
 #define SQLCIPHER_CRYPTO_OPENSSL 1
-#else
+#elif defined(SQLCIPHERKIT_STOCK_PROVIDER)
 #define SQLCIPHER_CRYPTO_LIBTOMCRYPT 1
+#else
+#define SQLCIPHER_CRYPTO_CUSTOM sqlcipherkit_provider_setup
+#define SQLCIPHERKIT_OWN_PROVIDER 1
 #endif
 
 /* The engine prints nothing to standard error unless a program asks for a log (PRAGMA cipher_log). */
@@ -49,3 +53,8 @@
 
 #include "include/access.h"
 #include "engine_access.h"
+
+#ifdef SQLCIPHERKIT_OWN_PROVIDER
+#include "include/provider.h"
+#include "Provider/engine_provider.h"
+#endif

@@ -7,5 +7,6 @@
 #include "../../../Vendor/sqlcipher/sqlite3.h"
 #include "access.h"
 #include "shims.h"
+#include "provider.h"
 
 #endif

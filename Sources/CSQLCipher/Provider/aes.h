@@ -1,0 +1,46 @@
+/* AES-256 (FIPS 197) in CBC mode (SP 800-38A, 6.2): kernels. */
+#ifndef SQLCIPHERKIT_AES_H
+#define SQLCIPHERKIT_AES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { aes_block_size = 16, aes256_key_size = 32, aes256_round_keys = 15 };
+
+/* An expanded key. What the bytes of a round key mean is the kernel's own: only the kernel that wrote a schedule, or one
+ * with the same `family`, may read it. */
+struct sqlcipherkit_aes_schedule {
+    uint8_t encrypt[aes256_round_keys * aes_block_size];
+    uint8_t decrypt[aes256_round_keys * aes_block_size];
+};
+
+struct sqlcipherkit_aes_kernel {
+    const char *name;
+    int family;
+
+    /* Expands a key of 32 bytes into both halves of `schedule`. Returns 0, or -1 if LibTomCrypt refuses. */
+    int (*expand)(const uint8_t key[32], struct sqlcipherkit_aes_schedule *schedule);
+
+    /* `size` bytes, a multiple of 16, from `in` to `out`, which may be the same place. encrypt_cbc reads the encrypt
+     * half of the schedule only, decrypt_cbc the decrypt half. `iv` is 16 bytes and not changed. */
+    void (*encrypt_cbc)(const struct sqlcipherkit_aes_schedule *schedule, const uint8_t iv[16], const uint8_t *in,
+                        size_t size, uint8_t *out);
+    void (*decrypt_cbc)(const struct sqlcipherkit_aes_schedule *schedule, const uint8_t iv[16], const uint8_t *in,
+                        size_t size, uint8_t *out);
+};
+
+/* Families of schedules. */
+enum { aes_family_ltc, aes_family_aesni, aes_family_arm };
+
+extern const struct sqlcipherkit_aes_kernel sqlcipherkit_aes_ltc;
+#if defined(__x86_64__)
+extern const struct sqlcipherkit_aes_kernel sqlcipherkit_aes_aesni;
+extern const struct sqlcipherkit_aes_kernel sqlcipherkit_aes_vaes;
+/* The AES-NI kernel's decrypt_cbc, for what is left when a page is no multiple of 256 bytes. */
+void sqlcipherkit_aesni_decrypt_cbc(const struct sqlcipherkit_aes_schedule *schedule, const uint8_t iv[16],
+                                    const uint8_t *in, size_t size, uint8_t *out);
+#elif defined(__aarch64__)
+extern const struct sqlcipherkit_aes_kernel sqlcipherkit_aes_arm;
+#endif
+
+#endif

@@ -1,0 +1,32 @@
+/* What a program may know of the provider. */
+#include "kernels.h"
+#include "ltc_hash.h"
+#include "../include/provider.h"
+
+struct sqlcipherkit_provider_info sqlcipherkit_provider_info(void) {
+#if defined(SQLCIPHERKIT_OPENSSL)
+    const struct sqlcipherkit_provider_info info = {
+        .provider = "openssl",
+        .version = "",
+        .aes = "OpenSSL",
+        .sha512 = "OpenSSL",
+        .page = "separate",
+        .pbkdf2 = "OpenSSL",
+        .other = "OpenSSL",
+        .random = "OpenSSL",
+    };
+#else
+    const struct sqlcipherkit_kernels kernels = sqlcipherkit_kernels();
+    const struct sqlcipherkit_provider_info info = {
+        .provider = "libtomcrypt",
+        .version = sqlcipherkit_ltc_version(),
+        .aes = kernels.aes->name,
+        .sha512 = kernels.sha512->name,
+        .page = sqlcipherkit_kernels_can_weave(kernels) ? "one pass" : "separate",
+        .pbkdf2 = kernels.sha512->iterate_name,
+        .other = "LibTomCrypt",
+        .random = "the system's generator",
+    };
+#endif
+    return info;
+}

@@ -1,0 +1,82 @@
+/* The choice of kernels. Environment variables have no say in it: who can set one must not be able to slow a program
+ * down or send it back to table look-ups. */
+#include "kernels.h"
+#include "../include/provider.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+struct sqlcipherkit_kernels sqlcipherkit_kernels_for(unsigned features) {
+    struct sqlcipherkit_kernels kernels = {&sqlcipherkit_aes_ltc, &sqlcipherkit_sha512_ltc};
+    features &= sqlcipherkit_cpu_features();
+    if (features & SQLCIPHERKIT_CPU_OWN_CODE) {
+        kernels.sha512 = &sqlcipherkit_sha512_portable;
+    }
+#if defined(__x86_64__)
+    /* Each step needs the one before it as well: the vector kernels' rounds are BMI2 code. */
+    if ((features & SQLCIPHERKIT_CPU_OWN_CODE) && (features & SQLCIPHERKIT_CPU_BMI2)) {
+        kernels.sha512 = &sqlcipherkit_sha512_bmi2;
+        if (features & SQLCIPHERKIT_CPU_AVX2) {
+            kernels.sha512 = &sqlcipherkit_sha512_avx2;
+            if (features & SQLCIPHERKIT_CPU_AVX512) {
+                kernels.sha512 = &sqlcipherkit_sha512_avx512;
+            }
+        }
+    }
+    if (features & SQLCIPHERKIT_CPU_AESNI) {
+        kernels.aes = &sqlcipherkit_aes_aesni;
+        if ((features & SQLCIPHERKIT_CPU_VAES) && (features & SQLCIPHERKIT_CPU_AVX512)) {
+            kernels.aes = &sqlcipherkit_aes_vaes;
+        }
+    }
+#elif defined(__aarch64__)
+    if ((features & SQLCIPHERKIT_CPU_OWN_CODE) && (features & SQLCIPHERKIT_CPU_ARM_SHA512)) {
+        kernels.sha512 = &sqlcipherkit_sha512_arm;
+    }
+    if (features & SQLCIPHERKIT_CPU_ARM_AES) {
+        kernels.aes = &sqlcipherkit_aes_arm;
+    }
+#endif
+    return kernels;
+}
+
+unsigned sqlcipherkit_provider_default_features(void) {
+#ifdef __OPTIMIZE__
+    return sqlcipherkit_cpu_features();
+#else
+    /* Measured at -O0: SHA-512 written in C or intrinsics takes four to ten times as long as LibTomCrypt's, which its
+     * package compiled with optimisation. With AES instructions decryption is still three times as fast as with
+     * LibTomCrypt's tables, and encryption as fast. */
+    return sqlcipherkit_cpu_features() & (SQLCIPHERKIT_CPU_AESNI | SQLCIPHERKIT_CPU_ARM_AES);
+#endif
+}
+
+static _Atomic(const struct sqlcipherkit_aes_kernel *) aes_in_use;
+static _Atomic(const struct sqlcipherkit_sha512_kernel *) sha512_in_use;
+
+void sqlcipherkit_provider_force(unsigned features) {
+    struct sqlcipherkit_kernels kernels = sqlcipherkit_kernels_for(features);
+    atomic_store_explicit(&aes_in_use, kernels.aes, memory_order_release);
+    atomic_store_explicit(&sha512_in_use, kernels.sha512, memory_order_release);
+}
+
+struct sqlcipherkit_kernels sqlcipherkit_kernels(void) {
+    struct sqlcipherkit_kernels kernels = {
+        atomic_load_explicit(&aes_in_use, memory_order_acquire),
+        atomic_load_explicit(&sha512_in_use, memory_order_acquire),
+    };
+    if (kernels.aes == NULL || kernels.sha512 == NULL) {
+        /* Threads that come here together find the same. A test's choice in between is kept: only NULL is replaced. */
+        struct sqlcipherkit_kernels found = sqlcipherkit_kernels_for(sqlcipherkit_provider_default_features());
+        const struct sqlcipherkit_aes_kernel *no_aes = NULL;
+        const struct sqlcipherkit_sha512_kernel *no_sha512 = NULL;
+        kernels.aes = atomic_compare_exchange_strong(&aes_in_use, &no_aes, found.aes) ? found.aes : no_aes;
+        kernels.sha512 =
+            atomic_compare_exchange_strong(&sha512_in_use, &no_sha512, found.sha512) ? found.sha512 : no_sha512;
+    }
+    return kernels;
+}
+
+int sqlcipherkit_kernels_can_weave(struct sqlcipherkit_kernels kernels) {
+    return kernels.aes->family == aes_family_aesni && kernels.sha512->encrypt_and_compress != NULL;
+}

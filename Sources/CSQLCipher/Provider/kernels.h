@@ -1,0 +1,23 @@
+/* Which kernel does what: chosen by the CPU's features, once, and changeable by tests. */
+#ifndef SQLCIPHERKIT_KERNELS_H
+#define SQLCIPHERKIT_KERNELS_H
+
+#include "aes.h"
+#include "sha512.h"
+
+struct sqlcipherkit_kernels {
+    const struct sqlcipherkit_aes_kernel *aes;
+    const struct sqlcipherkit_sha512_kernel *sha512;
+};
+
+/* The fastest kernels that `features` (SQLCIPHERKIT_CPU_…, those that this CPU has among them) allow. */
+struct sqlcipherkit_kernels sqlcipherkit_kernels_for(unsigned features);
+
+/* The kernels in use. Any thread may call it: two atomic loads. The two may come from different calls of
+ * sqlcipherkit_provider_force(), which does no harm: they do not depend on each other. */
+struct sqlcipherkit_kernels sqlcipherkit_kernels(void);
+
+/* Whether this pair can encrypt and hash a page in one pass. */
+int sqlcipherkit_kernels_can_weave(struct sqlcipherkit_kernels kernels);
+
+#endif

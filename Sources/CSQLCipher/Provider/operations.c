@@ -1,0 +1,83 @@
+/* What one call of the provider does. */
+#include "operations.h"
+#include "secure.h"
+#include "../include/provider.h"
+
+/* A page smaller than this is not worth a second set of tables. */
+enum { least_woven = 1024 };
+
+static int is_known(int algorithm) {
+    return algorithm == SQLCIPHERKIT_SHA1 || algorithm == SQLCIPHERKIT_SHA256 || algorithm == SQLCIPHERKIT_SHA512;
+}
+
+/* Encrypts, and begins the HMAC if it is known which one will be asked for. */
+static void encrypt(struct sqlcipherkit_state *state, struct sqlcipherkit_kernels kernels,
+                    const struct sqlcipherkit_ready_cipher *ready, const uint8_t iv[16], const uint8_t *in, size_t size,
+                    uint8_t *out) {
+    uint64_t words[8];
+    if (sqlcipherkit_kernels_can_weave(kernels) && size >= least_woven &&
+        sqlcipherkit_state_foresee(state, ready->slot, size, words)) {
+        size_t hashed = kernels.sha512->encrypt_and_compress(words, &ready->schedule, iv, in, size, out);
+        sqlcipherkit_state_begun(state, ready->slot, out, hashed, words);
+        sqlcipherkit_wipe(words, sizeof words);
+    } else {
+        kernels.aes->encrypt_cbc(&ready->schedule, iv, in, size, out);
+        sqlcipherkit_state_begun(state, ready->slot, out, 0, NULL);
+    }
+}
+
+int sqlcipherkit_cipher(struct sqlcipherkit_state *state, struct sqlcipherkit_kernels kernels, int encrypting,
+                        const uint8_t *key, size_t key_size, const uint8_t iv[16], const uint8_t *in, size_t size,
+                        uint8_t *out) {
+    if (key_size != aes256_key_size || size % aes_block_size != 0) {
+        return -1;
+    }
+    struct sqlcipherkit_ready_cipher ready;
+    int failed = sqlcipherkit_state_cipher(state, kernels.aes, key, encrypting, &ready);
+    if (!failed) {
+        if (encrypting) {
+            encrypt(state, kernels, &ready, iv, in, size, out);
+        } else {
+            kernels.aes->decrypt_cbc(&ready.schedule, iv, in, size, out);
+        }
+    }
+    sqlcipherkit_wipe(&ready, sizeof ready);
+    return failed ? -1 : 0;
+}
+
+int sqlcipherkit_hmac(struct sqlcipherkit_state *state, struct sqlcipherkit_kernels kernels, int algorithm,
+                      const uint8_t *key, size_t key_size, const uint8_t *first, size_t first_size,
+                      const uint8_t *second, size_t second_size, uint8_t *mac) {
+    if (!is_known(algorithm) || first == NULL || (second == NULL && second_size > 0)) {
+        return -1;
+    }
+    struct sqlcipherkit_ready_mac ready;
+    sqlcipherkit_state_mac(state, kernels.sha512, algorithm, key, key_size, &ready);
+    if (algorithm == SQLCIPHERKIT_SHA512) {
+        uint64_t words[8];
+        size_t hashed = sqlcipherkit_state_resume(state, ready.slot, first, first_size, words);
+        sqlcipherkit_hmac_sha512(kernels.sha512, &ready.pads.sha512, hashed > 0 ? words : NULL, hashed, first + hashed,
+                                 first_size - hashed, second, second_size, mac);
+    } else {
+        sqlcipherkit_small_hmac(algorithm, &ready.pads.small, first, first_size, second, second_size, mac);
+    }
+    sqlcipherkit_wipe(&ready, sizeof ready);
+    sqlcipherkit_wipe_stack_near();
+    return 0;
+}
+
+int sqlcipherkit_pbkdf2(struct sqlcipherkit_state *state, struct sqlcipherkit_kernels kernels, int algorithm,
+                        const uint8_t *password, size_t password_size, const uint8_t *salt, size_t salt_size,
+                        uint32_t iterations, uint8_t *out, size_t size) {
+    if (!is_known(algorithm) || iterations < 1) {
+        return -1;
+    }
+    sqlcipherkit_state_forget(state);
+    if (algorithm == SQLCIPHERKIT_SHA512) {
+        sqlcipherkit_pbkdf2_sha512(kernels.sha512, password, password_size, salt, salt_size, iterations, out, size);
+    } else {
+        sqlcipherkit_small_pbkdf2(algorithm, password, password_size, salt, salt_size, iterations, out, size);
+    }
+    sqlcipherkit_wipe_stack();
+    return 0;
+}

@@ -1,0 +1,68 @@
+/* Random bytes for salts and initialisation vectors, from the system's generator.
+ *
+ * LibTomCrypt's Fortuna, which SQLCipher's stock provider uses, keeps its state in the process: after fork() parent and
+ * child go on with the same numbers. The kernel's generator has no such copy, needs no lock and no seeding.
+ */
+#ifdef __linux__
+#define _DEFAULT_SOURCE 1
+#endif
+
+#include "secure.h"
+#include "../include/provider.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+
+#if defined(__APPLE__)
+#include <CommonCrypto/CommonCryptoError.h>
+#include <CommonCrypto/CommonRandom.h>
+#else
+#include <sys/random.h>
+#include <sys/types.h>
+#endif
+
+/* How many of the coming requests a test wants to fail. */
+static atomic_int failures_wanted;
+
+static int a_failure_is_wanted(void) {
+    if (atomic_load_explicit(&failures_wanted, memory_order_relaxed) <= 0) {
+        return 0;
+    }
+    return atomic_fetch_sub(&failures_wanted, 1) > 0;
+}
+
+/* Returns 0 when all `size` bytes are random. */
+static int fill(uint8_t *out, size_t size) {
+#if defined(__APPLE__)
+    return CCRandomGenerateBytes(out, size) == kCCSuccess ? 0 : -1;
+#else
+    while (size > 0) {
+        ssize_t count = getrandom(out, size, 0);
+        if (count < 0) {
+            if (errno == EINTR) {
+                continue;
+            }
+            return -1;
+        }
+        out += count;
+        size -= (size_t)count;
+    }
+    return 0;
+#endif
+}
+
+int sqlcipherkit_system_random(void *out, size_t size) {
+    if (a_failure_is_wanted() || fill(out, size) != 0) {
+        sqlcipherkit_wipe(out, size);
+        return -1;
+    }
+    return 0;
+}
+
+int sqlcipherkit_test_random(uint8_t *out, size_t size) {
+    return sqlcipherkit_system_random(out, size);
+}
+
+void sqlcipherkit_test_fail_random(int count) {
+    atomic_store(&failures_wanted, count);
+}

@@ -1,0 +1,28 @@
+/* Handling of secret bytes: wiping, memory of their own, and where they come from. */
+#ifndef SQLCIPHERKIT_SECURE_H
+#define SQLCIPHERKIT_SECURE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Writes zeros over `size` bytes in a way that no optimiser removes as a dead store. */
+void sqlcipherkit_wipe(void *bytes, size_t size);
+
+/* Writes zeros over the stack below the caller, where the functions that it called just now had their frames: the
+ * compiler spills secrets there that no source line names. The first reaches as deep as any kernel, and is for the end of
+ * a key's derivation or life; the second covers a lone block's compression, and is cheap enough for each page. */
+void sqlcipherkit_wipe_stack(void);
+void sqlcipherkit_wipe_stack_near(void);
+
+/* `size` bytes of zeros on pages of their own, kept out of swap and core dumps where the system's limits allow it.
+ * NULL when there is no memory. The pages are nobody else's, so that nobody else's munlock() can unlock them. */
+void *sqlcipherkit_locked_alloc(size_t size);
+
+/* Wipes and gives back what sqlcipherkit_locked_alloc returned for the same size; NULL is allowed. */
+void sqlcipherkit_locked_free(void *bytes, size_t size);
+
+/* `size` bytes from the system's generator, asked on every call: no state of ours that a fork could copy, and no lock.
+ * Returns 0, or -1 when the system cannot give them; `out` is then zeros, to be used for nothing. */
+int sqlcipherkit_system_random(void *out, size_t size);
+
+#endif

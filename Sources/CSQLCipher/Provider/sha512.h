@@ -1,0 +1,80 @@
+/* SHA-512 (FIPS 180-4): kernels of the compression function, and the hash and HMAC state that is built on them. */
+#ifndef SQLCIPHERKIT_SHA512_H
+#define SQLCIPHERKIT_SHA512_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { sha512_block_size = 128, sha512_digest_size = 64 };
+
+struct sqlcipherkit_aes_schedule;
+
+/* The ways to compute it. All give the same results; they differ in speed and in what the CPU must have. */
+struct sqlcipherkit_sha512_kernel {
+    const char *name;
+
+    /* Folds blocks of 128 bytes into `state` (8 words): first `blocks` of them at `data`, then `tail_blocks` at `tail`.
+     * Two places, because a page is hashed where it lies while the end of the message, with the page number and the
+     * padding, is made up elsewhere, and a kernel that works on several blocks ahead must not stop in between. */
+    void (*compress)(uint64_t state[8], const uint8_t *data, size_t blocks, const uint8_t *tail, size_t tail_blocks);
+
+    /* PBKDF2's loop (RFC 8018, 5.2) for HMAC-SHA512: `rounds` times u = HMAC(u), sum ^= u, at two compressions a round.
+     * `inner` and `outer` are the states after the two pads; words, not bytes, throughout. */
+    void (*iterate)(const uint64_t inner[8], const uint64_t outer[8], uint64_t u[8], uint64_t sum[8], uint32_t rounds);
+    const char *iterate_name;
+
+    /* Encrypts `size` bytes (a multiple of 16) of `in` to `out` with AES-256-CBC, and folds the whole blocks of that
+     * ciphertext into `state` in the same pass: AES in CBC mode and SHA-512 each wait for their own last result, and so
+     * leave the CPU room for the other. Returns how many bytes of `out` were folded in, the largest multiple of 128.
+     * NULL in kernels that cannot; needs AES-NI. */
+    size_t (*encrypt_and_compress)(uint64_t state[8], const struct sqlcipherkit_aes_schedule *schedule,
+                                   const uint8_t iv[16], const uint8_t *in, size_t size, uint8_t *out);
+};
+
+extern const struct sqlcipherkit_sha512_kernel sqlcipherkit_sha512_ltc;
+extern const struct sqlcipherkit_sha512_kernel sqlcipherkit_sha512_portable;
+#if defined(__x86_64__)
+extern const struct sqlcipherkit_sha512_kernel sqlcipherkit_sha512_bmi2;
+extern const struct sqlcipherkit_sha512_kernel sqlcipherkit_sha512_avx2;
+extern const struct sqlcipherkit_sha512_kernel sqlcipherkit_sha512_avx512;
+#elif defined(__aarch64__)
+extern const struct sqlcipherkit_sha512_kernel sqlcipherkit_sha512_arm;
+#endif
+
+/* FIPS 180-4, 5.3.5: the state before the first block. */
+extern const uint64_t sqlcipherkit_sha512_start[8];
+/* FIPS 180-4, 4.2.3: the constants of the 80 rounds. */
+extern const uint64_t sqlcipherkit_sha512_round_constants[80];
+
+/* The 64 bytes of a state, big endian, and back. */
+void sqlcipherkit_sha512_put(uint8_t bytes[64], const uint64_t state[8]);
+void sqlcipherkit_sha512_get(uint64_t state[8], const uint8_t bytes[64]);
+
+/* Ends a message: `first`, then `second` (NULL and 0 when there is none), then the padding, folded into `state`, which
+ * has taken in `before` bytes already, a multiple of 128. */
+void sqlcipherkit_sha512_finish(const struct sqlcipherkit_sha512_kernel *kernel, uint64_t state[8], uint64_t before,
+                                const uint8_t *first, size_t first_size, const uint8_t *second, size_t second_size);
+
+/* HMAC-SHA512 (RFC 2104, FIPS 198-1) keeps what depends on the key alone: the states after the two pads. */
+struct sqlcipherkit_sha512_pads {
+    uint64_t inner[8];
+    uint64_t outer[8];
+};
+
+/* The pads of a key of any size; a key of more than 128 bytes is hashed first, once. */
+void sqlcipherkit_hmac_sha512_pads(const struct sqlcipherkit_sha512_kernel *kernel, const uint8_t *key, size_t key_size,
+                                   struct sqlcipherkit_sha512_pads *pads);
+
+/* The 64-byte MAC of `first` and `second`. `begun` is the inner state after `before` bytes that came in front of
+ * `first` (a multiple of 128); NULL and 0 when the message begins with `first`. */
+void sqlcipherkit_hmac_sha512(const struct sqlcipherkit_sha512_kernel *kernel,
+                              const struct sqlcipherkit_sha512_pads *pads, const uint64_t begun[8], size_t before,
+                              const uint8_t *first, size_t first_size, const uint8_t *second, size_t second_size,
+                              uint8_t mac[64]);
+
+/* PBKDF2-HMAC-SHA512 (RFC 8018): `size` bytes to `out`. `iterations` is at least 1. */
+void sqlcipherkit_pbkdf2_sha512(const struct sqlcipherkit_sha512_kernel *kernel, const uint8_t *password,
+                                size_t password_size, const uint8_t *salt, size_t salt_size, uint32_t iterations,
+                                uint8_t *out, size_t size);
+
+#endif

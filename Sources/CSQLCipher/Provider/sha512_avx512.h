@@ -1,0 +1,24 @@
+/* What the AVX-512 files share: their target, and the functions that stand in files of their own. */
+#ifndef SQLCIPHERKIT_SHA512_AVX512_H
+#define SQLCIPHERKIT_SHA512_AVX512_H
+
+#include "aes.h"
+#include "sha512.h"
+
+#include <immintrin.h>
+
+#define AVX512 __attribute__((target("bmi,bmi2,avx2,avx512f,avx512bw,avx512dq,avx512vl,aes")))
+#define AVX512_INLINE AVX512 static inline __attribute__((always_inline))
+
+/* The bytes of each 8-byte word, turned around. */
+AVX512_INLINE __m128i avx512_byte_order(void) {
+    return _mm_set_epi8(8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+}
+
+/* See struct sqlcipherkit_sha512_kernel. */
+void sqlcipherkit_sha512_avx512_iterate(const uint64_t inner[8], const uint64_t outer[8], uint64_t u[8],
+                                        uint64_t sum[8], uint32_t rounds);
+size_t sqlcipherkit_sha512_avx512_encrypt(uint64_t state[8], const struct sqlcipherkit_aes_schedule *schedule,
+                                          const uint8_t iv[16], const uint8_t *in, size_t size, uint8_t *out);
+
+#endif

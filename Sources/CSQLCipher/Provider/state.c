@@ -1,0 +1,302 @@
+/* The slots of a connection. See state.h. */
+#include "state.h"
+#include "mask.h"
+#include "secure.h"
+#include "../include/provider.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    slots = 2,
+    kept_key_size = 64,
+    /* Uses of other slots after which an idle one is wiped: long enough for a rekey that reads far before it writes. */
+    idle_limit = 4096,
+    no_slot = -1,
+};
+
+/* What is masked: the key to be found by, and what was made of it. */
+struct cipher_secret {
+    uint8_t key[aes256_key_size];
+    struct sqlcipherkit_aes_schedule schedule;
+};
+struct mac_secret {
+    uint8_t key[kept_key_size];
+    uint8_t pads[sizeof(((struct sqlcipherkit_ready_mac *)0)->pads)];
+};
+_Static_assert(sizeof(struct cipher_secret) <= mask_size && sizeof(struct cipher_secret) % 8 == 0, "see mask.h");
+_Static_assert(sizeof(struct mac_secret) <= mask_size && sizeof(struct mac_secret) % 8 == 0, "see mask.h");
+
+struct cipher_slot {
+    int in_use;
+    int family;        /* of the kernel that wrote the schedule */
+    int followed_by;   /* the MAC slot that authenticated what this key encrypted, or no_slot */
+    uint64_t last_use;
+    struct cipher_secret secret;
+};
+
+struct mac_slot {
+    int in_use;
+    int algorithm;
+    size_t key_size;
+    uint64_t last_use;
+    struct mac_secret secret;
+};
+
+/* An encryption whose HMAC is expected next. */
+struct expected {
+    const uint8_t *out; /* where its ciphertext is; NULL when nothing is expected */
+    int cipher_slot;
+    int mac_slot;
+    size_t hashed;
+    uint64_t state_words[8];
+    uint8_t *copy; /* of the bytes that were hashed: ciphertext, no secret */
+    size_t capacity;
+};
+
+struct sqlcipherkit_state {
+    const uint8_t *mask;
+    uint64_t now; /* counts uses */
+    struct cipher_slot ciphers[slots];
+    struct mac_slot macs[slots];
+    struct expected expected;
+};
+
+struct sqlcipherkit_state *sqlcipherkit_state_create(void) {
+    const uint8_t *mask = sqlcipherkit_mask();
+    struct sqlcipherkit_state *state = mask == NULL ? NULL : sqlcipherkit_locked_alloc(sizeof *state);
+    if (state != NULL) {
+        state->mask = mask;
+    }
+    return state;
+}
+
+void sqlcipherkit_state_destroy(struct sqlcipherkit_state *state) {
+    if (state == NULL) {
+        return;
+    }
+    free(state->expected.copy);
+    sqlcipherkit_locked_free(state, sizeof *state);
+    sqlcipherkit_wipe_stack();
+}
+
+static void expect_nothing(struct sqlcipherkit_state *state) {
+    state->expected.out = NULL;
+    sqlcipherkit_wipe(state->expected.state_words, sizeof state->expected.state_words);
+}
+
+static void clear_cipher(struct sqlcipherkit_state *state, int slot) {
+    sqlcipherkit_wipe(&state->ciphers[slot], sizeof state->ciphers[slot]);
+    expect_nothing(state);
+}
+
+/* Whoever counted on the slot must not find another key in it. */
+static void clear_mac(struct sqlcipherkit_state *state, int slot) {
+    sqlcipherkit_wipe(&state->macs[slot], sizeof state->macs[slot]);
+    for (int i = 0; i < slots; i++) {
+        if (state->ciphers[i].followed_by == slot) {
+            state->ciphers[i].followed_by = no_slot;
+        }
+    }
+    if (state->expected.mac_slot == slot) {
+        expect_nothing(state);
+    }
+}
+
+void sqlcipherkit_state_forget(struct sqlcipherkit_state *state) {
+    if (state == NULL) {
+        return;
+    }
+    for (int i = 0; i < slots; i++) {
+        clear_cipher(state, i);
+        clear_mac(state, i);
+    }
+}
+
+/* Wipes what has not been used for long. */
+static void age(struct sqlcipherkit_state *state) {
+    state->now++;
+    for (int i = 0; i < slots; i++) {
+        if (state->ciphers[i].in_use && state->now - state->ciphers[i].last_use > idle_limit) {
+            clear_cipher(state, i);
+        }
+        if (state->macs[i].in_use && state->now - state->macs[i].last_use > idle_limit) {
+            clear_mac(state, i);
+        }
+    }
+}
+
+static int find_cipher(const struct sqlcipherkit_state *state, int family, const uint8_t key[32]) {
+    for (int i = 0; i < slots; i++) {
+        const struct cipher_slot *slot = &state->ciphers[i];
+        if (slot->in_use && slot->family == family &&
+            sqlcipherkit_masked_differ(slot->secret.key, state->mask, key, aes256_key_size) == 0) {
+            return i;
+        }
+    }
+    return no_slot;
+}
+
+/* Expands `key` into the slot that was not used last. Returns it, or no_slot if the kernel refuses. */
+static int new_cipher(struct sqlcipherkit_state *state, const struct sqlcipherkit_aes_kernel *kernel,
+                      const uint8_t key[32]) {
+    int index = state->ciphers[0].last_use <= state->ciphers[1].last_use ? 0 : 1;
+    struct cipher_slot *slot = &state->ciphers[index];
+    struct cipher_secret clear;
+    clear_cipher(state, index);
+    memcpy(clear.key, key, sizeof clear.key);
+    int failed = kernel->expand(key, &clear.schedule);
+    if (!failed) {
+        sqlcipherkit_masked(&slot->secret, &clear, state->mask, sizeof clear);
+        slot->in_use = 1;
+        slot->family = kernel->family;
+        slot->followed_by = no_slot;
+    }
+    sqlcipherkit_wipe(&clear, sizeof clear);
+    sqlcipherkit_wipe_stack();
+    return failed ? no_slot : index;
+}
+
+int sqlcipherkit_state_cipher(struct sqlcipherkit_state *state, const struct sqlcipherkit_aes_kernel *kernel,
+                              const uint8_t key[32], int encrypt, struct sqlcipherkit_ready_cipher *ready) {
+    ready->slot = no_slot;
+    if (state == NULL) {
+        return kernel->expand(key, &ready->schedule);
+    }
+    age(state);
+    int index = find_cipher(state, kernel->family, key);
+    if (index == no_slot) {
+        index = new_cipher(state, kernel, key);
+        if (index == no_slot) {
+            return -1;
+        }
+    }
+    struct cipher_slot *slot = &state->ciphers[index];
+    slot->last_use = state->now;
+    ready->slot = index;
+    if (encrypt) {
+        sqlcipherkit_masked(ready->schedule.encrypt, slot->secret.schedule.encrypt,
+                            state->mask + offsetof(struct cipher_secret, schedule.encrypt),
+                            sizeof ready->schedule.encrypt);
+    } else {
+        sqlcipherkit_masked(ready->schedule.decrypt, slot->secret.schedule.decrypt,
+                            state->mask + offsetof(struct cipher_secret, schedule.decrypt),
+                            sizeof ready->schedule.decrypt);
+    }
+    return 0;
+}
+
+static void make_pads(const struct sqlcipherkit_sha512_kernel *kernel, int algorithm, const uint8_t *key,
+                      size_t key_size, struct sqlcipherkit_ready_mac *ready) {
+    if (algorithm == SQLCIPHERKIT_SHA512) {
+        sqlcipherkit_hmac_sha512_pads(kernel, key, key_size, &ready->pads.sha512);
+    } else {
+        memset(&ready->pads, 0, sizeof ready->pads);
+        sqlcipherkit_small_pads(algorithm, key, key_size, &ready->pads.small);
+    }
+    sqlcipherkit_wipe_stack();
+}
+
+static int find_mac(const struct sqlcipherkit_state *state, int algorithm, const uint8_t *key, size_t key_size) {
+    for (int i = 0; i < slots; i++) {
+        const struct mac_slot *slot = &state->macs[i];
+        if (slot->in_use && slot->algorithm == algorithm && slot->key_size == key_size &&
+            sqlcipherkit_masked_differ(slot->secret.key, state->mask, key, key_size) == 0) {
+            return i;
+        }
+    }
+    return no_slot;
+}
+
+/* Makes the key's pads in the slot that was not used last, and returns it. */
+static int new_mac(struct sqlcipherkit_state *state, const struct sqlcipherkit_sha512_kernel *kernel, int algorithm,
+                   const uint8_t *key, size_t key_size) {
+    int index = state->macs[0].last_use <= state->macs[1].last_use ? 0 : 1;
+    struct mac_slot *slot = &state->macs[index];
+    struct sqlcipherkit_ready_mac ready;
+    struct mac_secret clear = {{0}, {0}};
+    clear_mac(state, index);
+    make_pads(kernel, algorithm, key, key_size, &ready);
+    memcpy(clear.key, key, key_size);
+    memcpy(clear.pads, &ready.pads, sizeof clear.pads);
+    sqlcipherkit_masked(&slot->secret, &clear, state->mask, sizeof clear);
+    slot->in_use = 1;
+    slot->algorithm = algorithm;
+    slot->key_size = key_size;
+    sqlcipherkit_wipe(&ready, sizeof ready);
+    sqlcipherkit_wipe(&clear, sizeof clear);
+    return index;
+}
+
+void sqlcipherkit_state_mac(struct sqlcipherkit_state *state, const struct sqlcipherkit_sha512_kernel *kernel,
+                            int algorithm, const uint8_t *key, size_t key_size, struct sqlcipherkit_ready_mac *ready) {
+    ready->slot = no_slot;
+    if (state == NULL || key_size > kept_key_size) {
+        make_pads(kernel, algorithm, key, key_size, ready);
+        return;
+    }
+    age(state);
+    int index = find_mac(state, algorithm, key, key_size);
+    if (index == no_slot) {
+        index = new_mac(state, kernel, algorithm, key, key_size);
+    }
+    struct mac_slot *slot = &state->macs[index];
+    slot->last_use = state->now;
+    ready->slot = index;
+    sqlcipherkit_masked(&ready->pads, slot->secret.pads, state->mask + offsetof(struct mac_secret, pads),
+                        sizeof ready->pads);
+}
+
+int sqlcipherkit_state_foresee(struct sqlcipherkit_state *state, int slot, size_t size, uint64_t state_words[8]) {
+    if (state == NULL || slot == no_slot || state->ciphers[slot].followed_by == no_slot) {
+        return 0;
+    }
+    struct expected *expected = &state->expected;
+    if (expected->capacity < size) {
+        free(expected->copy);
+        expected->copy = malloc(size);
+        expected->capacity = expected->copy == NULL ? 0 : size;
+        if (expected->copy == NULL) {
+            return 0;
+        }
+    }
+    const struct mac_slot *mac = &state->macs[state->ciphers[slot].followed_by];
+    sqlcipherkit_masked(state_words, mac->secret.pads, state->mask + offsetof(struct mac_secret, pads),
+                        8 * sizeof *state_words);
+    return 1;
+}
+
+void sqlcipherkit_state_begun(struct sqlcipherkit_state *state, int slot, const uint8_t *out, size_t hashed,
+                              const uint64_t state_words[8]) {
+    if (state == NULL || slot == no_slot) {
+        return;
+    }
+    struct expected *expected = &state->expected;
+    expected->out = out;
+    expected->cipher_slot = slot;
+    expected->mac_slot = state->ciphers[slot].followed_by;
+    expected->hashed = hashed;
+    if (hashed > 0) {
+        memcpy(expected->state_words, state_words, sizeof expected->state_words);
+        memcpy(expected->copy, out, hashed);
+    }
+}
+
+size_t sqlcipherkit_state_resume(struct sqlcipherkit_state *state, int mac_slot, const uint8_t *in, size_t size,
+                                 uint64_t state_words[8]) {
+    size_t hashed = 0;
+    if (state == NULL || state->expected.out == NULL) {
+        return 0;
+    }
+    struct expected *expected = &state->expected;
+    if (mac_slot != no_slot && expected->out == in) {
+        state->ciphers[expected->cipher_slot].followed_by = mac_slot;
+        if (expected->hashed > 0 && expected->mac_slot == mac_slot && expected->hashed <= size &&
+            memcmp(in, expected->copy, expected->hashed) == 0) {
+            hashed = expected->hashed;
+            memcpy(state_words, expected->state_words, sizeof expected->state_words);
+        }
+    }
+    expect_nothing(state);
+    return hashed;
+}

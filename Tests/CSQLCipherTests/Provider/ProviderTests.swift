@@ -1,0 +1,111 @@
+import CSQLCipher
+import Foundation
+import Testing
+
+/// The crypto provider, through every kernel that this machine has.
+@Suite struct ProviderTests {
+    @Test func `published vectors hold`() throws {
+        let output = try Probe.expect("vectors")
+        #expect(output.contains("LibTomCrypt: all vectors hold"))
+        #expect(output.contains("portable C: all vectors hold"))
+    }
+
+    @Test func `pages encrypted and authenticated in one pass are the same as in two, also when changed between`() throws {
+        try Probe.expect("pages")
+    }
+
+    /// A million cases with `SQLCIPHERKIT_LONG_TESTS=1`, with a seed that is new each day, which the output names.
+    @Test func `random cases agree with OpenSSL`() throws {
+        let isLong = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == "1"
+        let day = Int(Date().timeIntervalSince1970 / 86_400)
+        let output = try Probe.expect("differential", "openssl", isLong ? "1000000" : "20000", "\(day)")
+        #expect(output.contains("random cases, each kernel agrees with openssl"))
+    }
+
+    @Test func `after a fork no two processes draw the same salt or vector`() throws {
+        try Probe.inFolder { try Probe.expect("fork", $0) }
+    }
+
+    @Test func `what must fail fails`() throws {
+        try Probe.inFolder { try Probe.expect("errors", $0) }
+    }
+
+    @Test func `eight connections work at once while the kernels change`() throws {
+        try Probe.inFolder { try Probe.expect("threads", $0) }
+    }
+
+    #if os(Linux)
+    @Test func `no passphrase and no key stays in memory`() throws {
+        let output = try Probe.inFolder { try Probe.expect("memory", $0) }
+        // The search must have found what was put there to be found.
+        #expect(output.contains("control, to be found once: HMAC key"))
+    }
+    #endif
+
+    @Test func `its own files come back, log and journal included`() throws {
+        try Probe.inFolder {
+            try Probe.expect("exchange-write", $0)
+            try Probe.expect("exchange-check", $0)
+        }
+    }
+
+    @Test func `files are exchanged with SQLCipher for Python, which has OpenSSL`() throws {
+        let python = try #require(
+            ProcessInfo.processInfo.environment["SQLCIPHERKIT_TEST_PYTHON"],
+            "set SQLCIPHERKIT_TEST_PYTHON to a Python that has the package sqlcipher3; ./scripts/test does")
+        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../ProviderProbe/exchange.py").standardizedFileURL.path
+        func expectPython(_ command: String, _ folder: String) throws {
+            let (status, output) = try Probe.run(URL(fileURLWithPath: python), [script, command, folder])
+            #expect(status == 0, "\(output)")
+            #expect(output.contains("126 files"))
+        }
+        try Probe.inFolder {
+            try Probe.expect("exchange-write", $0)
+            try expectPython("check", $0)
+        }
+        try Probe.inFolder {
+            try expectPython("write", $0)
+            try Probe.expect("exchange-check", $0)
+        }
+    }
+}
+
+/// What a program is told about the provider.
+@Suite(.serialized) struct ProviderInfoTests {
+    private func names() -> (aes: String, sha512: String, page: String) {
+        let info = sqlcipherkit_provider_info()
+        return (String(cString: info.aes), String(cString: info.sha512), String(cString: info.page))
+    }
+
+    @Test func `the provider is LibTomCrypt's by name and version`() throws {
+        var database: OpaquePointer?
+        #expect(sqlite3_open(":memory:", &database) == SQLITE_OK)
+        defer { sqlite3_close(database) }
+        #expect(sqlite3_key_v2(database, "main", "key", 3) == SQLITE_OK)
+        let info = sqlcipherkit_provider_info()
+        #expect(text("PRAGMA cipher_provider", database) == String(cString: info.provider))
+        #expect(text("PRAGMA cipher_provider_version", database).contains(String(cString: info.version)))
+    }
+
+    @Test func `without CPU features LibTomCrypt does all of the work`() {
+        sqlcipherkit_provider_force(0)
+        defer { sqlcipherkit_provider_force(sqlcipherkit_provider_default_features()) }
+        #expect(names() == ("LibTomCrypt", "LibTomCrypt", "separate"))
+    }
+
+    @Test func `forcing goes no further than the CPU`() {
+        sqlcipherkit_provider_force(~0)
+        defer { sqlcipherkit_provider_force(sqlcipherkit_provider_default_features()) }
+        #expect(names().sha512 != "LibTomCrypt")
+        #expect(sqlcipherkit_provider_default_features() & ~sqlcipherkit_cpu_features() == 0)
+    }
+
+    private func text(_ sql: String, _ database: OpaquePointer?) -> String {
+        var statement: OpaquePointer?
+        defer { sqlite3_finalize(statement) }
+        guard sqlite3_prepare_v2(database, sql, -1, &statement, nil) == SQLITE_OK, sqlite3_step(statement) == SQLITE_ROW
+        else { return "" }
+        return String(cString: sqlite3_column_text(statement, 0))
+    }
+}

@@ -1,0 +1,94 @@
+/* What must fail, fails: no generator, no algorithm, sizes that are not allowed. */
+#include "database.h"
+#include "probe.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int must(int holds, const char *what) {
+    if (!holds) {
+        printf("not so: %s\n", what);
+    }
+    return !holds;
+}
+
+/* With no random bytes, nothing may be written: neither a new file nor a page of an old one. */
+static int check_random(const char *folder) {
+    uint8_t bytes[64], zeros[64] = {0};
+    int wrong = 0;
+    memset(bytes, 0x55, sizeof bytes);
+    sqlcipherkit_test_fail_random(1);
+    wrong |= must(sqlcipherkit_test_random(bytes, sizeof bytes) != 0, "a generator that fails is an error");
+    wrong |= must(memcmp(bytes, zeros, sizeof bytes) == 0, "what it did not fill is zeros");
+    wrong |= must(sqlcipherkit_test_random(bytes, sizeof bytes) == 0, "the generator works again");
+    wrong |= must(memcmp(bytes, zeros, sizeof bytes) != 0, "random bytes are not zeros");
+
+    sqlite3 *db = open_database(path_in(folder, "errors.db"), "key", 3, "PRAGMA kdf_iter = 10");
+    if (db == NULL) {
+        return 1;
+    }
+    wrong |= must(run_sql(db, "CREATE TABLE t(x); INSERT INTO t VALUES (1)") == SQLITE_OK, "a table is made");
+    sqlcipherkit_test_fail_random(1000);
+    wrong |= must(sqlite3_exec(db, "INSERT INTO t VALUES (2)", NULL, NULL, NULL) != SQLITE_OK,
+                  "no page is encrypted without a vector");
+    sqlcipherkit_test_fail_random(0);
+    sqlite3_close(db);
+    db = open_database(path_in(folder, "errors.db"), "key", 3, "PRAGMA kdf_iter = 10");
+    wrong |= must(number_of(db, "SELECT count(*) FROM t") == 1, "the failed insert left the file as it was");
+    sqlite3_close(db);
+
+    sqlcipherkit_test_fail_random(1000);
+    db = NULL;
+    int code = sqlite3_open(path_in(folder, "never.db"), &db);
+    code = code != SQLITE_OK ? code : sqlite3_key(db, "key", 3);
+    code = code != SQLITE_OK ? code : sqlite3_exec(db, "CREATE TABLE t(x)", NULL, NULL, NULL);
+    wrong |= must(code != SQLITE_OK, "no file is made without a salt");
+    sqlcipherkit_test_fail_random(0);
+    sqlite3_close(db);
+    return wrong;
+}
+
+static int check_arguments(void) {
+    uint8_t key[32] = {0}, iv[16] = {0}, data[48] = {0}, out[64];
+    int wrong = 0;
+    wrong |= must(sqlcipherkit_test_aes_cbc(~0u, 1, key, iv, data, 17, out) != 0, "17 bytes are not encrypted");
+    wrong |= must(sqlcipherkit_test_hmac(~0u, 3, key, 32, data, 16, NULL, 0, out) != 0, "there is no HMAC number 3");
+    wrong |= must(sqlcipherkit_test_hmac(~0u, 2, key, 32, NULL, 0, NULL, 0, out) != 0, "no data, no HMAC");
+    wrong |= must(sqlcipherkit_test_pbkdf2(~0u, -1, key, 32, iv, 16, 1, out, 32) != 0, "there is no PBKDF2 number -1");
+    wrong |= must(sqlcipherkit_test_pbkdf2(~0u, 2, key, 32, iv, 16, 0, out, 32) != 0, "0 rounds are not allowed");
+    return wrong;
+}
+
+/* A page that somebody changed, and a wrong key, are errors; all of the page is authenticated. */
+static int check_tampering(const char *folder) {
+    int wrong = 0;
+    const char *path = path_in(folder, "tampered.db");
+    sqlite3 *db = open_database(path, "key", 3, "PRAGMA kdf_iter = 10");
+    wrong |= db == NULL || run_sql(db, "CREATE TABLE t(x); INSERT INTO t VALUES (1)") != SQLITE_OK;
+    sqlite3_close(db);
+    /* In the second page: its first byte, one within, the vector, the HMAC. */
+    static const long places[] = {4096, 4096 + 2000, 8192 - 80, 8192 - 64, 8192 - 1};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        for (int undo = 0; undo < 2; undo++) {
+            unsigned char byte = 0;
+            read_file(path, places[i], &byte, 1);
+            FILE *file = fopen(path, "r+b");
+            fseek(file, places[i], SEEK_SET);
+            fputc(byte ^ 1, file);
+            fclose(file);
+            db = open_database(path, "key", 3, "PRAGMA kdf_iter = 10");
+            wrong |= must((number_of(db, "SELECT count(*) FROM t") == 1) == undo, "a changed byte is found");
+            sqlite3_close(db);
+        }
+    }
+    db = open_database(path, "kex", 3, "PRAGMA kdf_iter = 10");
+    wrong |= must(sqlite3_exec(db, "SELECT count(*) FROM t", NULL, NULL, NULL) == SQLITE_NOTADB, "a wrong key is found");
+    sqlite3_close(db);
+    return wrong;
+}
+
+int run_errors(const char *folder) {
+    int wrong = check_random(folder) | check_arguments() | check_tampering(folder);
+    printf("errors: %s\n", wrong ? "WRONG" : "what must fail, fails");
+    return wrong;
+}

@@ -1,0 +1,107 @@
+/* The probe's commands, and what they share. With PROBE_WITHOUT_ENGINE, only those that need no database. */
+#include "probe.h"
+
+#include "CSQLCipher.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define X86_ALL                                                                                                        \
+    (SQLCIPHERKIT_CPU_OWN_CODE | SQLCIPHERKIT_CPU_BMI2 | SQLCIPHERKIT_CPU_AVX2 | SQLCIPHERKIT_CPU_AVX512 |             \
+     SQLCIPHERKIT_CPU_AESNI | SQLCIPHERKIT_CPU_VAES)
+
+const struct kernel_set kernel_sets[] = {
+    {"LibTomCrypt", 0},
+    {"portable C", SQLCIPHERKIT_CPU_OWN_CODE},
+    {"AES-NI alone", SQLCIPHERKIT_CPU_AESNI},
+    {"BMI2, AES-NI", SQLCIPHERKIT_CPU_OWN_CODE | SQLCIPHERKIT_CPU_BMI2 | SQLCIPHERKIT_CPU_AESNI},
+    {"AVX2, AES-NI",
+     SQLCIPHERKIT_CPU_OWN_CODE | SQLCIPHERKIT_CPU_BMI2 | SQLCIPHERKIT_CPU_AVX2 | SQLCIPHERKIT_CPU_AESNI},
+    {"AVX-512, AES-NI", X86_ALL & ~SQLCIPHERKIT_CPU_VAES},
+    {"AVX-512, VAES", X86_ALL},
+    {"ARM AES", SQLCIPHERKIT_CPU_OWN_CODE | SQLCIPHERKIT_CPU_ARM_AES},
+    {"ARM AES, SHA-512", SQLCIPHERKIT_CPU_OWN_CODE | SQLCIPHERKIT_CPU_ARM_AES | SQLCIPHERKIT_CPU_ARM_SHA512},
+};
+const size_t kernel_set_count = sizeof kernel_sets / sizeof *kernel_sets;
+
+int is_available(const struct kernel_set *set) {
+    return (set->features & ~sqlcipherkit_cpu_features()) == 0;
+}
+
+uint64_t next_number(uint64_t *seed) {
+    uint64_t z = *seed += 0x9e3779b97f4a7c15ULL;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
+    return z ^ z >> 31;
+}
+
+void fill_numbers(uint64_t *seed, uint8_t *bytes, size_t size) {
+    for (size_t i = 0; i < size; i++) {
+        bytes[i] = (uint8_t)next_number(seed);
+    }
+}
+
+int run_kernels(void) {
+    struct sqlcipherkit_provider_info info = sqlcipherkit_provider_info();
+    printf("provider %s %s: AES-256-CBC %s; SHA-512 %s; pages in %s; PBKDF2 %s; older hashes %s; random %s\n",
+           info.provider, info.version, info.aes, info.sha512, info.page, info.pbkdf2, info.other, info.random);
+    for (size_t i = 0; i < kernel_set_count; i++) {
+        printf("%s: %s\n", kernel_sets[i].name, is_available(&kernel_sets[i]) ? "available" : "not on this CPU");
+    }
+    return 0;
+}
+
+static int usage(void) {
+    fputs("usage: ProviderProbe kernels\n"
+          "       ProviderProbe vectors | pages\n"
+          "       ProviderProbe differential openssl|libtomcrypt CASES SEED\n"
+          "       ProviderProbe fork | memory | threads | errors | exchange-write | exchange-check FOLDER\n",
+          stderr);
+    return 2;
+}
+
+int main(int count, char **arguments) {
+    if (count < 2) {
+        return usage();
+    }
+    const char *command = arguments[1];
+    const char *argument = count > 2 ? arguments[2] : NULL;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (strcmp(command, "kernels") == 0) {
+        return run_kernels();
+    }
+    if (strcmp(command, "vectors") == 0) {
+        return run_vectors();
+    }
+    if (strcmp(command, "pages") == 0) {
+        return run_pages();
+    }
+    if (strcmp(command, "differential") == 0 && count == 5) {
+        return run_differential(argument, atol(arguments[3]), strtoull(arguments[4], NULL, 10));
+    }
+#ifndef PROBE_WITHOUT_ENGINE
+    if (argument == NULL) {
+        return usage();
+    }
+    if (strcmp(command, "fork") == 0) {
+        return run_fork(argument);
+    }
+    if (strcmp(command, "memory") == 0) {
+        return run_memory(argument);
+    }
+    if (strcmp(command, "threads") == 0) {
+        return run_threads(argument);
+    }
+    if (strcmp(command, "errors") == 0) {
+        return run_errors(argument);
+    }
+    if (strcmp(command, "exchange-write") == 0) {
+        return run_exchange_write(argument);
+    }
+    if (strcmp(command, "exchange-check") == 0) {
+        return run_exchange_check(argument);
+    }
+#endif
+    return usage();
+}
