@@ -12,10 +12,13 @@
 
 /* What the C library has, as SQLite's own configure script would find it. Without HAVE_STDINT_H the codec does not
  * compile on Linux; without HAVE_USLEEP a busy handler sleeps whole seconds; without HAVE_LOCALTIME_R and HAVE_GMTIME_R
- * dates take a global mutex; fdatasync saves a metadata write on each commit. */
+ * dates take a global mutex; without HAVE_PREAD and HAVE_PWRITE a page costs two system calls; fdatasync saves a metadata
+ * write on each commit. */
 #define HAVE_STDINT_H 1
 #define HAVE_INTTYPES_H 1
 #define HAVE_USLEEP 1
+#define HAVE_PREAD 1
+#define HAVE_PWRITE 1
 #define HAVE_GMTIME_R 1
 #define HAVE_LOCALTIME_R 1
 #define HAVE_STRERROR_R 1

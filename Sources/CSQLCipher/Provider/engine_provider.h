@@ -2,6 +2,7 @@
  * is why this is a header: engine.c includes it after the amalgamation, and nothing else does. SQLCipher finds
  * sqlcipherkit_provider_setup through SQLCIPHER_CRYPTO_CUSTOM.
  */
+#include "ahead.h"
 #include "operations.h"
 #include "secure.h"
 
@@ -134,5 +135,10 @@ int sqlcipherkit_provider_setup(sqlcipher_provider *provider) {
     provider->ctx_init = provider_ctx_init;
     provider->ctx_free = provider_ctx_free;
     provider->fips_status = provider_fips_status;
+#if SQLITE_OS_UNIX
+    /* The file layer's own way to put a function in a system call's place. By its static name: sqlite3_vfs_find() would
+     * wait for the mutex that is held here. */
+    unixSetSystemCall(NULL, "pread", (sqlite3_syscall_ptr)sqlcipherkit_noted_pread);
+#endif
     return SQLITE_OK;
 }

@@ -53,7 +53,11 @@ int sqlcipherkit_hmac(struct sqlcipherkit_state *state, struct sqlcipherkit_kern
     }
     struct sqlcipherkit_ready_mac ready;
     sqlcipherkit_state_mac(state, kernels.sha512, algorithm, key, key_size, &ready);
-    if (algorithm == SQLCIPHERKIT_SHA512) {
+    if (algorithm == SQLCIPHERKIT_SHA512 && state != NULL && second_size == 4 &&
+        sqlcipherkit_ahead_mac(sqlcipherkit_state_ahead(state), kernels.sha512, &ready.pads.sha512, ready.slot, first,
+                               first_size, second, mac)) {
+        sqlcipherkit_wipe(&ready, sizeof ready);
+    } else if (algorithm == SQLCIPHERKIT_SHA512) {
         uint64_t words[8];
         size_t hashed = sqlcipherkit_state_resume(state, ready.slot, first, first_size, words);
         sqlcipherkit_hmac_sha512(kernels.sha512, &ready.pads.sha512, hashed > 0 ? words : NULL, hashed, first + hashed,

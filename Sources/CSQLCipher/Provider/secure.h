@@ -14,11 +14,12 @@ void sqlcipherkit_wipe(void *bytes, size_t size);
 void sqlcipherkit_wipe_stack(void);
 void sqlcipherkit_wipe_stack_near(void);
 
-/* `size` bytes of zeros on pages of their own, kept out of swap and core dumps where the system's limits allow it.
- * NULL when there is no memory. The pages are nobody else's, so that nobody else's munlock() can unlock them. */
+/* Memory for secrets: zeros, aligned to 64 bytes, kept out of swap and core dumps where the system's limits allow it, on
+ * pages that nothing else shares (so that nobody else's munlock() unlocks them). `size` must be the same for the call that
+ * gives it back. NULL when there is no memory. Any thread may call the two. */
 void *sqlcipherkit_locked_alloc(size_t size);
 
-/* Wipes and gives back what sqlcipherkit_locked_alloc returned for the same size; NULL is allowed. */
+/* Wipes and gives back; NULL is allowed. */
 void sqlcipherkit_locked_free(void *bytes, size_t size);
 
 /* `size` bytes from the system's generator, asked on every call: no state of ours that a fork could copy, and no lock.

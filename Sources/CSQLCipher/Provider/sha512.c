@@ -23,10 +23,16 @@ void sqlcipherkit_sha512_get(uint64_t state[8], const uint8_t bytes[64]) {
     }
 }
 
+/* FIPS 180-4, 5.1.2. The length is a number of 16 bytes, in bits; its upper half is 0 here. */
+void sqlcipherkit_sha512_pad(uint8_t *last, size_t used, size_t blocks, uint64_t total) {
+    last[used] = 0x80;
+    put_big_endian(last + blocks * sha512_block_size - 8, total * 8);
+}
+
 void sqlcipherkit_sha512_finish(const struct sqlcipherkit_sha512_kernel *kernel, uint64_t state[8], uint64_t before,
                                 const uint8_t *first, size_t first_size, const uint8_t *second, size_t second_size) {
     uint8_t tail[2 * sha512_block_size];
-    uint64_t bits = (before + first_size + second_size) * 8;
+    const uint64_t total = before + first_size + second_size;
     size_t rest = first_size % sha512_block_size;
     if (rest > 0) {
         memcpy(tail, first + (first_size - rest), rest);
@@ -46,11 +52,9 @@ void sqlcipherkit_sha512_finish(const struct sqlcipherkit_sha512_kernel *kernel,
         memcpy(tail + rest, second, second_size);
         rest += second_size;
     }
-    /* FIPS 180-4, 5.1.2: a one bit, zeros, and the length in bits as a number of 16 bytes (its upper half is 0 here). */
     size_t tail_blocks = rest + 17 <= sha512_block_size ? 1 : 2;
     memset(tail + rest, 0, tail_blocks * sha512_block_size - rest);
-    tail[rest] = 0x80;
-    put_big_endian(tail + tail_blocks * sha512_block_size - 8, bits);
+    sqlcipherkit_sha512_pad(tail, rest, tail_blocks, total);
     kernel->compress(state, first, first_size / sha512_block_size, tail, tail_blocks);
     sqlcipherkit_wipe(tail, sizeof tail);
 }

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { sha512_block_size = 128, sha512_digest_size = 64 };
+enum { sha512_block_size = 128, sha512_digest_size = 64, sha512_many = 8 };
 
 struct sqlcipherkit_aes_schedule;
 
@@ -29,6 +29,11 @@ struct sqlcipherkit_sha512_kernel {
      * NULL in kernels that cannot; needs AES-NI. */
     size_t (*encrypt_and_compress)(uint64_t state[8], const struct sqlcipherkit_aes_schedule *schedule,
                                    const uint8_t iv[16], const uint8_t *in, size_t size, uint8_t *out);
+
+    /* Folds `blocks` blocks of each of eight messages into their states, which are given word by word: state[i][j] is
+     * word i of message j. For much less than eight times the price of one message; NULL in kernels that have no way to
+     * make it so. */
+    void (*compress_many)(uint64_t state[8][sha512_many], const uint8_t *const data[sha512_many], size_t blocks);
 };
 
 extern const struct sqlcipherkit_sha512_kernel sqlcipherkit_sha512_ltc;
@@ -49,6 +54,10 @@ extern const uint64_t sqlcipherkit_sha512_round_constants[80];
 /* The 64 bytes of a state, big endian, and back. */
 void sqlcipherkit_sha512_put(uint8_t bytes[64], const uint64_t state[8]);
 void sqlcipherkit_sha512_get(uint64_t state[8], const uint8_t bytes[64]);
+
+/* Ends a message's last blocks, which hold `used` bytes and after them zeros: writes the padding, a one bit behind the
+ * last byte and the length of the whole message, of `total` bytes, at the end. */
+void sqlcipherkit_sha512_pad(uint8_t *last, size_t used, size_t blocks, uint64_t total);
 
 /* Ends a message: `first`, then `second` (NULL and 0 when there is none), then the padding, folded into `state`, which
  * has taken in `before` bytes already, a multiple of 128. */

@@ -26,6 +26,7 @@ const struct sqlcipherkit_sha512_kernel sqlcipherkit_sha512_avx512 = {
     .iterate = sqlcipherkit_sha512_avx512_iterate,
     .iterate_name = "AVX-512",
     .encrypt_and_compress = sqlcipherkit_sha512_avx512_encrypt,
+    .compress_many = sqlcipherkit_sha512_avx512_many,
 };
 
 #endif

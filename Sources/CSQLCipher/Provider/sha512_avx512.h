@@ -20,5 +20,7 @@ void sqlcipherkit_sha512_avx512_iterate(const uint64_t inner[8], const uint64_t 
                                         uint64_t sum[8], uint32_t rounds);
 size_t sqlcipherkit_sha512_avx512_encrypt(uint64_t state[8], const struct sqlcipherkit_aes_schedule *schedule,
                                           const uint8_t iv[16], const uint8_t *in, size_t size, uint8_t *out);
+void sqlcipherkit_sha512_avx512_many(uint64_t state[8][sha512_many], const uint8_t *const data[sha512_many],
+                                     size_t blocks);
 
 #endif

@@ -60,6 +60,7 @@ struct sqlcipherkit_state {
     struct cipher_slot ciphers[slots];
     struct mac_slot macs[slots];
     struct expected expected;
+    struct sqlcipherkit_ahead ahead;
 };
 
 struct sqlcipherkit_state *sqlcipherkit_state_create(void) {
@@ -76,8 +77,13 @@ void sqlcipherkit_state_destroy(struct sqlcipherkit_state *state) {
         return;
     }
     free(state->expected.copy);
+    sqlcipherkit_ahead_free(&state->ahead);
     sqlcipherkit_locked_free(state, sizeof *state);
     sqlcipherkit_wipe_stack();
+}
+
+struct sqlcipherkit_ahead *sqlcipherkit_state_ahead(struct sqlcipherkit_state *state) {
+    return &state->ahead;
 }
 
 static void expect_nothing(struct sqlcipherkit_state *state) {
@@ -100,6 +106,9 @@ static void clear_mac(struct sqlcipherkit_state *state, int slot) {
     }
     if (state->expected.mac_slot == slot) {
         expect_nothing(state);
+    }
+    if (state->ahead.mac_slot == slot) {
+        sqlcipherkit_ahead_forget(&state->ahead);
     }
 }
 

@@ -10,6 +10,7 @@
 #ifndef SQLCIPHERKIT_STATE_H
 #define SQLCIPHERKIT_STATE_H
 
+#include "ahead.h"
 #include "kernels.h"
 #include "ltc_hash.h"
 
@@ -63,6 +64,9 @@ int sqlcipherkit_state_foresee(struct sqlcipherkit_state *state, int slot, size_
  * encrypted to `out`. */
 void sqlcipherkit_state_begun(struct sqlcipherkit_state *state, int slot, const uint8_t *out, size_t hashed,
                               const uint64_t state_words[8]);
+
+/* What is computed ahead of a sequential reader (ahead.h). `state` is not NULL. */
+struct sqlcipherkit_ahead *sqlcipherkit_state_ahead(struct sqlcipherkit_state *state);
 
 /* Called for each HMAC-SHA512 of a page, with the MAC slot in use: returns how many bytes of `in` are hashed already, and
  * fills `state_words` with the state after them, or returns 0. What was begun is forgotten either way. */

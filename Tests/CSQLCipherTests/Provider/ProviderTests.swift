@@ -30,6 +30,10 @@ import Testing
         try Probe.inFolder { try Probe.expect("errors", $0) }
     }
 
+    @Test func `a reader of page after page finds every page that was changed, and follows other writers`() throws {
+        try Probe.inFolder { try Probe.expect("scan", $0) }
+    }
+
     @Test func `eight connections work at once while the kernels change`() throws {
         try Probe.inFolder { try Probe.expect("threads", $0) }
     }

@@ -1,0 +1,88 @@
+/* Memory for secrets. See secure.h.
+ *
+ * A pool of small places on locked pages serves most connections: asking the system for a page, locking it and giving it
+ * back would take longer than opening a database with a raw key. Who comes when the pool is full, or wants more than a
+ * place holds, gets pages of his own.
+ */
+#ifdef __linux__
+#define _DEFAULT_SOURCE 1
+#endif
+
+#include "secure.h"
+
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* With SQLCipher's own 48 KB the pool stays within 64 KB, the limit for locked memory on many systems. */
+enum { place_size = 2048, places = 8 };
+
+static _Atomic(uint8_t *) pool;
+static atomic_uint taken; /* a bit for each place */
+
+static size_t rounded_to_pages(size_t size) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    return (size + page - 1) / page * page;
+}
+
+static void *pages_alloc(size_t size) {
+    size_t length = rounded_to_pages(size);
+    void *bytes = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
+    if (bytes == MAP_FAILED) {
+        return NULL;
+    }
+    /* Both are best effort: a limit on locked memory must not keep a program from its data. */
+    (void)mlock(bytes, length);
+#ifdef MADV_DONTDUMP
+    (void)madvise(bytes, length, MADV_DONTDUMP);
+#endif
+    return bytes;
+}
+
+static void pages_free(void *bytes, size_t size) {
+    (void)munmap(bytes, rounded_to_pages(size));
+}
+
+/* The pool, made when it is first asked for and kept; NULL without memory. */
+static uint8_t *pool_pages(void) {
+    uint8_t *pages = atomic_load_explicit(&pool, memory_order_acquire);
+    if (pages == NULL) {
+        uint8_t *fresh = pages_alloc(places * place_size);
+        if (fresh != NULL && atomic_compare_exchange_strong(&pool, &pages, fresh)) {
+            return fresh;
+        }
+        if (fresh != NULL) {
+            pages_free(fresh, places * place_size);
+        }
+    }
+    return pages;
+}
+
+void *sqlcipherkit_locked_alloc(size_t size) {
+    uint8_t *pages = size <= place_size ? pool_pages() : NULL;
+    if (pages != NULL) {
+        unsigned before = atomic_load_explicit(&taken, memory_order_relaxed);
+        while (before != (1u << places) - 1) {
+            int place = __builtin_ctz(~before);
+            if (atomic_compare_exchange_weak_explicit(&taken, &before, before | 1u << place, memory_order_acquire,
+                                                      memory_order_relaxed)) {
+                return pages + place * place_size;
+            }
+        }
+    }
+    return pages_alloc(size);
+}
+
+void sqlcipherkit_locked_free(void *bytes, size_t size) {
+    if (bytes == NULL) {
+        return;
+    }
+    sqlcipherkit_wipe(bytes, size);
+    uint8_t *pages = atomic_load_explicit(&pool, memory_order_acquire);
+    uintptr_t distance = (uintptr_t)bytes - (uintptr_t)pages;
+    if (pages != NULL && distance < places * place_size) {
+        atomic_fetch_and_explicit(&taken, ~(1u << distance / place_size), memory_order_release);
+    } else {
+        pages_free(bytes, size);
+    }
+}
