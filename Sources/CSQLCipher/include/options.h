@@ -114,4 +114,27 @@
 /* No global statistics of memory use: they take a mutex on every allocation. */
 #define SQLITE_DEFAULT_MEMSTATUS 0
 
+/* --- Pages: defaults sized for encrypted work -------------------------------------------------------------------- */
+
+/* The page cache's limit for a connection, in KiB (negative numbers mean that). A page that is not in the cache costs an
+ * encrypted database a read, an HMAC and a decryption, about 6 µs where plain SQLite takes one. Measured with random
+ * look-ups in 220 MB, against plain SQLite with its own 2 MB: 2.3 times the time with 2 MB, 2.0 with 64, 1.3 with 256.
+ * It is a limit, not an allocation: a small database never comes near it, and `PRAGMA cache_size` sets another one.
+ * Phones and watches, where memory is what a program is ended for, get 32 MB. */
+#ifndef SQLITE_DEFAULT_CACHE_SIZE
+#ifdef __APPLE__
+#include <TargetConditionals.h>
+#endif
+#if defined(__APPLE__) && TARGET_OS_IPHONE
+#define SQLITE_DEFAULT_CACHE_SIZE -32768
+#else
+#define SQLITE_DEFAULT_CACHE_SIZE -262144
+#endif
+#endif
+
+/* No memory-mapped reading, not even by `PRAGMA mmap_size`. A mapped page saves plain SQLite the copy into its cache; an
+ * encrypted page has to be decrypted into the cache anyway, so that nothing is saved, and an error of the disk would end
+ * the program with a signal instead of a result code. */
+#define SQLITE_MAX_MMAP_SIZE 0
+
 #endif
