@@ -1,0 +1,232 @@
+"""Builds the engines that are compared, runs their workloads in turn, and shows the figures. Run through scripts/bench."""
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import bench_report  # noqa: E402
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+WORK = ROOT / ".build" / "bench-engine"
+DRIVER = ROOT / "Tests" / "Benchmarks" / "Engine"
+ENGINE = ROOT / "Sources" / "CSQLCipher"
+
+# SQLite3 Multiple Ciphers as its Python package bundles it.
+MC_PACKAGE = "apsw-sqlite3mc==3.54.0.0"
+MC_ARCHIVE = "apsw_sqlite3mc-3.54.0.0.tar.gz"
+MC_SHA256 = "60a021cd9f6c8f3e2aa6cb54e197cb344379d5eb9a688b7647a136fc24956db4"
+MC_MEMBER = "apsw_sqlite3mc-3.54.0.0/sqlite3/sqlite3.c"
+
+VARIANTS = ["plain", "ltc-stock", "openssl", "sqlite3mc", "ours", "ours-no-avx512"]
+WORKLOADS = [
+    "open-passphrase", "open-raw", "insert", "scan", "lookup-small-cache", "lookup-default", "fts-build", "fts-query",
+    "rekey", "vacuum", "scan-2-threads",
+]
+FULL_ROWS = 1_450_000
+QUICK_ROWS = 150_000
+
+# Peers keep SQLite's own default for the page cache: this package's is part of what is compared.
+PEER_CACHE = "-DSQLITE_DEFAULT_CACHE_SIZE=-2000"
+
+
+class Stop(Exception):
+    """An end that the user should read about in one line."""
+
+
+def say(text):
+    print(f"bench: {text}", file=sys.stderr, flush=True)
+
+
+def command(*arguments):
+    result = subprocess.run([str(a) for a in arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if result.returncode != 0:
+        raise Stop(f"{' '.join(str(a) for a in arguments[:4])} … failed: {result.stdout.strip()[-600:]}")
+    return result.stdout
+
+
+# --- Building ---------------------------------------------------------------------------------------------------------
+
+
+def fetch_mc():
+    """The amalgamation of SQLite3 Multiple Ciphers, through the package index that pip is configured for."""
+    source = WORK / "sqlite3mc.c"
+    if source.exists():
+        return source
+    tool = json.loads((ROOT / "Vendor" / "pins.json").read_text())["tools"][0]
+    with tempfile.TemporaryDirectory() as scratch:
+        command(sys.executable, "-m", "venv", f"{scratch}/venv")
+        python = f"{scratch}/venv/bin/python"
+        command(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+                f"{tool['name']}=={tool['version']}")
+        command(python, "-m", "unearth", "--no-binary", "--download", scratch, MC_PACKAGE)
+        archive = Path(scratch) / MC_ARCHIVE
+        found = hashlib.sha256(archive.read_bytes()).hexdigest()
+        if found != MC_SHA256:
+            raise Stop(f"{MC_ARCHIVE}: expected SHA-256 {MC_SHA256}, found {found}")
+        with tarfile.open(archive) as tar:
+            source.write_bytes(tar.extractfile(MC_MEMBER).read())
+    return source
+
+
+def compile_object(target, source, *flags):
+    compiler = shutil.which("clang") or shutil.which("cc")
+    command(compiler, "-O2", "-std=gnu11", "-w", *flags, "-c", source, "-o", target)
+    return target
+
+
+def engine_objects(variant):
+    """The objects of an engine and the libraries it needs."""
+    folder = WORK / variant
+    folder.mkdir(exist_ok=True)
+    target = folder / "engine.o"
+    if variant == "plain":
+        return [compile_object(target, DRIVER / "plain.c", PEER_CACHE)], []
+    if variant == "ltc-stock":
+        return [compile_object(target, ENGINE / "engine.c", PEER_CACHE, "-DSQLCIPHERKIT_STOCK_PROVIDER")], ["-ltomcrypt"]
+    if variant == "openssl":
+        return [compile_object(target, ENGINE / "engine.c", PEER_CACHE, "-DSQLCIPHERKIT_OPENSSL")], ["-lcrypto"]
+    if variant == "sqlite3mc":
+        # As its own build files compile it, with the options of the others that matter here.
+        hardware = ["-maes", "-msse4.2"] if os.uname().machine == "x86_64" else []
+        return [compile_object(target, fetch_mc(), "-DSQLITE_ENABLE_FTS5", "-DSQLITE_THREADSAFE=2", "-DNDEBUG",
+                               "-DSQLITE_DEFAULT_MEMSTATUS=0", "-DSQLITE_TEMP_STORE=3", "-DSQLITE_DQS=0",
+                               *hardware)], []
+    objects = [compile_object(target, ENGINE / "engine.c")]
+    for source in sorted((ENGINE / "Provider").glob("*.c")):
+        objects.append(compile_object(folder / f"{source.stem}.o", source))
+    return objects, ["-ltomcrypt"]
+
+
+def driver_of(variant):
+    return WORK / f"driver-{'ours' if variant == 'ours-no-avx512' else variant}"
+
+
+def build(variants):
+    """Compiles every engine with its driver. The same compiler and -O2 for all."""
+    WORK.mkdir(parents=True, exist_ok=True)
+    flags = {"plain": ["-DPEER_PLAIN"], "sqlite3mc": ["-DPEER_MC"], "ours": ["-DPEER_KIT"]}
+
+    def one(variant):
+        objects, libraries = engine_objects(variant)
+        compiler = shutil.which("clang") or shutil.which("cc")
+        command(compiler, "-O2", "-std=gnu11", *flags.get(variant, []), DRIVER / "driver.c", *objects, *libraries, "-lm",
+                "-lpthread", "-ldl", "-o", driver_of(variant))
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(one, dict.fromkeys("ours" if v == "ours-no-avx512" else v for v in variants)))
+
+
+# --- Running ----------------------------------------------------------------------------------------------------------
+
+
+class Runner:
+    def __init__(self, folder, rows):
+        self.folder = Path(folder)
+        self.rows = rows
+        self.keys = {}
+
+    def run(self, variant, workload, name):
+        path = self.folder / f"{variant}-{name}.db"
+        arguments = [driver_of(variant), workload, path, self.keys.get(variant, 0) if name == "large" else 0, self.rows]
+        if variant == "ours-no-avx512":
+            arguments.append("without-avx512")
+        return float(command(*arguments))
+
+    def remove(self, variant, name):
+        for ending in ("", "-wal", "-shm", "-journal"):
+            (self.folder / f"{variant}-{name}.db{ending}").unlink(missing_ok=True)
+
+    def prepare(self, variant):
+        self.run(variant, "prepare-large", "large")
+        if variant != "plain":
+            self.run(variant, "prepare-small", "small")
+        self.run(variant, "fts-build", "text")
+
+    def measure(self, variant, workload):
+        """Seconds, or None where the workload means nothing to the variant."""
+        if workload == "open-passphrase":
+            return None if variant == "plain" else self.run(variant, workload, "small")
+        if workload in ("insert", "fts-build"):
+            self.remove(variant, "fresh")
+            seconds = self.run(variant, workload, "fresh")
+            self.remove(variant, "fresh")
+            return seconds
+        seconds = self.run(variant, workload, "text" if workload == "fts-query" else "large")
+        if workload == "rekey":
+            self.keys[variant] = 1 - self.keys.get(variant, 0)
+        return seconds
+
+
+def data_folder(rows, variants):
+    """Memory where there is some: the disk is not what is compared."""
+    needed = rows * 160 * 4 * len(variants)
+    memory = Path("/dev/shm")
+    if memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > needed:
+        return tempfile.TemporaryDirectory(prefix="sqlcipherkit-bench-", dir=memory)
+    say("no room in memory (/dev/shm): the data goes to a disk, whose speed is then part of the figures")
+    return tempfile.TemporaryDirectory(prefix="sqlcipherkit-bench-")
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="scripts/bench engine", description="Compares engines on the same workloads.")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of all workloads and variants (default 5)")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the data: for a look, not for a figure")
+    parser.add_argument("--json", metavar="FILE", help="write the figures as JSON")
+    parser.add_argument("--svg", metavar="FILE", help="write a chart")
+    parser.add_argument("--variants", default=",".join(VARIANTS), help="some of: " + ", ".join(VARIANTS))
+    parser.add_argument("--workloads", default=",".join(WORKLOADS), help="some of: " + ", ".join(WORKLOADS))
+    parser.add_argument("--skip-build", action="store_true", help="use the programs of the last run")
+    options = parser.parse_args()
+    variants = options.variants.split(",")
+    workloads = options.workloads.split(",")
+    if options.rounds < 1 or not set(variants) <= set(VARIANTS) or not set(workloads) <= set(WORKLOADS):
+        parser.error("unknown variant or workload, or no round")
+    if not (ROOT / "Vendor" / "sqlcipher" / "sqlite3.c").exists():
+        raise Stop("the engine's source is missing: run ./scripts/setup first")
+
+    if not options.skip_build:
+        say("compiling")
+        build(variants)
+    rows = QUICK_ROWS if options.quick else FULL_ROWS
+    times = {(w, v): [] for w in workloads for v in variants}
+    started = time.monotonic()
+    with data_folder(rows, variants) as folder:
+        runner = Runner(folder, rows)
+        say(f"preparing {rows:,} rows for each of {len(variants)} variants")
+        for variant in variants:
+            runner.prepare(variant)
+        for round_number in range(options.rounds):
+            for workload in workloads:
+                # Another one goes first each time, so that no variant always profits from its place.
+                turn = round_number % len(variants)
+                for variant in variants[turn:] + variants[:turn]:
+                    seconds = runner.measure(variant, workload)
+                    if seconds is not None:
+                        times[workload, variant].append(seconds)
+            say(f"round {round_number + 1} of {options.rounds} done, {time.monotonic() - started:.0f} s")
+
+    results = bench_report.summarize("engine", workloads, variants, times)
+    print(bench_report.table(results, workloads, variants))
+    if options.json:
+        Path(options.json).write_text(json.dumps(results, indent=1) + "\n")
+    if options.svg:
+        Path(options.svg).write_text(bench_report.chart(results, workloads, variants, baseline="plain"))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Stop as stop:
+        sys.exit(f"bench: {stop}")
+    except KeyboardInterrupt:
+        sys.exit(130)
