@@ -19,18 +19,21 @@ extension Connection {
     ///     its own content. Default: none.
     ///   - order: the order of the hits. Default: the best first.
     ///   - limit: the number of hits wanted. Default: all.
+    ///   - function: the name of the function that ranks, `bm25` or one registered with
+    ///     ``registerRanking(_:_:)``; it gets the weights as its arguments. Default: `bm25`.
     ///   - offset: the number of hits passed over. For pages that hold still while others write, see
-    ///     ``rankedSearch(_:_:schema:weights:where:orderedBy:limit:)``.
+    ///     ``rankedSearch(_:_:schema:weights:rankedBy:where:orderedBy:limit:)``.
     /// - Returns: the hits; none for a query without a word.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table that is not there,
     ///   ``DatabaseError/Reason/noSuchColumn``, and what SQLite reports.
     public func search(
-        _ table: String, _ query: FTS5Query, schema: String = "main", weights: [Double] = [], snippet: FTS5Snippet? = nil,
-        highlights: [String] = [], columns: [String] = [], where filter: SQL? = nil, orderedBy order: SearchOrder = .rank,
+        _ table: String, _ query: FTS5Query, schema: String = "main", weights: [Double] = [], rankedBy function: String? = nil,
+        snippet: FTS5Snippet? = nil, highlights: [String] = [], columns: [String] = [], where filter: SQL? = nil, orderedBy order: SearchOrder = .rank,
         limit: Int? = nil, offset: Int = 0
     ) throws -> [SearchHit] {
         var request = SearchRequest(table: table, schema: schema, query: query)
         request.weights = weights
+        request.rankFunction = function
         request.snippet = snippet
         request.highlights = highlights
         request.columns = columns
@@ -42,7 +45,12 @@ extension Connection {
     }
 
     func search(_ request: SearchRequest) throws -> [SearchHit] {
-        try withSimplerQuery { simplified in
+        if case .sql = request.order {
+            let ranking = try ranking(request)
+            return try hits(
+                of: ranking, 0..<ranking.count, snippet: request.snippet, highlights: request.highlights, columns: request.columns)
+        }
+        return try withSimplerQuery { simplified in
             let (sql, marks) = try request.statement(self, simplified: simplified)
             var hits: [SearchHit] = []
             try forEach(sql) { row in hits.append(try request.hit(row, marks)) }
@@ -51,7 +59,7 @@ extension Connection {
     }
 
     /// The number of rows that a query finds.
-    /// - Throws: as ``search(_:_:schema:weights:snippet:highlights:columns:where:orderedBy:limit:offset:)``.
+    /// - Throws: as ``search(_:_:schema:weights:rankedBy:snippet:highlights:columns:where:orderedBy:limit:offset:)``.
     public func searchCount(
         _ table: String, _ query: FTS5Query, schema: String = "main", where filter: SQL? = nil
     ) throws -> Int {

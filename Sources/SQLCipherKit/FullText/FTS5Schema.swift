@@ -94,6 +94,30 @@ extension FTS5Schema {
         return options
     }
 
+    /// The words of a `tokenize` option, quoted or bare.
+    static func words(_ option: String) -> [String] {
+        var words: [String] = []
+        var word = ""
+        var quote: Character?
+        var isOpen = false
+        for character in option {
+            if let open = quote {
+                word.append(character)
+                if character == open { quote = nil }
+            } else if character.isWhitespace {
+                if isOpen { words.append(word) }
+                word = ""
+                isOpen = false
+            } else {
+                if character == "'" || character == "\"" { quote = character }
+                word.append(character)
+                isOpen = true
+            }
+        }
+        if isOpen { words.append(word) }
+        return words.map { unquoted($0[...]) }
+    }
+
     private static func unquoted(_ value: Substring) -> String {
         var value = value
         while value.first?.isWhitespace == true { value.removeFirst() }

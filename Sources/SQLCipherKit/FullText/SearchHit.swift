@@ -64,6 +64,7 @@ public enum SearchOrder: Sendable {
     case rowID
     /// By row id, the highest first.
     case rowIDDescending
-    /// By SQL terms over the columns of the content table, such as `"published DESC, title"`; equal ones by row id.
+    /// By SQL terms over the columns of the content table, such as `"published DESC, title"`; equal ones by row id. In the terms,
+    /// `search_rank` is the rank.
     case sql(SQL)
 }

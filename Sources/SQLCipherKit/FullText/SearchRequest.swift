@@ -14,6 +14,9 @@ struct SearchRequest {
     var offset = 0
     /// Only this row.
     var rowID: Int64?
+    /// Whether the rank is computed, and what stands for it otherwise.
+    var computesRank = true
+    var knownRank = 0.0
 
     private var name: String { table.quotedSQLIdentifier }
     var from: String { "\(schema.quotedSQLIdentifier).\(name) AS f" }
@@ -23,7 +26,7 @@ struct SearchRequest {
     func statement(_ db: Connection, simplified: Bool) throws(DatabaseError) -> (sql: SQL, marks: TextMarks) {
         let marks = TextMarks()
         var arguments: [(any SQLValueConvertible)?] = []
-        var selected = ["f.rowid", "f.rank"]
+        var selected = ["f.rowid", computesRank ? "f.rank" : "NULL"]
         let needsPositions = (snippet?.column != nil) || !highlights.isEmpty
         let known = needsPositions ? try db.fullTextColumns(table, schema: schema) : []
         func position(_ column: String) throws(DatabaseError) -> Int {
@@ -66,7 +69,7 @@ struct SearchRequest {
     ) throws(DatabaseError) -> (text: String, arguments: [(any SQLValueConvertible)?]) {
         var text = " WHERE \(handle) MATCH ?"
         var arguments: [(any SQLValueConvertible)?] = [simplified ? query.simplified.expression : query.expression]
-        if let rank = try rankExpression() {
+        if computesRank, let rank = try rankExpression() {
             text += " AND f.rank MATCH ?"
             arguments.append(rank)
         }
@@ -75,10 +78,7 @@ struct SearchRequest {
             arguments.append(rowID)
         }
         if let filter {
-            guard filter.arguments.named.isEmpty else {
-                throw DatabaseError(
-                    code: .misuse, reason: .parameters, message: "a filter's values are interpolated or given by position")
-            }
+            guard filter.arguments.named.isEmpty else { throw Self.namedArguments("a filter") }
             let content = try db.fullTextSchema(table, schema: schema).content
             if let content {
                 let rows = "\(schema.quotedSQLIdentifier).\(content.table.quotedSQLIdentifier)"
@@ -94,23 +94,9 @@ struct SearchRequest {
         case .rank: text += " ORDER BY f.rank"
         case .rowID: text += " ORDER BY f.rowid"
         case .rowIDDescending: text += " ORDER BY f.rowid DESC"
-        case .sql(let terms):
-            guard terms.arguments.named.isEmpty else {
-                throw DatabaseError(
-                    code: .misuse, reason: .parameters, message: "an order's values are interpolated or given by position")
-            }
-            text = try joined(text, db) + " ORDER BY \(terms.text), f.rowid"
-            arguments += terms.arguments.positional
+        case .sql: throw .misuse("an order by the content's columns takes two steps")
         }
         return (text, arguments)
-    }
-
-    /// Terms of an order see the content table.
-    private func joined(_ condition: String, _ db: Connection) throws(DatabaseError) -> String {
-        guard let content = try db.fullTextSchema(table, schema: schema).content else { return condition }
-        let rows = "\(schema.quotedSQLIdentifier).\(content.table.quotedSQLIdentifier)"
-        return " JOIN (SELECT \(content.rowID) AS \"sqlcipherkit_row\", t.* FROM \(rows) AS t\(content.join)) AS o"
-            + " ON o.\"sqlcipherkit_row\" = f.rowid" + condition
     }
 
     /// The function that ranks, with its arguments as SQL literals, as FTS5 wants it
@@ -135,7 +121,7 @@ struct SearchRequest {
         var values: [SQLValue] = []
         for offset in columns.indices { values.append(try row[index + offset]) }
         return SearchHit(
-            rowID: try row[0], rank: try row[1], snippet: snippet, highlights: highlighted,
+            rowID: try row[0], rank: computesRank ? try row[1] : knownRank, snippet: snippet, highlights: highlighted,
             columns: RowValues(columnNames: columns, values: values))
     }
 }

@@ -1,0 +1,90 @@
+/// Finds the parts of identifiers: `parseHTTPResponse2` is found by `parse`, `http`, `response`, `httpResponse` and by the whole name;
+/// so is `parse_http_response_2`.
+///
+/// The parts stand one after the other, the whole name at the place of the first part. Letters beyond ASCII belong to words; case
+/// does not matter.
+public struct CodeTokenizer: FTS5TextTokenizer {
+    public init() {}
+
+    public func tokenize(
+        _ text: UnsafeBufferPointer<UInt8>, for purpose: FTS5TokenizePurpose, into tokens: inout FTS5TokenSink
+    ) {
+        var position = 0
+        while position < text.count, tokens.result == 0 {
+            let start = position
+            while position < text.count, Kind(text[position]) != .separator { position += 1 }
+            if start < position { name(start..<position, text, purpose, &tokens) }
+            position += 1
+        }
+    }
+
+    private enum Kind {
+        case separator, underscore, lower, upper, digit
+
+        init(_ byte: UInt8) {
+            switch byte {
+            case 0x61...0x7a, 0x80...: self = .lower
+            case 0x41...0x5a: self = .upper
+            case 0x30...0x39: self = .digit
+            case 0x5f: self = .underscore
+            default: self = .separator
+            }
+        }
+    }
+
+    private func name(
+        _ range: Range<Int>, _ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5TokenizePurpose, _ tokens: inout FTS5TokenSink
+    ) {
+        var parts: [Range<Int>] = []
+        var start = range.lowerBound
+        func close(_ end: Int) {
+            if start < end { parts.append(start..<end) }
+            start = end
+        }
+        for index in range {
+            let kind = Kind(text[index])
+            guard index > range.lowerBound else {
+                if kind == .underscore { start = index + 1 }
+                continue
+            }
+            let before = Kind(text[index - 1])
+            let after = index + 1 < range.upperBound ? Kind(text[index + 1]) : .separator
+            if kind == .underscore {
+                close(index)
+                start = index + 1
+            } else if before == .underscore {
+                start = index
+            } else if (kind == .digit) != (before == .digit) {
+                close(index)
+            } else if kind == .upper, before == .lower || (before == .upper && after == .lower) {
+                // A capital after a small letter, or the last of several capitals, as the R of HTTPResponse.
+                close(index)
+            }
+        }
+        close(range.upperBound)
+        for (index, part) in parts.enumerated() {
+            add(part, as: part, text, false, &tokens)
+            // In a query the parts alone are wanted: they find a name however it is spelt.
+            if index == 0, parts.count > 1, !purpose.contains(.query) { add(range, as: range, text, true, &tokens) }
+        }
+    }
+
+    private func add(
+        _ bytes: Range<Int>, as range: Range<Int>, _ text: UnsafeBufferPointer<UInt8>, _ isColocated: Bool, _ tokens: inout FTS5TokenSink
+    ) {
+        let part = UnsafeBufferPointer(rebasing: text[bytes])
+        guard part.allSatisfy({ $0 < 0x80 }) else {
+            tokens.add(String(decoding: part, as: UTF8.self).lowercased(), range: range, isColocated: isColocated)
+            return
+        }
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: part.count) { lowered in
+            var count = 0
+            // The whole name without its underscores: `parse_http` is `parsehttp` too.
+            for byte in part where byte != 0x5f {
+                lowered.initializeElement(at: count, to: byte.lowercasedASCII)
+                count += 1
+            }
+            tokens.add(UnsafeBufferPointer(rebasing: lowered[..<count]), range: range, isColocated: isColocated)
+        }
+    }
+}

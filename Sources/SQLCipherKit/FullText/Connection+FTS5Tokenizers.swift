@@ -1,0 +1,192 @@
+import CSQLCipher
+
+/// A word that a tokenizer has found, with its place in the text.
+public struct FTS5FoundToken: Hashable, Sendable {
+    /// The word as it is kept in the index.
+    public let token: String
+    /// The part of the text it stands for.
+    public let range: Range<String.Index>
+    /// Whether it stands at the same place as the token before, as a synonym does.
+    public let isColocated: Bool
+}
+
+/// Tokenizers in Swift.
+extension Connection {
+    /// Registers a tokenizer under a name, for ``FTS5Tokenizer/custom(_:arguments:)``. A later one of the same name takes its place
+    /// for tables that are opened afterwards.
+    ///
+    /// Each connection that reads or writes the table needs it: put the call into ``Configuration/prepare``.
+    public func register(_ tokenizer: some FTS5TextTokenizer, as name: String) throws(DatabaseError) {
+        try register(name) { _, _ in TextTokenizerInstance(tokenizer) }
+    }
+
+    /// Registers a filter over another tokenizer under a name.
+    /// ```swift
+    /// try db.register(StopWords(["the", "a", "of"], base: .porter(.unicode61())), as: "english")
+    /// try db.create(FTS5Table("note_fts", columns: ["body"], tokenizer: .custom("english")))
+    /// ```
+    public func register<Filter: FTS5TokenFilter>(_ filter: Filter, as name: String) throws(DatabaseError) {
+        try register(name) { interface, arguments in
+            let base = try EngineTokenizer(interface, filter.base.arguments)
+            let state = try filter.prepare { text throws(DatabaseError) in try base.tokens(of: text, for: .document).map(\.token) }
+            return TokenFilterInstance(filter, state, base)
+        }
+    }
+
+    /// The tokens that a tokenizer finds in a text: for looking at how a table understands it.
+    /// - Throws: ``DatabaseError`` for a tokenizer that is not registered or refuses its arguments.
+    public func tokens(
+        of text: String, _ tokenizer: FTS5Tokenizer, for purpose: FTS5TokenizePurpose = .document
+    ) throws(DatabaseError) -> [FTS5FoundToken] {
+        try tokens(of: text, words: tokenizer.arguments, for: purpose)
+    }
+
+    func tokens(of text: String, words: [String], for purpose: FTS5TokenizePurpose) throws(DatabaseError) -> [FTS5FoundToken] {
+        let tokenizer = try EngineTokenizer(fts5Interface(), words)
+        let utf8 = text.utf8
+        let found: [EngineTokenizer.Found]
+        do { found = try tokenizer.tokens(of: text, for: purpose) } catch { throw takeCallbackError() ?? error }
+        return found.map { item in
+            func index(_ offset: Int) -> String.Index {
+                utf8.index(utf8.startIndex, offsetBy: offset, limitedBy: utf8.endIndex) ?? utf8.endIndex
+            }
+            return FTS5FoundToken(
+                token: item.token, range: index(item.range.lowerBound)..<index(item.range.upperBound), isColocated: item.isColocated)
+        }
+    }
+
+    private func register(
+        _ name: String, _ make: @escaping (UnsafeMutablePointer<fts5_api>, [String]) throws -> TokenizerInstance
+    ) throws(DatabaseError) {
+        guard !name.isEmpty, !name.utf8.contains(0) else { throw .invalidArgument("a tokenizer needs a name") }
+        let interface = try fts5Interface()
+        let factory = Unmanaged.passRetained(TokenizerFactory(self, interface, make))
+        var methods = fts5_tokenizer(xCreate: createTokenizer, xDelete: deleteTokenizer, xTokenize: runTokenizer)
+        let rc = interface.pointee.xCreateTokenizer(interface, name, factory.toOpaque(), &methods) { pointer in
+            if let pointer { Unmanaged<TokenizerFactory>.fromOpaque(pointer).release() }
+        }
+        guard rc == SQLITE_OK else {
+            factory.release()
+            throw failure(rc)
+        }
+    }
+}
+
+// MARK: What FTS5 calls
+
+private final class TokenizerFactory {
+    // SQLite holds the factory until the connection is closed.
+    weak var connection: Connection?
+    let interface: UnsafeMutablePointer<fts5_api>
+    let make: (UnsafeMutablePointer<fts5_api>, [String]) throws -> TokenizerInstance
+
+    init(
+        _ connection: Connection, _ interface: UnsafeMutablePointer<fts5_api>,
+        _ make: @escaping (UnsafeMutablePointer<fts5_api>, [String]) throws -> TokenizerInstance
+    ) {
+        self.connection = connection
+        self.interface = interface
+        self.make = make
+    }
+}
+
+/// A tokenizer of one table on one connection.
+private class TokenizerInstance {
+    weak var connection: Connection?
+
+    func run(_ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5TokenizePurpose, _ tokens: inout FTS5TokenSink) throws {}
+
+    final func keep(_ error: any Error) {
+        connection?.keepCallbackError(error as? DatabaseError ?? DatabaseError(message: "the tokenizer threw: \(error)"))
+    }
+}
+
+private final class TextTokenizerInstance<Tokenizer: FTS5TextTokenizer>: TokenizerInstance {
+    let tokenizer: Tokenizer
+    init(_ tokenizer: Tokenizer) { self.tokenizer = tokenizer }
+
+    override func run(_ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5TokenizePurpose, _ tokens: inout FTS5TokenSink) throws {
+        try tokenizer.tokenize(text, for: purpose, into: &tokens)
+    }
+}
+
+private final class TokenFilterInstance<Filter: FTS5TokenFilter>: TokenizerInstance {
+    let filter: Filter
+    let state: Filter.State
+    let base: EngineTokenizer
+
+    init(_ filter: Filter, _ state: Filter.State, _ base: EngineTokenizer) {
+        self.filter = filter
+        self.state = state
+        self.base = base
+    }
+
+    override func run(_ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5TokenizePurpose, _ tokens: inout FTS5TokenSink) throws {
+        var thrown: (any Error)?
+        let last = text.lastIndex { $0 > 0x20 }.map { $0 + 1 } ?? 0
+        // Closures that C calls capture nothing: what they need goes through the context.
+        let rc = withUnsafeMutablePointer(to: &tokens) { sink in
+            withUnsafeMutablePointer(to: &thrown) { thrown in
+                var pass: (UnsafeBufferPointer<UInt8>, Range<Int>, Bool) -> Int32 = { bytes, range, isColocated in
+                    let token = FTS5Token(bytes: bytes, range: range, isColocated: isColocated, isAtEnd: range.upperBound >= last)
+                    do { try self.filter.filter(token, for: purpose, self.state, into: &sink.pointee) } catch {
+                        thrown.pointee = error
+                        return SQLITE_ERROR
+                    }
+                    return sink.pointee.result
+                }
+                return withUnsafeMutablePointer(to: &pass) { pass in
+                    text.withMemoryRebound(to: CChar.self) { text in
+                        base.tokenize(text.baseAddress, Int32(clamping: text.count), purpose, pass) { context, flags, token, count, start, end in
+                            guard let context else { return SQLITE_ERROR }
+                            let pass = context.assumingMemoryBound(
+                                to: ((UnsafeBufferPointer<UInt8>, Range<Int>, Bool) -> Int32).self)
+                            let bytes = UnsafeRawBufferPointer(start: token, count: Int(count)).assumingMemoryBound(to: UInt8.self)
+                            return pass.pointee(bytes, Int(start)..<Int(max(start, end)), flags & FTS5_TOKEN_COLOCATED != 0)
+                        }
+                    }
+                }
+            }
+        }
+        if let thrown { throw thrown }
+        if rc != SQLITE_OK, tokens.result == SQLITE_OK { throw DatabaseError(code: ResultCode(rawValue: rc), message: "the tokenizer failed") }
+    }
+}
+
+private func createTokenizer(
+    _ data: UnsafeMutableRawPointer?, _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?, _ count: Int32,
+    _ result: UnsafeMutablePointer<OpaquePointer?>?
+) -> Int32 {
+    guard let data, let result else { return SQLITE_MISUSE }
+    let factory = Unmanaged<TokenizerFactory>.fromOpaque(data).takeUnretainedValue()
+    let words = (0..<Int(count)).compactMap { arguments?[$0].map { String(cString: $0) } }
+    do {
+        let instance = try factory.make(factory.interface, words)
+        instance.connection = factory.connection
+        result.pointee = OpaquePointer(Unmanaged.passRetained(instance).toOpaque())
+        return SQLITE_OK
+    } catch {
+        factory.connection?.keepCallbackError(error as? DatabaseError ?? DatabaseError(message: "the tokenizer threw: \(error)"))
+        return SQLITE_ERROR
+    }
+}
+
+private func deleteTokenizer(_ tokenizer: OpaquePointer?) {
+    if let tokenizer { Unmanaged<TokenizerInstance>.fromOpaque(UnsafeRawPointer(tokenizer)).release() }
+}
+
+private func runTokenizer(
+    _ tokenizer: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _ flags: Int32, _ text: UnsafePointer<CChar>?,
+    _ count: Int32, _ callback: FTS5TokenSink.Callback?
+) -> Int32 {
+    guard let tokenizer, let callback else { return SQLITE_MISUSE }
+    return Unmanaged<TokenizerInstance>.fromOpaque(UnsafeRawPointer(tokenizer))._withUnsafeGuaranteedRef { instance in
+        var sink = FTS5TokenSink(callback, context)
+        let bytes = UnsafeRawBufferPointer(start: text, count: text == nil ? 0 : Int(max(0, count)))
+        do { try instance.run(bytes.assumingMemoryBound(to: UInt8.self), FTS5TokenizePurpose(rawValue: flags), &sink) } catch {
+            instance.keep(error)
+            return SQLITE_ERROR
+        }
+        return sink.result
+    }
+}

@@ -1,0 +1,78 @@
+import CSQLCipher
+import Foundation
+
+/// FTS5's C interface of one connection.
+extension Connection {
+    /// The pointer that `SELECT fts5(?1)` gives away (<https://sqlite.org/fts5.html#extending_fts5>).
+    func fts5Interface() throws(DatabaseError) -> UnsafeMutablePointer<fts5_api> {
+        let handle = try live()
+        var statement: OpaquePointer?
+        try check(sqlite3_prepare_v2(handle, "SELECT fts5(?1)", -1, &statement, nil))
+        defer { sqlite3_finalize(statement) }
+        var interface: UnsafeMutablePointer<fts5_api>?
+        let rc = withUnsafeMutablePointer(to: &interface) { pointer -> Int32 in
+            let rc = sqlite3_bind_pointer(statement, 1, pointer, "fts5_api_ptr", nil)
+            return rc == SQLITE_OK ? sqlite3_step(statement) : rc
+        }
+        guard rc == SQLITE_ROW, let interface else { throw failure(rc) }
+        return interface
+    }
+}
+
+/// A tokenizer of the engine's, made with its arguments: what a filter stands on, and what text is looked at with.
+final class EngineTokenizer {
+    private var methods: fts5_tokenizer
+    private let handle: OpaquePointer
+
+    /// - Parameter arguments: the tokenizer's name and its arguments.
+    init(_ interface: UnsafeMutablePointer<fts5_api>, _ arguments: [String]) throws(DatabaseError) {
+        var methods = fts5_tokenizer()
+        var data: UnsafeMutableRawPointer?
+        let name = arguments.first ?? "unicode61"
+        guard interface.pointee.xFindTokenizer(interface, name, &data, &methods) == SQLITE_OK else {
+            throw DatabaseError(code: .error, message: "there is no tokenizer \(name): register it on this connection first")
+        }
+        let words = arguments.dropFirst().map { strdup($0) }
+        defer { for word in words { free(word) } }
+        var pointers: [UnsafePointer<CChar>?] = words.map { UnsafePointer($0) }
+        var handle: OpaquePointer?
+        let count = Int32(pointers.count)
+        let rc = pointers.withUnsafeMutableBufferPointer { methods.xCreate(data, $0.baseAddress, count, &handle) }
+        guard rc == SQLITE_OK, let handle else {
+            throw DatabaseError(
+                code: ResultCode(rawValue: rc), reason: .invalidArgument, message: "the tokenizer \(name) refuses its arguments")
+        }
+        self.methods = methods
+        self.handle = handle
+    }
+
+    deinit { methods.xDelete(handle) }
+
+    typealias Found = (token: String, range: Range<Int>, isColocated: Bool)
+
+    func tokenize(
+        _ text: UnsafePointer<CChar>?, _ count: Int32, _ purpose: FTS5TokenizePurpose, _ context: UnsafeMutableRawPointer?,
+        _ callback: @escaping FTS5TokenSink.Callback
+    ) -> Int32 {
+        methods.xTokenize(handle, context, purpose.rawValue, text, count, callback)
+    }
+
+    /// The tokens of a text with their places.
+    func tokens(of text: String, for purpose: FTS5TokenizePurpose) throws(DatabaseError) -> [Found] {
+        var found: [Found] = []
+        // With its terminating NUL: even an empty text has an address.
+        let rc = text.utf8CString.withUnsafeBufferPointer { bytes in
+            withUnsafeMutablePointer(to: &found) { list in
+                tokenize(bytes.baseAddress, Int32(clamping: bytes.count - 1), purpose, list) { context, flags, token, count, start, end in
+                    guard let context else { return SQLITE_ERROR }
+                    let list = context.assumingMemoryBound(to: [Found].self)
+                    let bytes = UnsafeRawBufferPointer(start: token, count: Int(count))
+                    list.pointee.append((String(decoding: bytes, as: UTF8.self), Int(start)..<Int(max(start, end)), flags & 1 != 0))
+                    return SQLITE_OK
+                }
+            }
+        }
+        guard rc == SQLITE_OK else { throw DatabaseError(code: ResultCode(rawValue: rc), message: "the tokenizer failed") }
+        return found
+    }
+}

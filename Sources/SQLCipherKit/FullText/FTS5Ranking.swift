@@ -1,0 +1,136 @@
+import CSQLCipher
+
+/// What a ranking function may ask about the row it ranks
+/// (<https://sqlite.org/fts5.html#custom_auxiliary_functions>).
+///
+/// It is lent to a call and cannot be kept. What it is asked in vain is thrown.
+public struct FTS5RankingContext: ~Copyable {
+    let api: UnsafePointer<Fts5ExtensionApi>
+    let context: OpaquePointer
+    /// The numbers in the parentheses behind the function's name: a search's weights.
+    public let arguments: [Double]
+
+    /// A place where a phrase of the query stands.
+    public struct Instance: Hashable, Sendable {
+        /// Which phrase of the query, counted from 0.
+        public let phrase: Int
+        /// Which column, counted from 0.
+        public let column: Int
+        /// The place of its first word in the column, counted from 0.
+        public let position: Int
+    }
+
+    /// The row's id.
+    public var rowID: Int64 { api.pointee.xRowid(context) }
+    /// The number of columns.
+    public var columnCount: Int { Int(api.pointee.xColumnCount(context)) }
+    /// The number of phrases in the query.
+    public var phraseCount: Int { Int(api.pointee.xPhraseCount(context)) }
+    /// The number of words in a phrase of the query.
+    public func phraseSize(_ phrase: Int) -> Int { Int(api.pointee.xPhraseSize(context, Int32(clamping: phrase))) }
+
+    /// The number of rows in the table.
+    public func rowCount() throws(DatabaseError) -> Int {
+        var count: Int64 = 0
+        try check(api.pointee.xRowCount(context, &count))
+        return Int(count)
+    }
+
+    /// The number of words in a column of the row; of all columns for nil.
+    public func columnSize(_ column: Int? = nil) throws(DatabaseError) -> Int {
+        var size: Int32 = 0
+        try check(api.pointee.xColumnSize(context, Int32(clamping: column ?? -1), &size))
+        return Int(size)
+    }
+
+    /// The number of words in a column of all rows; of all columns for nil.
+    public func totalSize(_ column: Int? = nil) throws(DatabaseError) -> Int {
+        var size: Int64 = 0
+        try check(api.pointee.xColumnTotalSize(context, Int32(clamping: column ?? -1), &size))
+        return Int(size)
+    }
+
+    /// Where the query's phrases stand in the row, in order.
+    public func instances() throws(DatabaseError) -> [Instance] {
+        var count: Int32 = 0
+        try check(api.pointee.xInstCount(context, &count))
+        var instances: [Instance] = []
+        instances.reserveCapacity(Int(count))
+        for index in 0..<count {
+            var phrase: Int32 = 0, column: Int32 = 0, position: Int32 = 0
+            try check(api.pointee.xInst(context, index, &phrase, &column, &position))
+            instances.append(Instance(phrase: Int(phrase), column: Int(column), position: Int(position)))
+        }
+        return instances
+    }
+
+    /// The text of a column of the row; nil where there is none, in a contentless table for instance.
+    public func text(_ column: Int) throws(DatabaseError) -> String? {
+        var text: UnsafePointer<CChar>?
+        var count: Int32 = 0
+        try check(api.pointee.xColumnText(context, Int32(clamping: column), &text, &count))
+        return text.map { String(decoding: UnsafeRawBufferPointer(start: $0, count: Int(count)), as: UTF8.self) }
+    }
+
+    private func check(_ rc: Int32) throws(DatabaseError) {
+        if rc != SQLITE_OK {
+            throw DatabaseError(code: ResultCode(rawValue: rc), message: "FTS5: \(String(cString: sqlite3_errstr(rc)))")
+        }
+    }
+}
+
+extension Connection {
+    /// Registers a function that ranks hits, under a name; smaller results come first.
+    /// ```swift
+    /// try db.registerRanking("earliest") { row in
+    ///     Double(try row.instances().map(\.position).min() ?? .max)
+    /// }
+    /// let hits = try db.search("note_fts", query, rankedBy: "earliest")
+    /// ```
+    /// What the function throws ends the search with that error. Each connection that searches with it needs the registration:
+    /// put it into ``Configuration/prepare``.
+    /// - Parameter name: letters, digits and underscores, as FTS5's own syntax wants it.
+    public func registerRanking(
+        _ name: String, _ function: @escaping @Sendable (borrowing FTS5RankingContext) throws -> Double
+    ) throws(DatabaseError) {
+        guard let first = name.utf8.first, !(0x30...0x39).contains(first),
+            name.unicodeScalars.allSatisfy({ $0.isASCIIWordCharacter || $0 == "_" })
+        else { throw .invalidArgument("a ranking function's name has ASCII letters, digits and underscores only, not \(name)") }
+        let interface = try fts5Interface()
+        let box = Unmanaged.passRetained(RankingFunction(self, function))
+        let rc = interface.pointee.xCreateFunction(interface, name, box.toOpaque(), rank) { pointer in
+            if let pointer { Unmanaged<RankingFunction>.fromOpaque(pointer).release() }
+        }
+        guard rc == SQLITE_OK else {
+            box.release()
+            throw failure(rc)
+        }
+    }
+}
+
+private final class RankingFunction {
+    weak var connection: Connection?
+    let function: @Sendable (borrowing FTS5RankingContext) throws -> Double
+
+    init(_ connection: Connection, _ function: @escaping @Sendable (borrowing FTS5RankingContext) throws -> Double) {
+        self.connection = connection
+        self.function = function
+    }
+}
+
+private func rank(
+    _ api: UnsafePointer<Fts5ExtensionApi>?, _ context: OpaquePointer?, _ result: OpaquePointer?, _ count: Int32,
+    _ values: UnsafeMutablePointer<OpaquePointer?>?
+) {
+    guard let api, let context, let data = api.pointee.xUserData(context) else { return }
+    let box = Unmanaged<RankingFunction>.fromOpaque(data).takeUnretainedValue()
+    let arguments = (0..<Int(count)).map { sqlite3_value_double(values?[$0]) }
+    do {
+        let rank = try box.function(FTS5RankingContext(api: api, context: context, arguments: arguments))
+        sqlite3_result_double(result, rank)
+    } catch {
+        let error = error as? DatabaseError ?? DatabaseError(message: "the ranking function threw: \(error)")
+        box.connection?.keepCallbackError(error)
+        sqlite3_result_error(result, error.message, -1)
+    }
+}

@@ -1,0 +1,135 @@
+/// The words of a full-text index in memory, with the number of rows that have each: for suggestions and corrections at the speed of
+/// typing, on any thread.
+///
+/// It is a picture of the moment in which ``Connection/fullTextVocabulary(_:schema:)`` read it.
+public struct FTS5Vocabulary: Sendable {
+    // All words' UTF-8 in one piece, in the index's order, which is that of the bytes.
+    private var bytes: [UInt8] = []
+    private var ends: [Int] = []
+    private var documents: [Int] = []
+
+    init() {}
+
+    /// The number of words.
+    public var count: Int { ends.count }
+
+    mutating func append(_ word: UnsafeRawBufferPointer, documents count: Int) {
+        bytes.append(contentsOf: word)
+        ends.append(bytes.count)
+        documents.append(count)
+    }
+
+    private func range(_ index: Int) -> Range<Int> { (index == 0 ? 0 : ends[index - 1])..<ends[index] }
+
+    private func term(_ index: Int) -> FTS5Term {
+        FTS5Term(
+            term: String(decoding: bytes[range(index)], as: UTF8.self), column: nil, documents: documents[index], occurrences: nil)
+    }
+
+    /// The first word that is not before these bytes.
+    private func lowerBound(_ word: [UInt8]) -> Int {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low + high) / 2
+            if bytes[range(middle)].lexicographicallyPrecedes(word) { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// Whether the index has a word, in the form of the index.
+    public func contains(_ word: String) -> Bool { documents(of: word) > 0 }
+
+    /// The number of rows with a word.
+    public func documents(of word: String) -> Int {
+        let utf8 = Array(word.utf8)
+        let index = lowerBound(utf8)
+        return index < count && bytes[range(index)].elementsEqual(utf8) ? documents[index] : 0
+    }
+
+    /// Words that begin so, the most frequent first.
+    public func completions(of prefix: String, limit: Int = 8) -> [FTS5Term] {
+        let utf8 = Array(prefix.utf8)
+        var found: [Int] = []
+        var index = lowerBound(utf8)
+        while index < count, bytes[range(index)].starts(with: utf8) {
+            found.append(index)
+            index += 1
+        }
+        // Of equal ones the first in the alphabet: sorting is stable.
+        return found.sorted { documents[$0] > documents[$1] }.prefix(max(0, limit)).map(term)
+    }
+
+    /// Words that differ by one or two typing errors, the nearest first, of these the most frequent; the word itself is none.
+    /// - Parameters:
+    ///   - word: in the form of the index.
+    ///   - distance: how many errors are allowed, at most. Default: 2; 1 for words of up to four letters.
+    ///   - limit: how many are wanted. Default: 5.
+    public func corrections(of word: String, distance: Int? = nil, limit: Int = 5) -> [FTS5Term] {
+        let wanted = Array(word.unicodeScalars)
+        let allowed = max(0, distance ?? (wanted.count <= 4 ? 1 : 2))
+        guard !wanted.isEmpty, allowed > 0 else { return [] }
+        var comparison = EditDistance(wanted.map(\.value), allowed)
+        var found: [(index: Int, distance: Int)] = []
+        var candidate: [UInt32] = []
+        bytes.withUnsafeBufferPointer { bytes in
+            for index in 0..<count {
+                let range = range(index)
+                // A scalar has at most four bytes: what is too short or too long in any case is not looked at.
+                guard range.count + allowed >= wanted.count, range.count <= (wanted.count + allowed) * 4 else { continue }
+                candidate.removeAll(keepingCapacity: true)
+                var position = range.lowerBound
+                while position < range.upperBound {
+                    let (scalar, length) = UTF8Scalar.decode(UnsafeBufferPointer(rebasing: bytes[..<range.upperBound]), at: position)
+                    candidate.append(scalar.value)
+                    position += length
+                }
+                guard let distance = comparison.distance(to: candidate), distance > 0 else { continue }
+                found.append((index, distance))
+            }
+        }
+        found.sort { ($0.distance, -documents[$0.index], $0.index) < ($1.distance, -documents[$1.index], $1.index) }
+        return found.prefix(max(0, limit)).map { term($0.index) }
+    }
+}
+
+/// The number of letters to insert, remove, change or exchange with their neighbour (optimal string alignment), given up where it is
+/// beyond a limit.
+private struct EditDistance {
+    private let word: [UInt32]
+    private let limit: Int
+    private var rows: [[Int]]
+
+    init(_ word: [UInt32], _ limit: Int) {
+        self.word = word
+        self.limit = limit
+        rows = Array(repeating: Array(repeating: 0, count: word.count + 1), count: 3)
+    }
+
+    mutating func distance(to other: [UInt32]) -> Int? {
+        guard abs(word.count - other.count) <= limit else { return nil }
+        for column in 0...word.count { rows[0][column] = column }
+        var current = 0
+        for line in 0..<other.count {
+            let above = current
+            let twoAbove = (line + 2) % 3
+            current = (line + 1) % 3
+            rows[current][0] = line + 1
+            var best = line + 1
+            for column in 0..<word.count {
+                let isSame = word[column] == other[line]
+                var cost = min(
+                    rows[above][column] + (isSame ? 0 : 1), rows[above][column + 1] + 1, rows[current][column] + 1)
+                if line > 0, column > 0, word[column] == other[line - 1], word[column - 1] == other[line] {
+                    cost = min(cost, rows[twoAbove][column - 1] + 1)
+                }
+                rows[current][column + 1] = cost
+                best = min(best, cost)
+            }
+            // From a row on whose every cell is beyond the limit, nothing comes back; an exchange looks two rows up, at worst at its edge.
+            if best > limit + 1 { return nil }
+        }
+        let result = rows[current][word.count]
+        return result <= limit ? result : nil
+    }
+}

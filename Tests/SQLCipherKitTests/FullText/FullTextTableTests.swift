@@ -1,0 +1,155 @@
+import Foundation
+import SQLCipherKit
+import Testing
+
+@Suite struct FullTextTableTests {
+    let db: Connection
+    init() throws { db = try Connection(.memory) }
+
+    func found(_ table: String, _ query: FTS5Query, schema: String = "main") throws -> [Int64] {
+        try db.search(table, query, schema: schema, orderedBy: .rowID).map(\.rowID)
+    }
+
+    @Test(arguments: [FTS5Table.Detail.full, .column, .none], [true, false])
+    func detailAndColumnSizes(detail: FTS5Table.Detail, sizes: Bool) throws {
+        try db.create(FTS5Table("f", columns: ["a", .unindexed("b")], detail: detail, storesColumnSizes: sizes))
+        try db.execute("INSERT INTO f(rowid, a, b) VALUES (7, 'one two three', 'four'), (8, 'three two one', 'one')")
+        #expect(try found("f", "one") == [7, 8])
+        #expect(try found("f", "four") == [])
+        // Without positions a phrase finds all of its words.
+        #expect(try found("f", .phrase("one two")) == (detail == .full ? [7] : [7, 8]))
+        #expect(try found("f", FTS5Query(userInput: "one-two thr*")) == (detail == .full ? [7] : [7, 8]))
+        #expect(try db.searchCount("f", .near(["one", "three"], within: 1)) == 2)
+        #expect(try db.isFullTextIntact("f"))
+        let hasSizes = try db.fetchOne(Int.self, "SELECT 1 FROM sqlite_schema WHERE name = 'f_docsize'") != nil
+        #expect(hasSizes == sizes)
+    }
+
+    @Test(arguments: [true, false]) func synchronisedWithoutColumnSizes(recursive: Bool) throws {
+        try db.execute("PRAGMA recursive_triggers = \(raw: recursive ? "ON" : "OFF")")
+        try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT UNIQUE)")
+        try db.create(FTS5Table("f", columns: ["a"], content: .external(table: "t"), detail: .none, storesColumnSizes: false))
+        for index in 0..<300 {
+            try db.execute("INSERT OR REPLACE INTO t VALUES (\(index % 17), \("w\(index % 23)"))")
+            try db.execute("UPDATE OR REPLACE t SET a = \("w\(index % 29)") WHERE id = \(index % 13)")
+            try db.execute("DELETE FROM t WHERE id = \(index % 7)")
+        }
+        #expect(try db.isFullTextIntact("f"))
+    }
+
+    @Test func contentless() throws {
+        try db.create(FTS5Table("f", columns: ["a", .unindexed("b")], content: .contentless(deletes: true, keepsUnindexed: true)))
+        try db.execute("INSERT INTO f(rowid, a, b) VALUES (1, 'one', 'x'), (2, 'two', 'y')")
+        try db.execute("DELETE FROM f WHERE rowid = 1")
+        #expect(try found("f", "one") == [])
+        let hits = try db.search("f", "two", snippet: .column("a"), columns: ["a", "b"])
+        #expect(hits[0].columns.values == [.null, .text("y")])
+        #expect(hits[0].snippet.text == "")
+        #expect(throws: DatabaseError.self) { try db.records(RowValues.self, of: hits, in: "f") }
+        try db.create(FTS5Table("g", columns: ["a"], content: .contentless(deletes: false)))
+        try db.execute("INSERT INTO g(rowid, a) VALUES (1, 'one')")
+        #expect(throws: DatabaseError.self) { try db.execute("DELETE FROM g WHERE rowid = 1") }
+        try db.deleteAllFullText("g")
+        #expect(try found("g", "one") == [])
+    }
+
+    @Test func tokenizers() throws {
+        let cases: [(FTS5Tokenizer, String, String, Bool)] = [
+            (.unicode61(), "Café", "cafe", true), (.unicode61(diacritics: .keep), "Café", "cafe", false),
+            (.unicode61(tokenCharacters: "-'= _"), "x-'= _y", "x", false), (.unicode61(separators: "x"), "oxo", "o", true),
+            (.unicode61(categories: "N*"), "abc 42", "abc", false), (.ascii(), "CAFÉ", "cafÉ", true), (.ascii(), "CAFÉ", "cafe", false),
+            (.porter(.unicode61()), "running", "runs", true), (.porter(.ascii(tokenCharacters: "'")), "it's", "it", false),
+            (.trigram(), "Encryption", "CRYP", true), (.trigram(caseSensitive: true), "Encryption", "CRYP", false),
+            (.trigram(removesDiacritics: true), "naïveté", "ivete", true),
+        ]
+        for (index, (tokenizer, text, query, isFound)) in cases.enumerated() {
+            try db.create(FTS5Table("t\(index)", columns: ["a"], tokenizer: tokenizer))
+            try db.execute("INSERT INTO \(identifier: "t\(index)") VALUES (\(text))")
+            #expect(try found("t\(index)", .phrase(query)).isEmpty != isFound, "\(tokenizer) \(query)")
+        }
+        #expect(throws: DatabaseError.self) { try db.create(FTS5Table("x", columns: ["a"], tokenizer: .custom("no such"))) }
+        #expect(try !db.fullTextTables().contains("x"))
+    }
+
+    @Test func expressionsOverTheContent() throws {
+        try db.execute("CREATE TABLE doc(id INTEGER PRIMARY KEY, meta TEXT, upper TEXT AS (upper(meta->>'$.title')) STORED)")
+        try db.execute("INSERT INTO doc(meta) VALUES ('{\"title\":\"first\",\"address\":{\"city\":\"Ulm\"}}')")
+        try db.create(
+            FTS5Table(
+                "f", columns: [.init("title", expression: "meta->>'$.title'"), .init("city", expression: "meta->>'$.address.city'"), "upper"],
+                content: .external(table: "doc")))
+        try db.execute("INSERT INTO doc(meta) VALUES ('{\"title\":\"second\",\"address\":{\"city\":\"Bonn\"}}')")
+        try db.execute("UPDATE doc SET meta = json_set(meta, '$.address.city', 'Köln') WHERE id = 1")
+        #expect(try found("f", .column("city", "koln")) == [1])
+        #expect(try found("f", "ulm") == [] && found("f", .column("upper", "second")) == [2])
+        #expect(try db.isFullTextIntact("f"))
+        let hit = try db.search("f", "bonn", columns: ["title"]).first
+        #expect(hit?.columns.values == [.text("second")])
+    }
+
+    @Test func progressAndPopulation() throws {
+        try db.execute("CREATE TABLE t(k TEXT PRIMARY KEY, a TEXT)")
+        try db.execute(
+            """
+            WITH RECURSIVE s(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM s LIMIT 2500)
+            INSERT INTO t SELECT 'k' || value, 'word' || (value % 10) FROM s
+            """)
+        var seen: [Connection.IndexingProgress] = []
+        try db.create(FTS5Table("f", columns: ["a"], content: .external(table: "t"))) { seen.append($0) }
+        #expect(seen.map(\.indexed) == [1000, 2000, 2500] && seen.allSatisfy { $0.total == 2500 })
+        #expect(try db.searchCount("f", "word3") == 250)
+        #expect(try db.isFullTextIntact("f"))
+        struct Stop: Error {}
+        #expect(throws: Stop.self) {
+            try db.create(FTS5Table("g", columns: ["a"], content: .external(table: "t"))) { _ in throw Stop() }
+        }
+        #expect(try db.fullTextTables() == ["f"])
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'g\\_%' ESCAPE '\\'") == 0)
+    }
+
+    @Test func attachedDatabasesAndOddNames() throws {
+        try db.attach(.memory, as: "o'ther \"one\"", key: .plaintext)
+        let schema = "o'ther \"one\""
+        try db.execute("CREATE TABLE \(identifier: schema).\(identifier: "no'te \"x\"")(\(identifier: "the id") INTEGER PRIMARY KEY, \(identifier: "it's, a=\"b\"") TEXT)")
+        try db.create(
+            FTS5Table(
+                "f'u\"ll", schema: schema, columns: ["it's, a=\"b\""], content: .external(table: "no'te \"x\"", rowID: "the id")))
+        try db.execute("INSERT INTO \(identifier: schema).\(identifier: "no'te \"x\"") VALUES (5, 'hello world')")
+        #expect(try found("f'u\"ll", "world", schema: schema) == [5])
+        let hits = try db.search("f'u\"ll", "world", schema: schema, highlights: ["it's, a=\"b\""], where: "\(identifier: "the id") > 4")
+        #expect(hits.first?.highlights["it's, a=\"b\""]?.description == "hello [world]")
+        try db.dropFullTextTable("f'u\"ll", schema: schema)
+        #expect(try db.fullTextTables(schema: schema) == [])
+    }
+
+    @Test func badDescriptionsAreRefusedAndLeaveNothing() throws {
+        try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT)")
+        try db.execute("CREATE TABLE keyless(a TEXT)")
+        let bad: [FTS5Table] = [
+            FTS5Table("", columns: ["a"]), FTS5Table("f", columns: []), FTS5Table("f", columns: ["a", "A"]),
+            FTS5Table("f", columns: [.unindexed("a")]), FTS5Table("f", columns: ["a"], prefixes: [0]),
+            FTS5Table("f", columns: ["a"], content: .contentless(), storesColumnSizes: false),
+            FTS5Table("f", columns: [.init("a", expression: "1")]),
+            FTS5Table("f", columns: ["a"], content: .external(table: "missing")),
+            FTS5Table("f", columns: ["a"], content: .external(table: "keyless")),
+            FTS5Table("f", columns: ["b"], content: .external(table: "t")),
+            FTS5Table("f", columns: ["a"], content: .external(table: "t", rowID: "a")),
+        ]
+        for table in bad {
+            let error = #expect(throws: DatabaseError.self) { try db.create(table) }
+            #expect(error?.reason == .invalidArgument, "\(table)")
+        }
+        #expect(throws: DatabaseError.self) { try db.dropFullTextTable("t") }
+        #expect(throws: DatabaseError.self) { try db.search("t", "x") }
+        #expect(try db.fetchAll(String.self, "SELECT name FROM sqlite_schema ORDER BY 1") == ["keyless", "t"])
+    }
+
+    @Test func unsynchronisedContentMayBeAView() throws {
+        try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT)")
+        try db.execute("CREATE VIEW v AS SELECT id, a || ' viewed' AS a FROM t")
+        try db.execute("INSERT INTO t VALUES (3, 'one')")
+        try db.create(FTS5Table("f", columns: ["a"], content: .external(table: "v", rowID: "id", isSynchronized: false)))
+        #expect(try found("f", "viewed") == [3])
+        #expect(try db.search("f", "one", where: "id = 3").count == 1)
+    }
+}
