@@ -69,31 +69,51 @@ enum JSONB {
         return Element(kind: kind, offset: offset, start: start, end: start + size)
     }
 
+    /// Reads the header of an element that ``check(_:maximumDepth:)`` has found to be there.
+    @inline(__always)
+    static func checkedElement(_ bytes: UnsafeRawPointer, at offset: Int) -> Element {
+        let first = bytes.load(fromByteOffset: offset, as: UInt8.self)
+        let size = Int(first >> 4)
+        if size <= 11 {
+            let start = offset &+ 1
+            return Element(kind: Kind(rawValue: first & 15) ?? .null, offset: offset, start: start, end: start &+ size)
+        }
+        return longCheckedElement(bytes, at: offset)
+    }
+
+    private static func longCheckedElement(_ bytes: UnsafeRawPointer, at offset: Int) -> Element {
+        element(bytes, at: offset, limit: Int.max) ?? Element(kind: .null, offset: offset, start: offset + 1, end: offset + 1)
+    }
+
     /// Whether bytes are one element, well-formed down to the last one inside: sizes that fit, known types, keys that are
     /// text, as many keys as values, no payload where there must be none. The contents of text and numbers are not looked at.
     ///
     /// Reads each header once and keeps no more than a number for each level: what is checked here may be walked without
     /// further checks of bounds.
-    static func check(_ bytes: UnsafeRawBufferPointer, maximumDepth: Int) throws(JSONBError) {
+    /// - Returns: how many containers are nested in each other, at most.
+    @discardableResult
+    static func check(_ bytes: UnsafeRawBufferPointer, maximumDepth: Int) throws(JSONBError) -> Int {
         guard let base = bytes.baseAddress, let root = element(base, at: 0, limit: bytes.count), root.end == bytes.count else {
             throw JSONBError(.malformed, at: 0)
         }
         guard root.kind.isContainer else {
             guard root.kind.rawValue > Kind.false.rawValue || root.count == 0 else { throw JSONBError(.malformed, at: 0) }
-            return
+            return 0
         }
         let depth = min(maximumDepth, Self.maximumDepth)
         guard depth > 0 else { throw JSONBError(.tooDeep, at: 0) }
         // Few documents are deep: for most of them the levels fit on the stack.
-        var failure = withUnsafeTemporaryAllocation(of: Int.self, capacity: min(depth, 64)) { checkContents(base, root, $0) }
+        var deepest = 0
+        var failure = withUnsafeTemporaryAllocation(of: Int.self, capacity: min(depth, 64)) { checkContents(base, root, $0, &deepest) }
         if failure?.problem == .tooDeep, depth > 64 {
-            failure = withUnsafeTemporaryAllocation(of: Int.self, capacity: depth) { checkContents(base, root, $0) }
+            failure = withUnsafeTemporaryAllocation(of: Int.self, capacity: depth) { checkContents(base, root, $0, &deepest) }
         }
         if let failure { throw failure }
+        return deepest + 1
     }
 
     private static func checkContents(
-        _ base: UnsafeRawPointer, _ root: Element, _ ends: UnsafeMutableBufferPointer<Int>
+        _ base: UnsafeRawPointer, _ root: Element, _ ends: UnsafeMutableBufferPointer<Int>, _ deepest: inout Int
     ) -> JSONBError? {
         // Each open container's end, negated for an object.
         var level = 0
@@ -118,6 +138,7 @@ enum JSONB {
                 position = element.end
             } else if element.kind.isContainer {
                 level += 1
+                if level > deepest { deepest = level }
                 guard level < ends.count else { return JSONBError(.tooDeep, at: position) }
                 ends[level] = element.kind == .object ? -element.end : element.end
                 expectsKey = element.kind == .object

@@ -17,6 +17,30 @@ final class JSONBWriter {
         return try body(UnsafeRawBufferPointer(start: bytes, count: count))
     }
 
+    var isEmpty: Bool { count == 0 }
+
+    /// Takes a range of bytes out.
+    func remove(_ range: Range<Int>) {
+        (bytes + range.lowerBound).update(from: bytes + range.upperBound, count: count - range.upperBound)
+        count -= range.count
+    }
+
+    /// Moves everything from an offset on into a writer of its own.
+    func removeTail(from offset: Int) -> JSONBWriter {
+        let tail = JSONBWriter(capacity: count - offset + 1)
+        tail.append(elements: UnsafeRawBufferPointer(start: bytes + offset, count: count - offset))
+        count = offset
+        return tail
+    }
+
+    /// The header of an element that was written.
+    func element(at offset: Int) -> JSONB.Element? { JSONB.element(bytes, at: offset, limit: count) }
+
+    /// Whether the payload of an element is this.
+    func payload(of element: JSONB.Element, equals other: UnsafeBufferPointer<UInt8>) -> Bool {
+        UnsafeBufferPointer(start: bytes + element.start, count: element.count).elementsEqual(other)
+    }
+
     /// Forgets everything behind an offset.
     func truncate(to offset: Int) { count = offset }
 

@@ -27,45 +27,58 @@ struct JSONNumber {
             isNegative = true
             position += 1
         }
-        var hasDigits = false
-        var seenPoint = false
-        var trailingZeros = 0
+        var digits = Digits()
         digits: while position < count {
             let byte = text[position]
             if byte.isDigitASCII {
-                hasDigits = true
-                append(byte - 0x30, behindPoint: seenPoint, &trailingZeros)
-            } else if byte == UInt8(ascii: "."), !seenPoint {
-                seenPoint = true
+                append(byte - 0x30, &digits)
+            } else if byte == UInt8(ascii: "."), digits.point == nil {
+                digits.point = digits.count
             } else {
                 break digits
             }
             position += 1
         }
-        guard hasDigits else { return false }
-        significantDigits -= trailingZeros
+        guard digits.count > 0 else { return false }
+        exponent = (digits.point ?? digits.count) - digits.taken
         if position == count { return true }
         guard text[position] | 0x20 == UInt8(ascii: "e") else { return false }
         return parseExponent(text, position + 1)
     }
 
+    private struct Digits {
+        var count = 0
+        /// How many of them are in the magnitude.
+        var taken = 0
+        /// How many are before the point.
+        var point: Int?
+        /// Where the significant ones begin.
+        var first: Int?
+    }
+
+    /// Takes a digit into the magnitude: zeros only when another digit follows them.
     @inline(__always)
-    private mutating func append(_ digit: UInt8, behindPoint: Bool, _ trailingZeros: inout Int) {
-        if digit != 0 || significantDigits > 0 {
-            significantDigits += 1
-            trailingZeros = digit == 0 ? trailingZeros + 1 : 0
+    private mutating func append(_ digit: UInt8, _ digits: inout Digits) {
+        digits.count &+= 1
+        if digit == 0 { return }
+        if digits.first == nil {
+            digits.first = digits.count &- 1
+            digits.taken = digits.count &- 1
         }
-        if !isCut {
-            let (product, overflow) = magnitude.multipliedReportingOverflow(by: 10)
-            let (sum, more) = product.addingReportingOverflow(UInt64(digit))
-            if !overflow, !more {
-                magnitude = sum
-                if behindPoint { exponent -= 1 }
+        significantDigits = digits.count &- (digits.first ?? 0)
+        if isCut { return }
+        var sum = magnitude
+        for index in digits.taken..<digits.count {
+            let (product, overflow) = sum.multipliedReportingOverflow(by: 10)
+            let (next, more) = product.addingReportingOverflow(index == digits.count &- 1 ? UInt64(digit) : 0)
+            if overflow || more {
+                isCut = true
                 return
             }
-            isCut = true
+            sum = next
         }
-        if !behindPoint { exponent += 1 }
+        magnitude = sum
+        digits.taken = digits.count
     }
 
     private mutating func parseExponent(_ text: UnsafeRawBufferPointer, _ start: Int) -> Bool {
@@ -154,6 +167,12 @@ struct JSONNumber {
         let value = Decimal(string: String(decoding: text, as: UTF8.self), locale: Locale(identifier: "en_US_POSIX"))
         guard let value, !value.isNaN, !(value.isZero && significantDigits > 0) else { return nil }
         return value
+    }
+
+    /// Whether the number is the one that SQLite writes for an infinity: 9e999, in one spelling or another.
+    var isSQLiteInfinity: Bool {
+        guard let normalized else { return false }
+        return normalized.magnitude == 9 && normalized.exponent == 999
     }
 
     /// Whether the number is the one that a `Double` is written as, digit for digit but for zeros.

@@ -36,7 +36,7 @@ extension JSONValue {
         } catch { throw error.databaseError }
     }
 
-    private init(_ base: UnsafeRawPointer, _ element: JSONB.Element) throws(JSONBError) {
+    init(_ base: UnsafeRawPointer, _ element: JSONB.Element) throws(JSONBError) {
         let payload = UnsafeRawBufferPointer(start: base + element.start, count: element.count)
         switch element.kind {
         case .null: self = .null
@@ -70,9 +70,7 @@ extension JSONValue {
     private static func number(_ element: JSONB.Element, _ payload: UnsafeRawBufferPointer) throws(JSONBError) -> JSONValue {
         guard let number = JSONNumber(element.kind, payload) else { throw JSONBError(.malformed, at: element.offset) }
         if element.kind == .integer || element.kind == .hexInteger, let value = number.integer(Int64.self) { return .integer(value) }
-        // SQLite writes an infinity as a number that is far too large.
-        if payload.elementsEqual("9e999".utf8) || payload.elementsEqual("9.0e999".utf8) { return .real(.infinity) }
-        if payload.elementsEqual("-9e999".utf8) { return .real(-.infinity) }
+        if number.isSQLiteInfinity { return .real(number.isNegative ? -.infinity : .infinity) }
         if let value = number.double(element.kind, payload) {
             // Fifteen digits survive the way to a Double and back; more may.
             let isShort = number.significantDigits <= 15 && (value.isNormal || value == 0 && number.significantDigits == 0)
@@ -98,7 +96,7 @@ extension JSONValue {
         return writer
     }
 
-    private func write(to writer: JSONBWriter, depth: Int) throws(DatabaseError) {
+    func write(to writer: JSONBWriter, depth: Int) throws(DatabaseError) {
         switch self {
         case .null: writer.appendEmpty(.null)
         case .bool(let value): writer.append(value)

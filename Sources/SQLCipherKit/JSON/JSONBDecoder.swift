@@ -1,0 +1,63 @@
+import Foundation
+
+/// Decodes Swift values from JSONB (<https://sqlite.org/jsonb.html>), straight from its bytes, without a text or a tree in
+/// between.
+/// ```swift
+/// let bytes = try db.fetchOne(Data.self, "SELECT meta FROM note WHERE id = \(id)")
+/// let meta = try bytes.map { try JSONBDecoder().decode(Meta.self, from: $0) }
+/// ```
+/// It accepts and refuses what `JSONDecoder` would for the same document as text, with these differences: a `Decimal` with more
+/// digits than it can hold is refused and not rounded, and of members with the same key the first counts, as it does for
+/// SQLite's paths. Bytes that are no JSONB, whoever made them, are a `DecodingError`; the whole structure is checked first.
+/// ``JSONColumn`` does this for a column of its own accord.
+public struct JSONBDecoder: Sendable {
+    /// How dates, bytes and special numbers are read, and how deep a document may be.
+    public var options = JSONCodingOptions()
+
+    /// A decoder with default options.
+    public init() {}
+
+    /// A decoder with these options.
+    public init(options: JSONCodingOptions) { self.options = options }
+
+    /// Decodes a value from JSONB.
+    /// - Throws: `DecodingError` for bytes that are no JSONB, for a document nested too deeply, for one that does not fit the type;
+    ///   and what the type's own `init(from:)` throws.
+    public func decode<T: Decodable>(_ type: T.Type = T.self, from data: Data) throws -> T {
+        try data.withUnsafeBytes { try decode(type, from: $0) }
+    }
+
+    /// Decodes a value from JSONB in memory, which is not needed any more after the call.
+    /// - Throws: as ``decode(_:from:)``.
+    public func decode<T: Decodable>(_ type: T.Type = T.self, from bytes: UnsafeRawBufferPointer) throws -> T {
+        var context: JSONBDecodingContext
+        do throws(JSONBError) {
+            guard bytes.count < Int(Int32.max) else { throw JSONBError(.tooLarge, at: 0) }
+            let depth = try JSONB.check(bytes, maximumDepth: options.limit)
+            guard let base = bytes.baseAddress else { throw JSONBError(.malformed, at: 0) }
+            context = JSONBDecodingContext(base, bytes.count, depth, options)
+        } catch {
+            throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: error.message))
+        }
+        // A decoder that a type has kept goes on with bytes of its own.
+        defer { if !isKnownUniquelyReferenced(&context) { context.keepBytes() } }
+        let value = try context.decode(type, context.element(at: 0), depth: 0)
+        if let failure = context.failure { throw failure }
+        return value
+    }
+
+    /// Decodes a value from JSON text (RFC 8259).
+    /// - Throws: as ``decode(_:from:)``.
+    public func decode<T: Decodable>(_ type: T.Type = T.self, fromText text: String) throws -> T {
+        var text = text
+        return try text.withUTF8 { try decode(type, fromUTF8: UnsafeRawBufferPointer($0)) }
+    }
+
+    func decode<T: Decodable>(_ type: T.Type, fromUTF8 text: UnsafeRawBufferPointer) throws -> T {
+        let writer = JSONBWriter(capacity: text.count + 16)
+        do throws(JSONBError) { try JSONTextParser.parse(text, into: writer, maximumDepth: options.limit) } catch {
+            throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: error.message))
+        }
+        return try writer.withBytes { bytes throws(any Error) in try decode(type, from: bytes) }
+    }
+}

@@ -1,0 +1,58 @@
+/// The decoder of one element, and its container for a single value.
+struct JSONBDecoding: Decoder, SingleValueDecodingContainer {
+    private let context: JSONBDecodingContext
+    private let offset: UInt32
+    /// How many containers are around the element.
+    private let depth: UInt32
+
+    @inline(__always)
+    init(_ context: JSONBDecodingContext, _ offset: Int, _ depth: Int) {
+        self.context = context
+        self.offset = UInt32(truncatingIfNeeded: offset)
+        self.depth = UInt32(truncatingIfNeeded: depth)
+    }
+
+    /// The decoder of an element that is not there: it reads null.
+    static func missing(_ context: JSONBDecodingContext, _ depth: Int) -> JSONBDecoding { JSONBDecoding(context, Int(UInt32.max), depth) }
+
+    @inline(__always)
+    private var element: JSONB.Element {
+        offset == .max ? JSONB.Element(kind: .null, offset: 0, start: 0, end: 0) : context.element(at: Int(offset))
+    }
+
+    var codingPath: [any CodingKey] { context.path(to: element.offset) }
+    var userInfo: [CodingUserInfoKey: Any] { context.options.userInfo }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        let element = element
+        guard element.kind == .object else { throw context.mismatch(element, [String: Any].self) }
+        return KeyedDecodingContainer(JSONBKeyedDecoding<Key>(context, element, Int(depth)))
+    }
+
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        let element = element
+        guard element.kind == .array else { throw context.mismatch(element, [Any].self) }
+        return JSONBUnkeyedDecoding(context, element, Int(depth))
+    }
+
+    func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
+
+    func decodeNil() -> Bool { element.kind == .null }
+    func decode(_: Bool.Type) throws -> Bool { try context.bool(element) }
+    func decode(_: String.Type) throws -> String { try context.string(element) }
+    func decode(_: Double.Type) throws -> Double { try context.double(element) }
+    func decode(_: Float.Type) throws -> Float { try context.float(element) }
+    func decode(_: Int.Type) throws -> Int { try context.integer(element) }
+    func decode(_: Int8.Type) throws -> Int8 { try context.integer(element) }
+    func decode(_: Int16.Type) throws -> Int16 { try context.integer(element) }
+    func decode(_: Int32.Type) throws -> Int32 { try context.integer(element) }
+    func decode(_: Int64.Type) throws -> Int64 { try context.integer(element) }
+    func decode(_: Int128.Type) throws -> Int128 { try context.integer(element) }
+    func decode(_: UInt.Type) throws -> UInt { try context.integer(element) }
+    func decode(_: UInt8.Type) throws -> UInt8 { try context.integer(element) }
+    func decode(_: UInt16.Type) throws -> UInt16 { try context.integer(element) }
+    func decode(_: UInt32.Type) throws -> UInt32 { try context.integer(element) }
+    func decode(_: UInt64.Type) throws -> UInt64 { try context.integer(element) }
+    func decode(_: UInt128.Type) throws -> UInt128 { try context.integer(element) }
+    func decode<T: Decodable>(_ type: T.Type) throws -> T { try context.decode(type, element, depth: Int(depth)) }
+}

@@ -1,0 +1,162 @@
+import Foundation
+
+/// Reading elements as the types that they are made for.
+extension JSONBDecodingContext {
+    @inline(__always)
+    func bool(_ element: JSONB.Element) throws -> Bool {
+        switch element.kind {
+        case .true: return true
+        case .false: return false
+        default: throw mismatch(element, Bool.self)
+        }
+    }
+
+    @inline(__always)
+    func string(_ element: JSONB.Element) throws -> String {
+        if element.kind == .text || element.kind == .rawText,
+            let text = String(validating: payload(element).assumingMemoryBound(to: UInt8.self), as: UTF8.self)
+        {
+            return text
+        }
+        return try otherString(element)
+    }
+
+    @inline(never)
+    private func otherString(_ element: JSONB.Element) throws -> String {
+        guard element.kind.isText else { throw mismatch(element, String.self) }
+        do throws(JSONBError) { return try JSONB.string(base, element) } catch {
+            throw corrupted(element, "the text is not well-formed UTF-8, or has an unknown escape")
+        }
+    }
+
+    /// An integer of up to 18 digits by itself, any other number that has no fraction with more care.
+    @inline(__always)
+    func integer<T: FixedWidthInteger>(_ element: JSONB.Element, _ type: T.Type = T.self) throws -> T {
+        if element.kind == .integer, element.count <= 18, let value = shortInteger(element), let exact = T(exactly: value) {
+            return exact
+        }
+        return try otherInteger(element)
+    }
+
+    @inline(__always)
+    private func shortInteger(_ element: JSONB.Element) -> Int64? {
+        var position = element.start
+        let isNegative = position < element.end && base.load(fromByteOffset: position, as: UInt8.self) == UInt8(ascii: "-")
+        if isNegative { position &+= 1 }
+        guard position < element.end else { return nil }
+        var value: Int64 = 0
+        while position < element.end {
+            let digit = base.load(fromByteOffset: position, as: UInt8.self) &- 0x30
+            guard digit <= 9 else { return nil }
+            value = value &* 10 &+ Int64(digit)
+            position &+= 1
+        }
+        return isNegative ? 0 &- value : value
+    }
+
+    @inline(never)
+    private func otherInteger<T: FixedWidthInteger>(_ element: JSONB.Element) throws -> T {
+        let number = try number(element, T.self)
+        if let value = number.integer(T.self) { return value }
+        // Wider than 64 bits.
+        if element.kind == .integer, T.bitWidth > 64, let value = T(String(decoding: payload(element), as: UTF8.self)) { return value }
+        throw corrupted(element, "the number \(String(decoding: payload(element).prefix(50), as: UTF8.self)) does not fit into \(T.self)")
+    }
+
+    private func number(_ element: JSONB.Element, _ type: Any.Type) throws -> JSONNumber {
+        switch element.kind {
+        case .integer, .hexInteger, .real, .real5: break
+        default: throw mismatch(element, type)
+        }
+        guard let number = JSONNumber(element.kind, payload(element)) else { throw corrupted(element, "the number is malformed") }
+        return number
+    }
+
+    @inline(__always)
+    func double(_ element: JSONB.Element) throws -> Double {
+        if element.kind == .real || element.kind == .integer,
+            let value = JSONNumber(element.kind, payload(element))?.quickDouble
+        {
+            return value
+        }
+        return try otherDouble(element)
+    }
+
+    @inline(never)
+    private func otherDouble(_ element: JSONB.Element) throws -> Double {
+        if element.kind.isText, let value = try nonConforming(element, Double.self) { return value }
+        let text = payload(element)
+        guard let value = try number(element, Double.self).double(element.kind, text), value.isFinite else {
+            throw corrupted(element, "the number is beyond the range of Double")
+        }
+        return value
+    }
+
+    func float(_ element: JSONB.Element) throws -> Float {
+        if element.kind.isText, let value = try nonConforming(element, Float.self) { return Float(value) }
+        _ = try number(element, Float.self)
+        // Rounding to a Double first could round twice.
+        let value = element.kind == .hexInteger ? Float(try double(element)) : Float(String(decoding: payload(element), as: UTF8.self))
+        guard let value, value.isFinite else { throw corrupted(element, "the number is beyond the range of Float") }
+        return value
+    }
+
+    private func nonConforming(_ element: JSONB.Element, _ type: Any.Type) throws -> Double? {
+        guard case .strings(let positive, let negative, let nan) = options.nonConformingFloats else { return nil }
+        switch try string(element) {
+        case positive: return .infinity
+        case negative: return -.infinity
+        case nan: return .nan
+        default: throw mismatch(element, type)
+        }
+    }
+
+    func decimal(_ element: JSONB.Element) throws -> Decimal {
+        guard let value = try number(element, Decimal.self).decimal(element.kind, payload(element)) else {
+            throw corrupted(element, "the number has more digits than Decimal holds, or is beyond its range")
+        }
+        return value
+    }
+
+    func url(_ element: JSONB.Element) throws -> URL {
+        guard let url = URL(string: try string(element)) else { throw corrupted(element, "the text is no URL") }
+        return url
+    }
+
+    func data(_ element: JSONB.Element) throws -> Data {
+        guard let data = Data(base64Encoded: try string(element)) else { throw corrupted(element, "the text is not Base64") }
+        return data
+    }
+
+    func date(_ element: JSONB.Element, depth: Int) throws -> Date {
+        if case .custom(_, let decode) = options.dates { return try decode(JSONBDecoding(self, element.offset, depth)) }
+        if element.kind.isText {
+            guard let date = Date(iso8601: try string(element)) else { throw corrupted(element, "the text is no ISO 8601 date") }
+            return date
+        }
+        switch options.dates {
+        case .deferredToDate, .custom: return Date(timeIntervalSinceReferenceDate: try double(element))
+        case .millisecondsSince1970: return Date(timeIntervalSince1970: try double(element) / 1000)
+        case .secondsSince1970, .iso8601: return Date(timeIntervalSince1970: try double(element))
+        }
+    }
+
+    /// A value of any type.
+    func decode<T: Decodable>(_ type: T.Type, _ element: JSONB.Element, depth: Int) throws -> T {
+        // Types are compared by address, and the casts are then no casts at all.
+        if type == String.self { return unsafeBitCast(try string(element), to: T.self) }
+        if type == Int.self { return unsafeBitCast(try integer(element, Int.self), to: T.self) }
+        if type == Double.self { return unsafeBitCast(try double(element), to: T.self) }
+        if type == Bool.self { return unsafeBitCast(try bool(element), to: T.self) }
+        if type == Date.self { return unsafeBitCast(try date(element, depth: depth), to: T.self) }
+        if type == Data.self, case .base64 = options.data { return unsafeBitCast(try data(element), to: T.self) }
+        if type == Decimal.self { return unsafeBitCast(try decimal(element), to: T.self) }
+        if type == URL.self, let url = try url(element) as? T { return url }
+        if type == JSONValue.self {
+            do throws(JSONBError) { if let value = try JSONValue(base, element) as? T { return value } } catch {
+                throw corrupted(element, error.message)
+            }
+        }
+        return try T(from: JSONBDecoding(self, element.offset, depth))
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+
+/// A document under decoding: its bytes, which are checked, and what all decoders of one call share.
+final class JSONBDecodingContext {
+    private(set) var base: UnsafeRawPointer
+    let count: Int
+    let options: JSONCodingOptions
+    private var ownsBytes = false
+    /// For each level of nesting, where the last member was found.
+    let hints: UnsafeMutablePointer<JSONBLookupHint>
+    private let hintCount: Int
+    /// The members of large objects, by where they begin.
+    var indexes: [Int: JSONBMemberIndex] = [:]
+    /// An error of a call that cannot throw.
+    var failure: DecodingError?
+
+    init(_ base: UnsafeRawPointer, _ count: Int, _ depth: Int, _ options: JSONCodingOptions) {
+        self.base = base
+        self.count = count
+        self.options = options
+        hintCount = depth + 1
+        hints = .allocate(capacity: hintCount)
+        hints.initialize(repeating: JSONBLookupHint(), count: hintCount)
+    }
+
+    deinit {
+        hints.deallocate()
+        if ownsBytes { base.deallocate() }
+    }
+
+    /// Copies the bytes, whose owner takes them back.
+    func keepBytes() {
+        let copy = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 1)
+        copy.copyMemory(from: base, byteCount: count)
+        base = UnsafeRawPointer(copy)
+        ownsBytes = true
+        indexes = [:]
+    }
+
+    @inline(__always)
+    func element(at offset: Int) -> JSONB.Element { JSONB.checkedElement(base, at: offset) }
+
+    @inline(__always)
+    func payload(_ element: JSONB.Element) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: base + element.start, count: element.count)
+    }
+
+    // MARK: Errors
+
+    /// The keys and indexes that lead to an element, found by walking there: so that no decoder has to keep them.
+    func path(to offset: Int) -> [any CodingKey] {
+        var path: [any CodingKey] = []
+        var container = element(at: 0)
+        while container.offset != offset, container.kind.isContainer {
+            var position = container.start
+            var index = 0
+            var found: JSONB.Element?
+            while position < container.end, found == nil {
+                var key: JSONB.Element?
+                if container.kind == .object {
+                    key = element(at: position)
+                    position = key?.end ?? position
+                }
+                let value = element(at: position)
+                if offset >= value.offset, offset < value.end {
+                    path.append(key.map { JSONBKey((try? JSONB.string(base, $0)) ?? "") } ?? JSONBKey(index: index))
+                    found = value
+                }
+                position = value.end
+                index += 1
+            }
+            guard let found else { return path }
+            container = found
+        }
+        return path
+    }
+
+    @inline(never)
+    func corrupted(_ element: JSONB.Element, _ message: String) -> DecodingError {
+        .dataCorrupted(.init(codingPath: path(to: element.offset), debugDescription: message))
+    }
+
+    /// The error for an element of another type than wanted.
+    @inline(never)
+    func mismatch(_ element: JSONB.Element, _ type: Any.Type) -> DecodingError {
+        let path = path(to: element.offset)
+        if element.kind == .null {
+            return .valueNotFound(type, .init(codingPath: path, debugDescription: "\(type) was expected, and there is null"))
+        }
+        let found =
+            switch element.kind {
+            case .null: "null"
+            case .true, .false: "a boolean"
+            case .integer, .hexInteger, .real, .real5: "a number"
+            case .text, .rawText, .escapedText, .escapedText5: "a string"
+            case .array: "an array"
+            case .object: "an object"
+            }
+        return .typeMismatch(type, .init(codingPath: path, debugDescription: "\(type) was expected, and there is \(found)"))
+    }
+}

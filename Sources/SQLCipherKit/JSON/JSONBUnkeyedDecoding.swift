@@ -1,0 +1,101 @@
+/// The elements of an array. Three words, so that it needs no memory of its own.
+struct JSONBUnkeyedDecoding: UnkeyedDecodingContainer {
+    private let context: JSONBDecodingContext
+    private let offset: UInt32
+    private var position: UInt32
+    private var index: UInt32 = 0
+    private let depth: UInt32
+
+    init(_ context: JSONBDecodingContext, _ element: JSONB.Element, _ depth: Int) {
+        self.context = context
+        offset = UInt32(truncatingIfNeeded: element.offset)
+        position = UInt32(truncatingIfNeeded: element.start)
+        self.depth = UInt32(truncatingIfNeeded: depth)
+    }
+
+    @inline(__always)
+    private var end: Int { context.element(at: Int(offset)).end }
+
+    var codingPath: [any CodingKey] { context.path(to: Int(offset)) }
+    var currentIndex: Int { Int(index) }
+    var isAtEnd: Bool { Int(position) >= end }
+
+    var count: Int? {
+        var count = Int(index)
+        var position = Int(position)
+        let end = end
+        while position < end {
+            position = context.element(at: position).end
+            count += 1
+        }
+        return count
+    }
+
+    /// Reads the element that is next, and goes behind it if that succeeds.
+    @inline(__always)
+    private mutating func next<T>(
+        _ type: T.Type = T.self, _ body: (JSONBDecodingContext, JSONB.Element) throws -> T
+    ) throws -> T {
+        if isAtEnd { throw atEnd(type) }
+        let element = context.element(at: Int(position))
+        let value = try body(context, element)
+        advance(element)
+        return value
+    }
+
+    private mutating func advance(_ element: JSONB.Element) {
+        position = UInt32(truncatingIfNeeded: element.end)
+        index += 1
+    }
+
+    @inline(never)
+    private func atEnd(_ type: Any.Type) -> DecodingError {
+        .valueNotFound(
+            type, .init(codingPath: codingPath + [JSONBKey(index: currentIndex)], debugDescription: "the array has no more elements"))
+    }
+
+    mutating func decodeNil() throws -> Bool {
+        if isAtEnd { throw atEnd(Never.self) }
+        let element = context.element(at: Int(position))
+        guard element.kind == .null else { return false }
+        advance(element)
+        return true
+    }
+
+    mutating func decode(_: Bool.Type) throws -> Bool { try next { try $0.bool($1) } }
+    mutating func decode(_: String.Type) throws -> String { try next { try $0.string($1) } }
+    mutating func decode(_: Double.Type) throws -> Double { try next { try $0.double($1) } }
+    mutating func decode(_: Float.Type) throws -> Float { try next { try $0.float($1) } }
+    mutating func decode(_: Int.Type) throws -> Int { try next { try $0.integer($1) } }
+    mutating func decode(_: Int8.Type) throws -> Int8 { try next { try $0.integer($1) } }
+    mutating func decode(_: Int16.Type) throws -> Int16 { try next { try $0.integer($1) } }
+    mutating func decode(_: Int32.Type) throws -> Int32 { try next { try $0.integer($1) } }
+    mutating func decode(_: Int64.Type) throws -> Int64 { try next { try $0.integer($1) } }
+    mutating func decode(_: Int128.Type) throws -> Int128 { try next { try $0.integer($1) } }
+    mutating func decode(_: UInt.Type) throws -> UInt { try next { try $0.integer($1) } }
+    mutating func decode(_: UInt8.Type) throws -> UInt8 { try next { try $0.integer($1) } }
+    mutating func decode(_: UInt16.Type) throws -> UInt16 { try next { try $0.integer($1) } }
+    mutating func decode(_: UInt32.Type) throws -> UInt32 { try next { try $0.integer($1) } }
+    mutating func decode(_: UInt64.Type) throws -> UInt64 { try next { try $0.integer($1) } }
+    mutating func decode(_: UInt128.Type) throws -> UInt128 { try next { try $0.integer($1) } }
+
+    mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
+        let depth = Int(depth) + 1
+        return try next { try $0.decode(type, $1, depth: depth) }
+    }
+
+    mutating func nestedContainer<NestedKey: CodingKey>(keyedBy type: NestedKey.Type) throws -> KeyedDecodingContainer<NestedKey> {
+        let depth = Int(depth) + 1
+        return try next { try JSONBDecoding($0, $1.offset, depth).container(keyedBy: type) }
+    }
+
+    mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        let depth = Int(depth) + 1
+        return try next((any UnkeyedDecodingContainer).self) { try JSONBDecoding($0, $1.offset, depth).unkeyedContainer() }
+    }
+
+    mutating func superDecoder() throws -> any Decoder {
+        let depth = Int(depth) + 1
+        return try next((any Decoder).self) { JSONBDecoding($0, $1.offset, depth) }
+    }
+}
