@@ -9,4 +9,89 @@ public enum Engine {
 
     /// The identifier of the SQLite check-in that the engine was made from: date, time and hash.
     public static var sourceID: String { String(cString: sqlite3_sourceid()) }
+
+    /// SQLCipher's version and edition, such as `4.19.0 community`
+    /// (<https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_version>).
+    public static let cipherVersion = answer(to: "cipher_version")
+
+    /// The library that encrypts, as SQLCipher names it: `libtomcrypt` or `openssl`.
+    public static let cryptoProvider = answer(to: "cipher_provider")
+
+    /// The version of the library that encrypts, as it calls itself.
+    public static let cryptoProviderVersion = answer(to: "cipher_provider_version")
+
+    /// The options that the engine was compiled with, in SQLite's order and without their `SQLITE_`
+    /// (<https://sqlite.org/compile.html>).
+    public static var compileOptions: [String] {
+        var options: [String] = []
+        while let option = sqlite3_compileoption_get(Int32(options.count)) { options.append(String(cString: option)) }
+        return options
+    }
+
+    /// What an engine may have been compiled with or without.
+    public enum Feature: String, Hashable, Sendable, CaseIterable {
+        /// Encryption by SQLCipher.
+        case encryption
+        /// Full-text search with FTS5 (<https://sqlite.org/fts5.html>).
+        case fts5
+        /// The older full-text tables, FTS3 and FTS4 (<https://sqlite.org/fts3.html>).
+        case fts4
+        /// JSON and JSONB functions (<https://sqlite.org/json1.html>).
+        case json
+        /// R*Tree indexes (<https://sqlite.org/rtree.html>).
+        case rtree
+        /// Sessions and changesets (<https://sqlite.org/sessionintro.html>).
+        case sessions
+        /// Read snapshots of a write-ahead log (<https://sqlite.org/c3ref/snapshot.html>).
+        case snapshots
+        /// `sin`, `log`, `pow` and others (<https://sqlite.org/lang_mathfunc.html>).
+        case mathFunctions
+        /// `median`, `percentile` and others (<https://sqlite.org/percentile.html>).
+        case percentile
+        /// `ORDER BY` and `LIMIT` on `UPDATE` and `DELETE`.
+        case updateDeleteLimit
+        /// The table `dbstat`: pages per table and index (<https://sqlite.org/dbstat.html>).
+        case dbstat
+
+        fileprivate var option: String {
+            switch self {
+            case .encryption: "HAS_CODEC"
+            case .fts5: "ENABLE_FTS5"
+            case .fts4: "ENABLE_FTS4"
+            case .json: "OMIT_JSON"
+            case .rtree: "ENABLE_RTREE"
+            case .sessions: "ENABLE_SESSION"
+            case .snapshots: "ENABLE_SNAPSHOT"
+            case .mathFunctions: "ENABLE_MATH_FUNCTIONS"
+            case .percentile: "ENABLE_PERCENTILE"
+            case .updateDeleteLimit: "ENABLE_UPDATE_DELETE_LIMIT"
+            case .dbstat: "ENABLE_DBSTAT_VTAB"
+            }
+        }
+    }
+
+    /// Whether the engine was compiled with a feature.
+    public static func supports(_ feature: Feature) -> Bool {
+        let isUsed = sqlite3_compileoption_used(feature.option) != 0
+        // JSON is part of the engine unless it was left out, and no option says that it is in.
+        return feature == .json ? !isUsed : isUsed
+    }
+
+    /// The text that a SQLCipher pragma answers with; empty if the engine has none.
+    ///
+    /// The provider belongs to a codec, so the pragma is silent on a connection without a key. A raw key of zeroes for a
+    /// database in memory costs no key derivation and protects nothing.
+    private static func answer(to pragma: String) -> String {
+        var handle: OpaquePointer?
+        defer { sqlite3_close(handle) }
+        guard sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK else { return "" }
+        let key = "x'" + String(repeating: "0", count: 64) + "'"
+        guard CipherDefaults.reading({ sqlite3_key_v2(handle, "main", key, Int32(key.utf8.count)) }) == SQLITE_OK else { return "" }
+        var statement: OpaquePointer?
+        defer { sqlite3_finalize(statement) }
+        guard sqlite3_prepare_v2(handle, "PRAGMA \(pragma)", -1, &statement, nil) == SQLITE_OK,
+            sqlite3_step(statement) == SQLITE_ROW, let text = sqlite3_column_text(statement, 0)
+        else { return "" }
+        return String(cString: text)
+    }
 }

@@ -1,0 +1,44 @@
+import Foundation
+import SQLCipherKit
+
+/// The values of `--param`.
+enum ParameterValues {
+    static func arguments(_ texts: [String], for statement: Statement) throws -> StatementArguments {
+        // `?7` is a position, not a name.
+        let isNamed = statement.parameterNames.contains { $0.map { !$0.hasPrefix("?") } ?? false }
+        guard isNamed else { return StatementArguments(texts.map { literal($0) }) }
+        var values: [String: (any SQLValueConvertible)?] = [:]
+        for text in texts {
+            guard let equals = text.firstIndex(of: "="), equals > text.startIndex else {
+                throw Failure("the statement has named parameters: --param needs NAME=VALUE and got \(text)", status: .usage)
+            }
+            let name = String(text[..<equals])
+            guard values[name] == nil else { throw Failure("--param gives \(name) twice", status: .usage) }
+            values[name] = literal(String(text[text.index(after: equals)...]))
+        }
+        return StatementArguments(values)
+    }
+
+    /// The value that a literal of SQL stands for (<https://sqlite.org/lang_expr.html#literal_values_constants_>), or the text.
+    static func literal(_ text: String) -> SQLValue {
+        if text.uppercased() == "NULL" { return .null }
+        if let integer = Int64(text) { return .integer(integer) }
+        // Swift reads `inf`, `nan` and `0x1p3` as numbers, and SQL does not.
+        if text.utf8.allSatisfy({ "0123456789+-.eE".utf8.contains($0) }), let real = Double(text) { return .real(real) }
+        if text.count >= 2, text.hasPrefix("'"), text.hasSuffix("'") {
+            let inner = text.dropFirst().dropLast()
+            let pairs = inner.replacingOccurrences(of: "''", with: "")
+            if !pairs.contains("'") { return .text(inner.replacingOccurrences(of: "''", with: "'")) }
+        }
+        if let bytes = blob(text) { return .blob(bytes) }
+        return .text(text)
+    }
+
+    private static func blob(_ text: String) -> Data? {
+        guard text.lowercased().hasPrefix("x'"), text.hasSuffix("'"), text.utf8.count >= 3 else { return nil }
+        let digits = Array(text.utf8.dropFirst(2).dropLast())
+        guard digits.count.isMultiple(of: 2), digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }) else { return nil }
+        return Data(
+            stride(from: 0, to: digits.count, by: 2).compactMap { UInt8(String(decoding: digits[$0...($0 + 1)], as: UTF8.self), radix: 16) })
+    }
+}

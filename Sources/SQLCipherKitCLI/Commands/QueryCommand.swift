@@ -1,0 +1,78 @@
+import ArgumentParser
+import Foundation
+import SQLCipherKit
+
+struct QueryCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "query",
+        abstract: "Run an SQL statement and show its rows.",
+        discussion: """
+            The database is opened for reading only unless --write is given.
+
+            Values for the statement's parameters come from --param, in order; or, if the statement has named parameters, as \
+            --param NAME=VALUE. A value is what SQL would read there (a number, 'text', x'blob' or NULL), or else plain text.
+
+            Blobs are shown as x'…' in hexadecimal. In CSV, NULL is an empty field and empty text one in quotes.
+            """)
+
+    @Argument(help: ArgumentHelp("The database file.", valueName: "database"))
+    var database: String
+
+    @Argument(help: ArgumentHelp("The SQL statement; - reads it from standard input.", valueName: "sql"))
+    var sql: String
+
+    @Option(
+        name: .customLong("param"), parsing: .unconditionalSingleValue,
+        help: ArgumentHelp("A value for a parameter; may be given several times.", valueName: "value"))
+    var parameters: [String] = []
+
+    @Option(help: "table, json (an array of objects) or csv (with a header).")
+    var format = OutputFormat.table
+
+    @Flag(help: "Allow the statement to change the database.")
+    var write = false
+
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
+
+    func run() throws {
+        let text = try sql == "-" ? standardInput() : sql
+        let db = try Database.open(database, keyOptions, access: write ? .readWrite : .readOnly)
+        let statement = try db.prepare(SQL(raw: text))
+        let arguments = try ParameterValues.arguments(parameters, for: statement)
+        let before = db.totalChanges
+        let columns = statement.columnNames
+        if columns.isEmpty {
+            try statement.execute(arguments)
+        } else {
+            let writer = format.writer(columns)
+            try statement.forEach(arguments) { row in writer.write(try row.shownValues()) }
+            writer.finish()
+        }
+        // A person wants to know what happened; a program reads standard output.
+        let changes = db.totalChanges - before
+        if changes > 0 || (columns.isEmpty && write) { Output.error("\(changes.counted("row")) changed") }
+    }
+
+    private func standardInput() throws -> String {
+        let bytes = try FileHandle.standardInput.readToEnd() ?? Data()
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw Failure("the SQL on standard input is not UTF-8") }
+        return text
+    }
+}
+
+extension Row {
+    /// The row's values; text that is not well-formed UTF-8 as the bytes that it is.
+    borrowing func shownValues() throws -> [SQLValue] {
+        var values: [SQLValue] = []
+        values.reserveCapacity(count)
+        for index in 0..<count { values.append(try shownValue(index)) }
+        return values
+    }
+
+    private borrowing func shownValue(_ index: Int) throws(DatabaseError) -> SQLValue {
+        do throws(DatabaseError) { return try self[index] } catch {
+            if error.reason == .typeMismatch { return .blob(try self[index]) }
+            throw error
+        }
+    }
+}

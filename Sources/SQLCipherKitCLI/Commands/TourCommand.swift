@@ -1,0 +1,6 @@
+import ArgumentParser
+import SQLCipherKit
+
+struct TourCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "tour", abstract: "Tour.")
+}

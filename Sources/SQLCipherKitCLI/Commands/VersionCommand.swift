@@ -1,0 +1,63 @@
+import ArgumentParser
+import SQLCipherKit
+
+struct VersionCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "version",
+        abstract: "Show the versions and features of the engine that is compiled in.",
+        discussion: "Everything shown is asked of the running engine.")
+
+    @Flag(name: .shortAndLong, help: "Show the engine's compile options as well.")
+    var verbose = false
+
+    @Flag(help: "Write one JSON object, compile options included.")
+    var json = false
+
+    func run() throws {
+        if json {
+            Output.line(object.text)
+            return
+        }
+        Output.line("SQLCipher  \(Engine.cipherVersion)")
+        Output.line("SQLite     \(Engine.sqliteVersion)")
+        Output.line("source     \(Engine.sourceID)")
+        Output.line("crypto     \(Engine.cryptoProvider), \(Engine.cryptoProviderVersion)")
+        let features = Engine.Feature.allCases
+        Output.line("with       " + features.filter(Engine.supports).map(\.title).joined(separator: ", "))
+        let missing = features.filter { !Engine.supports($0) }
+        if !missing.isEmpty { Output.line("without    " + missing.map(\.title).joined(separator: ", ")) }
+        guard verbose else { return }
+        Output.line("options")
+        for option in Engine.compileOptions { Output.line("           \(option)") }
+    }
+
+    private var object: JSONText {
+        .object([
+            ("sqlcipher", .string(Engine.cipherVersion)),
+            ("sqlite", .string(Engine.sqliteVersion)),
+            ("sourceID", .string(Engine.sourceID)),
+            ("cryptoProvider", .string(Engine.cryptoProvider)),
+            ("cryptoProviderVersion", .string(Engine.cryptoProviderVersion)),
+            ("features", .object(Engine.Feature.allCases.map { ($0.rawValue, .bool(Engine.supports($0))) })),
+            ("compileOptions", .array(Engine.compileOptions.map { .string($0) })),
+        ])
+    }
+}
+
+extension Engine.Feature {
+    fileprivate var title: String {
+        switch self {
+        case .encryption: "encryption"
+        case .fts5: "FTS5"
+        case .fts4: "FTS3/4"
+        case .json: "JSON"
+        case .rtree: "R*Tree"
+        case .sessions: "sessions"
+        case .snapshots: "snapshots"
+        case .mathFunctions: "math functions"
+        case .percentile: "percentiles"
+        case .updateDeleteLimit: "UPDATE/DELETE LIMIT"
+        case .dbstat: "dbstat"
+        }
+    }
+}

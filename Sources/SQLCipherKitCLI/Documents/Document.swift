@@ -1,0 +1,63 @@
+import Foundation
+
+/// A text file as it is stored.
+struct Document {
+    let path: String
+    let title: String
+    let body: String
+    /// In bytes of UTF-8.
+    let size: Int
+    let modified: Date
+    let facts: Facts
+
+    /// What the JSON column holds.
+    struct Facts: Codable {
+        let name: String
+        let `extension`: String
+        /// The folders from the indexed one down to the file.
+        let folders: [String]
+        let lines: Int
+        let words: Int
+    }
+
+    init(path: String, body: String, modified: Date) {
+        let components = path.split(separator: "/").map(String.init)
+        let name = components.last ?? path
+        self.path = path
+        self.body = body
+        self.modified = modified
+        size = body.utf8.count
+        title = Self.title(of: body) ?? name
+        let (lines, words) = Self.count(body)
+        facts = Facts(
+            name: name, extension: (name as NSString).pathExtension.lowercased(), folders: components.dropLast(), lines: lines,
+            words: words)
+    }
+
+    /// The first line that says something, without a comment's or a heading's signs around it.
+    private static func title(of body: String) -> String? {
+        // Looking at the beginning only: a file may be a single line of megabytes.
+        for line in body.prefix(4000).split(whereSeparator: \.isNewline) where !line.hasPrefix("#!") {
+            let words = line.drop { !$0.isLetter && !$0.isNumber }.prefix(120)
+            if words.count(where: \.isLetter) >= 3 {
+                return String(words).trimmingCharacters(in: CharacterSet(charactersIn: " \t#*/-=<>"))
+            }
+        }
+        return nil
+    }
+
+    private static func count(_ body: String) -> (lines: Int, words: Int) {
+        var lines = 0
+        var words = 0
+        var isInWord = false
+        var last: UInt8 = 0x0a
+        for byte in body.utf8 {
+            if byte == 0x0a { lines += 1 }
+            let isBlank = byte == 0x20 || (0x09...0x0d).contains(byte)
+            if !isBlank && !isInWord { words += 1 }
+            isInWord = !isBlank
+            last = byte
+        }
+        return (last == 0x0a ? lines : lines + 1, words)
+    }
+}

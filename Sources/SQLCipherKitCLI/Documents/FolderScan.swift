@@ -1,0 +1,117 @@
+import Foundation
+
+/// What is in a folder and in those below it, found without opening any file.
+struct FolderScan {
+    struct File {
+        let path: FilePath
+        /// The path below the folder.
+        let name: String
+        /// In bytes.
+        let size: Int
+    }
+
+    /// A file or folder that the system would not let us read, and why.
+    struct Unreadable {
+        let name: String
+        let reason: String
+    }
+
+    /// Regular files, in the order of their paths' bytes within each folder.
+    private(set) var files: [File] = []
+    private(set) var unreadable: [Unreadable] = []
+    private(set) var symbolicLinks = 0
+    /// Hidden files and folders that were left out, each folder counted once.
+    private(set) var hidden = 0
+    /// Sockets, pipes, devices.
+    private(set) var specialFiles = 0
+    private let root: FilePath
+    private let includesHidden: Bool
+
+    /// - Parameters:
+    ///   - folder: where to begin; only this one may be a symbolic link.
+    ///   - includesHidden: whether to look at names that begin with a dot.
+    ///   - excluded: files that are not counted at all: the database that is being made.
+    init(_ folder: String, includesHidden: Bool, excluding excluded: [String]) throws {
+        root = FilePath(folder)
+        self.includesHidden = includesHidden
+        try Self.check(folder)
+        let ownFiles = excluded.compactMap { Self.identity(FilePath($0)) }
+        // A list in place of recursion: folders may be nested deeper than the stack.
+        var folders = [root]
+        while let next = folders.popLast() {
+            folders += try scan(next, excluding: ownFiles).reversed()
+            try Interruption.check()
+        }
+    }
+
+    private static func check(_ folder: String) throws {
+        var info = stat()
+        guard stat(folder, &info) == 0 else { throw Failure("the folder \(folder) cannot be read: \(systemMessage(errno))") }
+        guard info.st_mode & S_IFMT == S_IFDIR else { throw Failure("\(folder) is not a folder") }
+        guard let stream = opendir(folder) else { throw Failure("the folder \(folder) cannot be read: \(systemMessage(errno))") }
+        closedir(stream)
+    }
+
+    /// Takes in one folder's files and gives back the folders in it.
+    private mutating func scan(_ folder: FilePath, excluding excluded: [Identity]) throws -> [FilePath] {
+        guard let names = names(in: folder) else { return [] }
+        var folders: [FilePath] = []
+        for name in names {
+            if name[0] == CChar(bitPattern: UInt8(ascii: ".")), !includesHidden {
+                hidden += 1
+                continue
+            }
+            let path = folder.appending(name)
+            var info = stat()
+            guard path.withCString({ lstat($0, &info) }) == 0 else {
+                note(path, errno)
+                continue
+            }
+            switch info.st_mode & S_IFMT {
+            case S_IFDIR: folders.append(path)
+            case S_IFLNK: symbolicLinks += 1
+            case S_IFREG:
+                if excluded.contains(Identity(info)) { continue }
+                files.append(File(path: path, name: path.text(below: root), size: Int(info.st_size)))
+            default: specialFiles += 1
+            }
+        }
+        return folders
+    }
+
+    private mutating func names(in folder: FilePath) -> [[CChar]]? {
+        guard let stream = folder.withCString({ opendir($0) }) else {
+            note(folder, errno)
+            return nil
+        }
+        defer { closedir(stream) }
+        var names: [[CChar]] = []
+        while let entry = readdir(stream) {
+            let offset = MemoryLayout<dirent>.offset(of: \.d_name)!
+            let start = (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self)
+            let name = Array(UnsafeBufferPointer(start: start, count: strlen(start) + 1))
+            if name != [0x2e, 0] && name != [0x2e, 0x2e, 0] { names.append(name) }
+        }
+        return names.sorted { a, b in a.lexicographicallyPrecedes(b) { UInt8(bitPattern: $0) < UInt8(bitPattern: $1) } }
+    }
+
+    private mutating func note(_ path: FilePath, _ number: Int32) {
+        unreadable.append(Unreadable(name: path.text(below: root), reason: systemMessage(number)))
+    }
+
+    /// What makes a file the same file under any path.
+    private struct Identity: Equatable {
+        let device: UInt64
+        let node: UInt64
+
+        init(_ info: stat) {
+            device = UInt64(info.st_dev)
+            node = UInt64(info.st_ino)
+        }
+    }
+
+    private static func identity(_ path: FilePath) -> Identity? {
+        var info = stat()
+        return path.withCString { stat($0, &info) } == 0 ? Identity(info) : nil
+    }
+}

@@ -1,0 +1,68 @@
+import ArgumentParser
+import SQLCipherKit
+
+/// The statuses that the help promises.
+enum Status: Int32 {
+    case failed = 1
+    case key = 3
+    case usage = 64
+    case interrupted = 130
+}
+
+/// An error as the user sees it: a line, and the status that the process ends with.
+struct Failure: Error {
+    let message: String
+    let status: Status
+
+    init(_ message: String, status: Status = .failed) {
+        self.message = message
+        self.status = status
+    }
+
+    init(describing error: any Error) {
+        switch error {
+        case let failure as Failure:
+            self = failure
+        case let error as DatabaseError:
+            self.init(error)
+        default:
+            if SQLCipherKitCommand.exitCode(for: error) == .validationFailure {
+                let message = SQLCipherKitCommand.message(for: error).withoutValueOfUnknownOption
+                self.init(message + " (sqlcipherkit --help says more)", status: .usage)
+            } else {
+                self.init(SQLCipherKitCommand.message(for: error))
+            }
+        }
+    }
+
+    private init(_ error: DatabaseError) {
+        switch error.reason {
+        case .wrongKeyOrNotADatabase, .notEncrypted, .emptyKey, .invalidKey:
+            self.init(error.message, status: .key)
+        case .engine where .readOnly ~= error.code:
+            self.init(error.message + ": --write allows changes")
+        default:
+            var message = error.message
+            if let offset = error.offset, let sql = error.sql { message += " (at \(sql.characterPosition(ofByte: offset)))" }
+            if let path = error.path, !message.contains(path) { message += ": \(path)" }
+            self.init(message)
+        }
+    }
+}
+
+extension String {
+    /// Where a byte stands, for people: its line, if there are several, and its character, both counted from 1.
+    fileprivate func characterPosition(ofByte offset: Int) -> String {
+        let before = String(decoding: utf8.prefix(offset), as: UTF8.self)
+        let lines = before.split(separator: "\n", omittingEmptySubsequences: false)
+        let character = (lines.last?.count ?? 0) + 1
+        return contains("\n") ? "line \(lines.count), character \(character)" : "character \(character)"
+    }
+
+    /// The parser repeats an option that it does not know as it was written: someone who tried `--key=secret` must not find
+    /// the secret in a log.
+    fileprivate var withoutValueOfUnknownOption: String {
+        guard hasPrefix("Unknown option"), let equals = firstIndex(of: "=") else { return self }
+        return self[..<equals] + "'"
+    }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import SQLCipherKit
+
+/// Asks for a key on the terminal, without showing what is typed.
+enum KeyPrompt {
+    /// A terminal's line editing holds no longer line than this, and drops what is beyond it silently.
+    private static let lineLimit = 4095
+
+    /// - Parameters:
+    ///   - question: the prompt.
+    ///   - again: the prompt for a second time, which must give the same; nil asks once.
+    static func ask(_ question: String, again: String?) throws -> KeyInput {
+        // The terminal itself, so that standard input and output stay free for data.
+        let own = open("/dev/tty", O_RDWR | O_CLOEXEC)
+        defer { if own >= 0 { close(own) } }
+        let terminal = own >= 0 ? own : STDIN_FILENO
+        guard Terminal.isTerminal(terminal) else {
+            throw Failure(
+                "no key: there is no terminal to ask on, and none of --key-file, --key-env and --key-fd is given", status: .key)
+        }
+        let first = try HiddenInput.during(terminal) { try line(terminal, question) }
+        guard let again else { return first }
+        let second = try HiddenInput.during(terminal) { try line(terminal, again) }
+        guard first.isSame(as: second) else { throw Failure("the two keys are not the same", status: .key) }
+        return first
+    }
+
+    private static func line(_ terminal: Int32, _ question: String) throws -> KeyInput {
+        let messages = terminal == STDIN_FILENO ? STDERR_FILENO : terminal
+        Output.write(question.onOneLine, to: messages)
+        defer { Output.write("\n", to: messages) }
+        var count = 0
+        var failure: Failure?
+        let memory = try SecureBytes(count: lineLimit + 1) { memory throws(DatabaseError) in
+            while count < memory.count {
+                let got = read(terminal, memory.baseAddress! + count, memory.count - count)
+                if got < 0 && errno == EINTR { continue }
+                if got < 0 { failure = Failure("the key cannot be read from the terminal: \(systemMessage(errno))", status: .key) }
+                if got == 0 && count == 0 { failure = Failure("no key was given", status: .key) }
+                if got <= 0 { return }
+                count += got
+                if memory[count - 1] == UInt8(ascii: "\n") {
+                    count -= 1
+                    if count >= lineLimit - 1 {
+                        failure = Failure("a key this long cannot be typed: use --key-file", status: .key)
+                    }
+                    return
+                }
+            }
+        }
+        if let failure { throw failure }
+        return KeyInput(memory, count: count)
+    }
+}
+
+/// A terminal that does not show what is typed, and shows it again on every way out, signals included.
+private enum HiddenInput {
+    /// What a signal's handler needs; handlers can be given nothing.
+    nonisolated(unsafe) private static var saved: (descriptor: Int32, settings: termios)?
+
+    static func during<R: ~Copyable>(_ descriptor: Int32, _ body: () throws -> R) throws -> R {
+        var settings = termios()
+        guard tcgetattr(descriptor, &settings) == 0 else {
+            throw Failure("the terminal cannot be asked for a key: \(systemMessage(errno))", status: .key)
+        }
+        saved = (descriptor, settings)
+        settings.c_lflag &= ~tcflag_t(ECHO)
+        let ending = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
+        let former = ending.map { signal($0, restoreAndDie) }
+        // Stopped, the process would leave the user's shell without an echo.
+        let formerStop = signal(SIGTSTP, SIG_IGN)
+        defer {
+            tcsetattr(descriptor, TCSAFLUSH, &saved!.settings)
+            for (number, handler) in zip(ending, former) { signal(number, handler) }
+            signal(SIGTSTP, formerStop)
+        }
+        // What was typed ahead may be meant for another program: TCSAFLUSH drops it.
+        guard tcsetattr(descriptor, TCSAFLUSH, &settings) == 0 else {
+            throw Failure("the terminal cannot hide what is typed: \(systemMessage(errno))", status: .key)
+        }
+        return try body()
+    }
+
+    private static let restoreAndDie: @convention(c) (Int32) -> Void = { number in
+        // Only calls that POSIX allows in a signal handler.
+        if var saved { tcsetattr(saved.descriptor, TCSANOW, &saved.settings) }
+        signal(number, SIG_DFL)
+        raise(number)
+    }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import SQLCipherKit
+
+/// Rows in columns of equal width. The widths come from the first thousand rows; those after them may stick out.
+final class TableWriter: RowWriter {
+    private let columns: [String]
+    private var waiting: [[SQLValue]] = []
+    private var widths: [Int]?
+    private let style = Terminal.style
+    /// On a terminal no cell is wider than this; in a file nothing is cut.
+    private let limit = Terminal.isTerminal(STDOUT_FILENO) ? 60 : Int.max
+    private let indentation: String
+
+    init(_ columns: [String], indentation: String = "") {
+        self.columns = columns
+        self.indentation = indentation
+    }
+
+    func write(_ row: [SQLValue]) {
+        if let widths {
+            line(row, widths)
+        } else {
+            waiting.append(row)
+            if waiting.count == 1000 { writeWaiting() }
+        }
+    }
+
+    func finish() { if widths == nil { writeWaiting() } }
+
+    private func writeWaiting() {
+        var widths = columns.map { cell($0).columns }
+        for row in waiting {
+            for (index, value) in row.enumerated() { widths[index] = max(widths[index], cell(value.plainText).columns) }
+        }
+        let isNumber = columns.indices.map { index in waiting.first.map { $0[index].isNumber } ?? false }
+        let header = zip(columns, widths).enumerated().map { index, column in
+            style.bold(cell(column.0).padded(toColumns: column.1, alignedRight: isNumber[index]))
+        }
+        Output.line(indentation + header.joined(separator: "  "))
+        Output.line(indentation + style.dim(widths.map { String(repeating: "─", count: $0) }.joined(separator: "  ")))
+        for row in waiting { line(row, widths) }
+        waiting = []
+        self.widths = widths
+    }
+
+    private func line(_ row: [SQLValue], _ widths: [Int]) {
+        let cells = zip(row, widths).enumerated().map { index, column in
+            let isLast = index == widths.count - 1
+            let text = cell(column.0.plainText)
+            let filled = column.0.isNumber || !isLast ? text.padded(toColumns: column.1, alignedRight: column.0.isNumber) : text
+            return column.0.isNull ? style.dim(filled) : filled
+        }
+        Output.line(indentation + cells.joined(separator: "  "))
+    }
+
+    private func cell(_ text: String) -> String {
+        // Long texts are not looked at beyond what can be shown.
+        let start = limit == Int.max ? text : String(text.prefix(limit + 1))
+        return start.onOneLine.cut(toColumns: limit)
+    }
+}
+
+extension SQLValue {
+    fileprivate var isNumber: Bool {
+        switch self {
+        case .integer, .real: true
+        default: false
+        }
+    }
+}
