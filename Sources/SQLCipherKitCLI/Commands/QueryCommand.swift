@@ -39,18 +39,16 @@ struct QueryCommand: ParsableCommand {
         let db = try Database.open(database, keyOptions, access: write ? .readWrite : .readOnly)
         let statement = try db.prepare(SQL(raw: text))
         let arguments = try ParameterValues.arguments(parameters, for: statement)
-        let before = db.totalChanges
         let columns = statement.columnNames
         if columns.isEmpty {
             try statement.execute(arguments)
         } else {
             let writer = format.writer(columns)
-            try statement.forEach(arguments) { row in writer.write(try row.shownValues()) }
+            try statement.forEach(arguments) { row in try writer.write(try row.shownValues()) }
             writer.finish()
         }
         // A person wants to know what happened; a program reads standard output.
-        let changes = db.totalChanges - before
-        if changes > 0 || (columns.isEmpty && write) { Output.error("\(changes.counted("row")) changed") }
+        if !statement.isReadOnly { Output.error("\(db.changes.counted("row")) changed") }
     }
 
     private func standardInput() throws -> String {

@@ -1,6 +1,48 @@
 import ArgumentParser
-import SQLCipherKit
+import Foundation
 
 struct TourCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "tour", abstract: "Tour.")
+    static let configuration = CommandConfiguration(
+        commandName: "tour",
+        abstract: "Show what there is, step by step, on the text files of a folder.",
+        discussion: """
+            Makes an encrypted database of the folder's text files, searches it, queries JSON, attaches a second database, \
+            changes the key and looks at the bytes on disk. The databases stay, with their random keys in files beside them that \
+            only you can read; the next tour into the same folder replaces them. The folder's files are only read.
+            """)
+
+    @Argument(help: ArgumentHelp("The folder to read.", valueName: "folder"))
+    var folder = "."
+
+    @Option(help: ArgumentHelp("Where to make the databases.", valueName: "folder"))
+    var into = "sqlcipherkit-tour"
+
+    @Option(help: ArgumentHelp("What to search for; by default the tour chooses words itself.", valueName: "words"))
+    var words: String?
+
+    func run() throws {
+        let start = ContinuousClock.now
+        let indexer = try FolderIndexer(folder, includesHidden: false, limit: 8 << 20)
+        let files = TourFiles(folder: into)
+        try files.prepare()
+        var tour = Tour(indexer, into: files, words: words.map { [$0] } ?? [])
+        try tour.run()
+        Output.line("The whole tour took \(start.duration(to: .now).readable). The database is \(files.database)")
+        Output.line("Next, try")
+        let program = CommandLine.arguments[0].shellQuoted
+        let access = "\(files.database.shellQuoted) --key-file \(files.keyFile.shellQuoted)"
+        Output.line("  \(program) search \(access) \(tour.words.joined(separator: " ").shellQuoted)")
+        Output.line("  \(program) query \(access) \"SELECT path, meta->>'$.words' AS words FROM document ORDER BY words DESC LIMIT 10\"")
+    }
+}
+
+extension String {
+    /// The text as a shell takes it for one word.
+    fileprivate var shellQuoted: String {
+        let isPlain = !isEmpty && utf8.allSatisfy { byte in
+            let character = Character(Unicode.Scalar(byte))
+            return character.isASCII && (character.isLetter || character.isNumber || "/._-+,:@%".contains(character))
+        }
+        return isPlain ? self : "'" + replacing("'", with: "'\\''") + "'"
+    }
 }

@@ -15,7 +15,7 @@ struct VersionCommand: ParsableCommand {
 
     func run() throws {
         if json {
-            Output.line(object.text)
+            Output.line(try object.line())
             return
         }
         Output.line("SQLCipher  \(Engine.cipherVersion)")
@@ -31,16 +31,17 @@ struct VersionCommand: ParsableCommand {
         for option in Engine.compileOptions { Output.line("           \(option)") }
     }
 
-    private var object: JSONText {
-        .object([
-            ("sqlcipher", .string(Engine.cipherVersion)),
-            ("sqlite", .string(Engine.sqliteVersion)),
-            ("sourceID", .string(Engine.sourceID)),
-            ("cryptoProvider", .string(Engine.cryptoProvider)),
-            ("cryptoProviderVersion", .string(Engine.cryptoProviderVersion)),
-            ("features", .object(Engine.Feature.allCases.map { ($0.rawValue, .bool(Engine.supports($0))) })),
-            ("compileOptions", .array(Engine.compileOptions.map { .string($0) })),
-        ])
+    private var object: JSONValue {
+        let features = Engine.Feature.allCases.map { (name: $0.rawValue, value: JSONValue.bool(Engine.supports($0))) }
+        return [
+            "sqlcipher": .string(Engine.cipherVersion),
+            "sqlite": .string(Engine.sqliteVersion),
+            "sourceID": .string(Engine.sourceID),
+            "cryptoProvider": .string(Engine.cryptoProvider),
+            "cryptoProviderVersion": .string(Engine.cryptoProviderVersion),
+            "features": .object(JSONObject(members: features)),
+            "compileOptions": .array(Engine.compileOptions.map { .string($0) }),
+        ]
     }
 }
 

@@ -1,4 +1,5 @@
 import Foundation
+import SQLCipherKit
 
 /// A text file as it is stored.
 struct Document {
@@ -8,17 +9,8 @@ struct Document {
     /// In bytes of UTF-8.
     let size: Int
     let modified: Date
-    let facts: Facts
-
-    /// What the JSON column holds.
-    struct Facts: Codable {
-        let name: String
-        let `extension`: String
-        /// The folders from the indexed one down to the file.
-        let folders: [String]
-        let lines: Int
-        let words: Int
-    }
+    /// The file's name, its extension, the folders from the indexed one down to it, and how many lines and words it has.
+    let meta: JSONValue
 
     init(path: String, body: String, modified: Date) {
         let components = path.split(separator: "/").map(String.init)
@@ -29,9 +21,17 @@ struct Document {
         size = body.utf8.count
         title = Self.title(of: body) ?? name
         let (lines, words) = Self.count(body)
-        facts = Facts(
-            name: name, extension: (name as NSString).pathExtension.lowercased(), folders: components.dropLast(), lines: lines,
-            words: words)
+        meta = [
+            "name": .string(name), "extension": .string(Self.extension(of: name)),
+            "folders": .array(components.dropLast().map { .string($0) }), "lines": .integer(Int64(lines)),
+            "words": .integer(Int64(words)),
+        ]
+    }
+
+    /// What is behind the last dot; a version such as `2.0` has none.
+    private static func `extension`(of name: String) -> String {
+        let found = (name as NSString).pathExtension.lowercased()
+        return found.first?.isLetter == true ? found : ""
     }
 
     /// The first line that says something, without a comment's or a heading's signs around it.

@@ -6,8 +6,6 @@ struct FolderScan {
         let path: FilePath
         /// The path below the folder.
         let name: String
-        /// In bytes.
-        let size: Int
     }
 
     /// A file or folder that the system would not let us read, and why.
@@ -30,16 +28,14 @@ struct FolderScan {
     /// - Parameters:
     ///   - folder: where to begin; only this one may be a symbolic link.
     ///   - includesHidden: whether to look at names that begin with a dot.
-    ///   - excluded: files that are not counted at all: the database that is being made.
-    init(_ folder: String, includesHidden: Bool, excluding excluded: [String]) throws {
+    init(_ folder: String, includesHidden: Bool) throws {
         root = FilePath(folder)
         self.includesHidden = includesHidden
         try Self.check(folder)
-        let ownFiles = excluded.compactMap { Self.identity(FilePath($0)) }
         // A list in place of recursion: folders may be nested deeper than the stack.
         var folders = [root]
         while let next = folders.popLast() {
-            folders += try scan(next, excluding: ownFiles).reversed()
+            folders += scan(next).reversed()
             try Interruption.check()
         }
     }
@@ -53,7 +49,7 @@ struct FolderScan {
     }
 
     /// Takes in one folder's files and gives back the folders in it.
-    private mutating func scan(_ folder: FilePath, excluding excluded: [Identity]) throws -> [FilePath] {
+    private mutating func scan(_ folder: FilePath) -> [FilePath] {
         guard let names = names(in: folder) else { return [] }
         var folders: [FilePath] = []
         for name in names {
@@ -70,9 +66,7 @@ struct FolderScan {
             switch info.st_mode & S_IFMT {
             case S_IFDIR: folders.append(path)
             case S_IFLNK: symbolicLinks += 1
-            case S_IFREG:
-                if excluded.contains(Identity(info)) { continue }
-                files.append(File(path: path, name: path.text(below: root), size: Int(info.st_size)))
+            case S_IFREG: files.append(File(path: path, name: path.text(below: root)))
             default: specialFiles += 1
             }
         }
@@ -97,21 +91,5 @@ struct FolderScan {
 
     private mutating func note(_ path: FilePath, _ number: Int32) {
         unreadable.append(Unreadable(name: path.text(below: root), reason: systemMessage(number)))
-    }
-
-    /// What makes a file the same file under any path.
-    private struct Identity: Equatable {
-        let device: UInt64
-        let node: UInt64
-
-        init(_ info: stat) {
-            device = UInt64(info.st_dev)
-            node = UInt64(info.st_ino)
-        }
-    }
-
-    private static func identity(_ path: FilePath) -> Identity? {
-        var info = stat()
-        return path.withCString { stat($0, &info) } == 0 ? Identity(info) : nil
     }
 }

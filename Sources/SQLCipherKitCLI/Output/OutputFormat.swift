@@ -18,7 +18,7 @@ enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
 
 /// Writes a result's rows to standard output, one after the other.
 protocol RowWriter: AnyObject {
-    func write(_ row: [SQLValue])
+    func write(_ row: [SQLValue]) throws
     func finish()
 }
 
@@ -37,8 +37,9 @@ private final class JSONWriter: RowWriter {
         }
     }
 
-    func write(_ row: [SQLValue]) {
-        let object = JSONText.object(zip(names, row).map { (name: $0, value: JSONText($1)) }).text
+    func write(_ row: [SQLValue]) throws {
+        let members = zip(names, row).map { (name: $0, value: JSONValue(shown: $1)) }
+        let object = try JSONValue.object(JSONObject(members: members)).line()
         if let pending { Output.line(pending + ",") }
         pending = (pending == nil ? "[" : " ") + object
     }

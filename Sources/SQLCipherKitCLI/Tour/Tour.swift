@@ -1,0 +1,166 @@
+import Foundation
+import SQLCipherKit
+
+/// What the package can do, shown on the files of a folder.
+struct Tour {
+    private static let steps = 6
+
+    let files: TourFiles
+    let indexer: FolderIndexer
+    /// What to search for; chosen from the texts if empty.
+    private(set) var words: [String]
+    private let style = Terminal.style
+    private var number = 0
+    private var passphrase = TourFiles.randomPassphrase()
+
+    init(_ indexer: FolderIndexer, into files: TourFiles, words: [String]) {
+        self.indexer = indexer
+        self.files = files
+        self.words = words
+    }
+
+    mutating func run() throws {
+        var db = try step("Read the text files into a new encrypted database with a full-text index and a JSON column") {
+            try $0.index()
+        }
+        try step("Search the full text") { try $0.search(db) }
+        try step("Query the JSON column") { try $0.queryJSON(db) }
+        try step("Attach a second database, encrypted with a raw key of its own") { try $0.attach(db) }
+        try step("Change the key") { try $0.changeKey(&db) }
+        try step("Look at the bytes on disk") { try $0.prove(db) }
+    }
+
+    // MARK: The steps
+
+    private mutating func index() throws -> Connection {
+        try files.write(passphrase, to: files.keyFile)
+        let (db, report) = try indexer.index(into: files.database, key: .passphrase(passphrase))
+        report.warn()
+        say("\(report.documents.counted("file")), \(report.textSize.bytes) of text")
+        if let omissions = report.omissions { say(omissions) }
+        say("the key is derived from a random passphrase, kept in \(files.keyFile)")
+        return db
+    }
+
+    private mutating func search(_ db: Connection) throws {
+        if words.isEmpty { words = try SearchWords.choose(from: db) }
+        let (hits, total) = try DocumentStore(db, path: files.database).search(DocumentStore.query(words), limit: 3)
+        let best = hits.count < total ? ", the best \(hits.count)" : ""
+        say("“\(words.joined(separator: " ").onOneLine)”: \(total.counted("hit"))\(best)")
+        for (index, hit) in hits.enumerated() {
+            for line in hit.lines(index + 1, style) { say(line) }
+        }
+    }
+
+    private func queryJSON(_ db: Connection) throws {
+        try show(
+            db,
+            """
+            SELECT coalesce(nullif(meta->>'$.extension', ''), '(none)') AS extension, count(*) AS files,
+                   sum(meta->>'$.lines') AS lines, sum(meta->>'$.words') AS words
+            FROM document GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 5
+            """)
+        let folders = try db.fetchOne(Int.self, "SELECT count(*) FROM document, json_each(meta, '$.folders')") ?? 0
+        if folders > 0 {
+            try show(
+                db,
+                """
+                SELECT folder.value AS folder, count(*) AS files
+                FROM document, json_each(meta, '$.folders') AS folder GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 5
+                """)
+        } else {
+            try show(
+                db,
+                """
+                SELECT path, meta->>'$.words' AS words, meta->>'$.lines' AS lines
+                FROM document WHERE meta->>'$.words' > 0 ORDER BY words DESC LIMIT 5
+                """)
+        }
+    }
+
+    private func attach(_ db: Connection) throws {
+        try files.write(TourFiles.randomRawKey(), to: files.archiveKeyFile)
+        let key = try KeyInput(file: files.archiveKeyFile).key(isRaw: true)
+        try db.withAttached(.file(files.archive), as: "archive", key: .key(key)) { db in
+            try db.transaction { db in
+                try db.execute("CREATE TABLE archive.document(id INTEGER PRIMARY KEY, path TEXT, body TEXT, meta BLOB)")
+                try db.execute(
+                    """
+                    INSERT INTO archive.document SELECT id, path, body, meta FROM main.document
+                    WHERE meta->>'$.words' >= (SELECT avg(meta->>'$.words') FROM main.document)
+                    """)
+            }
+            let copied = try db.fetchOne(Int.self, "SELECT count(*) FROM archive.document") ?? 0
+            say("copied \(copied.counted("file")) of more than average length into \(files.archive), in one transaction")
+            let same = try db.fetchOne(
+                Int.self, "SELECT count(*) FROM main.document AS a JOIN archive.document AS b USING (id) WHERE a.body = b.body") ?? 0
+            say("a join over both databases finds \(same.grouped) with the same text")
+        }
+        say("detached")
+    }
+
+    private mutating func changeKey(_ db: inout Connection) throws {
+        // The new key is on disk before the database needs it: whatever happens in between, one of the two files opens it.
+        let new = TourFiles.randomPassphrase()
+        let newFile = files.keyFile + ".new"
+        try files.write(new, to: newFile)
+        try db.changeKey(to: .passphrase(new))
+        guard rename(newFile, files.keyFile) == 0 else {
+            throw Failure("the key file \(newFile) cannot be renamed: \(systemMessage(errno))")
+        }
+        say("every page is encrypted anew; \(files.keyFile) holds the new passphrase")
+        db.close()
+        do {
+            _ = try Connection(.file(files.database), key: .passphrase(passphrase))
+            throw Failure("the old passphrase still opens \(files.database)")
+        } catch let error as DatabaseError where error.reason == .wrongKeyOrNotADatabase {
+            say("the old passphrase is refused: \(error.message)")
+        }
+        passphrase = new
+        db = try Connection(.file(files.database), key: .passphrase(new))
+        let check = try db.fetchOne(String.self, "PRAGMA integrity_check") ?? ""
+        guard check == "ok" else { throw Failure("the database is damaged: \(check)") }
+        say("with the new one the database opens, and its integrity check says \(check)")
+    }
+
+    private func prove(_ db: Connection) throws {
+        let pieces: [(String, String)] = try db.fetchAll(
+            "SELECT path, substr(body, length(body) / 2, 24) FROM document WHERE size >= 64 ORDER BY size DESC LIMIT 20")
+        db.close()
+        for file in [files.database, files.archive] {
+            let proof = try CipherProof(file)
+            say("\(file), \(proof.count.bytes), begins with")
+            for line in proof.dump(32) { say("  " + line) }
+            guard !proof.hasPlaintextHeader else { throw Failure("\(file) is not encrypted") }
+            for (_, text) in pieces where proof.contains(text) { throw Failure("\(file) holds the plaintext “\(text)”") }
+            say("  no SQLite header, and an entropy of " + String(format: "%.4f bits per byte, 8 being the most", proof.entropy))
+        }
+        // The same search where the text must be found, so that finding nothing means something.
+        let found = try pieces.count { path, text in try CipherProof(indexer.folder + "/" + path).contains(text) }
+        say("\(pieces.count.counted("piece")) of text searched for: \(found.grouped) found in the folder's files, none in the databases")
+    }
+
+    // MARK: Output
+
+    private mutating func step<R>(_ title: String, _ body: (inout Tour) throws -> R) throws -> R {
+        number += 1
+        Output.line(style.title("\(number)/\(Self.steps)  \(title)"))
+        try Output.flush()
+        let start = ContinuousClock.now
+        let result = try body(&self)
+        Output.line(style.dim("     took \(start.duration(to: .now).readable)"))
+        Output.line()
+        try Output.flush()
+        return result
+    }
+
+    private func say(_ text: String) { Output.line("     " + text) }
+
+    private func show(_ db: Connection, _ sql: String) throws {
+        for line in sql.split(separator: "\n") { say(style.dim(String(line))) }
+        let statement = try db.prepare(SQL(raw: sql))
+        let writer = TableWriter(statement.columnNames, indentation: "     ")
+        try statement.forEach { row in writer.write(try row.shownValues()) }
+        writer.finish()
+    }
+}
