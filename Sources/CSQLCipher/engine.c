@@ -56,6 +56,8 @@
 
 #include "include/access.h"
 #include "engine_access.h"
+#include "include/logging.h"
+#include "engine_logging.h"
 
 #ifdef SQLCIPHERKIT_OWN_PROVIDER
 #include "include/provider.h"

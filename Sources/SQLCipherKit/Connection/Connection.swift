@@ -21,8 +21,20 @@ public final class Connection {
     @usableFromInline let dateStrategy: DateStrategy
     @usableFromInline var cache: StatementCache
     private unowned(unsafe) var statements: Statement?
+    /// What SQLite calls back; made when the first hook is set.
+    var hooks: ConnectionHooks?
+    /// How a later call may interrupt this connection; made when it is asked for.
+    var interrupter: InterruptHandle?
+    /// The statements that Codable records are inserted with; made with the first.
+    var insertions: InsertionCache?
+    /// Calls of Swift code by SQLite that are on the stack: closing waits for their end.
+    private var callbackDepth = 0
+    /// Those of them that may not use the connection, as SQLite is in the middle of something; functions may.
+    @usableFromInline @exclusivity(unchecked) var hookDepth = 0
+    /// A handle that was closed by a callback and is still on the stack.
+    private var closingHandle: OpaquePointer?
     /// An error thrown by a Swift callback while SQLite was on the stack; it is rethrown in place of SQLite's own.
-    private var callbackError: DatabaseError?
+    private var callbackError: (error: DatabaseError, rc: Int32, message: String?)?
     /// Whether the main database was opened with a key.
     var isKeyed = false
     /// The cipher settings of attached databases, by their names in lower case.
@@ -49,7 +61,10 @@ public final class Connection {
         }
     }
 
-    deinit { close() }
+    deinit {
+        close()
+        finishClosing()
+    }
 
     /// Whether the connection is open.
     public var isOpen: Bool { handle != nil }
@@ -59,9 +74,24 @@ public final class Connection {
     public func close() {
         guard let handle else { return }
         self.handle = nil
+        interrupter?.connectionCloses()
         cache.removeAll()
+        insertions = nil
         while let statement = statements { statement.invalidate() }
+        guard callbackDepth == 0 else {
+            // SQLite is on the stack and will go on with the handle: it is told to stop, and closed when it has returned.
+            closingHandle = handle
+            sqlite3_interrupt(handle)
+            return
+        }
         // The _v2 form: a row on the stack may still be read, and its statement is finalized by the call that reads it.
+        sqlite3_close_v2(handle)
+    }
+
+    /// Closes a handle that a callback wanted closed, now that SQLite has returned.
+    func finishClosing() {
+        guard callbackDepth == 0, let handle = closingHandle else { return }
+        closingHandle = nil
         sqlite3_close_v2(handle)
     }
 
@@ -115,15 +145,61 @@ public final class Connection {
     }
 
     func failure(_ rc: Int32, sql: String? = nil) -> DatabaseError {
-        takeCallbackError() ?? DatabaseError(rc: rc, database: handle, sql: sql)
+        if let error = takeCallbackError(rc) { return error.within(sql, arguments: nil) }
+        return handle == nil ? .closedConnection : DatabaseError(rc: rc, database: handle, sql: sql)
+    }
+
+    // MARK: Callbacks
+
+    /// Runs a function of the user's that SQLite has called and that may use the connection.
+    @inline(__always)
+    func inFunction<R>(_ body: () -> R) -> R {
+        callbackDepth += 1
+        defer { callbackDepth -= 1 }
+        return body()
+    }
+
+    /// Runs a hook of the user's: SQLite allows it no use of the connection, which throws meanwhile.
+    @inline(__always)
+    func inHook<R>(_ body: () -> R) -> R {
+        callbackDepth += 1
+        hookDepth += 1
+        defer {
+            callbackDepth -= 1
+            hookDepth -= 1
+        }
+        return body()
+    }
+
+    /// The handle, for a call that SQLite does not allow inside of a hook.
+    func liveOutsideHooks() throws(DatabaseError) -> OpaquePointer {
+        let handle = try live()
+        if hookDepth != 0 { throw .insideHook() }
+        return handle
     }
 
     /// Keeps the error that a Swift callback has thrown until SQLite's call returns.
-    func keepCallbackError(_ error: DatabaseError) { callbackError = error }
+    /// - Parameters:
+    ///   - rc: the code with which that call will then fail.
+    ///   - message: the message that SQLite was given with it, if any.
+    func keepCallbackError(_ error: DatabaseError, rc: Int32 = SQLITE_ERROR, message: String? = nil) {
+        callbackError = (error, rc, message)
+    }
 
-    func takeCallbackError() -> DatabaseError? {
-        guard let error = callbackError else { return nil }
+    /// The kept error, if it is the one that SQLite now reports. One that SQLite has swallowed is forgotten.
+    func takeCallbackError(_ rc: Int32) -> DatabaseError? {
+        guard let kept = callbackError else { return nil }
         callbackError = nil
-        return error
+        guard kept.rc & 0xff == rc & 0xff else { return nil }
+        if let message = kept.message, let handle = handle ?? closingHandle, String(cString: sqlite3_errmsg(handle)) != message {
+            return nil
+        }
+        return kept.error
+    }
+}
+
+extension DatabaseError {
+    static func insideHook(sql: String? = nil) -> DatabaseError {
+        .misuse("a hook, a handler, a collation or the authorizer cannot use the connection that called it", sql: sql)
     }
 }

@@ -1,4 +1,5 @@
 import CSQLCipher
+import Foundation
 
 extension DatabaseError {
     /// The error that the engine has just reported on a connection. To be made before anything else is called on it.
@@ -17,6 +18,23 @@ extension DatabaseError {
         self.init(
             code: code, reason: Self.reason(for: code), message: message, sql: sql, offset: sql == nil ? nil : offset,
             arguments: arguments, path: path)
+    }
+
+    /// What a closure that SQLite called has thrown.
+    init(thrownBy what: String, _ error: any Error, code: ResultCode = .error) {
+        if let error = error as? DatabaseError {
+            self = error
+        } else {
+            let text = (error as? any LocalizedError)?.errorDescription ?? String(describing: error)
+            self.init(code: code, reason: .callback, message: "\(what): \(text)", underlying: error)
+        }
+    }
+
+    /// The same error with the statement that it came out of, unless it tells one already.
+    func within(_ sql: String?, arguments: String?) -> DatabaseError {
+        guard self.sql == nil, let sql else { return self }
+        return DatabaseError(
+            code: code, reason: reason, message: message, sql: sql, arguments: arguments, path: path, underlying: underlyingError)
     }
 
     private static func reason(for code: ResultCode) -> Reason {

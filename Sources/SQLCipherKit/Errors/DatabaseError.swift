@@ -42,6 +42,8 @@ public struct DatabaseError: Error, Sendable {
         case typeMismatch
         /// No database is attached under that name, or one is already.
         case schemaName
+        /// A closure of yours that SQLite called has thrown: ``DatabaseError/underlyingError`` is what it threw.
+        case callback
     }
 
     // One reference: an error is a word in a register on the way out of every call that may throw.
@@ -55,9 +57,11 @@ public struct DatabaseError: Error, Sendable {
         let offset: Int?
         let arguments: String?
         let path: String?
+        let underlying: (any Error)?
 
         init(
-            code: ResultCode, reason: Reason, message: String, sql: String?, offset: Int?, arguments: String?, path: String?
+            code: ResultCode, reason: Reason, message: String, sql: String?, offset: Int?, arguments: String?, path: String?,
+            underlying: (any Error)?
         ) {
             self.code = code
             self.reason = reason
@@ -66,16 +70,29 @@ public struct DatabaseError: Error, Sendable {
             self.offset = offset
             self.arguments = arguments
             self.path = path
+            self.underlying = underlying
         }
     }
 
     /// Makes an error, for instance one thrown by a function of yours that SQL calls.
+    ///
+    /// Keys typed into the SQL, as in `PRAGMA key = '…'`, are cut out of it, and of a message that repeats them.
     public init(
         code: ResultCode = .error, reason: Reason = .engine, message: String, sql: String? = nil, offset: Int? = nil,
-        arguments: String? = nil, path: String? = nil
+        arguments: String? = nil, path: String? = nil, underlying: (any Error)? = nil
     ) {
+        guard let sql, let redaction = KeyRedaction(sql) else {
+            storage = Storage(
+                code: code, reason: reason, message: KeyRedaction.clean(message), sql: sql, offset: offset, arguments: arguments,
+                path: path.map(KeyRedaction.clean), underlying: underlying)
+            return
+        }
         storage = Storage(
-            code: code, reason: reason, message: message, sql: sql, offset: offset, arguments: arguments, path: path)
+            code: code, reason: reason,
+            message: redaction.leaks(into: message) ? "\(code), in SQL with a key" : KeyRedaction.clean(message),
+            sql: redaction.text, offset: offset.flatMap { $0 < redaction.firstOffset ? $0 : nil },
+            // The key may well be one of them.
+            arguments: nil, path: path.map(KeyRedaction.clean), underlying: underlying)
     }
 
     /// SQLite's result code, extended where it has one.
@@ -99,6 +116,9 @@ public struct DatabaseError: Error, Sendable {
 
     /// The file that the error is about, if it is about one.
     public var path: String? { storage.path }
+
+    /// The error that a closure of yours threw, if that is where it began.
+    public var underlyingError: (any Error)? { storage.underlying }
 }
 
 extension DatabaseError: CustomStringConvertible {

@@ -11,6 +11,8 @@ final class ColumnNames {
     @usableFromInline let next: UnsafeMutablePointer<Int>
     let names: [String]
     private let utf8: UnsafeMutablePointer<UnsafeMutableBufferPointer<UInt8>>
+    /// What decoding rows into Codable types has learnt of these columns.
+    @usableFromInline private(set) lazy var decoding = RowDecodingState(self)
 
     init(_ handle: OpaquePointer) {
         count = Int(sqlite3_column_count(handle))

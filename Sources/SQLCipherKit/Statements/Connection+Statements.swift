@@ -45,7 +45,7 @@ extension Connection {
         RowCursor(try openCursor(sql, arguments)) { row in try T(row: row) }
     }
 
-    private func openCursor(_ sql: SQL, _ arguments: StatementArguments) throws(DatabaseError) -> Statement {
+    func openCursor(_ sql: SQL, _ arguments: StatementArguments) throws(DatabaseError) -> Statement {
         let statement = try prepareOnly(sql.text, keepsConnection: true, isCursor: true)
         try statement.bind(merge(sql, arguments))
         return statement
@@ -102,6 +102,9 @@ extension Connection {
 
     // MARK: Preparing
 
+    /// A statement that the connection keeps for itself.
+    func prepareKept(_ text: String) throws(DatabaseError) -> Statement { try prepareOnly(text, keepsConnection: false) }
+
     private func prepareOnly(_ text: String, keepsConnection: Bool, isCursor: Bool = false) throws(DatabaseError) -> Statement {
         var text = try SQLText(text)
         guard let statement = try prepareNext(of: &text, keepsConnection: keepsConnection, isCursor: isCursor) else {
@@ -118,12 +121,20 @@ extension Connection {
     func prepareNext(
         of text: inout SQLText, keepsConnection: Bool = true, isCursor: Bool = false
     ) throws(DatabaseError) -> Statement? {
-        let handle = try live()
+        let handle = try liveOutsideHooks()
         // Statements of the cache live long: that keeps them out of SQLite's small fast memory pool.
         let flags = keepsConnection ? 0 : UInt32(SQLITE_PREPARE_PERSISTENT)
         while !text.isAtEnd {
             var prepared: OpaquePointer?
-            let rc = text.advance { start, count, tail in sqlite3_prepare_v3(handle, start, count, flags, &prepared, tail) }
+            let rc = EngineLog.withholding(text.all) {
+                text.advance { start, count, tail in sqlite3_prepare_v3(handle, start, count, flags, &prepared, tail) }
+            }
+            guard self.handle != nil else {
+                // Closed by a callback in the middle of compiling.
+                sqlite3_finalize(prepared)
+                finishClosing()
+                throw .closedConnection
+            }
             guard rc == SQLITE_OK else { throw failure(rc, sql: text.excerpt) }
             if let prepared { return Statement(self, handle: prepared, keepsConnection: keepsConnection, isCursor: isCursor) }
         }

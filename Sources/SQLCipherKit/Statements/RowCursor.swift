@@ -23,8 +23,8 @@ public final class RowCursor<Element> {
     ///   what the element's initialiser throws. After an error of SQLite's the cursor is closed.
     public func next() throws -> Element? {
         guard let statement else { return nil }
-        let handle = try statement.live()
-        if statement.uses != 0 { throw statement.reentrant() }
+        let handle = try statement.beginUse()
+        defer { statement.endStep() }
         do {
             guard try statement.advance(handle) else {
                 close()
@@ -33,11 +33,6 @@ public final class RowCursor<Element> {
         } catch {
             close()
             throw error
-        }
-        statement.uses = 1
-        defer {
-            statement.uses = 0
-            if statement.handle == nil { statement.finishInvalidated() }
         }
         return try decode(Row(handle, statement.names))
     }

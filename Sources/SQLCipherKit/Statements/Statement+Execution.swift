@@ -100,6 +100,7 @@ extension Statement {
 
     /// The same, with these values for the parameters. Faster than an array: nothing is boxed.
     @inlinable
+    @_disfavoredOverload
     public func fetchOne<T: SQLValueConvertible, each Value: SQLValueConvertible>(
         _ type: T.Type = T.self, binding values: repeat each Value
     ) throws(DatabaseError) -> T? {
@@ -129,6 +130,7 @@ extension Statement {
 
     /// The same, with these values for the parameters. Faster than an array: nothing is boxed.
     @inlinable
+    @_disfavoredOverload
     public func fetchOne<T: SQLRow, each Value: SQLValueConvertible>(
         _ type: T.Type = T.self, binding values: repeat each Value
     ) throws -> T? {

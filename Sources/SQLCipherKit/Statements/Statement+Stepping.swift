@@ -7,23 +7,23 @@ extension Statement {
     /// A statement that stands on a row keeps its read transaction open: ``reset()`` it when you stop before the end.
     @discardableResult
     public func step() throws(DatabaseError) -> Bool {
-        let handle = try live()
-        if uses != 0 { throw reentrant() }
+        let handle = try beginUse()
         do throws(DatabaseError) {
-            if try advance(handle) { return true }
+            if try advance(handle) {
+                endStep()
+                return true
+            }
         } catch {
-            sqlite3_reset(handle)
+            endUse(handle)
             throw error
         }
-        sqlite3_reset(handle)
+        endUse(handle)
         return false
     }
 
     /// Back to before the first row; bound values stay.
     public func reset() throws(DatabaseError) {
-        let handle = try live()
-        if uses != 0 { throw reentrant() }
-        sqlite3_reset(handle)
+        endUse(try beginUse())
     }
 
     /// Makes all parameters NULL. The statement must not stand on a row.

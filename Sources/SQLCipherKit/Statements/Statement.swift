@@ -74,7 +74,7 @@ public final class Statement {
     @inline(__always)
     func beginUse() throws(DatabaseError) -> OpaquePointer {
         let handle = try live()
-        if uses != 0 { throw reentrant() }
+        if uses | connection.hookDepth != 0 { throw reentrant() }
         uses = 1
         return handle
     }
@@ -82,8 +82,16 @@ public final class Statement {
     @inlinable
     @inline(__always)
     func endUse(_ handle: OpaquePointer) {
+        // Resetting may call an aggregate that was cut off: the statement is in use until then.
+        if self.handle != nil { sqlite3_reset(handle) }
         uses = 0
-        if self.handle != nil { sqlite3_reset(handle) } else { finishInvalidated() }
+        if self.handle == nil { finishInvalidated() }
+    }
+
+    /// The end of a use that leaves the statement on its row.
+    func endStep() {
+        uses = 0
+        if handle == nil { finishInvalidated() }
     }
 
     @usableFromInline
@@ -92,6 +100,7 @@ public final class Statement {
         guard isBroken else { return }
         isBroken = false
         sqlite3_finalize(usableHandle)
+        connection.finishClosing()
     }
 
     /// The columns of the row that the statement stands on. A change of the schema makes SQLite prepare the statement
@@ -109,16 +118,17 @@ public final class Statement {
     @usableFromInline
     @inline(never)
     func reentrant() -> DatabaseError {
-        .misuse("the statement is already stepping through its rows: prepare another one for use inside the loop", sql: sql)
+        if uses == 0 { return .insideHook(sql: sql) }
+        return .misuse("the statement is already stepping through its rows: prepare another one for use inside the loop", sql: sql)
     }
 
     @usableFromInline
     @inline(never)
     func failure(_ rc: Int32) -> DatabaseError {
-        connection.takeCallbackError()
-            ?? DatabaseError(
-                rc: rc, database: sqlite3_db_handle(usableHandle), sql: sqlite3_sql(usableHandle).map { String(cString: $0) },
-                arguments: shownArguments?.shown)
+        let sql = sqlite3_sql(usableHandle).map { String(cString: $0) }
+        if let error = connection.takeCallbackError(rc) { return error.within(sql, arguments: shownArguments?.shown) }
+        if handle == nil { return .closedConnection }
+        return DatabaseError(rc: rc, database: sqlite3_db_handle(usableHandle), sql: sql, arguments: shownArguments?.shown)
     }
 }
 
@@ -126,11 +136,12 @@ extension Statement {
     /// The SQL text that the statement was made from (<https://sqlite.org/c3ref/expanded_sql.html>).
     public var sql: String { handle.flatMap { sqlite3_sql($0) }.map { String(cString: $0) } ?? "" }
 
-    /// The SQL text with the bound values in place of the parameters: fit for the eyes of whoever may see the data.
+    /// The SQL text with the bound values in place of the parameters: fit for the eyes of whoever may see the data. A key
+    /// in it, as in `ATTACH … KEY ?`, is cut out.
     public var expandedSQL: String {
         guard let handle, let text = sqlite3_expanded_sql(handle) else { return "" }
         defer { sqlite3_free(text) }
-        return String(cString: text)
+        return KeyRedaction.clean(String(cString: text))
     }
 
     /// Whether the statement makes no direct change to the database file

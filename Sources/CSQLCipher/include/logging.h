@@ -1,0 +1,22 @@
+/* The engine's two logs, SQLite's and SQLCipher's, in one call of the program's. Both belong to the process. */
+#ifndef SQLCIPHERKIT_LOGGING_H
+#define SQLCIPHERKIT_LOGGING_H
+
+#include "options.h"
+#include "symbols.h"
+#include "../../../Vendor/sqlcipher/sqlite3.h"
+
+/* Receives a message of SQLite's with its result code, or of SQLCipher's with the code -1 and a line of the form
+ * `2026-11-21 08:30:00.250: WARN CORE text`. Called on any thread, perhaps with locks of the engine's held. */
+typedef void (*sqlcipherkit_log_sink)(int code, const char *message);
+
+/* Sends both logs to `sink`, or nowhere if it is NULL. cipher_level is the highest of SQLCipher's levels to pass on (0 none,
+ * 1 error, 2 warning, 4 info, 8 debug, 16 trace). Returns an SQLite result code. A log that a program has sent elsewhere with
+ * PRAGMA cipher_log is taken over. */
+int sqlcipherkit_set_log(sqlcipherkit_log_sink sink, unsigned int cipher_level);
+
+/* Between a call with 1 and a call with -1 the log of this thread shows codes in place of SQLite's messages: the SQL being
+ * compiled has a key in it, and messages quote it. */
+void sqlcipherkit_log_secret(int delta);
+
+#endif

@@ -1,0 +1,165 @@
+import CSQLCipher
+
+/// One thing that a statement wants to do, asked for while it is compiled
+/// (<https://sqlite.org/c3ref/c_alter_table.html>).
+public struct AuthorizationRequest: Hashable, Sendable {
+    /// The kinds of things that statements do.
+    public enum Action: Hashable, Sendable {
+        /// The statement is a query. No names.
+        case select
+        /// Reads `second`, a column of the table `first`; no column (an empty name) where only rows are counted.
+        case read
+        /// Inserts into the table `first`.
+        case insert
+        /// Updates `second`, a column of the table `first`.
+        case update
+        /// Deletes from the table `first`.
+        case delete
+        /// Calls the function `second`.
+        case function
+        /// A recursive common table expression.
+        case recursive
+        /// Runs the pragma `first`, with the argument `second` if it has one.
+        case pragma
+        /// `BEGIN`, `COMMIT` or `ROLLBACK`, in `first`.
+        case transaction
+        /// `BEGIN`, `RELEASE` or `ROLLBACK` in `first`, of the savepoint `second`.
+        case savepoint
+        /// Attaches the file `first`, if its name is a literal.
+        case attach
+        /// Detaches the database `first`.
+        case detach
+        /// Creates or drops a table, index, view, trigger or virtual table, named `first`; `code` tells which.
+        case create, drop
+        /// Alters the table `second` in the database `first`.
+        case alter
+        /// Rebuilds the index `first`.
+        case reindex
+        /// Analyses the table `first`.
+        case analyze
+        /// Something that this version of the package has no name for; see `code`.
+        case other
+    }
+
+    /// What is wanted.
+    public let action: Action
+    /// SQLite's number for it, such as `SQLITE_CREATE_TRIGGER` (7).
+    public let code: Int
+    /// The first name, see ``Action``.
+    public let first: String?
+    /// The second name, see ``Action``.
+    public let second: String?
+    /// The database's name: `main`, `temp` or what it was attached as.
+    public let schema: String?
+    /// The innermost trigger or view that wants it, if any. A stranger can make a common table expression look like a view.
+    public let origin: String?
+}
+
+/// The answer to an ``AuthorizationRequest``.
+public enum AuthorizationDecision: Hashable, Sendable {
+    /// Go on.
+    case allow
+    /// The statement does not compile: it throws with the code ``ResultCode/authorization``.
+    case deny
+    /// The statement compiles without it: a column reads as NULL, and other things are left out.
+    case ignore
+}
+
+extension Connection {
+    /// Asks `body` about everything that a statement wants to do, while it is compiled
+    /// (<https://sqlite.org/c3ref/set_authorizer.html>). There is one authorizer; setting another, or a ``SQLAccess``, replaces
+    /// it.
+    /// ```swift
+    /// try db.setAuthorizer { request in request.action == .attach ? .deny : .allow }
+    /// ```
+    /// Statements that were compiled before are compiled again when they run next, and asked about then.
+    /// - Parameter body: must not use the connection: its calls throw ``DatabaseError/Reason/misuse`` meanwhile. Nil removes it.
+    /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside of a hook.
+    public func setAuthorizer(_ body: ((AuthorizationRequest) -> AuthorizationDecision)?) throws(DatabaseError) {
+        let (hooks, handle) = try usableHooks()
+        hooks.authorizer = body
+        hooks.installAuthorizer(handle)
+    }
+}
+
+extension ConnectionHooks {
+    /// Update hooks need one as well: it is how the shortcut of a DELETE without WHERE is turned off.
+    func installAuthorizer(_ handle: OpaquePointer) {
+        guard authorizer != nil || !updates.isEmpty else {
+            sqlite3_set_authorizer(handle, nil, nil)
+            return
+        }
+        sqlite3_set_authorizer(
+            handle,
+            { context, code, first, second, schema, origin in
+                guard let hooks = ConnectionHooks.at(context) else { return SQLITE_DENY }
+                return hooks.decide(code, first, second, schema, origin)
+            }, pointer)
+    }
+
+    private func decide(
+        _ code: Int32, _ first: UnsafePointer<CChar>?, _ second: UnsafePointer<CChar>?, _ schema: UnsafePointer<CChar>?,
+        _ origin: UnsafePointer<CChar>?
+    ) -> Int32 {
+        if let authorizer {
+            let request = AuthorizationRequest(
+                action: .init(code), code: Int(code), first: first.map { String(cString: $0) },
+                second: second.map { String(cString: $0) }, schema: schema.map { String(cString: $0) },
+                origin: origin.map { String(cString: $0) })
+            switch connection.inHook({ authorizer(request) }) {
+            case .allow: break
+            case .deny: return SQLITE_DENY
+            case .ignore: return SQLITE_IGNORE
+            }
+        }
+        return updates.isEmpty ? SQLITE_OK : rowByRow(code, first)
+    }
+
+    /// To ignore a DELETE means to delete row by row; but a DROP asks for a DELETE as well, first of SQLite's own table, then,
+    /// right behind the drop itself, of the dropped one, and to ignore these would leave the table there.
+    private func rowByRow(_ code: Int32, _ table: UnsafePointer<CChar>?) -> Int32 {
+        switch code {
+        case SQLITE_DELETE:
+            let name = table.map { String(cString: $0) } ?? ""
+            let isDrop = droppedTable == name
+            droppedTable = nil
+            return isDrop || name.hasPrefix("sqlite_") ? SQLITE_OK : SQLITE_IGNORE
+        case SQLITE_DROP_TABLE, SQLITE_DROP_TEMP_TABLE, SQLITE_DROP_VTABLE, SQLITE_DROP_VIEW, SQLITE_DROP_TEMP_VIEW:
+            droppedTable = table.map { String(cString: $0) }
+        default:
+            droppedTable = nil
+        }
+        return SQLITE_OK
+    }
+}
+
+extension AuthorizationRequest.Action {
+    fileprivate init(_ code: Int32) {
+        self =
+            switch code {
+            case SQLITE_SELECT: .select
+            case SQLITE_READ: .read
+            case SQLITE_INSERT: .insert
+            case SQLITE_UPDATE: .update
+            case SQLITE_DELETE: .delete
+            case SQLITE_FUNCTION: .function
+            case SQLITE_RECURSIVE: .recursive
+            case SQLITE_PRAGMA: .pragma
+            case SQLITE_TRANSACTION: .transaction
+            case SQLITE_SAVEPOINT: .savepoint
+            case SQLITE_ATTACH: .attach
+            case SQLITE_DETACH: .detach
+            case SQLITE_CREATE_INDEX, SQLITE_CREATE_TABLE, SQLITE_CREATE_TEMP_INDEX, SQLITE_CREATE_TEMP_TABLE,
+                SQLITE_CREATE_TEMP_TRIGGER, SQLITE_CREATE_TEMP_VIEW, SQLITE_CREATE_TRIGGER, SQLITE_CREATE_VIEW,
+                SQLITE_CREATE_VTABLE:
+                .create
+            case SQLITE_DROP_INDEX, SQLITE_DROP_TABLE, SQLITE_DROP_TEMP_INDEX, SQLITE_DROP_TEMP_TABLE, SQLITE_DROP_TEMP_TRIGGER,
+                SQLITE_DROP_TEMP_VIEW, SQLITE_DROP_TRIGGER, SQLITE_DROP_VIEW, SQLITE_DROP_VTABLE:
+                .drop
+            case SQLITE_ALTER_TABLE: .alter
+            case SQLITE_REINDEX: .reindex
+            case SQLITE_ANALYZE: .analyze
+            default: .other
+            }
+    }
+}

@@ -1,0 +1,90 @@
+import CSQLCipher
+
+extension Connection {
+    /// How long a call waits for another connection's lock; zero if a busy handler decides
+    /// (<https://sqlite.org/c3ref/busy_timeout.html>).
+    /// - Throws: ``DatabaseError/Reason/closed``.
+    public var busyTimeout: Duration {
+        get throws(DatabaseError) { .milliseconds(try fetchOne(Int.self, "PRAGMA busy_timeout") ?? 0) }
+    }
+
+    /// Sets how long a call waits for another connection's lock before it throws ``DatabaseError/Reason/busy``; zero or less for
+    /// no wait at all. A busy handler is removed: SQLite has one or the other.
+    /// - Returns: the time that took effect, in whole milliseconds, rounded up, and not over 24 days.
+    @discardableResult
+    public func setBusyTimeout(_ timeout: Duration) throws(DatabaseError) -> Duration {
+        let handle = try liveOutsideHooks()
+        try check(sqlite3_busy_timeout(handle, timeout.clampedMilliseconds))
+        hooks?.busy = nil
+        return try busyTimeout
+    }
+
+    /// Asks `body` whether to try again when another connection holds a lock, in place of the timeout
+    /// (<https://sqlite.org/c3ref/busy_handler.html>).
+    ///
+    /// SQLite does not ask where waiting could only lead to a deadlock: ``DatabaseError/Reason/busy`` is thrown at once.
+    /// ```swift
+    /// try db.setBusyHandler { attempts in
+    ///     Thread.sleep(forTimeInterval: 0.01)
+    ///     return attempts < 100
+    /// }
+    /// ```
+    /// - Parameter body: is told how often it was asked for this lock before, and returns whether to try once more. It must not
+    ///   use the connection: its calls throw ``DatabaseError/Reason/misuse`` meanwhile. Nil goes back to the configuration's timeout.
+    /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside of a hook.
+    public func setBusyHandler(_ body: ((_ attempts: Int) -> Bool)?) throws(DatabaseError) {
+        guard let body else {
+            try setBusyTimeout(configuration.busyTimeout)
+            return
+        }
+        let (hooks, handle) = try usableHooks()
+        hooks.busy = body
+        try check(
+            sqlite3_busy_handler(
+                handle, { context, attempts in ConnectionHooks.at(context)?.isBusy(attempts) ?? 0 }, hooks.pointer))
+    }
+
+    /// Calls `body` every so many instructions of SQLite's virtual machine while a statement runs or is compiled
+    /// (<https://sqlite.org/c3ref/progress_handler.html>). There is one handler; setting another replaces it.
+    ///
+    /// - Parameters:
+    ///   - instructions: how many instructions lie between two calls, about; a million take some 10 ms. Default: 10,000.
+    ///   - body: returns whether to go on. If not, the statement throws with the code ``ResultCode/interrupted``; an error that
+    ///     `body` throws ends it as well, and reaches the statement's caller. It must not use the connection: its calls throw
+    ///     ``DatabaseError/Reason/misuse`` meanwhile. Nil removes the handler.
+    /// - Throws: ``DatabaseError/Reason/closed``, ``DatabaseError/Reason/invalidArgument`` if `instructions` is less than 1,
+    ///   or ``DatabaseError/Reason/misuse`` inside of a hook.
+    public func setProgressHandler(
+        every instructions: Int = 10_000, _ body: (() throws -> Bool)?
+    ) throws(DatabaseError) {
+        let (hooks, handle) = try usableHooks()
+        guard instructions >= 1 else { throw .invalidArgument("a progress handler every \(instructions) instructions") }
+        hooks.progress = body
+        guard body != nil else {
+            sqlite3_progress_handler(handle, 0, nil, nil)
+            return
+        }
+        sqlite3_progress_handler(
+            handle, Int32(clamping: instructions), { ConnectionHooks.at($0)?.progressed() ?? 0 }, hooks.pointer)
+    }
+}
+
+extension ConnectionHooks {
+    fileprivate func isBusy(_ attempts: Int32) -> Int32 {
+        guard let busy else { return 0 }
+        return connection.inHook { busy(Int(attempts)) } && connection.isOpen ? 1 : 0
+    }
+
+    fileprivate func progressed() -> Int32 {
+        guard let progress else { return 0 }
+        return connection.inHook {
+            do {
+                return try progress() && connection.isOpen ? 0 : 1
+            } catch {
+                connection.keepCallbackError(
+                    DatabaseError(thrownBy: "a progress handler", error, code: .interrupted), rc: SQLITE_INTERRUPT)
+                return 1
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import CSQLCipher
+
+/// A row that was inserted, updated or deleted, as an update hook sees it.
+public struct RowChange: Hashable, Sendable {
+    /// What was done.
+    public enum Kind: Hashable, Sendable {
+        case insert, update, delete
+    }
+
+    /// What was done to the row.
+    public let kind: Kind
+    /// The database that the table is in: `main`, `temp` or what it was attached as.
+    public let schema: String
+    /// The table's name.
+    public let table: String
+    /// The row's id; after an update that changed it, the new one.
+    public let rowID: Int64
+}
+
+extension Connection {
+    /// Calls `body` before each commit that has written something. If it throws, the transaction is rolled back instead
+    /// (<https://sqlite.org/c3ref/commit_hook.html>).
+    ///
+    /// The statement that was to commit then throws the ``DatabaseError`` that `body` threw, or one with the reason
+    /// ``DatabaseError/Reason/callback``, the code ``ResultCode/constraintCommitHook`` and any other error in
+    /// ``DatabaseError/underlyingError``. Hooks are called in the order in which they were added, up to the first that throws.
+    /// ```swift
+    /// let token = try db.addCommitHook { if quota.isExceeded { throw QuotaError() } }
+    /// token.remove()
+    /// ```
+    /// - Parameter body: must not use the connection: its calls throw ``DatabaseError/Reason/misuse`` meanwhile.
+    /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside of a hook.
+    @discardableResult
+    public func addCommitHook(_ body: @escaping () throws -> Void) throws(DatabaseError) -> HookToken {
+        let (hooks, handle) = try usableHooks()
+        let id = hooks.commits.add(body)
+        sqlite3_commit_hook(handle, { ConnectionHooks.at($0)?.committing() ?? 0 }, hooks.pointer)
+        return token(\.commits, id) { _, handle in sqlite3_commit_hook(handle, nil, nil) }
+    }
+
+    /// Calls `body` after each rollback, also after one that SQLite does itself; not when the connection closes, nor for a
+    /// rollback to a savepoint (<https://sqlite.org/c3ref/commit_hook.html>).
+    /// - Parameter body: must not use the connection: its calls throw ``DatabaseError/Reason/misuse`` meanwhile.
+    /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside of a hook.
+    @discardableResult
+    public func addRollbackHook(_ body: @escaping () -> Void) throws(DatabaseError) -> HookToken {
+        let (hooks, handle) = try usableHooks()
+        let id = hooks.rollbacks.add(body)
+        sqlite3_rollback_hook(handle, { ConnectionHooks.at($0)?.rolledBack() }, hooks.pointer)
+        return token(\.rollbacks, id) { _, handle in sqlite3_rollback_hook(handle, nil, nil) }
+    }
+
+    /// Calls `body` for each row that is inserted, updated or deleted through this connection
+    /// (<https://sqlite.org/c3ref/update_hook.html>).
+    ///
+    /// SQLite deletes all rows at once when a DELETE has no WHERE, and would tell nobody: while there is an update hook that
+    /// shortcut is off, so that each row is reported. Not reported are rows of `WITHOUT ROWID` tables, of SQLite's own tables, and
+    /// those that `INSERT OR REPLACE` removes. A change is reported before it is committed, and may be rolled back.
+    /// ```swift
+    /// var changed: Set<String> = []
+    /// let token = try db.addUpdateHook { changed.insert($0.table) }
+    /// ```
+    /// - Parameter body: must not use the connection: its calls throw ``DatabaseError/Reason/misuse`` meanwhile.
+    /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside of a hook.
+    @discardableResult
+    public func addUpdateHook(_ body: @escaping (RowChange) -> Void) throws(DatabaseError) -> HookToken {
+        let (hooks, handle) = try usableHooks()
+        let id = hooks.updates.add(body)
+        sqlite3_update_hook(
+            handle,
+            { context, action, schema, table, rowID in
+                guard let hooks = ConnectionHooks.at(context), let schema, let table else { return }
+                hooks.updated(action, schema, table, rowID)
+            }, hooks.pointer)
+        hooks.installAuthorizer(handle)
+        return token(\.updates, id) { db, handle in
+            sqlite3_update_hook(handle, nil, nil)
+            db.hooks?.installAuthorizer(handle)
+        }
+    }
+}
+
+extension ConnectionHooks {
+    fileprivate func committing() -> Int32 {
+        connection.inHook {
+            for hook in commits.bodies {
+                do { try hook.body() } catch {
+                    connection.keepCallbackError(
+                        DatabaseError(thrownBy: "a commit hook", error, code: .constraintCommitHook),
+                        rc: ResultCode.constraintCommitHook.rawValue)
+                    return 1
+                }
+            }
+            return 0
+        }
+    }
+
+    fileprivate func rolledBack() {
+        connection.inHook { for hook in rollbacks.bodies { hook.body() } }
+    }
+
+    fileprivate func updated(_ action: Int32, _ schema: UnsafePointer<CChar>, _ table: UnsafePointer<CChar>, _ rowID: Int64) {
+        let kind: RowChange.Kind = action == SQLITE_INSERT ? .insert : action == SQLITE_DELETE ? .delete : .update
+        let change = RowChange(kind: kind, schema: String(cString: schema), table: String(cString: table), rowID: rowID)
+        connection.inHook { for hook in updates.bodies { hook.body(change) } }
+    }
+}

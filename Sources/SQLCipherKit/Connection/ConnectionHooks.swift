@@ -1,0 +1,80 @@
+import CSQLCipher
+
+/// Removes a hook. Letting go of it removes nothing: the hook stays until ``remove()`` or until the connection closes.
+public final class HookToken {
+    private var action: (() -> Void)?
+
+    init(_ action: @escaping () -> Void) { self.action = action }
+
+    /// Removes the hook. A second call does nothing.
+    public func remove() {
+        action?()
+        action = nil
+    }
+}
+
+/// The closures of one kind of hook, in the order in which they were added.
+struct HookList<Body> {
+    private(set) var bodies: [(id: Int, body: Body)] = []
+    private var lastID = 0
+
+    var isEmpty: Bool { bodies.isEmpty }
+
+    mutating func add(_ body: Body) -> Int {
+        lastID += 1
+        bodies.append((lastID, body))
+        return lastID
+    }
+
+    mutating func remove(_ id: Int) { bodies.removeAll { $0.id == id } }
+}
+
+/// What SQLite calls back on one connection. SQLite is given a pointer to this object, which lives as long as the connection;
+/// the connection lives as long as any call that can lead here.
+final class ConnectionHooks {
+    unowned(unsafe) let connection: Connection
+
+    var commits = HookList<() throws -> Void>()
+    var rollbacks = HookList<() -> Void>()
+    var updates = HookList<(RowChange) -> Void>()
+    var traces = HookList<TraceHook>()
+    /// When the statements that are running have begun, by their handles.
+    var starts: [OpaquePointer: ContinuousClock.Instant] = [:]
+    var busy: ((Int) -> Bool)?
+    var progress: (() throws -> Bool)?
+    var authorizer: ((AuthorizationRequest) -> AuthorizationDecision)?
+    /// The table of a DROP whose authorization SQLite asked for last.
+    var droppedTable: String?
+
+    init(_ connection: Connection) { self.connection = connection }
+
+    var pointer: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
+
+    static func at(_ pointer: UnsafeMutableRawPointer?) -> ConnectionHooks? {
+        pointer.map { Unmanaged<ConnectionHooks>.fromOpaque($0).takeUnretainedValue() }
+    }
+}
+
+extension Connection {
+    /// The hooks of an open connection that SQLite is not just calling.
+    func usableHooks() throws(DatabaseError) -> (hooks: ConnectionHooks, handle: OpaquePointer) {
+        let handle = try liveOutsideHooks()
+        if let hooks { return (hooks, handle) }
+        let made = ConnectionHooks(self)
+        hooks = made
+        return (made, handle)
+    }
+
+    /// A token that takes a hook off its list, and then tells SQLite if nobody is left. Inside of a hook SQLite cannot be told;
+    /// the callback stays and finds an empty list.
+    func token<Body>(
+        _ list: ReferenceWritableKeyPath<ConnectionHooks, HookList<Body>>, _ id: Int,
+        whenEmpty unhook: @escaping (Connection, OpaquePointer) -> Void
+    ) -> HookToken {
+        HookToken { [weak self] in
+            guard let self, let hooks else { return }
+            hooks[keyPath: list].remove(id)
+            if hooks[keyPath: list].isEmpty, let handle = try? liveOutsideHooks() { unhook(self, handle) }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+import CSQLCipher
+
+/// The state of one group of one aggregate, without its type.
+class AggregateState {
+    /// Whether a call has failed: SQLite asks only to let go of it then.
+    var hasFailed = false
+
+    func step(_ arguments: borrowing FunctionArguments) throws {}
+    func inverse(_ arguments: borrowing FunctionArguments) throws {}
+    func value(_ result: FunctionResult, _ dates: DateStrategy) throws {}
+    func finish(_ result: FunctionResult, _ dates: DateStrategy) throws {}
+}
+
+private class TypedState<A: SQLAggregate>: AggregateState {
+    var aggregate: A
+
+    init(_ aggregate: A) { self.aggregate = aggregate }
+
+    override func step(_ arguments: borrowing FunctionArguments) throws { try aggregate.step(arguments) }
+    override func finish(_ result: FunctionResult, _ dates: DateStrategy) throws { try result.set(aggregate.finish(), dates) }
+}
+
+private final class WindowState<W: SQLWindowFunction>: TypedState<W> {
+    override func inverse(_ arguments: borrowing FunctionArguments) throws { try aggregate.inverse(arguments) }
+    override func value(_ result: FunctionResult, _ dates: DateStrategy) throws { try result.set(aggregate.value(), dates) }
+}
+
+/// An aggregate of the user's as SQLite holds it.
+final class AggregateFunction {
+    let name: String
+    let make: () throws -> AggregateState
+    // SQLite calls functions in calls on the connection, which keep it alive; the last group is let go of before it closes.
+    unowned(unsafe) let connection: Connection
+
+    init(_ name: String, _ connection: Connection, _ make: @escaping () throws -> AggregateState) {
+        self.name = name
+        self.connection = connection
+        self.make = make
+    }
+
+    static func of(_ context: OpaquePointer) -> AggregateFunction? {
+        sqlite3_user_data(context).map { Unmanaged<AggregateFunction>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// Where SQLite keeps the state of the current group: a pointer, zero for a new group. It frees the place, not the state.
+    private func slot(_ context: OpaquePointer) -> UnsafeMutablePointer<UnsafeMutableRawPointer?>? {
+        sqlite3_aggregate_context(context, Int32(MemoryLayout<UnsafeMutableRawPointer?>.size))?
+            .assumingMemoryBound(to: UnsafeMutableRawPointer?.self)
+    }
+
+    private func state(_ slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>) throws -> AggregateState {
+        if let pointer = slot.pointee { return Unmanaged<AggregateState>.fromOpaque(pointer).takeUnretainedValue() }
+        let state = try make()
+        slot.pointee = Unmanaged.passRetained(state).toOpaque()
+        return state
+    }
+
+    func step(_ context: OpaquePointer, _ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?, inverse: Bool) {
+        run(context) { state, _ in
+            if inverse { try state.inverse(FunctionArguments(count, values)) } else { try state.step(FunctionArguments(count, values)) }
+        }
+    }
+
+    func value(_ context: OpaquePointer) {
+        run(context) { state, result in try state.value(result, connection.configuration.dateStrategy) }
+    }
+
+    /// SQLite calls this once for each group, also for one without a row and for one whose statement was cut off.
+    func finish(_ context: OpaquePointer) {
+        var state: AggregateState?
+        // 0 bytes: no place is made for a group that has none.
+        if let slot = sqlite3_aggregate_context(context, 0)?.assumingMemoryBound(to: UnsafeMutableRawPointer?.self) {
+            if let pointer = slot.pointee { state = Unmanaged<AggregateState>.fromOpaque(pointer).takeRetainedValue() }
+            slot.pointee = nil
+        }
+        if state?.hasFailed == true { return }
+        connection.inFunction {
+            let result = FunctionResult(context: context)
+            do {
+                try (state ?? make()).finish(result, connection.configuration.dateStrategy)
+            } catch {
+                result.fail(error, in: name, connection)
+            }
+        }
+    }
+
+    private func run(_ context: OpaquePointer, _ body: (AggregateState, FunctionResult) throws -> Void) {
+        guard let slot = slot(context) else { return sqlite3_result_error_nomem(context) }
+        connection.inFunction {
+            let result = FunctionResult(context: context)
+            var state: AggregateState?
+            do {
+                let found = try self.state(slot)
+                state = found
+                try body(found, result)
+                if !connection.isOpen { throw DatabaseError.closedConnection }
+            } catch {
+                state?.hasFailed = true
+                result.fail(error, in: name, connection)
+            }
+        }
+    }
+}
+
+extension Connection {
+    /// Adds an aggregate function (<https://sqlite.org/appfunc.html>).
+    /// - Parameters:
+    ///   - name: the function's name.
+    ///   - arguments: how many it takes; nil for any number.
+    ///   - options: what SQLite may assume. Default: nothing.
+    ///   - make: makes the value that gathers a group. Errors thrown by it and by the value's methods end the statement and reach
+    ///     its caller, as those of scalar functions do.
+    /// - Throws: ``DatabaseError`` if the name is too long, the number is over 1,000, or such a function is running.
+    public func addAggregate<A: SQLAggregate>(
+        _ name: String, arguments: Int?, _ options: FunctionOptions = [], _ make: @escaping () throws -> A
+    ) throws(DatabaseError) {
+        try register(AggregateFunction(name, self) { TypedState(try make()) }, argumentCount(arguments), options, isWindow: false)
+    }
+
+    /// Adds an aggregate function that can be used with `OVER` as well.
+    /// - Parameters: as for ``addAggregate(_:arguments:_:_:)``.
+    /// - Throws: ``DatabaseError`` if the name is too long, the number is over 1,000, or such a function is running.
+    public func addWindowFunction<W: SQLWindowFunction>(
+        _ name: String, arguments: Int?, _ options: FunctionOptions = [], _ make: @escaping () throws -> W
+    ) throws(DatabaseError) {
+        try register(AggregateFunction(name, self) { WindowState(try make()) }, argumentCount(arguments), options, isWindow: true)
+    }
+
+    private func register(
+        _ function: AggregateFunction, _ count: Int32, _ options: FunctionOptions, isWindow: Bool
+    ) throws(DatabaseError) {
+        typealias Step = @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void
+        typealias Finish = @convention(c) (OpaquePointer?) -> Void
+        let step: Step = { context, count, values in
+            if let context { AggregateFunction.of(context)?.step(context, count, values, inverse: false) }
+        }
+        let inverse: Step = { context, count, values in
+            if let context { AggregateFunction.of(context)?.step(context, count, values, inverse: true) }
+        }
+        let value: Finish = { context in if let context { AggregateFunction.of(context)?.value(context) } }
+        let finish: Finish = { context in if let context { AggregateFunction.of(context)?.finish(context) } }
+        let handle = try liveOutsideHooks()
+        // Without a way to give rows back SQLite refuses OVER for the function.
+        let rc = sqlite3_create_window_function(
+            handle, function.name, count, SQLITE_UTF8 | options.rawValue, Unmanaged.passRetained(function).toOpaque(), step, finish,
+            isWindow ? value : nil, isWindow ? inverse : nil,
+            { pointer in if let pointer { Unmanaged<AggregateFunction>.fromOpaque(pointer).release() } })
+        try check(rc)
+    }
+}

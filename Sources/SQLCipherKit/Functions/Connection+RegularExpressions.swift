@@ -1,0 +1,61 @@
+/// Which texts a regular expression finds.
+public enum RegularExpressionMatch: Hashable, Sendable {
+    /// Those that it matches from their first character to their last.
+    case whole
+    /// Those that it matches a part of.
+    case contains
+}
+
+/// Compiles each pattern once. A regular expression takes far longer to compile than to match a short text.
+private final class PatternCache {
+    private var patterns: [String: Regex<AnyRegexOutput>] = [:]
+    private var last: (text: String, regex: Regex<AnyRegexOutput>)?
+    private let ignoresCase: Bool
+
+    init(ignoresCase: Bool) { self.ignoresCase = ignoresCase }
+
+    func regex(_ pattern: String) throws(DatabaseError) -> Regex<AnyRegexOutput> {
+        if let last, last.text == pattern { return last.regex }
+        let regex = if let known = patterns[pattern] { known } else { try compile(pattern) }
+        last = (pattern, regex)
+        return regex
+    }
+
+    private func compile(_ pattern: String) throws(DatabaseError) -> Regex<AnyRegexOutput> {
+        let regex: Regex<AnyRegexOutput>
+        do { regex = try Regex(pattern) } catch {
+            throw DatabaseError(
+                reason: .invalidArgument, message: "the regular expression \(pattern) is not well-formed: \(error)", underlying: error)
+        }
+        // Patterns from a column are as many as rows: the cache must have an end.
+        if patterns.count >= 64 { patterns.removeAll() }
+        let ready = ignoresCase ? regex.ignoresCase() : regex
+        patterns[pattern] = ready
+        return ready
+    }
+}
+
+extension Connection {
+    /// Adds the function behind SQL's operator `REGEXP`, which SQLite leaves to the program: `text REGEXP pattern`.
+    /// ```swift
+    /// try db.addRegularExpressions(matching: .contains)
+    /// let titles = try db.fetchAll(String.self, "SELECT title FROM note WHERE title REGEXP \("v[0-9]+")")
+    /// ```
+    /// Patterns are Swift's regular expressions (<https://github.com/swiftlang/swift-evolution/blob/main/proposals/0355-regex-syntax-run-time-construction.md>):
+    /// characters are those that people see. Some patterns take a very long time for some texts; do not take them from strangers
+    /// without a time limit. NULL on either side gives NULL; numbers are compared as SQLite writes them.
+    ///
+    /// A pattern that is not well-formed fails the statement with ``DatabaseError/Reason/invalidArgument``.
+    /// - Parameters:
+    ///   - match: whether the whole text has to match, or a part of it.
+    ///   - ignoresCase: whether upper and lower case are the same. Default: no.
+    /// - Throws: ``DatabaseError`` while `REGEXP` is running.
+    public func addRegularExpressions(matching match: RegularExpressionMatch, ignoringCase ignoresCase: Bool = false) throws(DatabaseError) {
+        let cache = PatternCache(ignoresCase: ignoresCase)
+        try addFunction("regexp", arguments: 2, [.deterministic, .innocuous]) { arguments -> Bool? in
+            guard let pattern = try arguments.text(0), let text = try arguments.text(1) else { return nil }
+            let regex = try cache.regex(pattern)
+            return try match == .whole ? regex.wholeMatch(in: text) != nil : regex.firstMatch(in: text) != nil
+        }
+    }
+}

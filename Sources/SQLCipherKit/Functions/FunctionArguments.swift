@@ -1,0 +1,94 @@
+import CSQLCipher
+import Foundation
+
+/// The arguments of a call of a function from SQL.
+///
+/// They are lent to the function and cannot be kept: the compiler refuses it.
+public struct FunctionArguments: ~Copyable {
+    private let values: UnsafeMutablePointer<OpaquePointer?>?
+    /// The number of arguments.
+    public let count: Int
+
+    init(_ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?) {
+        self.count = Int(count)
+        self.values = values
+    }
+
+    /// An argument by its index, counted from 0, converted without a loss as a column is.
+    /// - Throws: ``DatabaseError/Reason/unexpectedNull``, ``DatabaseError/Reason/typeMismatch``, or
+    ///   ``DatabaseError/Reason/invalidArgument`` for an index out of range.
+    public subscript<T: SQLValueConvertible>(index: Int) -> T {
+        get throws(DatabaseError) { try get(index) }
+    }
+
+    /// The same, with the type named.
+    public func get<T: SQLValueConvertible>(_ index: Int, as type: T.Type = T.self) throws(DatabaseError) -> T {
+        let value = try value(index)
+        if let converted = T(sqlValue: value) { return converted }
+        let storage = value.storageClass
+        throw DatabaseError(
+            code: .mismatch, reason: storage == .null ? .unexpectedNull : .typeMismatch,
+            message: storage == .null
+                ? "argument \(index + 1) is NULL and was read as \(T.self)"
+                : "argument \(index + 1) is \(storage.rawValue) that cannot be had as \(T.self) without a loss")
+    }
+
+    /// An argument in its own storage class.
+    /// - Throws: ``DatabaseError/Reason/typeMismatch`` for text that is not UTF-8, or ``DatabaseError/Reason/invalidArgument``
+    ///   for an index out of range.
+    public func value(_ index: Int) throws(DatabaseError) -> SQLValue {
+        let value = try pointer(index)
+        switch sqlite3_value_type(value) {
+        case SQLITE_INTEGER: return .integer(sqlite3_value_int64(value))
+        case SQLITE_FLOAT: return .real(sqlite3_value_double(value))
+        case SQLITE_TEXT:
+            guard let text = String(validating: Self.bytes(value), as: UTF8.self) else {
+                throw DatabaseError(
+                    code: .mismatch, reason: .typeMismatch, message: "argument \(index + 1) is text that is not well-formed UTF-8")
+            }
+            return .text(text)
+        case SQLITE_BLOB: return .blob(Data(Self.bytes(value)))
+        default: return .null
+        }
+    }
+
+    /// Whether an argument is NULL.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an index out of range.
+    public func isNull(_ index: Int) throws(DatabaseError) -> Bool { sqlite3_value_type(try pointer(index)) == SQLITE_NULL }
+
+    /// The bytes of a blob or of a text, without a copy.
+    /// - Throws: ``DatabaseError/Reason/typeMismatch`` for anything else, and what `body` throws.
+    public func withUnsafeBytes<R>(at index: Int, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
+        let value = try pointer(index)
+        let type = sqlite3_value_type(value)
+        guard type == SQLITE_TEXT || type == SQLITE_BLOB else {
+            throw DatabaseError(code: .mismatch, reason: .typeMismatch, message: "argument \(index + 1) is neither text nor a blob")
+        }
+        return try body(UnsafeRawBufferPointer(Self.bytes(value)))
+    }
+
+    /// An argument as SQLite's own text functions see it: numbers are written out, a blob's bytes are taken for UTF-8. Nil for NULL.
+    func text(_ index: Int) throws(DatabaseError) -> String? {
+        let value = try pointer(index)
+        if sqlite3_value_type(value) == SQLITE_NULL { return nil }
+        return String(decoding: Self.bytes(value), as: UTF8.self)
+    }
+
+    private func pointer(_ index: Int) throws(DatabaseError) -> OpaquePointer {
+        guard index >= 0, index < count, let value = values?[index] else {
+            throw .invalidArgument("argument \(index + 1) of a call with \(count)")
+        }
+        return value
+    }
+
+    private static func bytes(_ value: OpaquePointer) -> UnsafeBufferPointer<UInt8> {
+        let start: UnsafeRawPointer?
+        if sqlite3_value_type(value) == SQLITE_BLOB {
+            start = sqlite3_value_blob(value)
+        } else {
+            start = UnsafeRawPointer(sqlite3_value_text(value))
+        }
+        return UnsafeBufferPointer(
+            start: start?.assumingMemoryBound(to: UInt8.self), count: start == nil ? 0 : Int(sqlite3_value_bytes(value)))
+    }
+}

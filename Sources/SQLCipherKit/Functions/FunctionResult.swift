@@ -1,0 +1,43 @@
+import CSQLCipher
+import Foundation
+
+/// Gives the result of a function, or its error, back to SQLite.
+struct FunctionResult {
+    let context: OpaquePointer
+
+    func set(_ value: some SQLValueConvertible, _ dateStrategy: DateStrategy) throws(DatabaseError) {
+        // A date's form depends on the connection.
+        if let date = value as? Date { try set(date.sqlValue(dateStrategy)) } else { try set(value.sqlValue) }
+    }
+
+    func set(_ value: SQLValue) throws(DatabaseError) {
+        switch value {
+        case .null: sqlite3_result_null(context)
+        case .integer(let number): sqlite3_result_int64(context, number)
+        case .real(let number):
+            if number.isNaN { throw .invalidArgument("a function gave NaN, which SQLite would turn into NULL") }
+            sqlite3_result_double(context, number)
+        case .text(var text):
+            text.withUTF8 { bytes in
+                bytes.withMemoryRebound(to: CChar.self) { bytes in
+                    guard let base = bytes.baseAddress else { return sqlite3_result_text(context, "", 0, nil) }
+                    sqlite3_result_text64(context, base, UInt64(bytes.count), sqlcipherkit_transient(), UInt8(SQLITE_UTF8))
+                }
+            }
+        case .blob(let data):
+            data.withUnsafeBytes { bytes in
+                guard let base = bytes.baseAddress else { return sqlite3_result_zeroblob(context, 0) }
+                sqlite3_result_blob64(context, base, UInt64(bytes.count), sqlcipherkit_transient())
+            }
+        }
+    }
+
+    /// SQLite gets the message; the error itself waits on the connection for the statement to fail. SQLite gets no code of it,
+    /// as some codes would make it roll the transaction back.
+    func fail(_ error: any Error, in function: String, _ connection: Connection) {
+        let error = DatabaseError(thrownBy: "the function \(function)", error)
+        let message = String(error.message.prefix { $0 != "\0" })
+        connection.keepCallbackError(error, rc: SQLITE_ERROR, message: message)
+        sqlite3_result_error(context, message, -1)
+    }
+}

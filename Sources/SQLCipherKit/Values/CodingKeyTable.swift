@@ -1,0 +1,69 @@
+/// Which column, or which parameter, belongs to a coding key of one type: learnt at the first row, found by a look at one byte in
+/// all others.
+///
+/// An enumeration of up to 256 cases is a single byte that tells the case, and so the key. Keys of another kind are compared by
+/// their text, beginning behind the last one found, as values are coded in the same order again and again.
+final class CodingKeyTable {
+    static let unknown: Int32 = -2
+    static let missing: Int32 = -1
+
+    let keyType: ObjectIdentifier
+    private let isByte: Bool
+    private let byByte: UnsafeMutablePointer<Int32>
+    @exclusivity(unchecked) private var texts: [(text: String, index: Int32)] = []
+    @exclusivity(unchecked) private var next = 0
+
+    init<Key: CodingKey>(_ type: Key.Type) {
+        keyType = ObjectIdentifier(type)
+        isByte = MemoryLayout<Key>.size <= 1
+        byByte = .allocate(capacity: 256)
+        byByte.initialize(repeating: Self.unknown, count: 256)
+    }
+
+    deinit { byByte.deallocate() }
+
+    /// The index of a key; `learn` is asked for one that was not seen before.
+    @inline(__always)
+    func index<Key: CodingKey>(_ key: Key, _ learn: (String) -> Int32) -> Int32 {
+        guard isByte else { return indexByText(key.stringValue, learn) }
+        let byte = MemoryLayout<Key>.size == 0 ? 0 : withUnsafeBytes(of: key) { Int($0[0]) }
+        let known = byByte[byte]
+        if known != Self.unknown { return known }
+        let index = learn(key.stringValue)
+        byByte[byte] = index
+        return index
+    }
+
+    private func indexByText(_ text: String, _ learn: (String) -> Int32) -> Int32 {
+        if next < texts.count, texts[next].text == text {
+            next += 1
+            return texts[next - 1].index
+        }
+        if let found = texts.firstIndex(where: { $0.text == text }) {
+            next = found + 1
+            return texts[found].index
+        }
+        let index = learn(text)
+        // A dictionary's keys are as many as its values: the list must have an end.
+        if texts.count < 1000 { texts.append((text, index)) }
+        next = texts.count
+        return index
+    }
+
+    func rewind() { next = 0 }
+}
+
+extension [CodingKeyTable] {
+    /// The table for a type of keys; a type and its superclass have one each.
+    @inline(__always)
+    mutating func table<Key: CodingKey>(_ type: Key.Type) -> CodingKeyTable {
+        let id = ObjectIdentifier(type)
+        for table in self where table.keyType == id {
+            table.rewind()
+            return table
+        }
+        let made = CodingKeyTable(type)
+        append(made)
+        return made
+    }
+}

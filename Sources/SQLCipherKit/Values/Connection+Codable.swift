@@ -1,0 +1,157 @@
+/// Rows from and to `Codable` types.
+extension Connection {
+    /// Each row as a `Decodable` type: its coding keys are the columns' names; see ``Row/decode(_:)``.
+    /// ```swift
+    /// struct Note: Codable { var id: Int; var title: String?; var tags: [String] }
+    /// let notes = try db.fetchAll(decoding: Note.self, "SELECT * FROM note")
+    /// ```
+    /// - Throws: ``DatabaseError``, and what the type's own decoding throws.
+    @inlinable
+    public func fetchAll<T: Decodable>(
+        decoding type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
+    ) throws -> [T] {
+        try cached(sql).fetchAll(decoding: type, merge(sql, arguments))
+    }
+
+    /// The first row as a `Decodable` type, or nil if there is no row.
+    /// - Throws: ``DatabaseError``, and what the type's own decoding throws.
+    @inlinable
+    public func fetchOne<T: Decodable>(
+        decoding type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
+    ) throws -> T? {
+        try cached(sql).fetchOne(decoding: type, merge(sql, arguments))
+    }
+
+    /// A cursor over rows as a `Decodable` type.
+    public func cursor<T: Decodable>(
+        decoding type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
+    ) throws(DatabaseError) -> RowCursor<T> {
+        RowCursor(try openCursor(sql, arguments)) { row in try row.decode(type) }
+    }
+
+    /// Inserts a record: its coding keys are the columns' names.
+    /// ```swift
+    /// try db.insert(Note(id: 1, title: "Plan", tags: ["work"]), into: "note")
+    /// let id = db.lastInsertedRowID
+    /// ```
+    /// A nil property is NULL, which for an `INTEGER PRIMARY KEY` means a new row id; a property that the record does not
+    /// encode at all is left to the column's default. The other rules are those of ``StatementArguments/init(encoding:)``. The
+    /// statement is prepared once for a type and a table.
+    /// - Parameters:
+    ///   - record: what to insert.
+    ///   - table: the table's name.
+    ///   - schema: the database that the table is in; nil for the first one that has it.
+    ///   - conflict: what to do where a constraint is broken. Default: the statement fails.
+    /// - Throws: ``DatabaseError``, and what the record's own encoding throws.
+    public func insert<T: Encodable>(
+        _ record: T, into table: String, in schema: String? = nil, onConflict conflict: ConflictResolution? = nil
+    ) throws {
+        let cache = insertions ?? InsertionCache()
+        insertions = cache
+        let target = InsertionCache.Target(type: ObjectIdentifier(T.self), table: table, schema: schema, conflict: conflict)
+        if let insertion = cache.find(target), insertion.statement.uses == 0 {
+            if try insertion.run(record) { return }
+        }
+        // Keys that were not seen before, or another set of them.
+        let state = RowEncodingState(dateStrategy)
+        try record.encode(to: RowEncoder(state: state))
+        guard !state.collected.isEmpty else { throw DatabaseError.misuse("\(T.self) has no coding keys that could be columns") }
+        let sql = target.sql(state.collected.map(\.name))
+        try execute(SQL(raw: sql), StatementArguments(state.collected.map(\.value)))
+        if cache.find(target) == nil {
+            cache.add(Insertion(try prepareKept(sql), RowEncodingState(dateStrategy, keys: state.collected.map(\.name))), target)
+        }
+    }
+}
+
+/// What an INSERT or UPDATE does where a constraint is broken (<https://sqlite.org/lang_conflict.html>).
+public enum ConflictResolution: String, Hashable, Sendable, CaseIterable {
+    /// The statement fails and is undone. SQLite's default.
+    case abort = "ABORT"
+    /// The statement fails; the rows before the failing one stay.
+    case fail = "FAIL"
+    /// The row is left out.
+    case ignore = "IGNORE"
+    /// The rows in the way are deleted.
+    case replace = "REPLACE"
+    /// The whole transaction is rolled back.
+    case rollback = "ROLLBACK"
+}
+
+extension Statement {
+    /// Each row as a `Decodable` type; see ``Row/decode(_:)``.
+    @inlinable
+    public func fetchAll<T: Decodable>(decoding type: T.Type, _ arguments: StatementArguments = []) throws -> [T] {
+        let handle = try beginUse()
+        defer { endUse(handle) }
+        try bindAll(arguments, handle)
+        return try collect(handle) { try $0.decode(type) }
+    }
+
+    /// The first row as a `Decodable` type, or nil if there is no row.
+    @inlinable
+    public func fetchOne<T: Decodable>(decoding type: T.Type, _ arguments: StatementArguments = []) throws -> T? {
+        let handle = try beginUse()
+        defer { endUse(handle) }
+        try bindAll(arguments, handle)
+        return try advance(handle) ? Row(handle, names).decode(type) : nil
+    }
+}
+
+/// The statement that records of one type are inserted into one table with, and the order of their keys.
+final class Insertion {
+    let statement: Statement
+    private let state: RowEncodingState
+
+    init(_ statement: Statement, _ state: RowEncodingState) {
+        self.statement = statement
+        self.state = state
+    }
+
+    /// - Returns: false, without having inserted anything, if the record has other keys than those before.
+    func run(_ record: some Encodable) throws -> Bool {
+        let handle = try statement.beginUse()
+        defer { statement.endUse(handle) }
+        state.begin(handle)
+        // An encoder that somebody has kept must not bind to a statement that may be gone.
+        defer { state.handle = nil }
+        try record.encode(to: RowEncoder(state: state))
+        guard state.isComplete else { return false }
+        try statement.drain(handle)
+        return true
+    }
+}
+
+final class InsertionCache {
+    struct Target: Hashable {
+        let type: ObjectIdentifier
+        let table: String
+        let schema: String?
+        let conflict: ConflictResolution?
+
+        func sql(_ columns: [String]) -> String {
+            let name = (schema.map { $0.quotedSQLIdentifier + "." } ?? "") + table.quotedSQLIdentifier
+            let names = columns.map(\.quotedSQLIdentifier).joined(separator: ", ")
+            let parameters = columns.map { _ in "?" }.joined(separator: ", ")
+            return "INSERT\(conflict.map { " OR \($0.rawValue)" } ?? "") INTO \(name)(\(names)) VALUES (\(parameters))"
+        }
+    }
+
+    private var insertions: [Target: Insertion] = [:]
+    // Loops insert into the same table again and again: a comparison is cheaper than a hash.
+    private var last: (target: Target, insertion: Insertion)?
+
+    func find(_ target: Target) -> Insertion? {
+        if let last, last.target == target { return last.insertion }
+        guard let found = insertions[target] else { return nil }
+        last = (target, found)
+        return found
+    }
+
+    func add(_ insertion: Insertion, _ target: Target) {
+        // Types and tables are few, but names of temporary tables need not be.
+        if insertions.count >= 64 { insertions.removeAll() }
+        insertions[target] = insertion
+        last = (target, insertion)
+    }
+}
