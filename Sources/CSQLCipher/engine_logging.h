@@ -79,6 +79,8 @@ int sqlcipherkit_set_log(sqlcipherkit_log_sink sink, unsigned int cipher_level) 
     sqlcipher_log_device = 0;
     sqlcipher_log_file = sqlcipherkit_cipher_file;
     sqlcipher_log_set = 1;
+    /* One of SQLCipher's messages about its memory has a %zu, which SQLite's printf takes for another conversion: it crashes. */
+    sqlcipher_log_source = cipher_level >= SQLCIPHER_LOG_TRACE ? SQLCIPHER_LOG_ANY & ~SQLCIPHER_LOG_MEMORY : SQLCIPHER_LOG_ANY;
     sqlcipher_log_level = cipher_level;
     return SQLITE_OK;
 }

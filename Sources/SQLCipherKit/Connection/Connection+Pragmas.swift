@@ -30,7 +30,7 @@ extension Connection {
     public func pragma<T: SQLValueConvertible>(
         _ name: String, as type: T.Type = T.self, of schema: String? = nil
     ) throws(DatabaseError) -> T? {
-        try prepare(SQL(raw: pragmaText(name, schema))).fetchOne(type)
+        try answer(to: pragmaText(name, schema))
     }
 
     /// Sets a pragma, or runs one with an argument.
@@ -63,9 +63,17 @@ extension Connection {
             case .text(let text) where !text.utf8.contains(0): text.quotedSQLLiteral
             default: throw DatabaseError.invalidArgument("a pragma takes numbers and text only")
             }
-        if let answer = try prepare(SQL(raw: "\(text) = \(literal)")).fetchOne(type) { return answer }
+        if let answer: T = try answer(to: "\(text) = \(literal)") { return answer }
         // To ask one of these would be to run it once more.
         return Self.actions.contains(name.lowercased()) ? nil : try pragma(name, as: type, of: schema)
+    }
+
+    private func answer<T: SQLValueConvertible>(to text: String) throws(DatabaseError) -> T? {
+        let statement = try prepare(SQL(raw: text))
+        // incremental_vacuum gives rows without columns.
+        if statement.columnCount > 0 { return try statement.fetchOne(T.self) }
+        try statement.execute()
+        return nil
     }
 
     private static let actions: Set<String> = [
