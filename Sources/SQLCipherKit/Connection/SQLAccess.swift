@@ -59,6 +59,7 @@ extension Connection {
 
     /// Runs `body` with what statements may do restricted, and goes back to the authorizer that was there before.
     /// - Throws: what `body` throws, ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside of a hook.
+    @discardableResult
     public func withAccess<R>(_ access: SQLAccess, _ body: (Connection) throws -> R) throws -> R {
         let before = hooks?.authorizer
         try setAccess(access)

@@ -6,7 +6,7 @@ extension DatabaseError {
     @usableFromInline
     @inline(never)
     init(rc: Int32, database: OpaquePointer?, sql: String? = nil, arguments: String? = nil, path: String? = nil) {
-        let code = ResultCode(rawValue: rc)
+        var code = ResultCode(rawValue: rc)
         var message = String(cString: sqlite3_errstr(rc))
         var offset: Int?
         // The connection remembers its last error only: where another one is meant, its text would mislead.
@@ -14,6 +14,8 @@ extension DatabaseError {
             message = String(cString: sqlite3_errmsg(database))
             let position = sqlite3_error_offset(database)
             if position >= 0 { offset = Int(position) }
+            // For a function alone the authorizer's denial comes as a plain error.
+            if rc == SQLITE_ERROR, message.hasPrefix("not authorized to use function") { code = .authorization }
         }
         self.init(
             code: code, reason: Self.reason(for: code), message: message, sql: sql, offset: sql == nil ? nil : offset,
