@@ -45,7 +45,7 @@ extension Connection {
         let tokenizer = try EngineTokenizer(fts5Interface(), words)
         let utf8 = text.utf8
         let found: [EngineTokenizer.Found]
-        do { found = try tokenizer.tokens(of: text, for: purpose) } catch { throw takeCallbackError() ?? error }
+        do { found = try tokenizer.tokens(of: text, for: purpose) } catch { throw takeCallbackError(error.code.rawValue) ?? error }
         return found.map { item in
             func index(_ offset: Int) -> String.Index {
                 utf8.index(utf8.startIndex, offsetBy: offset, limitedBy: utf8.endIndex) ?? utf8.endIndex

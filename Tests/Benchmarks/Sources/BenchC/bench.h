@@ -1,0 +1,35 @@
+/* The loops in C that the Swift layers are measured against. */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <SQLCipher/sqlite3.h>
+#include "workloads.h"
+
+struct workload {
+    const char *name;
+    void (*prepare)(void);
+    /* The timed part; returns the check number. */
+    long long (*run)(void);
+    /* Untimed, or NULL; its number takes the place of run's. */
+    long long (*finish)(void);
+};
+
+/* Ends with a nameless one. */
+extern const struct workload workloads[];
+
+/* The open database, and what rows are divided by. */
+extern sqlite3 *db;
+extern long long scale;
+
+/* Ends the process on an error. */
+void check(int rc);
+void execute(const char *sql);
+sqlite3_stmt *prepare(const char *sql);
+/* A number of rows at this scale. */
+long long rows(long long full);
+/* Makes a table and fills it. */
+void fill(const char *create, const char *insert, long long count);
+/* The first value of the first row. */
+long long number(const char *sql);
+
+#endif

@@ -1,0 +1,212 @@
+#include <stdlib.h>
+#include <string.h>
+#include "bench.h"
+
+static sqlite3_stmt *statement;
+
+/* --- Integers --- */
+
+struct ints { sqlite3_int64 i[10]; };
+
+static void fill_ints(void) {
+    fill(CREATE_INTS, FILL_INTS, rows(FETCH_ROWS));
+    statement = prepare(SELECT_INTS);
+}
+
+static long long fetch_ints(void) {
+    long long sum = 0;
+    while (sqlite3_step(statement) == SQLITE_ROW)
+        for (int i = 0; i < 10; i++) sum += sqlite3_column_int64(statement, i);
+    check(sqlite3_reset(statement));
+    return sum;
+}
+
+/* A column's name is looked for once per run, as a careful C program does. */
+static long long fetch_ints_name(void) {
+    static const char *const names[] = {"i0", "i1", "i2", "i3", "i4", "i5", "i6", "i7", "i8", "i9"};
+    int indices[10];
+    for (int n = 0; n < 10; n++)
+        for (int i = 0; i < sqlite3_column_count(statement); i++)
+            if (strcmp(sqlite3_column_name(statement, i), names[n]) == 0) indices[n] = i;
+    long long sum = 0;
+    while (sqlite3_step(statement) == SQLITE_ROW)
+        for (int i = 0; i < 10; i++) sum += sqlite3_column_int64(statement, indices[i]);
+    check(sqlite3_reset(statement));
+    return sum;
+}
+
+/* An array that doubles, as Swift's does. */
+static void *grown(void *array, size_t count, size_t *capacity, size_t size) {
+    if (count < *capacity) return array;
+    *capacity = *capacity ? *capacity * 2 : 4;
+    return realloc(array, *capacity * size);
+}
+
+static long long fetch_ints_struct(void) {
+    struct ints *array = 0;
+    size_t count = 0, capacity = 0;
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+        array = grown(array, count, &capacity, sizeof *array);
+        for (int i = 0; i < 10; i++) array[count].i[i] = sqlite3_column_int64(statement, i);
+        count++;
+    }
+    check(sqlite3_reset(statement));
+    long long sum = 0;
+    for (size_t n = 0; n < count; n++) sum += array[n].i[0] + array[n].i[9];
+    free(array);
+    return sum;
+}
+
+static void create_ints(void) {
+    execute(CREATE_INTS);
+    statement = prepare(INSERT_INTS);
+}
+
+static long long insert_ints(void) {
+    long long count = rows(INSERT_INTS_ROWS);
+    execute("BEGIN");
+    for (long long n = 0; n < count; n++) {
+        for (int i = 0; i < 10; i++) check(sqlite3_bind_int64(statement, i + 1, n + i));
+        check(sqlite3_step(statement));
+        check(sqlite3_reset(statement));
+    }
+    execute("COMMIT");
+    return 0;
+}
+
+static long long finish_insert_ints(void) {
+    long long result = number(CHECK_INTS);
+    execute(CLEAR_INTS);
+    return result;
+}
+
+/* --- Numbers, text and bytes --- */
+
+struct mixed {
+    sqlite3_int64 id;
+    double score;
+    char *title;
+    void *body;
+    int title_count, body_count;
+};
+
+static void *copied(const void *bytes, int count) {
+    void *copy = malloc(count + 1);
+    memcpy(copy, bytes, count);
+    return copy;
+}
+
+static struct mixed read_mixed(void) {
+    struct mixed row;
+    row.id = sqlite3_column_int64(statement, 0);
+    row.score = sqlite3_column_double(statement, 1);
+    const void *title = sqlite3_column_text(statement, 2);
+    row.title_count = sqlite3_column_bytes(statement, 2);
+    row.title = copied(title, row.title_count);
+    const void *body = sqlite3_column_blob(statement, 3);
+    row.body_count = sqlite3_column_bytes(statement, 3);
+    row.body = copied(body, row.body_count);
+    return row;
+}
+
+static long long used_up(struct mixed *row) {
+    long long sum = row->id + (long long)row->score + row->title_count + row->body_count;
+    free(row->title);
+    free(row->body);
+    return sum;
+}
+
+static void fill_mixed(void) {
+    fill(CREATE_MIXED, FILL_MIXED, rows(FETCH_ROWS));
+    statement = prepare(SELECT_MIXED);
+}
+
+static long long fetch_mixed(void) {
+    struct mixed *array = 0;
+    size_t count = 0, capacity = 0;
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+        array = grown(array, count, &capacity, sizeof *array);
+        array[count++] = read_mixed();
+    }
+    check(sqlite3_reset(statement));
+    long long sum = 0;
+    for (size_t n = 0; n < count; n++) sum += used_up(&array[n]);
+    free(array);
+    return sum;
+}
+
+static void create_mixed(void) {
+    execute(CREATE_MIXED);
+    statement = prepare(INSERT_MIXED);
+}
+
+static long long insert_mixed_rows(long long count) {
+    static const unsigned char body[40] = {1, 2, 3};
+    execute("BEGIN");
+    for (long long n = 0; n < count; n++) {
+        check(sqlite3_bind_int64(statement, 1, n));
+        check(sqlite3_bind_double(statement, 2, (double)n * 0.5));
+        check(sqlite3_bind_text(statement, 3, TITLE_TEXT, sizeof TITLE_TEXT - 1, SQLITE_TRANSIENT));
+        check(sqlite3_bind_blob(statement, 4, body, sizeof body, SQLITE_TRANSIENT));
+        check(sqlite3_step(statement));
+        check(sqlite3_reset(statement));
+    }
+    execute("COMMIT");
+    return 0;
+}
+
+static long long insert_mixed(void) { return insert_mixed_rows(rows(INSERT_MIXED_ROWS)); }
+
+static long long keyed_insert_mixed(void) { return insert_mixed_rows(rows(KEYED_INSERT_ROWS)); }
+
+static long long finish_insert_mixed(void) {
+    long long result = number(CHECK_MIXED);
+    execute(CLEAR_MIXED);
+    return result;
+}
+
+/* --- Look-ups --- */
+
+static void fill_lookup(void) {
+    fill(CREATE_MIXED, FILL_MIXED, rows(FETCH_ROWS));
+    statement = prepare(SELECT_MIXED_BY_ID);
+}
+
+static long long lookup_pk(void) {
+    long long sum = 0, count = rows(LOOKUPS), range = rows(FETCH_ROWS);
+    for (long long n = 0; n < count; n++) {
+        check(sqlite3_bind_int64(statement, 1, lookup_key(n, range)));
+        if (sqlite3_step(statement) == SQLITE_ROW) {
+            struct mixed row = read_mixed();
+            sum += used_up(&row);
+        }
+        check(sqlite3_reset(statement));
+    }
+    return sum;
+}
+
+static long long lookup_sql_text(void) {
+    long long sum = 0, count = rows(LOOKUPS), range = rows(FETCH_ROWS);
+    for (long long n = 0; n < count; n++) {
+        sqlite3_stmt *each;
+        check(sqlite3_prepare_v3(db, "SELECT score FROM mixed WHERE id = ?", -1, 0, &each, 0));
+        check(sqlite3_bind_int64(each, 1, lookup_key(n, range)));
+        if (sqlite3_step(each) == SQLITE_ROW) sum += (long long)sqlite3_column_double(each, 0);
+        check(sqlite3_finalize(each));
+    }
+    return sum;
+}
+
+const struct workload workloads[] = {
+    {"fetch-ints-index", fill_ints, fetch_ints, 0},
+    {"fetch-ints-name", fill_ints, fetch_ints_name, 0},
+    {"fetch-ints-struct", fill_ints, fetch_ints_struct, 0},
+    {"fetch-mixed", fill_mixed, fetch_mixed, 0},
+    {"insert-ints", create_ints, insert_ints, finish_insert_ints},
+    {"insert-mixed", create_mixed, insert_mixed, finish_insert_mixed},
+    {"lookup-pk", fill_lookup, lookup_pk, 0},
+    {"lookup-sql-text", fill_lookup, lookup_sql_text, 0},
+    {"keyed-fetch-mixed", fill_mixed, fetch_mixed, 0},
+    {"keyed-insert-mixed", create_mixed, keyed_insert_mixed, finish_insert_mixed},
+    {0, 0, 0, 0},
+};

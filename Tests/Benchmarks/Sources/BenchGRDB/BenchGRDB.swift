@@ -1,0 +1,43 @@
+import GRDB
+import Harness
+import Workloads
+
+@main
+enum BenchGRDB {
+    static func main() throws {
+        var workloads: [(String, (Settings) throws -> Workload)] = [
+            ("fetch-ints-index", fetchIntsByIndex),
+            ("fetch-ints-name", fetchIntsByName),
+            ("fetch-ints-struct", fetchIntsAsStruct),
+            ("fetch-mixed", { try fetchMixed(DatabaseQueue(), $0) }),
+            ("insert-ints", insertInts),
+            ("insert-mixed", { try insertMixed(DatabaseQueue(), $0.rows(INSERT_MIXED_ROWS)) }),
+            ("lookup-pk", lookupByPrimaryKey),
+            ("lookup-sql-text", lookupBySQLText),
+        ]
+        #if KEYED
+            workloads += [
+                ("keyed-fetch-mixed", { try fetchMixed(openKeyed($0), $0) }),
+                ("keyed-insert-mixed", { try insertMixed(openKeyed($0), $0.rows(KEYED_INSERT_ROWS)) }),
+            ]
+        #endif
+        try serve(workloads)
+    }
+}
+
+#if KEYED
+    func openKeyed(_ settings: Settings) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.prepareDatabase { db in try db.usePassphrase("x'\(KEY_HEX)'") }
+        return try DatabaseQueue(path: "\(settings.folder)/keyed.db", configuration: configuration)
+    }
+#endif
+
+extension DatabaseQueue {
+    func fill(_ create: String, _ insert: String, _ rows: Int) throws {
+        try write { db in
+            try db.execute(sql: create)
+            try db.execute(sql: insert, arguments: ["rows": rows])
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import Harness
+import SQLCipherKit
+import Workloads
+
+@main
+enum BenchOurs {
+    static func main() throws {
+        try serve([
+            ("fetch-ints-index", fetchIntsByIndex),
+            ("fetch-ints-name", fetchIntsByName),
+            ("fetch-ints-struct", fetchIntsAsStruct),
+            ("fetch-mixed", { try fetchMixed(open(), $0) }),
+            ("insert-ints", insertInts),
+            ("insert-mixed", { try insertMixed(open(), $0.rows(INSERT_MIXED_ROWS)) }),
+            ("lookup-pk", lookupByPrimaryKey),
+            ("lookup-sql-text", lookupBySQLText),
+            ("keyed-fetch-mixed", { try fetchMixed(openKeyed($0), $0) }),
+            ("keyed-insert-mixed", { try insertMixed(openKeyed($0), $0.rows(KEYED_INSERT_ROWS)) }),
+        ])
+    }
+}
+
+func open() throws -> Connection { try Connection(.memory) }
+
+func openKeyed(_ settings: Settings) throws -> Connection {
+    try Connection(.file("\(settings.folder)/keyed.db"), key: .raw(Array(0..<32)))
+}
+
+extension Connection {
+    func fill(_ create: String, _ insert: String, _ rows: Int) throws {
+        try execute(SQL(raw: create))
+        try execute(SQL(raw: insert), ["rows": rows])
+    }
+}

@@ -1,0 +1,76 @@
+import Harness
+import SQLCipherKit
+import Workloads
+
+struct Mixed: SQLRow {
+    var id: Int64
+    var score: Double
+    var title: String
+    var body: [UInt8]
+
+    init(row: borrowing Row) throws {
+        id = try row[0]
+        score = try row[1]
+        title = try row[2]
+        body = try row[3]
+    }
+
+    var checkNumber: Int64 { id &+ Int64(score) &+ Int64(title.utf8.count) &+ Int64(body.count) }
+}
+
+func fetchMixed(_ db: Connection, _ settings: Settings) throws -> Workload {
+    try db.fill(CREATE_MIXED, FILL_MIXED, settings.rows(FETCH_ROWS))
+    let statement = try db.prepare(SQL(raw: SELECT_MIXED))
+    return Workload {
+        try statement.fetchAll(Mixed.self).reduce(0) { $0 &+ $1.checkNumber }
+    }
+}
+
+func insertMixed(_ db: Connection, _ count: Int) throws -> Workload {
+    try db.execute(SQL(raw: CREATE_MIXED))
+    let statement = try db.prepare(SQL(raw: INSERT_MIXED))
+    let body: [UInt8] = [1, 2, 3] + [UInt8](repeating: 0, count: 37)
+    let title = TITLE_TEXT
+    return Workload {
+        try db.transaction { _ in
+            for n in 0..<Int64(count) {
+                try statement.execute(binding: n, Double(n) * 0.5, title, body)
+            }
+        }
+        return 0
+    } finish: {
+        let check = try db.fetchOne(Int64.self, SQL(raw: CHECK_MIXED)) ?? 0
+        try db.execute(SQL(raw: CLEAR_MIXED))
+        return check
+    }
+}
+
+func lookupByPrimaryKey(_ settings: Settings) throws -> Workload {
+    let db = try open()
+    let range = Int64(settings.rows(FETCH_ROWS))
+    try db.fill(CREATE_MIXED, FILL_MIXED, Int(range))
+    let statement = try db.prepare(SQL(raw: SELECT_MIXED_BY_ID))
+    let count = Int64(settings.rows(LOOKUPS))
+    return Workload {
+        var sum: Int64 = 0
+        for n in 0..<count {
+            if let row = try statement.fetchOne(Mixed.self, binding: lookup_key(n, range)) { sum &+= row.checkNumber }
+        }
+        return sum
+    }
+}
+
+func lookupBySQLText(_ settings: Settings) throws -> Workload {
+    let db = try open()
+    let range = Int64(settings.rows(FETCH_ROWS))
+    try db.fill(CREATE_MIXED, FILL_MIXED, Int(range))
+    let count = Int64(settings.rows(LOOKUPS))
+    return Workload {
+        var sum: Int64 = 0
+        for n in 0..<count {
+            let score = try db.fetchOne(Double.self, "SELECT score FROM mixed WHERE id = ?", [lookup_key(n, range)])
+            sum &+= Int64(score ?? 0)
+        }
+        return sum
+    }
+}

@@ -1,0 +1,37 @@
+/* What every variant works on: the same tables with the same rows, filled by SQL alone.
+ *
+ * Swift imports a macro only if it is a single literal: hence the long lines. */
+#ifndef WORKLOADS_H
+#define WORKLOADS_H
+
+/* Rows at full size; `--scale N` divides them. */
+#define FETCH_ROWS 200000
+#define INSERT_INTS_ROWS 50000
+#define INSERT_MIXED_ROWS 200000
+#define KEYED_INSERT_ROWS 50000
+#define LOOKUPS 200000
+
+#define CREATE_INTS "CREATE TABLE ints(i0 INTEGER, i1 INTEGER, i2 INTEGER, i3 INTEGER, i4 INTEGER, i5 INTEGER, i6 INTEGER, i7 INTEGER, i8 INTEGER, i9 INTEGER)"
+#define FILL_INTS "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < :rows) INSERT INTO ints SELECT i, i + 1, i * 7, i * 31, i * 1009 % 1000003, i & 255, -i, i * 65537, i % 10, i / 3 FROM n"
+#define SELECT_INTS "SELECT i0, i1, i2, i3, i4, i5, i6, i7, i8, i9 FROM ints"
+#define INSERT_INTS "INSERT INTO ints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+#define CHECK_INTS "SELECT coalesce(sum(i0 + i9), 0) FROM ints"
+#define CLEAR_INTS "DELETE FROM ints"
+
+/* A title of 60 ASCII characters and a body of 40 bytes. */
+#define CREATE_MIXED "CREATE TABLE mixed(id INTEGER PRIMARY KEY, score REAL, title TEXT, body BLOB)"
+#define FILL_MIXED "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < :rows) INSERT INTO mixed SELECT i, i * 0.5, printf('title %054d', i), CAST(printf('%040d', i * 31) AS BLOB) FROM n"
+#define SELECT_MIXED "SELECT id, score, title, body FROM mixed"
+#define SELECT_MIXED_BY_ID "SELECT id, score, title, body FROM mixed WHERE id = ?"
+#define INSERT_MIXED "INSERT INTO mixed VALUES (?, ?, ?, ?)"
+#define CHECK_MIXED "SELECT coalesce(sum(id + CAST(score AS INTEGER) + length(title) + length(body)), 0) FROM mixed"
+#define CLEAR_MIXED "DELETE FROM mixed"
+#define TITLE_TEXT "a title of exactly sixty ASCII characters, no more, no less."
+
+/* A raw key, as SQLCipher's own syntax has it. */
+#define KEY_HEX "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
+
+/* The n-th key looked up: all over the table, each variant in the same order. */
+static inline long long lookup_key(long long n, long long rows) { return n * 7919 % rows; }
+
+#endif
