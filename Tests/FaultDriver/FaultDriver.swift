@@ -27,11 +27,23 @@ struct FaultDriver {
         case "rekey":
             let db = try Connection(.file(path), key: .passphrase(arguments[0]), configuration: configuration)
             say("ready")
-            do { try db.changeKey(to: .passphrase(arguments[1])) } catch {
+            let mode = arguments.contains("newFile") ? KeyChangeMode.newFile : .inPlace
+            let key = arguments.contains("salted")
+                ? try EncryptionKey.raw([UInt8](repeating: 1, count: 32), salt: [UInt8](repeating: 2, count: 16))
+                : try .passphrase(arguments[1])
+            do { try db.changeKey(to: key, mode: mode) } catch {
                 // What a caller that ignores the error would do next.
                 do { try db.execute("INSERT INTO t VALUES ('after')") } catch { say("write refused") }
                 throw error
             }
+        case "convert":
+            // The keys before and after; a dash is no key.
+            func side(_ text: String) throws -> Encryption {
+                text == "-" ? .plaintext : .key(try .passphrase(text), cipher: configuration.cipher)
+            }
+            let source = try side(arguments[0]), target = try side(arguments[1])
+            say("ready")
+            try DatabaseConverter.convert(fileAt: path, from: source, to: target, configuration: configuration)
         case "hold":
             // Holds a lock until it is killed.
             let db = try Connection(.file(path), key: .passphrase(arguments[0]), configuration: configuration)

@@ -30,4 +30,12 @@ int sqlcipherkit_derive_key(int algorithm, const void *passphrase, int passphras
 /* Random bytes from the provider. Returns an SQLite result code; on any but SQLITE_OK nothing may be used of `bytes`. */
 int sqlcipherkit_random(void *bytes, int count);
 
+/* sqlite3_rekey_v2 with three differences: it tells how far it is and can be stopped, it notices a commit that failed, and
+ * after any failure the connection has its old key and salt back, where the original leaves the new key set for writing.
+ * `progress`, unless NULL, is called with `argument`, the number of pages rewritten and that of all pages, every 64 pages,
+ * before the first and before the commit; an answer other than 0 rolls back and makes the call return SQLITE_INTERRUPT.
+ * The caller holds the exclusive lock and is outside of a transaction. Returns an SQLite result code. */
+int sqlcipherkit_rekey(sqlite3 *db, const char *schema, const void *key, int count,
+                       int (*progress)(void *argument, unsigned int done, unsigned int total), void *argument);
+
 #endif

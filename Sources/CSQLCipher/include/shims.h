@@ -3,6 +3,7 @@
 #define SQLCIPHERKIT_SHIMS_H
 
 #include <stddef.h>
+#include <sys/resource.h>
 #include "options.h"
 #include "symbols.h"
 #include "../../../Vendor/sqlcipher/sqlite3.h"
@@ -29,6 +30,13 @@ static inline int sqlcipherkit_read_header(sqlite3 *db, const char *schema, void
     if (rc != SQLITE_OK) return rc;
     if (file == 0 || file->pMethods == 0) return SQLITE_CANTOPEN;
     return file->pMethods->xRead(file, bytes, count, 0);
+}
+
+/* The bytes that the process may lock into memory (getrlimit, POSIX), or -1 for no limit. */
+static inline long long sqlcipherkit_memory_lock_limit(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return 0;
+    return limit.rlim_cur == RLIM_INFINITY ? -1 : (long long)limit.rlim_cur;
 }
 
 /* Overwrites memory with zeroes in a way that the compiler may not leave out. */

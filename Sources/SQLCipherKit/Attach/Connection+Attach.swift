@@ -39,9 +39,18 @@ extension Connection {
     ///   - name: the name it gets in SQL; any text, quoted where SQL needs it with `\(identifier: name)`.
     ///   - key: how it is encrypted; there is no default, as each choice is wrong for somebody.
     /// - Throws: ``DatabaseError/Reason/schemaName`` if the name is taken or empty,
-    ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase``, ``DatabaseError/Reason/notEncrypted`` or
-    ///   ``DatabaseError/Reason/cannotOpen``; nothing is attached then.
+    ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase``, ``DatabaseError/Reason/notEncrypted``,
+    ///   ``DatabaseError/Reason/invalidKey`` or ``DatabaseError/Reason/cannotOpen``; nothing is attached then.
     public func attach(_ location: Location, as name: String, key: AttachKey) throws(DatabaseError) {
+        try attachUnread(location, as: name, key: key)
+        do throws(DatabaseError) { try verifyAttached(name) } catch {
+            try? detach(name)
+            throw attachFailure(error.code.rawValue, location, key, error)
+        }
+    }
+
+    /// Attaches without reading, so that a new file has nothing in it yet.
+    func attachUnread(_ location: Location, as name: String, key: AttachKey) throws(DatabaseError) {
         let handle = try live()
         let existing = try attachedDatabases()
         guard !name.isEmpty, !name.utf8.contains(0) else {
@@ -61,11 +70,11 @@ extension Connection {
             guard isKeyed else {
                 throw .misuse("the main database has no key that \(name) could inherit: attach it as plaintext or with a key")
             }
-            try refusePlaintext(header, location)
+            try refusePlaintext(header, location, configuration.cipher)
             rc = CipherDefaults.setting(configuration.cipher, on: handle) { run(handle, location, name, key: nil) }
         case .key(let key, let cipher):
             try cipher.validate()
-            try refusePlaintext(header, location)
+            try refusePlaintext(header, location, cipher)
             let text = try KeyText(key, salt: header, cipher)
             rc = text.withBytes { bytes in
                 CipherDefaults.setting(cipher, on: handle) { run(handle, location, name, key: bytes) }
@@ -73,10 +82,6 @@ extension Connection {
         }
         guard rc == SQLITE_OK else { throw attachFailure(rc, location, key) }
         if case .key(_, let cipher) = key { attachedCiphers[name.lowercased()] = cipher }
-        do throws(DatabaseError) { try verifyAttached(name) } catch {
-            try? detach(name)
-            throw attachFailure(error.code.rawValue, location, key, error)
-        }
     }
 
     /// Detaches a database (<https://sqlite.org/lang_detach.html>).
@@ -142,8 +147,10 @@ extension Connection {
         }
     }
 
-    private func refusePlaintext(_ header: [UInt8]?, _ location: Location) throws(DatabaseError) {
-        guard header == DatabaseFile.plaintextHeader else { return }
+    private func refusePlaintext(
+        _ header: [UInt8]?, _ location: Location, _ cipher: CipherConfiguration
+    ) throws(DatabaseError) {
+        guard cipher.isPlaintext(header) else { return }
         let path = location.path ?? location.name
         throw DatabaseError(
             code: .notADatabase, reason: .notEncrypted, message: "a key was given, but \(path) is a plaintext SQLite database",

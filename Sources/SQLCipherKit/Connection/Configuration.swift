@@ -46,6 +46,8 @@ public struct Configuration {
     public var statementCacheCapacity = 64
     /// Whether errors show the values bound to the failed statement: for debugging only. Default: no.
     public var errorsShowArguments = false
+    /// Runs before the header of a new file is written, for what must be settled by then.
+    var beforeHeader: ((Connection) throws -> Void)?
     /// Runs once, for a file that this opening has made, in a transaction. If it throws, the file is removed and opening throws
     /// that error; if the process dies meanwhile, the next opening begins anew.
     public var onCreate: ((Connection) throws -> Void)?

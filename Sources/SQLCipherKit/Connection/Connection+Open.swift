@@ -41,7 +41,7 @@ extension Connection {
         let handle = try live()
         let header = DatabaseFile.header(handle)
         let path = location.path ?? location.name
-        guard header != DatabaseFile.plaintextHeader else {
+        guard !configuration.cipher.isPlaintext(header) else {
             throw DatabaseError(
                 code: .notADatabase, reason: .notEncrypted,
                 message: "a key was given, but \(path) is a plaintext SQLite database", path: path)
@@ -85,6 +85,7 @@ extension Connection {
     /// Writes the header, so that the key is fixed from now on, and runs `onCreate`, both in one transaction: a process that
     /// dies in between leaves an empty file, which is new again.
     private func create(removingOnError isOurs: Bool) throws {
+        try configuration.beforeHeader?(self)
         // Another process may have been faster, perhaps with a key of its own. SQLite looks again when it has the lock, and
         // reading with a wrong key fails.
         try execute("BEGIN IMMEDIATE")

@@ -24,6 +24,9 @@ public struct DatabaseError: Error, Sendable {
         /// The key could not be changed; the message says with which key the file opens. The connection is closed if
         /// going on with it could harm data.
         case rekeyFailed
+        /// A database could not be rewritten with another encryption: what was written is not what was read, or the file was
+        /// replaced meanwhile. The message says what the file is now.
+        case conversionFailed
         /// Another connection held a lock for longer than the busy timeout.
         case busy
         /// The file could not be opened or created; the message names it.

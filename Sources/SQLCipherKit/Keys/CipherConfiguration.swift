@@ -2,11 +2,19 @@
 ///
 /// They are not stored in the file: whoever opens it must give those it was made with. The defaults are SQLCipher 4's.
 /// SQLCipher ignores most mistakes in them silently, so they are checked here before anything is opened.
+/// ```swift
+/// var configuration = Configuration()
+/// configuration.cipher = .sqlCipher3
+/// let old = try Connection(.file("old.db"), key: key, configuration: configuration)
+/// ```
 public struct CipherConfiguration: Hashable, Sendable {
     /// The hash functions that SQLCipher knows, for page authentication and for key derivation.
     public enum Hash: String, Hashable, Sendable, CaseIterable {
+        /// SHA-1 (FIPS 180-4), which SQLCipher 1 to 3 used.
         case sha1 = "SHA1"
+        /// SHA-256 (FIPS 180-4).
         case sha256 = "SHA256"
+        /// SHA-512 (FIPS 180-4), SQLCipher 4's.
         case sha512 = "SHA512"
 
         /// The number that the engine's key derivation gives the hash.
@@ -15,6 +23,15 @@ public struct CipherConfiguration: Hashable, Sendable {
             case .sha1: 0
             case .sha256: 1
             case .sha512: 2
+            }
+        }
+
+        /// The bytes that the hash's authentication code takes.
+        var size: Int {
+            switch self {
+            case .sha1: 20
+            case .sha256: 32
+            case .sha512: 64
             }
         }
     }
@@ -29,38 +46,41 @@ public struct CipherConfiguration: Hashable, Sendable {
     public var hmacAlgorithm = Hash.sha512
     /// Whether pages are authenticated. Without it a damaged or forged page is not noticed. Default: yes.
     public var usesHMAC = true
+    /// The bytes at the start of the file that are not encrypted: a multiple of 16, less than what a page holds. Default: 0.
+    ///
+    /// Apple's systems look for SQLite's header in a file shared between applications, and 32 bytes satisfy them. The file has
+    /// no place for its ``salt`` then.
+    public var plaintextHeaderSize = 0
+    /// The 16 bytes of salt of a database with a plaintext header, which have to be kept outside of the file. They are no
+    /// secret, but without them no passphrase opens the database. Nil, the default, for all other databases.
+    ///
+    /// Make one with ``randomSalt()``. A raw key that brings its own salt needs none here.
+    public var salt: [UInt8]?
+    /// Whether SQLCipher locks and wipes all memory that SQLite uses, not only that of its keys. Default: no.
+    ///
+    /// The switch is the process's: it cannot be turned off again, slows all databases down, and does nothing beyond the
+    /// system's limit for locked memory. ``MemorySecurity/report()`` says what was really locked.
+    public var usesMemorySecurity = false
 
     /// SQLCipher 4's settings.
     public init() {}
 
-    /// Throws if SQLCipher would not do what the settings say.
-    /// - Throws: ``DatabaseError/Reason/invalidKey``.
-    public func validate() throws(DatabaseError) {
-        guard (1024...65536).contains(pageSize), pageSize & (pageSize - 1) == 0 else {
-            throw Self.invalid("the page size must be a power of two from 1024 to 65536 and is \(pageSize)")
-        }
-        guard kdfIterations > 0, kdfIterations <= Int(Int32.max) else {
-            throw Self.invalid("the number of key derivation rounds must be from 1 to \(Int32.max) and is \(kdfIterations)")
-        }
-    }
+    /// SQLCipher 1's settings: pages of 1,024 bytes without authentication, 4,000 rounds, SHA-1.
+    public static let sqlCipher1 = earlier(iterations: 4000, usesHMAC: false)
+    /// SQLCipher 2's settings: pages of 1,024 bytes, 4,000 rounds, SHA-1.
+    public static let sqlCipher2 = earlier(iterations: 4000, usesHMAC: true)
+    /// SQLCipher 3's settings: pages of 1,024 bytes, 64,000 rounds, SHA-1.
+    public static let sqlCipher3 = earlier(iterations: 64000, usesHMAC: true)
+    /// SQLCipher 4's settings, which are the defaults.
+    public static let sqlCipher4 = CipherConfiguration()
 
-    private static func invalid(_ message: String) -> DatabaseError {
-        DatabaseError(code: .misuse, reason: .invalidKey, message: message)
-    }
-
-    /// The pragmas that make a newly keyed connection use these settings; only those that differ from SQLCipher 4's.
-    /// - Parameter prefix: `cipher_default_` for the process-wide defaults that an attach takes its settings from.
-    func pragmas(default isDefault: Bool = false, changedFrom other: CipherConfiguration = CipherConfiguration()) -> [String] {
-        let cipher = isDefault ? "cipher_default" : "cipher"
-        let kdf = isDefault ? "cipher_default_kdf_iter" : "kdf_iter"
-        var pragmas: [String] = []
-        if pageSize != other.pageSize { pragmas.append("\(cipher)_page_size = \(pageSize)") }
-        if kdfIterations != other.kdfIterations { pragmas.append("\(kdf) = \(kdfIterations)") }
-        if kdfAlgorithm != other.kdfAlgorithm {
-            pragmas.append("\(cipher)_kdf_algorithm = PBKDF2_HMAC_\(kdfAlgorithm.rawValue)")
-        }
-        if hmacAlgorithm != other.hmacAlgorithm { pragmas.append("\(cipher)_hmac_algorithm = HMAC_\(hmacAlgorithm.rawValue)") }
-        if usesHMAC != other.usesHMAC { pragmas.append("\(cipher)_use_hmac = \(usesHMAC ? "ON" : "OFF")") }
-        return pragmas.map { "PRAGMA \($0)" }
+    private static func earlier(iterations: Int, usesHMAC: Bool) -> CipherConfiguration {
+        var cipher = CipherConfiguration()
+        cipher.pageSize = 1024
+        cipher.kdfIterations = iterations
+        cipher.kdfAlgorithm = .sha1
+        cipher.hmacAlgorithm = .sha1
+        cipher.usesHMAC = usesHMAC
+        return cipher
     }
 }

@@ -1,46 +1,126 @@
 import CSQLCipher
 
+/// How a change of key rewrites the database.
+public enum KeyChangeMode: Hashable, Sendable, CaseIterable {
+    /// In the file itself, in one transaction. The connection goes on with the new key. The journal, and so the disk space for
+    /// it, is as large as the database.
+    case inPlace
+    /// Into a new file that is compared with the old one and then takes its place, so that the old file is never written to:
+    /// the safest way. The salt is new too. A connection to the main database is closed at the end, as it would go on with the
+    /// old file; an attached database is attached again.
+    case newFile
+}
+
 extension Connection {
-    /// Encrypts the database anew with another key, in place.
+    /// Encrypts the database anew with another key.
     ///
+    /// ```swift
+    /// try db.changeKey(to: .passphrase("battery staple"))
+    /// ```
     /// The database is locked for the duration, so that no other connection sees a half-way state; a process that dies
-    /// meanwhile leaves a journal that brings the old key back. At the end the file is opened a second time with the new key.
-    /// Other connections to the file must be opened again.
+    /// meanwhile leaves a file that opens with the old key, or with the new one. At the end the file is opened a second time
+    /// with the new key. Other connections to the file must be opened again; a connection of another process that only waits,
+    /// without a write-ahead log, is not noticed and would go on with the old file in the mode ``KeyChangeMode/newFile``.
     ///
     /// - Parameters:
     ///   - key: the new key.
     ///   - schema: the database's name: `main`, or what it was attached as.
+    ///   - mode: in place, or by a new file. Default: in place.
     /// - Throws: ``DatabaseError/Reason/misuse`` inside a transaction, while a cursor is open or on a read-only database;
     ///   ``DatabaseError/Reason/notEncrypted`` on a plaintext one; ``DatabaseError/Reason/busy`` when another connection has the
     ///   database open or locked for longer than the busy timeout; ``DatabaseError/Reason/schemaName`` for a name that is not
     ///   attached. In all these cases nothing has changed. ``DatabaseError/Reason/rekeyFailed`` if the change itself failed: the
-    ///   connection is closed then, as a write with it could destroy the database, and the message says which key opens the file.
-    public func changeKey(to key: EncryptionKey, of schema: String = "main") throws(DatabaseError) {
+    ///   connection is closed then, and the message says which key opens the file. With a new file, a full disk and the like
+    ///   are thrown as they are, and nothing has changed; ``DatabaseError/Reason/conversionFailed`` says that the copy was not
+    ///   equal to the original, which stays.
+    public func changeKey(
+        to key: EncryptionKey, of schema: String = "main", mode: KeyChangeMode = .inPlace
+    ) throws(DatabaseError) {
+        // Without a handler there is nothing else that could throw.
+        do { try changeKey(to: key, of: schema, mode: mode, handler: nil) } catch let error as DatabaseError { throw error } catch {
+            throw DatabaseError(code: .internal, message: "\(error)")
+        }
+    }
+
+    /// The same, telling how far it is.
+    ///
+    /// ```swift
+    /// try db.changeKey(to: newKey) { progress in
+    ///     try Task.checkCancellation()
+    ///     print("\(progress.pagesDone) of \(progress.pagesTotal)")
+    /// }
+    /// ```
+    /// - Parameter progress: called every few pages, and once with all pages done before the change takes effect. If it throws,
+    ///   the change is undone, this call throws the same error, and the connection goes on with the old key.
+    /// - Throws: what the form without progress throws, and what `progress` throws.
+    public func changeKey(
+        to key: EncryptionKey, of schema: String = "main", mode: KeyChangeMode = .inPlace,
+        progress: @escaping RewriteProgressHandler
+    ) throws {
+        try changeKey(to: key, of: schema, mode: mode, handler: progress)
+    }
+
+    private func changeKey(
+        to key: EncryptionKey, of schema: String, mode: KeyChangeMode, handler: RewriteProgressHandler?
+    ) throws {
+        try checkRewrite(schema)
+        let path = String(cString: sqlite3_db_filename(try live(), schema))
+        var cipher = attachedCiphers[schema.lowercased()] ?? configuration.cipher
+        if try cipherInfo(of: schema) == nil || cipher.isPlaintext(DatabaseFile.header(live(), schema: schema)) {
+            throw DatabaseError(
+                code: .misuse, reason: .notEncrypted, message: "the database \(path.isEmpty ? schema : path) is not encrypted",
+                path: path)
+        }
+        // A raw key with a salt of its own brings the new one.
+        if case .raw(salted: true) = key.form { cipher.salt = nil }
+        switch mode {
+        case .inPlace: try rekey(to: key, of: schema, cipher, path, handler)
+        case .newFile:
+            let rewrite = try DatabaseRewrite(self, schema, to: .key(key, cipher: cipher), handler: handler)
+            try rewrite.run()
+            if schema.lowercased() == "main" {
+                close()
+            } else {
+                try detach(schema)
+                try attach(.file(path), as: schema, key: .key(key, cipher: cipher))
+            }
+        }
+    }
+
+    private func rekey(
+        to key: EncryptionKey, of schema: String, _ cipher: CipherConfiguration, _ path: String, _ handler: RewriteProgressHandler?
+    ) throws {
         let handle = try live()
-        try checkRekey(schema)
-        let path = String(cString: sqlite3_db_filename(handle, schema))
-        let cipher = attachedCiphers[schema.lowercased()] ?? configuration.cipher
-        let name = schema.quotedSQLIdentifier
-        let hadWAL = try fetchOne(String.self, SQL(raw: "PRAGMA \(name).journal_mode")) == "wal"
-        try lock(name, hadWAL: hadWAL)
+        let hadWAL = try hasWAL(schema)
+        try lockForRewrite(schema, hadWAL: hadWAL)
         let text: KeyText
         do throws(DatabaseError) {
             text = try KeyText(key, salt: DatabaseFile.header(handle, schema: schema), cipher)
         } catch {
-            try? unlock(name, hadWAL: hadWAL)
+            try? unlockAfterRewrite(schema, hadWAL: hadWAL)
             throw error
         }
         cache.removeAll()
-        let rc = text.withBytes { sqlite3_rekey_v2(handle, schema, $0.baseAddress, Int32($0.count)) }
+        let relay = handler.map { ProgressRelay($0) }
+        let rc = text.withBytes { bytes in
+            guard let relay else { return sqlcipherkit_rekey(handle, schema, bytes.baseAddress, Int32(bytes.count), nil, nil) }
+            return relay.withPointer { pointer in
+                sqlcipherkit_rekey(
+                    handle, schema, bytes.baseAddress, Int32(bytes.count),
+                    { ProgressRelay.from($0)?.report(done: Int($1), total: Int($2)) == false ? 1 : 0 }, pointer)
+            }
+        }
+        if rc == SQLITE_INTERRUPT, let error = relay?.error {
+            try unlockAfterRewrite(schema, hadWAL: hadWAL)
+            throw error
+        }
         guard rc == SQLITE_OK else {
-            // The new key is already set for writing: nothing may be written with this connection any more.
+            // The journal may not have been played back, and another write with this connection could make things worse.
             let error = failure(rc)
             close()
             throw rekeyFailed(error, path, which: keyThatOpens(path, key, cipher))
         }
-        do throws(DatabaseError) {
-            try unlock(name, hadWAL: hadWAL)
-        } catch {
+        do throws(DatabaseError) { try unlockAfterRewrite(schema, hadWAL: hadWAL) } catch {
             close()
             throw rekeyFailed(error, path, which: keyThatOpens(path, key, cipher))
         }
@@ -48,52 +128,6 @@ extension Connection {
             close()
             throw rekeyFailed(DatabaseError(message: "the file does not open with the new key"), path, which: .old)
         }
-    }
-
-    private func checkRekey(_ schema: String) throws(DatabaseError) {
-        guard let attached = try attachedDatabases().first(where: { $0.name == schema }) else {
-            throw .noSchema(schema)
-        }
-        if isInTransaction { throw .misuse("a key cannot be changed inside a transaction") }
-        if hasOpenCursors || hasRunningStatements { throw .misuse("a key cannot be changed while a result is being read") }
-        if try isReadOnly(schema) {
-            throw DatabaseError(code: .readOnly, reason: .misuse, message: "the database \(schema) is read-only")
-        }
-        let header = DatabaseFile.header(try live(), schema: schema)
-        if header == DatabaseFile.plaintextHeader || (schema == "main" && !isKeyed) {
-            throw DatabaseError(
-                code: .misuse, reason: .notEncrypted, message: "the database \(attached.path ?? schema) is not encrypted",
-                path: attached.path)
-        }
-    }
-
-    /// Takes the exclusive lock and keeps it beyond the transaction that took it, until `unlock`.
-    ///
-    /// A write-ahead log is merged and left first: that needs the file for oneself, and a rollback journal is what undoes a
-    /// rekey that was cut off.
-    private func lock(_ name: String, hadWAL: Bool) throws(DatabaseError) {
-        do throws(DatabaseError) {
-            if hadWAL {
-                let mode = try fetchOne(String.self, SQL(raw: "PRAGMA \(name).journal_mode = DELETE"))
-                guard mode == "delete" else {
-                    throw DatabaseError(code: .busy, reason: .busy, message: "another connection uses the database")
-                }
-            }
-            try execute(SQL(raw: "PRAGMA \(name).locking_mode = EXCLUSIVE"))
-            try execute("BEGIN EXCLUSIVE")
-            try execute("COMMIT")
-        } catch {
-            if isInTransaction { try? execute("ROLLBACK") }
-            try? unlock(name, hadWAL: hadWAL)
-            throw error
-        }
-    }
-
-    private func unlock(_ name: String, hadWAL: Bool) throws(DatabaseError) {
-        // The lock goes with the next access in normal mode.
-        try execute(SQL(raw: "PRAGMA \(name).locking_mode = NORMAL"))
-        _ = try fetchOne(Int.self, SQL(raw: "SELECT count(*) FROM \(name).sqlite_schema"))
-        if hadWAL { try execute(SQL(raw: "PRAGMA \(name).journal_mode = WAL")) }
     }
 
     /// What a second connection says about the file.

@@ -8,14 +8,35 @@ struct KeyText: ~Copyable {
     ///   - salt: the first 16 bytes of the database's file, if it has any.
     ///   - cipher: the settings that the database is opened with.
     init(_ key: EncryptionKey, salt: [UInt8]?, _ cipher: CipherConfiguration) throws(DatabaseError) {
+        let external = try Self.externalSalt(key, cipher)
         bytes = try key.withUnsafeBytes { bytes throws(DatabaseError) in
             switch key.form {
-            case .raw: try Self.hexadecimal(bytes)
+            case .raw(salted: true): try Self.hexadecimal(bytes)
+            case .raw(salted: false): try Self.hexadecimal(bytes, salt: external)
+            // A file with a plaintext header has no salt for SQLCipher to find.
+            case .passphrase where external != nil: try Self.derived(bytes, external, cipher)
             // SQLCipher would take it for a raw key: derive the key as SQLCipher would have.
             case .passphrase where Self.looksRaw(bytes): try Self.derived(bytes, salt, cipher)
             case .passphrase: try SecureBytes(copying: bytes)
             }
         }
+    }
+
+    /// The salt that is kept outside of the file, for a key that has none itself.
+    private static func externalSalt(_ key: EncryptionKey, _ cipher: CipherConfiguration) throws(DatabaseError) -> [UInt8]? {
+        guard cipher.plaintextHeaderSize > 0 else { return nil }
+        if case .raw(salted: true) = key.form {
+            let own = key.withUnsafeBytes { Array($0.suffix(16)) }
+            guard cipher.salt == nil || cipher.salt == own else {
+                throw CipherConfiguration.invalid("the raw key and the cipher settings have different salts")
+            }
+            return nil
+        }
+        guard let salt = cipher.salt else {
+            throw CipherConfiguration.invalid(
+                "a database with a plaintext header keeps its salt elsewhere: give it as CipherConfiguration.salt")
+        }
+        return salt
     }
 
     func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R { try bytes.withUnsafeBytes(body) }
@@ -31,12 +52,8 @@ struct KeyText: ~Copyable {
     private static func derived(
         _ passphrase: UnsafeRawBufferPointer, _ salt: [UInt8]?, _ cipher: CipherConfiguration
     ) throws(DatabaseError) -> SecureBytes {
-        var salt = salt ?? [UInt8](repeating: 0, count: 16)
         // A new file has no salt yet: it gets a random one, as SQLCipher would give it.
-        if salt.allSatisfy({ $0 == 0 }) {
-            let rc = sqlcipherkit_random(&salt, 16)
-            if rc != SQLITE_OK { throw DatabaseError(code: ResultCode(rawValue: rc), message: "no random bytes for a salt") }
-        }
+        let salt = if let salt { salt } else { try CipherConfiguration.randomSalt() }
         let raw = try SecureBytes(count: 48) { raw throws(DatabaseError) in
             let rc = sqlcipherkit_derive_key(
                 cipher.kdfAlgorithm.number, passphrase.baseAddress, Int32(passphrase.count), salt, 16,
@@ -47,11 +64,15 @@ struct KeyText: ~Copyable {
         return try raw.withUnsafeBytes { bytes throws(DatabaseError) in try hexadecimal(bytes) }
     }
 
-    private static func hexadecimal(_ raw: UnsafeRawBufferPointer) throws(DatabaseError) -> SecureBytes {
-        try SecureBytes(count: raw.count * 2 + 3) { text throws(DatabaseError) in
+    private static func hexadecimal(
+        _ raw: UnsafeRawBufferPointer, salt: [UInt8]? = nil
+    ) throws(DatabaseError) -> SecureBytes {
+        let salt = salt ?? []
+        return try SecureBytes(count: (raw.count + salt.count) * 2 + 3) { text throws(DatabaseError) in
             text[0] = UInt8(ascii: "x")
             text[1] = UInt8(ascii: "'")
-            for (index, byte) in raw.enumerated() {
+            for index in 0..<raw.count + salt.count {
+                let byte = index < raw.count ? raw[index] : salt[index - raw.count]
                 text[2 + 2 * index] = digit(byte >> 4)
                 text[3 + 2 * index] = digit(byte & 15)
             }

@@ -50,6 +50,61 @@ import Testing
         }
     }
 
+    @Test(arguments: [Configuration.JournalMode.delete, .wal]) func byANewFile(mode: Configuration.JournalMode) throws {
+        try make(mode).close()
+        let salt = [UInt8](repeating: 9, count: 16)
+        var old = try EncryptionKey.passphrase("old")
+        let before = try Data(contentsOf: URL(fileURLWithPath: path)).prefix(16)
+        for key in [try EncryptionKey.passphrase("new"), try .raw([UInt8](repeating: 1, count: 32), salt: salt), try .passphrase("x'2d'")] {
+            let db = try Connection(.file(path), key: old, configuration: .quick)
+            try db.changeKey(to: key, mode: .newFile)
+            #expect(!db.isOpen)
+            #expect(count(key) == 200, "\(key)")
+            #expect(count(old) == nil)
+            #expect(try folder.names() == ["a.db"])
+            #expect(try Connection(.file(path), key: key, configuration: .quick).fetchOne(String.self, "PRAGMA journal_mode") == mode.rawValue)
+            old = key
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)).prefix(16) != before)
+    }
+
+    @Test func anAttachedDatabaseByANewFile() throws {
+        let db = try make()
+        let other = folder.path("b.db")
+        try db.attach(.file(other), as: "b", key: .key(.passphrase("b"), cipher: .quick))
+        try db.execute("CREATE TABLE b.t(x)")
+        try db.changeKey(to: .passphrase("new"), of: "b", mode: .newFile)
+        try db.execute("INSERT INTO b.t VALUES (1)")
+        #expect(count(try .passphrase("new"), at: other) == 1)
+        #expect(count(try .passphrase("old")) == 200)
+    }
+
+    @Test(arguments: [Configuration.JournalMode.delete, .wal], KeyChangeMode.allCases)
+    func progressComesAndCancels(mode: Configuration.JournalMode, way: KeyChangeMode) throws {
+        struct Cancelled: Error {}
+        let db = try make(mode, rows: 3000)
+        let newKey = try EncryptionKey.raw([UInt8](repeating: 1, count: 32), salt: [UInt8](repeating: 2, count: 16))
+        for limit in [1, 3, Int.max] {
+            var seen: [RewriteProgress] = []
+            #expect(throws: Cancelled.self) {
+                try db.changeKey(to: newKey, mode: way) { progress in
+                    seen.append(progress)
+                    if seen.count == limit || progress.fraction == 1 { throw Cancelled() }
+                }
+            }
+            if limit == .max { #expect(seen.count > 4 && seen.map(\.fraction) == seen.map(\.fraction).sorted() && seen.last?.fraction == 1) }
+            // The connection goes on with the old key, and so does the file, which still has its salt.
+            try db.execute("INSERT INTO t VALUES ('after')")
+            #expect(try db.fetchOne(String.self, "PRAGMA journal_mode") == mode.rawValue)
+        }
+        #expect(count(try .passphrase("old")) == 3003)
+        #expect(count(newKey) == nil)
+        var last = 0.0
+        try db.changeKey(to: newKey, mode: way) { last = $0.fraction }
+        #expect(last == 1)
+        #expect(count(newKey) == 3003)
+    }
+
     @Test func aNamedSchema() throws {
         let db = try make()
         let other = folder.path("b.db")
@@ -151,25 +206,30 @@ import Testing
     }
 
     /// A process that dies at any moment leaves a file that opens with exactly one of the two keys, whole.
-    @Test(arguments: [Configuration.JournalMode.delete, .wal]) func aKill(mode: Configuration.JournalMode) throws {
+    @Test(arguments: [Configuration.JournalMode.delete, .wal], ["inPlace", "newFile"])
+    func aKill(mode: Configuration.JournalMode, way: String) throws {
         try make(mode, rows: 3000).close()
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
         let program = try BuildProducts.executable("FaultDriver")
         var opened: [String: Int] = [:]
         // How long it takes here and now, for kills at moments all along the way.
         let clock = ContinuousClock()
-        let probe = try Command(program, ["rekey", path, "old", "new"])
+        let probe = try Command(program, ["rekey", path, "old", "new", way])
         try probe.waitForOutput("ready")
         let duration = try clock.measure { _ = try probe.end() }
         for moment in 0..<20 {
             try whole.write(to: URL(fileURLWithPath: path))
             for suffix in ["-journal", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
-            let driver = try Command(program, ["rekey", path, "old", "new"])
+            // Every other time with a key that brings a salt of its own, which must not be in what a journal restores.
+            let salted = moment % 2 == 1
+            let newKey = salted
+                ? try EncryptionKey.raw([UInt8](repeating: 1, count: 32), salt: [UInt8](repeating: 2, count: 16)) : try .passphrase("new")
+            let driver = try Command(program, ["rekey", path, "old", "new", way] + (salted ? ["salted"] : []))
             try driver.waitForOutput("ready")
             Thread.sleep(forTimeInterval: Double(moment) / 20 * Double(duration.components.attoseconds) / 1e18 * 1.2)
             kill(driver.process.processIdentifier, SIGKILL)
             _ = try driver.end()
-            let old = count(try .passphrase("old")), new = count(try .passphrase("new"))
+            let old = count(try .passphrase("old")), new = count(newKey)
             #expect((old == 3000) != (new == 3000), "moment \(moment): old \(old ?? -1), new \(new ?? -1)")
             opened[old == 3000 ? "old" : "new", default: 0] += 1
         }

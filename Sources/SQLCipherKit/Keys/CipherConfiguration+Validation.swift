@@ -1,0 +1,72 @@
+import CSQLCipher
+
+extension CipherConfiguration {
+    /// 16 random bytes for the ``salt`` of a new database with a plaintext header, from the crypto provider.
+    /// - Throws: ``DatabaseError`` if there are none to be had.
+    public static func randomSalt() throws(DatabaseError) -> [UInt8] {
+        var salt = [UInt8](repeating: 0, count: 16)
+        let rc = sqlcipherkit_random(&salt, 16)
+        if rc != SQLITE_OK { throw DatabaseError(code: ResultCode(rawValue: rc), message: "no random bytes for a salt") }
+        return salt
+    }
+
+    /// The bytes at the end of each page that SQLCipher takes for itself: an initialisation vector and the authentication code,
+    /// in whole blocks of 16.
+    var reservedBytes: Int { (16 + (usesHMAC ? hmacAlgorithm.size : 0) + 15) / 16 * 16 }
+
+    /// Throws if SQLCipher would not do what the settings say.
+    ///
+    /// Opening and attaching call it before they touch anything.
+    /// - Throws: ``DatabaseError/Reason/invalidKey``; the message names the setting and what it may be.
+    public func validate() throws(DatabaseError) {
+        guard (1024...65536).contains(pageSize), pageSize & (pageSize - 1) == 0 else {
+            throw Self.invalid("the page size must be a power of two from 1024 to 65536 and is \(pageSize)")
+        }
+        guard kdfIterations > 0, kdfIterations <= Int(Int32.max) else {
+            throw Self.invalid("the number of key derivation rounds must be from 1 to \(Int32.max) and is \(kdfIterations)")
+        }
+        // The engine takes a header that fills the page for a request to go on after damage.
+        let room = pageSize - reservedBytes
+        guard plaintextHeaderSize >= 0, plaintextHeaderSize % 16 == 0, plaintextHeaderSize < room else {
+            throw Self.invalid(
+                "the plaintext header must be a multiple of 16 bytes and shorter than \(room), and is \(plaintextHeaderSize)")
+        }
+        if let salt {
+            guard salt.count == 16 else { throw Self.invalid("a salt has 16 bytes, and \(salt.count) were given") }
+            guard plaintextHeaderSize > 0 else {
+                throw Self.invalid("a salt is only given for a database with a plaintext header: others have theirs in the file")
+            }
+        }
+    }
+
+    /// Whether a file that begins with these bytes is a plaintext database, as far as they tell: one that is encrypted behind a
+    /// plaintext header begins in the same way.
+    func isPlaintext(_ header: [UInt8]?) -> Bool { plaintextHeaderSize == 0 && header == DatabaseFile.plaintextHeader }
+
+    static func invalid(_ message: String) -> DatabaseError {
+        DatabaseError(code: .misuse, reason: .invalidKey, message: message)
+    }
+
+    /// The pragmas that make a newly keyed connection use these settings; only those that differ from SQLCipher 4's.
+    /// - Parameters:
+    ///   - isDefault: whether for the process-wide defaults that an attach takes its settings from.
+    ///   - other: the settings that are in effect.
+    func pragmas(default isDefault: Bool = false, changedFrom other: CipherConfiguration = CipherConfiguration()) -> [String] {
+        let cipher = isDefault ? "cipher_default" : "cipher"
+        let kdf = isDefault ? "cipher_default_kdf_iter" : "kdf_iter"
+        var pragmas: [String] = []
+        if pageSize != other.pageSize { pragmas.append("\(cipher)_page_size = \(pageSize)") }
+        if kdfIterations != other.kdfIterations { pragmas.append("\(kdf) = \(kdfIterations)") }
+        if kdfAlgorithm != other.kdfAlgorithm {
+            pragmas.append("\(cipher)_kdf_algorithm = PBKDF2_HMAC_\(kdfAlgorithm.rawValue)")
+        }
+        if hmacAlgorithm != other.hmacAlgorithm { pragmas.append("\(cipher)_hmac_algorithm = HMAC_\(hmacAlgorithm.rawValue)") }
+        if usesHMAC != other.usesHMAC { pragmas.append("\(cipher)_use_hmac = \(usesHMAC ? "ON" : "OFF")") }
+        // Behind those that decide how much of a page there is for it.
+        if plaintextHeaderSize != other.plaintextHeaderSize {
+            pragmas.append("\(cipher)_plaintext_header_size = \(plaintextHeaderSize)")
+        }
+        if usesMemorySecurity { pragmas.append("cipher_memory_security = ON") }
+        return pragmas.map { "PRAGMA \($0)" }
+    }
+}

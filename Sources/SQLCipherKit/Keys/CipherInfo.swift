@@ -1,0 +1,65 @@
+import CSQLCipher
+
+/// How an open database is encrypted, as the engine tells it.
+public struct CipherInfo: Hashable, Sendable {
+    /// SQLCipher's version, such as `4.19.0 community`.
+    public let version: String
+    /// The library that encrypts, such as `libtomcrypt`.
+    public let provider: String
+    /// That library's version.
+    public let providerVersion: String
+    /// The cipher, `aes-256-cbc`.
+    public let cipher: String
+    /// The settings in effect, fit for opening the database again with the same key.
+    public let settings: CipherConfiguration
+    /// The database's salt, 16 bytes. It is no secret.
+    public let salt: [UInt8]
+}
+
+extension Connection {
+    /// How the main database is encrypted; nil for a plaintext one. See ``cipherInfo(of:)``.
+    public var cipherInfo: CipherInfo? {
+        get throws(DatabaseError) { try cipherInfo(of: "main") }
+    }
+
+    /// How a database of the connection is encrypted; nil for a plaintext one
+    /// (<https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_settings>).
+    /// ```swift
+    /// if let info = try db.cipherInfo(of: "archive") { print(info.settings.pageSize, info.provider) }
+    /// ```
+    /// - Parameter schema: `main`, or what the database was attached as.
+    /// - Throws: ``DatabaseError/Reason/schemaName`` for a name that is not attached.
+    public func cipherInfo(of schema: String) throws(DatabaseError) -> CipherInfo? {
+        guard try attachedDatabases().contains(where: { $0.name.lowercased() == schema.lowercased() }) else { throw .noSchema(schema) }
+        let name = schema.quotedSQLIdentifier
+        func ask(_ pragma: String) throws(DatabaseError) -> String? {
+            try fetchOne(String.self, SQL(raw: "PRAGMA \(name).\(pragma)"))
+        }
+        // Only a database with a codec answers.
+        guard let provider = try ask("cipher_provider") else { return nil }
+        var settings = CipherConfiguration()
+        settings.pageSize = try ask("cipher_page_size").flatMap { Int($0) } ?? settings.pageSize
+        settings.kdfIterations = try ask("kdf_iter").flatMap { Int($0) } ?? settings.kdfIterations
+        settings.kdfAlgorithm = try hash(ask("cipher_kdf_algorithm"), "PBKDF2_HMAC_")
+        settings.hmacAlgorithm = try hash(ask("cipher_hmac_algorithm"), "HMAC_")
+        settings.usesHMAC = try ask("cipher_use_hmac") != "0"
+        settings.plaintextHeaderSize = try ask("cipher_plaintext_header_size").flatMap { Int($0) } ?? 0
+        settings.usesMemorySecurity = try ask("cipher_memory_security") == "1"
+        let salt = try ask("cipher_salt").map(Self.bytes) ?? []
+        if settings.plaintextHeaderSize > 0 { settings.salt = salt }
+        return CipherInfo(
+            version: try ask("cipher_version") ?? "", provider: provider, providerVersion: try ask("cipher_provider_version") ?? "",
+            cipher: try ask("cipher") ?? "", settings: settings, salt: salt)
+    }
+
+    private func hash(_ label: String?, _ prefix: String) throws(DatabaseError) -> CipherConfiguration.Hash {
+        guard let label, label.hasPrefix(prefix), let hash = CipherConfiguration.Hash(rawValue: String(label.dropFirst(prefix.count)))
+        else { throw DatabaseError(code: .internal, message: "the engine uses an unknown hash function, \(label ?? "none")") }
+        return hash
+    }
+
+    private static func bytes(_ hexadecimal: String) -> [UInt8] {
+        let digits = hexadecimal.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+        return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] * 16 + digits[$0 + 1]) }
+    }
+}

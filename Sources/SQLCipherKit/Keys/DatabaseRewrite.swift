@@ -1,0 +1,187 @@
+import CSQLCipher
+import Foundation
+
+/// The one way in which a whole database is rewritten: into a new file beside it, which is compared with the old one, flushed
+/// to disk, and then renamed over it, all under the old file's exclusive lock.
+///
+/// Until the rename, nothing is written to the old file, save that a write-ahead log is merged into it. A process that dies
+/// leaves the old file, or the new one, and perhaps an unfinished new file, which the next rewrite removes.
+struct DatabaseRewrite {
+    let connection: Connection
+    let schema: String
+    let path: String
+    let target: Encryption
+    /// The new file's page size; nil for the settings' own, or the old file's if it will be plaintext.
+    let pageSize: Int?
+    let relay: ProgressRelay?
+    private let original: stat
+
+    /// The path of the unfinished new file.
+    static func newPath(_ path: String) -> String { path + "-sqlcipherkit-new" }
+
+    /// - Throws: ``DatabaseError/Reason/misuse`` for a database without a file, or a file without permission to write.
+    init(
+        _ connection: Connection, _ schema: String, to target: Encryption, pageSize: Int? = nil, handler: RewriteProgressHandler?
+    ) throws(DatabaseError) {
+        self.connection = connection
+        self.schema = schema
+        self.target = target
+        self.pageSize = pageSize
+        relay = handler.map { ProgressRelay($0) }
+        // SQLite's own name for the file: absolute, and without symbolic links.
+        path = sqlite3_db_filename(try connection.live(), schema).map { String(cString: $0) } ?? ""
+        if path.isEmpty { throw .misuse("the database \(schema) has no file that could be rewritten") }
+        if case .key(_, let cipher) = target { try cipher.validate() }
+        var original = stat()
+        guard stat(path, &original) == 0 else { throw DatabaseFile.cannotOpen(path, String(cString: strerror(errno))) }
+        // A rename needs no permission to write the file itself, so it has to be asked for here.
+        guard original.st_mode & 0o222 != 0, access(path, W_OK) == 0 else {
+            throw DatabaseError(code: .readOnly, reason: .misuse, message: "the file \(path) is read-only", path: path)
+        }
+        self.original = original
+    }
+
+    /// Rewrites the database. When it throws, the old file is as it was. Afterwards the connection still has the old file open,
+    /// which has no name any more, and must let go of it.
+    func run() throws {
+        let hadWAL = try connection.hasWAL(schema)
+        try connection.lockForRewrite(schema, hadWAL: hadWAL)
+        let new = Self.newPath(path)
+        do {
+            // Under the lock, so that it belongs to nobody who is still at work.
+            DatabaseFile.remove(new)
+            try makeFile(new)
+            let reporter = try makeReporter()
+            try export(to: new, reporter)
+            try finish(new, hadWAL: hadWAL, reporter)
+            try flush(new)
+            try reporter?.finish()
+            // Nothing of the old file may be applied to the new one. There is nothing in them: the log is merged, and a journal
+            // that was left by a crash has been played back when the lock was taken.
+            for suffix in ["-journal", "-wal", "-shm"] { unlink(path + suffix) }
+            guard rename(new, path) == 0 else { throw fileError(ResultCode.ioError, "the new file cannot take the old one's place", path) }
+        } catch {
+            DatabaseFile.remove(new)
+            try? connection.unlockAfterRewrite(schema, hadWAL: hadWAL)
+            throw error
+        }
+        flushFolder()
+    }
+
+    /// Makes the file, for its owner alone, and only if nothing stands there: not even a link that someone else has put there.
+    private func makeFile(_ new: String) throws(DatabaseError) {
+        let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw fileError(.cannotOpen, "the new file cannot be made", new) }
+        // No connection has it open yet, so that closing drops nobody's lock.
+        close(descriptor)
+    }
+
+    // MARK: Copying
+
+    private func export(to new: String, _ reporter: RewriteReporter?) throws {
+        let (settings, key) = targetSettings
+        var configuration = settings
+        let pageSize = try self.pageSize ?? connection.pageSize(schema)
+        let old = schema.quotedSQLIdentifier
+        let encoding = try connection.fetchOne(String.self, SQL(raw: "PRAGMA \(old).encoding")) ?? "UTF-8"
+        let autoVacuum = try connection.fetchOne(Int.self, SQL(raw: "PRAGMA \(old).auto_vacuum")) ?? 0
+        configuration.beforeHeader = { copy in
+            // The page size of an encrypted file comes with its settings.
+            if key == nil { try copy.execute(SQL(raw: "PRAGMA page_size = \(pageSize)")) }
+            try copy.execute(SQL(raw: "PRAGMA encoding = '\(encoding)'"))
+            try copy.execute(SQL(raw: "PRAGMA auto_vacuum = \(autoVacuum)"))
+            // An unfinished file is worth nothing: no journal, and one flush at the end.
+            try copy.execute("PRAGMA journal_mode = OFF")
+            try copy.execute("PRAGMA synchronous = OFF")
+            // The encoding is written with the first table, and there may be none to copy.
+            if encoding != "UTF-8" { try copy.execute(SQLScript("CREATE TABLE encoding_keeper(x); DROP TABLE encoding_keeper")) }
+        }
+        let copy = try Connection(.file(new), key: key, configuration: configuration)
+        defer { copy.close() }
+        try DatabaseCopy(connection, schema, copy, reporter).run()
+    }
+
+    /// How to open the new file.
+    private var targetSettings: (Configuration, EncryptionKey?) {
+        var configuration = Configuration()
+        configuration.access = .readWrite
+        configuration.foreignKeys = false
+        configuration.prepare = connection.configuration.prepare
+        guard case .key(let key, let cipher) = target else { return (configuration, nil) }
+        configuration.cipher = cipher
+        return (configuration, key)
+    }
+
+    private func makeReporter() throws(DatabaseError) -> RewriteReporter? {
+        guard let relay else { return nil }
+        let sourcePageSize = try connection.pageSize(schema)
+        var targetPageSize = pageSize ?? sourcePageSize
+        if case .key(_, let cipher) = target { targetPageSize = cipher.pageSize }
+        let pages = try connection.fetchOne(Int.self, SQL(raw: "PRAGMA \(schema.quotedSQLIdentifier).page_count")) ?? 0
+        return RewriteReporter(relay, total: max(1, pages * sourcePageSize / targetPageSize))
+    }
+
+    // MARK: Making it durable
+
+    /// Opens the new file as anybody will, compares it with the old one, and gives it its journal mode.
+    private func finish(_ new: String, hadWAL: Bool, _ reporter: RewriteReporter?) throws {
+        let (configuration, key) = targetSettings
+        let copy: Connection
+        do { copy = try Connection(.file(new), key: key, configuration: configuration) } catch let error as DatabaseError {
+            throw DatabaseError(
+                code: error.code, reason: .conversionFailed, message: "the new file does not open: \(error.message); the old one stays",
+                path: path)
+        }
+        defer { copy.close() }
+        if hadWAL { try copy.execute("PRAGMA journal_mode = WAL") }
+        try DatabaseComparison(connection, schema, copy, reporter).run()
+    }
+
+    private func flush(_ new: String) throws(DatabaseError) {
+        // The connection that compared it is closed, and nobody else knows the name.
+        let descriptor = open(new, O_RDWR | O_NOFOLLOW)
+        guard descriptor >= 0 else { throw fileError(.ioError, "the new file cannot be opened", new) }
+        defer { close(descriptor) }
+        // As root, the owner stays who it was; for others it is themselves.
+        if geteuid() == 0 { _ = fchown(descriptor, original.st_uid, original.st_gid) }
+        guard fchmod(descriptor, original.st_mode & 0o7777) == 0, sync(descriptor) else {
+            throw fileError(.ioError, "the new file cannot be flushed to disk", new)
+        }
+    }
+
+    /// Makes the rename durable. A folder that cannot be flushed, as on some network file systems, is no error: either name
+    /// leads to a whole database.
+    private func flushFolder() {
+        let descriptor = open((path as NSString).deletingLastPathComponent, O_RDONLY | O_DIRECTORY)
+        guard descriptor >= 0 else { return }
+        _ = sync(descriptor)
+        close(descriptor)
+    }
+
+    private func sync(_ descriptor: Int32) -> Bool {
+        #if canImport(Darwin)
+            // There, fsync leaves the data in the drive's cache.
+            if fcntl(descriptor, F_FULLFSYNC) == 0 { return true }
+        #endif
+        return fsync(descriptor) == 0
+    }
+
+    private func fileError(_ code: ResultCode, _ what: String, _ path: String) -> DatabaseError {
+        let error = errno
+        return DatabaseError(
+            code: error == ENOSPC || error == EFBIG ? .full : code, reason: code == .cannotOpen ? .cannotOpen : .engine,
+            message: "\(what): \(String(cString: strerror(error))); the database is unchanged", path: path)
+    }
+}
+
+extension Connection {
+    /// A database's page size. An encrypted one answers with text.
+    func pageSize(_ schema: String) throws(DatabaseError) -> Int {
+        let value = try fetchOne(SQLValue.self, SQL(raw: "PRAGMA \(schema.quotedSQLIdentifier).page_size"))
+        switch value {
+        case .integer(let size): return Int(size)
+        case .text(let size): return Int(size) ?? 4096
+        default: return 4096
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import CSQLCipher
+
+/// How far the rewriting of a whole database is.
+public struct RewriteProgress: Hashable, Sendable {
+    /// The pages that are done.
+    public let pagesDone: Int
+    /// All pages. An estimate if the page size changes.
+    public let pagesTotal: Int
+
+    /// What is done, from 0 to 1.
+    public var fraction: Double { pagesTotal == 0 ? 1 : Double(pagesDone) / Double(pagesTotal) }
+}
+
+/// What is called with the progress; throwing cancels.
+public typealias RewriteProgressHandler = (RewriteProgress) throws -> Void
+
+/// Carries a progress handler through a C callback, and its error back.
+final class ProgressRelay {
+    private let handler: RewriteProgressHandler
+    /// What the handler has thrown.
+    private(set) var error: (any Error)?
+
+    init(_ handler: @escaping RewriteProgressHandler) { self.handler = handler }
+
+    /// Whether to go on.
+    func report(done: Int, total: Int) -> Bool {
+        do {
+            try handler(RewriteProgress(pagesDone: min(done, total), pagesTotal: total))
+            return true
+        } catch {
+            self.error = error
+            return false
+        }
+    }
+
+    /// Calls `body` with the pointer to be handed to C.
+    func withPointer<R>(_ body: (UnsafeMutableRawPointer) throws -> R) rethrows -> R {
+        try withExtendedLifetime(self) { try body(Unmanaged.passUnretained(self).toOpaque()) }
+    }
+
+    static func from(_ pointer: UnsafeMutableRawPointer?) -> ProgressRelay? {
+        pointer.map { Unmanaged<ProgressRelay>.fromOpaque($0).takeUnretainedValue() }
+    }
+}
+
+/// Tells a progress handler how far the copy of a database is.
+final class RewriteReporter {
+    private let relay: ProgressRelay
+    private let total: Int
+    private var done = 0
+
+    init(_ relay: ProgressRelay, total: Int) {
+        self.relay = relay
+        self.total = total
+    }
+
+    /// Reports the pages that the copy has by now. Nil repeats the last number, so that the handler may cancel.
+    /// - Throws: what the handler throws.
+    func report(_ pages: Int? = nil) throws {
+        // The last page is kept for the end, as the copy may be larger than estimated.
+        done = max(done, min(pages ?? 0, total - 1))
+        guard relay.report(done: done, total: total) else { throw relay.error ?? CancellationError() }
+    }
+
+    /// Reports that all is done.
+    func finish() throws {
+        guard relay.report(done: total, total: total) else { throw relay.error ?? CancellationError() }
+    }
+}

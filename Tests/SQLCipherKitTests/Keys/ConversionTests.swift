@@ -1,0 +1,219 @@
+import Foundation
+import SQLCipherKit
+import TestSupport
+import Testing
+
+@Suite struct ConversionTests {
+    let folder: TemporaryFolder
+    var path: String { folder.path("a.db") }
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func open(_ encryption: Encryption) throws -> Connection {
+        var configuration = Configuration()
+        configuration.foreignKeys = false
+        switch encryption {
+        case .plaintext: return try Connection(.file(path), configuration: configuration)
+        case .key(let key, let cipher):
+            configuration.cipher = cipher
+            return try Connection(.file(path), key: key, configuration: configuration)
+        }
+    }
+
+    private static func encryptions() throws -> [Encryption] {
+        var wide = CipherConfiguration.quick
+        wide.pageSize = 16384
+        wide.hmacAlgorithm = .sha256
+        wide.kdfAlgorithm = .sha256
+        var header = CipherConfiguration.quick
+        header.plaintextHeaderSize = 32
+        header.salt = [UInt8](repeating: 0xab, count: 16)
+        let raw = [UInt8](repeating: 3, count: 32)
+        return [
+            .plaintext, .key(try .passphrase("one"), cipher: .quick), .key(try .passphrase("two"), cipher: wide), .plaintext,
+            .key(try .raw(raw), cipher: .sqlCipher1), .key(try .raw(raw, salt: [UInt8](repeating: 4, count: 16))),
+            .key(try .passphrase("three"), cipher: header), .key(try .passphrase("x'" + String(repeating: "0a", count: 32) + "'"), cipher: .quick),
+            .plaintext,
+        ]
+    }
+
+    /// From each to the next; the content never changes.
+    @Test(arguments: [Configuration.JournalMode.delete, .wal], [0, 1, 2]) func everythingIsKept(mode: Configuration.JournalMode, autoVacuum: Int) throws {
+        let encryptions = try Self.encryptions()
+        var summary: [String] = []
+        do {
+            // With autoVacuum 2, another encoding as well.
+            _ = try Python.run(
+                """
+                import sys, sqlite3
+                db = sqlite3.connect(sys.argv[1], isolation_level=None)
+                db.execute("PRAGMA encoding = '%s'" % ('UTF-16le' if sys.argv[2] == '2' else 'UTF-8'))
+                db.execute('PRAGMA auto_vacuum = ' + sys.argv[2])
+                db.executescript('CREATE TABLE x(y); DROP TABLE x')
+                """, path, "\(autoVacuum)")
+            let db = try open(encryptions[0])
+            try db.execute(SQL(raw: "PRAGMA journal_mode = \(mode.rawValue)"))
+            try RichDatabase.fill(db)
+            summary = try RichDatabase.summary(db)
+        }
+        #expect(summary.contains { $0.contains("auto_vacuum") && $0.contains("(\(autoVacuum))") })
+        #expect(summary.contains { $0.contains("encoding") && $0.contains(autoVacuum == 2 ? "UTF-16le" : "UTF-8") })
+        #expect(summary.count > 1400)
+        try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path)
+        for (from, to) in zip(encryptions, encryptions.dropFirst()) {
+            try DatabaseConverter.convert(fileAt: path, from: from, to: to)
+            #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o640)
+            #expect(try folder.names() == ["a.db"], "\(to)")
+            let head = try Array(Data(contentsOf: URL(fileURLWithPath: path)).prefix(16))
+            var begins = false
+            if case .key(_, let cipher) = to { begins = cipher.plaintextHeaderSize > 0 } else { begins = true }
+            #expect((head == Array("SQLite format 3\0".utf8)) == begins)
+            let db = try open(to)
+            #expect(try db.fetchOne(String.self, "PRAGMA journal_mode") == mode.rawValue)
+            #expect(try RichDatabase.summary(db) == summary, "\(from) to \(to)")
+            // It goes on as before: the sequence, the triggers, the index kept by FTS5.
+            try db.savepoint { db in
+                try db.execute("INSERT INTO note(title) VALUES ('next')")
+                #expect(db.lastInsertedRowID == 301)
+                #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM log") == 301)
+                return TransactionEnd.rollback(())
+            }
+        }
+    }
+
+    @Test func thePageSizeIsKeptUnlessToldOtherwise() throws {
+        let key = try EncryptionKey.raw([UInt8](repeating: 1, count: 32))
+        let db = try Connection(.file(path))
+        try db.execute(SQLScript("PRAGMA page_size = 8192; VACUUM; CREATE TABLE t(x)"))
+        db.close()
+        let settings = try DatabaseConverter.encrypt(fileAt: path, key: key)
+        #expect(settings.pageSize == 8192)
+        var configuration = Configuration()
+        configuration.cipher = settings
+        #expect(try Connection(.file(path), key: key, configuration: configuration).cipherInfo?.settings == settings)
+        try DatabaseConverter.decrypt(fileAt: path, key: key, cipher: settings)
+        #expect(try Connection(.file(path)).fetchOne(Int.self, "PRAGMA page_size") == 8192)
+        #expect(try DatabaseConverter.encrypt(fileAt: path, key: key, cipher: .sqlCipher4) == CipherConfiguration())
+        try DatabaseConverter.convert(fileAt: path, from: .key(key), to: .plaintext, pageSize: 512)
+        #expect(try Connection(.file(path)).fetchOne(Int.self, "PRAGMA page_size") == 512)
+        // The smallest that SQLCipher has.
+        #expect(try DatabaseConverter.encrypt(fileAt: path, key: key).pageSize == 4096)
+        for pageSize in [256, 1000, 131_072] {
+            let error = #expect(throws: DatabaseError.self) {
+                try DatabaseConverter.convert(fileAt: path, from: .key(key), to: .plaintext, pageSize: pageSize)
+            }
+            #expect(error?.reason == .invalidArgument)
+        }
+    }
+
+    @Test(arguments: [1, 2, 3, 4]) func earlierVersionsAreMigrated(version: Int) throws {
+        let ciphers = [CipherConfiguration.sqlCipher1, .sqlCipher2, .sqlCipher3, .sqlCipher4]
+        let key = try EncryptionKey.passphrase("old")
+        var configuration = Configuration()
+        configuration.cipher = ciphers[version - 1]
+        try RichDatabase.fill(Connection(.file(path), key: key, configuration: configuration), rows: 50)
+        let refused = #expect(throws: DatabaseError.self) { try DatabaseConverter.migrate(fileAt: path, key: .passphrase("other")) }
+        #expect(refused?.reason == .wrongKeyOrNotADatabase)
+        #expect(try DatabaseConverter.migrate(fileAt: path, key: key) == version)
+        let db = try Connection(.file(path), key: key)
+        #expect(try db.fetchOne(Int.self, "PRAGMA application_id") == 1_234_567)
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM pair") == 50)
+    }
+
+    @Test func progressComesAndCancels() throws {
+        struct Cancelled: Error {}
+        do {
+            let db = try Connection(.file(path))
+            try db.execute("CREATE TABLE t AS WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n WHERE i < 30000) SELECT i, hex(randomblob(100)) AS x FROM n")
+        }
+        let before = try Data(contentsOf: URL(fileURLWithPath: path))
+        let key = try EncryptionKey.raw([UInt8](repeating: 1, count: 32))
+        for limit in [1, 5, Int.max] {
+            var seen: [RewriteProgress] = []
+            do {
+                try DatabaseConverter.encrypt(fileAt: path, key: key) { progress in
+                    seen.append(progress)
+                    if seen.count == limit || (limit == .max && progress.fraction == 1) { throw Cancelled() }
+                }
+                Issue.record("not cancelled")
+            } catch is Cancelled {}
+            #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
+            #expect(try folder.names() == ["a.db"])
+            if limit == .max {
+                #expect(seen.count > 10 && seen.dropLast().map(\.pagesDone) == seen.dropLast().map(\.pagesDone).sorted())
+                #expect(seen.contains { $0.fraction > 0.2 && $0.fraction < 0.8 })
+            }
+        }
+        var last = 0.0
+        try DatabaseConverter.encrypt(fileAt: path, key: key) { last = $0.fraction }
+        #expect(last == 1)
+        #expect(try Connection(.file(path), key: key).fetchOne(Int.self, "SELECT count(*) FROM t") == 30000)
+    }
+
+    @Test func aSchemaThatNeedsACollationOrALinkIsFollowed() throws {
+        try Connection(.file(path)).execute("CREATE TABLE t AS SELECT 1 AS x")
+        let link = folder.path("link.db")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+        let key = try EncryptionKey.raw([UInt8](repeating: 1, count: 32))
+        try DatabaseConverter.encrypt(fileAt: link, key: key)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == path)
+        #expect(try Connection(.file(path), key: key).fetchOne(Int.self, "SELECT x FROM t") == 1)
+    }
+
+    // MARK: Refused, the file as it was
+
+    @Test func whatCannotBeConverted() throws {
+        let key = try EncryptionKey.passphrase("k")
+        try Connection(.file(path), key: key, configuration: .quick).execute("CREATE TABLE t(x)")
+        let before = try Data(contentsOf: URL(fileURLWithPath: path))
+        var impossible = CipherConfiguration()
+        impossible.pageSize = 100
+        let attempts: [(DatabaseError.Reason, () throws -> Void)] = [
+            (.wrongKeyOrNotADatabase, { try DatabaseConverter.encrypt(fileAt: path, key: key) }),
+            (.wrongKeyOrNotADatabase, { try DatabaseConverter.decrypt(fileAt: path, key: .passphrase("wrong"), cipher: .quick) }),
+            (.invalidKey, { try DatabaseConverter.convert(fileAt: path, from: .key(key, cipher: .quick), to: .key(key, cipher: impossible)) }),
+            (.cannotOpen, { try DatabaseConverter.decrypt(fileAt: folder.path("none.db"), key: key) }),
+        ]
+        for (reason, attempt) in attempts {
+            let error = #expect(throws: DatabaseError.self) { try attempt() }
+            #expect(error?.reason == reason, "\(String(describing: error))")
+        }
+        try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: path)
+        let error = #expect(throws: DatabaseError.self) { try DatabaseConverter.decrypt(fileAt: path, key: key, cipher: .quick) }
+        #expect(error?.code == .readOnly)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
+        #expect(try folder.names() == ["a.db"])
+    }
+
+    @Test(arguments: [Configuration.JournalMode.delete, .wal], ["BEGIN; SELECT * FROM t", "BEGIN IMMEDIATE; INSERT INTO t VALUES (2)"])
+    func whileAnotherConnectionIsAtWork(mode: Configuration.JournalMode, lock: String) throws {
+        let key = try EncryptionKey.passphrase("k")
+        var configuration = Configuration.quick
+        configuration.journalMode = mode
+        configuration.busyTimeout = .milliseconds(50)
+        let other = try Connection(.file(path), key: key, configuration: configuration)
+        try other.execute(SQLScript("CREATE TABLE t(x); INSERT INTO t VALUES (1); \(lock)"))
+        let error = #expect(throws: DatabaseError.self) {
+            try DatabaseConverter.decrypt(fileAt: path, key: key, cipher: .quick, configuration: configuration)
+        }
+        #expect(error?.reason == .busy)
+        try other.commit()
+        try other.execute("INSERT INTO t VALUES (3)")
+        #expect(try other.fetchOne(String.self, "PRAGMA journal_mode") == mode.rawValue)
+        other.close()
+        try DatabaseConverter.decrypt(fileAt: path, key: key, cipher: .quick, configuration: configuration)
+        let rows = lock.contains("INSERT") ? [1, 2, 3] : [1, 3]
+        #expect(try Connection(.file(path)).fetchAll(Int.self, "SELECT x FROM t") == rows)
+    }
+
+    /// A connection that only waited must not bring the old file's world into the new one.
+    @Test func aWaitingConnectionCannotWriteToTheOldFile() throws {
+        let other = try Connection(.file(path))
+        try other.execute("CREATE TABLE t(x)")
+        try DatabaseConverter.encrypt(fileAt: path, key: .raw([UInt8](repeating: 1, count: 32)))
+        let error = #expect(throws: DatabaseError.self) { try other.execute("INSERT INTO t VALUES (1)") }
+        #expect(error?.code == .readOnlyMoved)
+        let late = #expect(throws: DatabaseError.self) { try other.attach(.memory, as: "m", key: .plaintext); try other.changeKey(to: .passphrase("k")) }
+        #expect(late != nil)
+    }
+}
