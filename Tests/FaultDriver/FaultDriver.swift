@@ -31,6 +31,11 @@ struct FaultDriver {
             let key = arguments.contains("salted")
                 ? try EncryptionKey.raw([UInt8](repeating: 1, count: 32), salt: [UInt8](repeating: 2, count: 16))
                 : try .passphrase(arguments[1])
+            // Pages leave the small cache, so that the file is half rewritten when the process ends itself.
+            if arguments.contains("die") {
+                try db.execute("PRAGMA cache_size = 10")
+                try db.changeKey(to: key, mode: mode) { if $0.fraction == 1 { kill(getpid(), SIGKILL) } }
+            }
             do { try db.changeKey(to: key, mode: mode) } catch {
                 // What a caller that ignores the error would do next.
                 do { try db.execute("INSERT INTO t VALUES ('after')") } catch { say("write refused") }

@@ -235,4 +235,14 @@ import Testing
         }
         #expect((opened["old"] ?? 0) > 0)
     }
+
+    /// The journal must restore the old salt: with the engine's own rekey, a raw key with a salt of its own puts that one into
+    /// the journal, and the passphrase is lost.
+    @Test(arguments: [Configuration.JournalMode.delete, .wal]) func aKillWhenTheFileIsHalfRewritten(mode: Configuration.JournalMode) throws {
+        try make(mode, rows: 3000).close()
+        let outcome = try Command.run(try BuildProducts.executable("FaultDriver"), ["rekey", path, "old", "new", "salted", "die"])
+        #expect(outcome.status == -SIGKILL)
+        #expect(try folder.names() == ["a.db", "a.db-journal"])
+        #expect(count(try .passphrase("old")) == 3000)
+    }
 }
