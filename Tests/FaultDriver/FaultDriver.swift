@@ -72,12 +72,14 @@ struct FaultDriver {
         case "script":
             let db = try Connection(.file(path), key: .passphrase(arguments[0]), configuration: configuration)
             try db.execute(SQLScript(arguments[1]))
+        case _ where action.hasPrefix("slots-"):
+            try runSlots(action, path, arguments)
         default:
             throw DatabaseError(message: "no action \(action)")
         }
     }
 
-    private static func say(_ text: String) {
+    static func say(_ text: String) {
         print(text)
         fflush(nil)
     }

@@ -9,5 +9,7 @@
 #include "logging.h"
 #include "shims.h"
 #include "provider.h"
+#include "wrap.h"
+#include "keyring.h"
 
 #endif

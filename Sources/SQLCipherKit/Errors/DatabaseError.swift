@@ -47,6 +47,14 @@ public struct DatabaseError: Error, Sendable {
         case schemaName
         /// A closure of yours that SQLite called has thrown: ``DatabaseError/underlyingError`` is what it threw.
         case callback
+        /// No key slot opens with the passphrase or recovery key given.
+        case noSlotOpens
+        /// The key slots are damaged, cut short, forged or of an unknown version.
+        case keySlotsDamaged
+        /// The key slots are older than the database has seen them, or belong to another database.
+        case keySlotsRolledBack
+        /// A key provider has no key, or one that it must not use; the message says which and why.
+        case keyProvider
     }
 
     // One reference: an error is a word in a register on the way out of every call that may throw.

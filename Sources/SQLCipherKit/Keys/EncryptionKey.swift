@@ -10,13 +10,8 @@ public struct EncryptionKey: Sendable {
         case raw(salted: Bool)
     }
 
-    private final class Box: Sendable {
-        let bytes: SecureBytes
-        init(_ bytes: consuming SecureBytes) { self.bytes = bytes }
-    }
-
     let form: Form
-    private let box: Box
+    private let bytes: SharedSecureBytes
 
     /// A passphrase, from which SQLCipher derives the key with PBKDF2: slow on purpose. Any text, in UTF-8 as it is, without
     /// normalisation.
@@ -63,9 +58,20 @@ public struct EncryptionKey: Sendable {
         }
     }
 
-    private static func passphrase(bytes: UnsafeRawBufferPointer) throws(DatabaseError) -> EncryptionKey {
+    static func passphrase(bytes: UnsafeRawBufferPointer) throws(DatabaseError) -> EncryptionKey {
         if bytes.isEmpty { throw .emptyKey }
         return try EncryptionKey(.passphrase, bytes, UnsafeRawBufferPointer(start: nil, count: 0))
+    }
+
+    /// A raw key from 32 bytes, or from 48 with the salt behind it.
+    static func raw(bytes: UnsafeRawBufferPointer) throws(DatabaseError) -> EncryptionKey {
+        if bytes.isEmpty { throw .emptyKey }
+        guard bytes.count == 32 || bytes.count == 48 else {
+            throw DatabaseError(
+                code: .misuse, reason: .invalidKey,
+                message: "a raw key has 32 bytes, or 48 with its salt, and \(bytes.count) were given")
+        }
+        return try EncryptionKey(.raw(salted: bytes.count == 48), bytes, UnsafeRawBufferPointer(start: nil, count: 0))
     }
 
     private static func check(_ count: Int, _ expected: Int, _ what: String) throws(DatabaseError) {
@@ -78,7 +84,7 @@ public struct EncryptionKey: Sendable {
 
     private init(_ form: Form, _ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) throws(DatabaseError) {
         self.form = form
-        box = Box(
+        bytes = SharedSecureBytes(
             try SecureBytes(count: a.count + b.count) { memory throws(DatabaseError) in
                 memory.copyBytes(from: a)
                 UnsafeMutableRawBufferPointer(rebasing: memory[a.count...]).copyBytes(from: b)
@@ -87,7 +93,7 @@ public struct EncryptionKey: Sendable {
 
     /// Lends the key's bytes: the passphrase, or the raw key with the salt behind it.
     func withUnsafeBytes<R: ~Copyable, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
-        try box.bytes.withUnsafeBytes(body)
+        try bytes.withUnsafeBytes(body)
     }
 }
 
@@ -111,7 +117,7 @@ extension DatabaseError {
 }
 
 extension ContiguousBytes {
-    fileprivate func withBytes<R>(
+    func withBytes<R>(
         _ body: (UnsafeRawBufferPointer) throws(DatabaseError) -> R
     ) throws(DatabaseError) -> R {
         try withUnsafeBytes { bytes in Result { () throws(DatabaseError) in try body(bytes) } }.get()

@@ -1,0 +1,39 @@
+/* The Linux kernel's key retention service, by system call: glibc has no wrapper for it, and its usual library is not needed.
+ * https://man7.org/linux/man-pages/man7/keyrings.7.html
+ */
+#ifndef SQLCIPHERKIT_KEYRING_H
+#define SQLCIPHERKIT_KEYRING_H
+
+#ifdef __linux__
+#include <stddef.h>
+#include <stdint.h>
+
+/* Keyrings by the numbers of keyctl(2); negative ones stand for the caller's own. */
+enum {
+    SQLCIPHERKIT_KEYRING_THREAD = -1,
+    SQLCIPHERKIT_KEYRING_PROCESS = -2,
+    SQLCIPHERKIT_KEYRING_SESSION = -3,
+    SQLCIPHERKIT_KEYRING_USER = -4,
+    SQLCIPHERKIT_KEYRING_USER_SESSION = -5
+};
+
+/* Puts `count` bytes into a keyring as a key of the type "user", in place of one with the same description (add_key(2)).
+ * Returns the key's number, or a negated errno. */
+int64_t sqlcipherkit_keyring_add(int keyring, const char *description, const void *bytes, size_t count);
+
+/* The number of the "user" key with a description, searched in a keyring and those linked to it; or a negated errno, ENOKEY
+ * where there is none (keyctl(2), KEYCTL_SEARCH). */
+int64_t sqlcipherkit_keyring_search(int keyring, const char *description);
+
+/* Copies at most `count` bytes of a key. Returns the key's whole size, which may be larger, or a negated errno
+ * (KEYCTL_READ). */
+int64_t sqlcipherkit_keyring_read(int64_t key, void *bytes, size_t count);
+
+/* Lets a key expire after some seconds; 0 never. Returns 0 or a negated errno (KEYCTL_SET_TIMEOUT). */
+int64_t sqlcipherkit_keyring_set_timeout(int64_t key, unsigned seconds);
+
+/* Takes a key out of a keyring. Returns 0 or a negated errno (KEYCTL_UNLINK). */
+int64_t sqlcipherkit_keyring_unlink(int keyring, int64_t key);
+
+#endif
+#endif

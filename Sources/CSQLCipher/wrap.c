@@ -1,0 +1,76 @@
+/* wrap.h, on LibTomCrypt. */
+#include <limits.h>
+#include <stdint.h>
+#include <tomcrypt.h>
+#include "include/CSQLCipher.h"
+
+static int result_of(int error) {
+    switch (error) {
+    case CRYPT_OK: return SQLITE_OK;
+    case CRYPT_MEM: return SQLITE_NOMEM;
+    default: return SQLITE_ERROR;
+    }
+}
+
+/* One direction or the other. The library's own one-call form differs between versions in whether it compares the tag, so the
+ * tag is only computed here, over whichever side is the ciphertext. */
+static int run(const void *key, const void *nonce, const void *associated, size_t associated_count, const void *in,
+               size_t count, void *out, unsigned char *tag, int sealing) {
+    chacha20poly1305_state state;
+    unsigned long tag_count = SQLCIPHERKIT_SEAL_TAG;
+    int error = chacha20poly1305_init(&state, key, SQLCIPHERKIT_SEAL_KEY);
+    if (error == CRYPT_OK) error = chacha20poly1305_setiv(&state, nonce, SQLCIPHERKIT_SEAL_NONCE);
+    if (error == CRYPT_OK && associated_count > 0) error = chacha20poly1305_add_aad(&state, associated, associated_count);
+    if (error == CRYPT_OK) {
+        error = sealing ? chacha20poly1305_encrypt(&state, in, count, out) : chacha20poly1305_decrypt(&state, in, count, out);
+    }
+    if (error == CRYPT_OK) error = chacha20poly1305_done(&state, tag, &tag_count);
+    sqlcipherkit_wipe(&state, sizeof state);
+    return result_of(error);
+}
+
+int sqlcipherkit_seal(const void *key, const void *nonce, const void *associated, size_t associated_count,
+                      const void *plain, size_t count, void *sealed, void *tag) {
+    return run(key, nonce, associated, associated_count, plain, count, sealed, tag, 1);
+}
+
+int sqlcipherkit_unseal(const void *key, const void *nonce, const void *associated, size_t associated_count,
+                        const void *sealed, size_t count, const void *tag, void *plain) {
+    unsigned char computed[SQLCIPHERKIT_SEAL_TAG] = {0};
+    int rc = run(key, nonce, associated, associated_count, sealed, count, plain, computed, 0);
+    if (rc == SQLITE_OK && !sqlcipherkit_equal(computed, tag, sizeof computed)) rc = SQLITE_AUTH;
+    if (rc != SQLITE_OK) sqlcipherkit_wipe(plain, count);
+    sqlcipherkit_wipe(computed, sizeof computed);
+    return rc;
+}
+
+/* SHA-512 over a padded key and then some bytes. */
+static int hash_two(const unsigned char *pad, const void *bytes, size_t count, unsigned char *hash) {
+    hash_state state;
+    int error = sha512_init(&state);
+    if (error == CRYPT_OK) error = sha512_process(&state, pad, 128);
+    if (error == CRYPT_OK && count > 0) error = sha512_process(&state, bytes, count);
+    if (error == CRYPT_OK) error = sha512_done(&state, hash);
+    sqlcipherkit_wipe(&state, sizeof state);
+    return error;
+}
+
+/* Written out, as the library's HMAC wants its hash functions registered in a table that belongs to the whole process. */
+int sqlcipherkit_mac(const void *key, size_t key_count, const void *bytes, size_t count, void *mac) {
+    unsigned char pad[128], inner[64];
+    if (key_count > sizeof pad) return SQLITE_MISUSE;
+    for (size_t i = 0; i < sizeof pad; i++) pad[i] = (i < key_count ? ((const unsigned char *)key)[i] : 0) ^ 0x36;
+    int error = hash_two(pad, bytes, count, inner);
+    for (size_t i = 0; i < sizeof pad; i++) pad[i] ^= 0x36 ^ 0x5c;
+    if (error == CRYPT_OK) error = hash_two(pad, inner, sizeof inner, mac);
+    sqlcipherkit_wipe(pad, sizeof pad);
+    sqlcipherkit_wipe(inner, sizeof inner);
+    return result_of(error);
+}
+
+int sqlcipherkit_equal(const void *a, const void *b, size_t count) {
+    const volatile unsigned char *left = a, *right = b;
+    unsigned char difference = 0;
+    for (size_t i = 0; i < count; i++) difference |= left[i] ^ right[i];
+    return difference == 0;
+}

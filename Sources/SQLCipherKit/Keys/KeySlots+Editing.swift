@@ -1,0 +1,111 @@
+extension KeySlots {
+    /// Adds a slot.
+    /// ```swift
+    /// try slots.add(.passphrase("battery staple"), label: "desktop")
+    /// ```
+    /// - Parameters:
+    ///   - secret: what opens it.
+    ///   - label: its name, which no other slot has: 1 to 200 bytes in UTF-8, without control characters.
+    ///   - iterations: the rounds of key derivation that an attempt at it costs.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a label that is taken or a number out of range, or when there are
+    ///   ``maximumSlots``; ``DatabaseError/Reason/busy``; ``DatabaseError/Reason/keySlotsDamaged``,
+    ///   ``DatabaseError/Reason/keySlotsRolledBack``. Nothing has changed then.
+    public func add(_ secret: SlotSecret, label: String, iterations: Int = defaultIterations) throws {
+        try Self.validate(label: label)
+        try Self.validate(iterations: iterations)
+        // Before the lock is taken: key derivation is slow.
+        let slot = try SlotRecord(sealing: slotKey, for: secret, label: label, iterations: iterations, file: id)
+        try edit { table throws(DatabaseError) in
+            guard !table.slots.contains(where: { $0.label == label }) else {
+                throw .invalidArgument("there is a key slot labelled \(label) already")
+            }
+            guard table.slots.count < Self.maximumSlots else {
+                throw .invalidArgument("there are \(Self.maximumSlots) key slots already, the largest number")
+            }
+            table.slots.append(slot)
+        }
+    }
+
+    /// Adds a slot for a new random recovery key, and gives that key: it is kept nowhere else.
+    /// - Throws: what ``add(_:label:iterations:)`` throws.
+    public func addRecoveryKey(label: String, iterations: Int = defaultIterations) throws -> RecoveryKey {
+        let key = try RecoveryKey()
+        try add(.recoveryKey(key), label: label, iterations: iterations)
+        return key
+    }
+
+    /// Takes a slot away. Its secret opens the database no more.
+    ///
+    /// Who has a copy of the slots from before, and the secret, still has the key of the database: to shut out somebody like
+    /// that, give it a new key with ``rotateKey(of:keeping:droppingOthers:iterations:)``.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if there is no slot of that label; ``DatabaseError/Reason/misuse`` for the
+    ///   last one, without which nobody could open the database; and as ``add(_:label:iterations:)``.
+    public func revoke(_ label: String) throws {
+        try edit { table throws(DatabaseError) in
+            let index = try table.index(of: label)
+            guard table.slots.count > 1 else { throw .misuse("the slot \(label) is the last one: without it nobody could open the database") }
+            table.slots.remove(at: index)
+        }
+    }
+
+    /// Changes the passphrase of a slot. The database is not rewritten.
+    /// ```swift
+    /// try slots.changePassphrase("laptop", from: .passphrase("correct horse"), to: .passphrase("battery staple"))
+    /// ```
+    /// - Parameters:
+    ///   - label: the slot.
+    ///   - old: what opens it now.
+    ///   - new: what opens it from now on.
+    ///   - iterations: the rounds of key derivation that an attempt at it costs; nil keeps their number.
+    /// - Throws: ``DatabaseError/Reason/noSlotOpens`` if `old` does not open the slot;
+    ///   ``DatabaseError/Reason/busy`` as well when somebody else has changed the slot meanwhile; and as
+    ///   ``add(_:label:iterations:)``.
+    public func changePassphrase(
+        _ label: String, from old: SlotSecret, to new: SlotSecret, iterations: Int? = nil
+    ) throws {
+        if let iterations { try Self.validate(iterations: iterations) }
+        let table = try verified(try storage.read())
+        let slot = table.slots[try table.index(of: label)]
+        guard slot.kind == old.kind, try slot.open(with: old, file: id) != nil else { throw Self.wrongSecret(label, old) }
+        let changed = try SlotRecord(
+            sealing: slotKey, for: new, label: label, iterations: iterations ?? slot.iterations, file: id, id: slot.id,
+            created: slot.created)
+        try edit { table throws(DatabaseError) in
+            let index = try table.index(of: label)
+            guard table.slots[index] == slot else {
+                throw DatabaseError(code: .busy, reason: .busy, message: "the slot \(label) was changed by somebody else meanwhile")
+            }
+            table.slots[index] = changed
+        }
+    }
+
+    static func wrongSecret(_ label: String, _ secret: SlotSecret) -> DatabaseError {
+        DatabaseError(
+            code: .authorization, reason: .noSlotOpens, message: "the slot \(label) does not open with the \(secret.kind) given for it")
+    }
+
+    /// Changes the table as it is stored now, while nobody else can.
+    func edit(_ change: (inout SlotTable) throws(DatabaseError) -> Void) throws {
+        try storage.update { bytes, write in
+            var table = try verified(bytes)
+            let db = try connect()
+            defer { db?.close() }
+            // The database's lock first: once the slots are written, its mark must follow.
+            try db?.begin(.immediate)
+            if let db { try check(table, on: db, updates: false) }
+            try change(&table)
+            let new = try next(&table)
+            try db?.setSlotMark(table)
+            try write(new)
+            // From here on the change counts. Should the mark get lost, the next opening sets it.
+            try? db?.commit()
+        }
+    }
+
+    /// The bytes of the table's next generation.
+    func next(_ table: inout SlotTable, under key: EncryptionKey? = nil) throws(DatabaseError) -> [UInt8] {
+        guard table.generation < Int.max else { throw .damagedSlots("they cannot be changed once more") }
+        table.generation += 1
+        return try table.bytes(under: key ?? slotKey)
+    }
+}

@@ -1,0 +1,77 @@
+extension KeySlots {
+    /// Gives the database a new random key, which rewrites it, and the slots with it.
+    ///
+    /// This is for when the key itself may be known to somebody: a revoked user who kept a copy of the slots. A slot can only be
+    /// sealed anew with its secret, so each slot to keep needs it; the others go.
+    /// ```swift
+    /// try slots.rotateKey(of: db, keeping: ["laptop": .passphrase("correct horse")], droppingOthers: true)
+    /// let recovery = try slots.addRecoveryKey(label: "safe")
+    /// ```
+    /// While the database is rewritten, the slots hold the new key with the old one sealed under it: a process that dies at any
+    /// moment leaves a database that the kept slots open. `db` goes on with the new key; all other connections must be closed.
+    /// - Parameters:
+    ///   - db: a connection to the database.
+    ///   - kept: the secrets of the slots to keep, by label.
+    ///   - droppingOthers: whether slots that are not named go; otherwise they are an error.
+    ///   - iterations: the rounds of key derivation of the kept slots; nil keeps their numbers.
+    /// - Throws: ``DatabaseError/Reason/misuse`` if no slot is kept, if one is not named, or if `db` is another database's;
+    ///   ``DatabaseError/Reason/noSlotOpens`` for a wrong secret; and what ``Connection/changeKey(to:of:)`` throws: the slots are
+    ///   as before then.
+    public mutating func rotateKey(
+        of db: Connection, keeping kept: [String: SlotSecret], droppingOthers: Bool = false, iterations: Int? = nil
+    ) throws {
+        if let iterations { try Self.validate(iterations: iterations) }
+        guard !kept.isEmpty else { throw DatabaseError.misuse("a database without a key slot could not be opened any more") }
+        let path = try Self.path(of: location)
+        guard let other = db.location.path, DatabaseFile.canonical(other) == DatabaseFile.canonical(path) else {
+            throw DatabaseError.misuse("the connection is not one to the database of the key slots")
+        }
+        let before = self
+        let new = try Self.randomKey()
+        try storage.update { bytes, write in
+            let old = try before.verified(bytes)
+            try before.check(old, on: db, updates: false)
+            let left = old.slots.map(\.label).filter { kept[$0] == nil }
+            guard left.isEmpty || droppingOthers else {
+                throw DatabaseError.misuse("without their secrets these key slots cannot get the new key: \(left.joined(separator: ", "))")
+            }
+            var table = old
+            table.slots = []
+            for (label, secret) in kept {
+                let slot = old.slots[try old.index(of: label)]
+                guard slot.kind == secret.kind, try slot.open(with: secret, file: old.id) != nil else {
+                    throw Self.wrongSecret(label, secret)
+                }
+                table.slots.append(
+                    try SlotRecord(
+                        sealing: new, for: secret, label: label, iterations: iterations ?? slot.iterations, file: old.id,
+                        id: slot.id, created: slot.created))
+            }
+            table.slots.sort { ($0.created, $0.label) < ($1.created, $1.label) }
+            try table.setPrevious(before.key, under: new)
+            try write(try before.next(&table, under: new))
+            do { try before.replaceKey(of: db, by: new, &table, write) } catch {
+                // The old key still opens the database: the old slots come back, with a number that the database accepts.
+                if let probe = try? before.connect() {
+                    probe.close()
+                    var restored = old
+                    restored.generation = table.generation
+                    try write(try before.next(&restored))
+                }
+                throw error
+            }
+        }
+        (key, slotKey, isRotationUnfinished) = (new, new, false)
+    }
+
+    /// Gives the database the key that the slots, already written, hold; then removes the note of the one before.
+    func replaceKey(
+        of db: Connection, by new: EncryptionKey, _ table: inout SlotTable, _ write: ([UInt8]) throws -> Void
+    ) throws {
+        try db.changeKey(to: new)
+        table.previous = nil
+        try write(try next(&table, under: new))
+        // Should this fail, the next opening does it.
+        try? db.setSlotMark(table)
+    }
+}

@@ -1,0 +1,166 @@
+import CSQLCipher
+
+extension KeySlots {
+    /// Opens the slots of a database with a passphrase or a recovery key, and looks into the database whether they are up to date.
+    ///
+    /// Slots of the secret's kind are tried in turn, and each costs its full key derivation: `label` saves those before the right
+    /// one.
+    /// - Parameters:
+    ///   - secret: the passphrase or recovery key.
+    ///   - location: the database, by its path.
+    ///   - place: where the slots are. Default: beside the database.
+    ///   - label: the slot to try first.
+    ///   - iterationLimit: the rounds of key derivation to be spent at most, against slots that somebody has made to compute for
+    ///     hours.
+    ///   - configuration: its cipher settings, access, busy timeout and treatment of links count.
+    /// - Throws: ``DatabaseError/Reason/noSlotOpens`` for a wrong secret, or when the limit was reached before one opened;
+    ///   ``DatabaseError/Reason/keySlotsDamaged``; ``DatabaseError/Reason/keySlotsRolledBack``;
+    ///   ``DatabaseError/Reason/cannotOpen`` if there are no slots; and what opening the database throws.
+    public static func unlock(
+        _ secret: SlotSecret, of location: Location, at place: Place = .beside, first label: String? = nil,
+        iterationLimit: Int = defaultIterationLimit, configuration: Configuration = Configuration()
+    ) throws -> KeySlots {
+        _ = try path(of: location)
+        let storage = try storage(place, location, configuration)
+        guard let bytes = try storage.read() else { throw missing(location) }
+        let table = try SlotTable(parsing: bytes)
+        let key = try open(table, secret, first: label, iterationLimit)
+        try SlotTable.authenticate(bytes, under: key)
+        var slots = KeySlots(location, key, table, storage, Settings(configuration))
+        try slots.settle(table)
+        return slots
+    }
+
+    private static func open(
+        _ table: SlotTable, _ secret: SlotSecret, first label: String?, _ limit: Int
+    ) throws(DatabaseError) -> EncryptionKey {
+        var candidates = table.slots.filter { $0.kind == secret.kind }
+        if let label, let index = candidates.firstIndex(where: { $0.label == label }) {
+            candidates.insert(candidates.remove(at: index), at: 0)
+        }
+        var left = limit
+        for slot in candidates {
+            guard slot.iterations <= left else {
+                throw DatabaseError(
+                    code: .authorization, reason: .noSlotOpens,
+                    message: "the slot \(slot.label) asks for \(slot.iterations) rounds of key derivation, more than the limit leaves")
+            }
+            left -= slot.iterations
+            if let key = try slot.open(with: secret, file: table.id) { return key }
+        }
+        throw DatabaseError(
+            code: .authorization, reason: .noSlotOpens,
+            message: "no key slot opens with this \(secret.kind): it is wrong, was revoked, or its slot is damaged")
+    }
+
+    /// Finds out which key the database has, if a change of it was cut off, and whether the slots are as new as the database.
+    private mutating func settle(_ table: SlotTable) throws {
+        if let previous = try table.previousKey(under: slotKey) {
+            var other = self
+            other.key = previous
+            do {
+                guard let db = try connect() else { return }
+                db.close()
+                // The change came to its end; only the note of it is left to remove.
+                if !settings.isReadOnly { try edit { table in table.previous = nil } }
+            } catch let error as DatabaseError where error.reason == .wrongKeyOrNotADatabase {
+                self = other
+                isRotationUnfinished = true
+            } catch let error as DatabaseError where error.reason == .busy || error.code.primary == .readOnly {
+                // Somebody else may remove it.
+            }
+        }
+        guard let db = try connect() else { return }
+        defer { db.close() }
+        do { try check(try verified(try storage.read()), on: db, updates: true) } catch let error as DatabaseError {
+            guard error.reason == .keySlotsRolledBack else { throw error }
+            // Another process may have been between its two steps: under the lock nobody is.
+            try storage.update { bytes, _ in try check(try verified(bytes), on: db, updates: false) }
+        }
+    }
+
+    /// A connection of our own; nil if there is no database yet.
+    func connect(_ key: EncryptionKey? = nil) throws -> Connection? {
+        let path = try Self.path(of: location)
+        guard DatabaseFile.exists(path), !DatabaseFile.isEmpty(path) else { return nil }
+        var configuration = Configuration()
+        configuration.access = settings.isReadOnly ? .readOnly : .readWrite
+        configuration.cipher = settings.cipher
+        configuration.busyTimeout = settings.busyTimeout
+        configuration.followsSymbolicLinks = settings.followsSymbolicLinks
+        return try Connection(location, key: key ?? self.key, configuration: configuration)
+    }
+
+    /// Compares the slots with what the database remembers of them.
+    func check(_ table: SlotTable, on db: Connection, updates: Bool) throws(DatabaseError) {
+        if let mark = try db.slotMark() {
+            guard mark.id == table.id else { throw .rolledBackSlots("the database belongs to others") }
+            guard mark.generation <= table.generation else {
+                throw .rolledBackSlots("they are of generation \(table.generation), and the database has seen \(mark.generation)")
+            }
+            if mark.generation == table.generation { return }
+        }
+        // A process died between the two steps of a change, or the database is new.
+        guard updates, try !db.isReadOnly() else { return }
+        do throws(DatabaseError) { try db.setSlotMark(table) } catch {
+            // Whoever is writing will not mind: the next opening does it.
+            guard error.reason == .busy else { throw error }
+        }
+    }
+}
+
+/// What the database remembers of its slots, in a table of one row: encrypted like the rest, so that only a holder of the key can
+/// have written it.
+extension Connection {
+    private static let markTable = "sqlcipherkit_key_slots"
+
+    func slotMark() throws(DatabaseError) -> (id: [UInt8], generation: Int)? {
+        let exists = try fetchOne(Int.self, "SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND name = \(Self.markTable)")
+        guard exists == 1 else { return nil }
+        return try fetchOne(([UInt8], Int).self, SQL(raw: "SELECT id, generation FROM main.\(Self.markTable)"))
+    }
+
+    func setSlotMark(_ table: SlotTable) throws(DatabaseError) {
+        try execute(SQL(raw: """
+            CREATE TABLE IF NOT EXISTS main.\(Self.markTable)(
+                one INTEGER PRIMARY KEY CHECK (one = 1), id BLOB NOT NULL, generation INTEGER NOT NULL)
+            """))
+        try execute(
+            SQL(raw: "INSERT OR REPLACE INTO main.\(Self.markTable) VALUES (1, ?, ?)"), [table.id, table.generation])
+    }
+}
+
+extension Connection {
+    /// Opens a database with a passphrase or recovery key for one of its key slots.
+    /// ```swift
+    /// let db = try Connection(.file("notes.db"), slots: .beside, secret: .passphrase("correct horse"))
+    /// ```
+    /// - Parameters:
+    ///   - location: where it is.
+    ///   - place: where its slots are.
+    ///   - secret: what opens a slot.
+    ///   - label: the slot to try first.
+    ///   - configuration: how to open it.
+    /// - Throws: what ``KeySlots/unlock(_:of:at:first:iterationLimit:configuration:)`` throws, and what opening with a key throws.
+    public convenience init(
+        _ location: Location, slots place: KeySlots.Place, secret: SlotSecret, first label: String? = nil,
+        configuration: Configuration = Configuration()
+    ) throws {
+        let slots = try KeySlots.unlock(secret, of: location, at: place, first: label, configuration: configuration)
+        try self.init(slots, configuration: configuration)
+    }
+
+    /// Opens the database of slots that are unlocked.
+    /// - Throws: what opening with a key throws.
+    public convenience init(_ slots: KeySlots, configuration: Configuration = Configuration()) throws {
+        try self.init(slots.location, key: slots.key, configuration: configuration)
+        // A database that was just made knows nothing of its slots yet.
+        if try slotMark() == nil { try slots.check(try slots.verified(try slots.storage.read()), on: self, updates: true) }
+    }
+}
+
+extension DatabaseError {
+    static func rolledBackSlots(_ message: String) -> DatabaseError {
+        DatabaseError(code: .corrupt, reason: .keySlotsRolledBack, message: "the key slots are not the latest: \(message)")
+    }
+}

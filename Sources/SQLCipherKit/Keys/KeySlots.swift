@@ -1,0 +1,232 @@
+import CSQLCipher
+import Foundation
+
+/// Several passphrases and recovery keys for one database, each of which opens it, and each of which can be taken back or changed
+/// without rewriting it: what LUKS does for a disk.
+///
+/// The database is encrypted with a random key. A small file beside it holds that key once per slot, sealed under a key
+/// derived from the slot's passphrase or recovery key. The article <doc:KeySlots> has the file format and what this protects from.
+/// ```swift
+/// let notes = Location.file("notes.db")
+/// let slots = try KeySlots.create(.passphrase("correct horse"), label: "laptop", for: notes)
+/// let recovery = try slots.addRecoveryKey(label: "safe")
+/// print(recovery.text)
+///
+/// let db = try Connection(notes, slots: .beside, secret: .passphrase("correct horse"))
+/// ```
+/// A value of this type has the database's key: treat it like the open database. It can be used by several threads and, on
+/// files, by several processes at once.
+public struct KeySlots: Sendable {
+    /// Where the slots are kept.
+    public enum Place: Sendable {
+        /// In a file beside the database's (where that is a symbolic link, beside what it points to), named like it with `.keys`
+        /// behind. `.keys.lock` and, for a moment, `.keys.tmp` belong to it.
+        case beside
+        /// In a file of that path. A symbolic link in its place is refused.
+        case file(String)
+        /// Where the application wants them.
+        case storage(any KeySlotStorage)
+    }
+
+    /// The rounds of PBKDF2-HMAC-SHA-512 that a new slot gets unless told otherwise: 256,000, like SQLCipher 4. OWASP asks for
+    /// 210,000 (<https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html>).
+    public static let defaultIterations = 256_000
+    /// What a slot may ask for: from 1,000 rounds, the least that NIST SP 800-132 allows, to 10,000,000.
+    public static let iterationRange = 1_000...10_000_000
+    /// The rounds that one attempt may cost over all slots that it tries: 20,000,000, some seconds.
+    public static let defaultIterationLimit = 20_000_000
+    /// The largest number of slots.
+    public static let maximumSlots = 32
+
+    /// The database that the slots belong to.
+    public let location: Location
+    /// The key that opens the database.
+    public internal(set) var key: EncryptionKey
+    /// Whether a change of the database key was cut off. The slots open the database all the same, with the key from before;
+    /// ``rotateKey(of:keeping:droppingOthers:iterations:)`` makes a new one.
+    public internal(set) var isRotationUnfinished = false
+
+    /// The key that the slots hold, and that authenticates them: `key`, or the one that a cut off rotation was to bring.
+    var slotKey: EncryptionKey
+    let id: [UInt8]
+    let storage: any KeySlotStorage
+    let settings: Settings
+
+    /// What a short connection of this type's own is opened with.
+    struct Settings: Sendable {
+        let cipher: CipherConfiguration
+        let busyTimeout: Duration
+        let followsSymbolicLinks: Bool
+        let isReadOnly: Bool
+
+        init(_ configuration: Configuration) {
+            cipher = configuration.cipher
+            busyTimeout = configuration.busyTimeout
+            followsSymbolicLinks = configuration.followsSymbolicLinks
+            isReadOnly = configuration.access == .readOnly
+        }
+    }
+
+    // MARK: Making
+
+    /// Makes the slots for a database, with a first one.
+    ///
+    /// A database that does not exist yet gets a random key when it is opened with the slots. One that exists needs its
+    /// `existingKey`: a raw key goes into the slots as it is; in place of a passphrase the database gets a random key, which
+    /// rewrites it. Nobody else may have it open then.
+    /// - Parameters:
+    ///   - secret: what opens the first slot.
+    ///   - label: the first slot's name, from 1 to 200 bytes in UTF-8, without control characters. It can be read without a key.
+    ///   - location: the database, by its path.
+    ///   - place: where the slots go. Default: beside the database.
+    ///   - existingKey: the key of a database that exists.
+    ///   - iterations: the rounds of key derivation that an attempt at the slot costs.
+    ///   - configuration: its cipher settings, busy timeout and treatment of links and folders count.
+    /// - Throws: ``DatabaseError/Reason/misuse`` if there are slots already, or for a database that exists without its key;
+    ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if `existingKey` is not its key;
+    ///   ``DatabaseError/Reason/invalidArgument`` for a label or number out of range; ``DatabaseError/Reason/busy``;
+    ///   ``DatabaseError/Reason/cannotOpen``.
+    public static func create(
+        _ secret: SlotSecret, label: String, for location: Location, at place: Place = .beside,
+        existingKey: EncryptionKey? = nil, iterations: Int = defaultIterations, configuration: Configuration = Configuration()
+    ) throws -> KeySlots {
+        try validate(label: label)
+        try validate(iterations: iterations)
+        let path = try path(of: location)
+        let isMissing = try DatabaseFile.prepare(location, configuration) || DatabaseFile.isEmpty(path)
+        guard isMissing == (existingKey == nil) else {
+            throw DatabaseError.misuse(
+                isMissing ? "there is no database \(path) that the existing key could be for"
+                    : "the database \(path) exists: its key is needed to make key slots for it")
+        }
+        let storage = try storage(place, location, configuration)
+        var table = try SlotTable()
+        // The database's own key if it can be sealed as it is, otherwise a new one.
+        let slotKey: EncryptionKey
+        if let existingKey, existingKey.isRaw { slotKey = existingKey } else { slotKey = try randomKey() }
+        let changesKey = existingKey.map { !$0.isRaw } ?? false
+        if let existingKey, changesKey { try table.setPrevious(existingKey, under: slotKey) }
+        table.slots = [try SlotRecord(sealing: slotKey, for: secret, label: label, iterations: iterations, file: table.id)]
+        var slots = KeySlots(location, slotKey, table, storage, Settings(configuration))
+        slots.key = existingKey ?? slotKey
+        let made = slots
+        try storage.update { bytes, write in
+            guard bytes == nil else { throw DatabaseError.misuse("the database \(path) has key slots already") }
+            let db = try made.connect()
+            if !changesKey { try db?.setSlotMark(table) }
+            try write(try table.bytes(under: slotKey))
+            if changesKey, let db { try made.replaceKey(of: db, by: slotKey, &table, write) }
+        }
+        slots.key = slotKey
+        return slots
+    }
+
+    init(
+        _ location: Location, _ slotKey: EncryptionKey, _ table: SlotTable, _ storage: any KeySlotStorage, _ settings: Settings
+    ) {
+        (self.location, key, self.slotKey, id) = (location, slotKey, slotKey, table.id)
+        (self.storage, self.settings) = (storage, settings)
+    }
+
+    static func randomKey() throws(DatabaseError) -> EncryptionKey {
+        try SecureBytes.random(count: 32).withUnsafeBytes { bytes throws(DatabaseError) in try .raw(bytes: bytes) }
+    }
+
+    // MARK: Looking
+
+    /// The slots, as a holder of the database's key has written them.
+    /// - Throws: ``DatabaseError/Reason/keySlotsDamaged``, ``DatabaseError/Reason/cannotOpen``.
+    public func list() throws -> [KeySlot] { try verified(try storage.read()).slots.map(\.slot) }
+
+    /// What the slots of a database say of themselves, without a key and so without proof: to ask for the right passphrase.
+    /// - Throws: ``DatabaseError/Reason/keySlotsDamaged``; ``DatabaseError/Reason/cannotOpen`` if there are none.
+    public static func unverifiedList(of location: Location, at place: Place = .beside) throws -> [KeySlot] {
+        guard let bytes = try storage(place, location, Configuration()).read() else { throw missing(location) }
+        return try SlotTable(parsing: bytes).slots.map(\.slot)
+    }
+
+    /// The table in stored bytes, if a holder of the key has written it.
+    func verified(_ bytes: [UInt8]?) throws(DatabaseError) -> SlotTable {
+        guard let bytes else { throw Self.missing(location) }
+        let table = try SlotTable(parsing: bytes)
+        try SlotTable.authenticate(bytes, under: slotKey)
+        guard table.id == id else { throw .rolledBackSlots("they are those of another database, or were made anew") }
+        return table
+    }
+
+    // MARK: Checks
+
+    static func validate(label: String) throws(DatabaseError) {
+        guard (1...200).contains(label.utf8.count) else { throw .invalidArgument("the label of a key slot has 1 to 200 bytes in UTF-8") }
+        // A label is shown in a terminal, and may come from a hostile file.
+        guard label.unicodeScalars.allSatisfy({ ![.control, .format, .lineSeparator, .paragraphSeparator].contains($0.properties.generalCategory) })
+        else { throw .invalidArgument("the label of a key slot has no control characters") }
+    }
+
+    static func validate(iterations: Int) throws(DatabaseError) {
+        guard iterationRange.contains(iterations) else {
+            throw .invalidArgument("a key slot has from \(iterationRange.lowerBound) to \(iterationRange.upperBound) rounds of key derivation")
+        }
+    }
+
+    static func path(of location: Location) throws(DatabaseError) -> String {
+        guard let path = location.path else { throw .invalidArgument("key slots are for a database that is named by its path") }
+        return path
+    }
+
+    static func storage(
+        _ place: Place, _ location: Location, _ configuration: Configuration
+    ) throws(DatabaseError) -> any KeySlotStorage {
+        switch place {
+        case .beside: SlotFile(path: DatabaseFile.canonical(try path(of: location)) + ".keys", timeout: configuration.busyTimeout)
+        case .file(let path): SlotFile(path: path, timeout: configuration.busyTimeout)
+        case .storage(let storage): storage
+        }
+    }
+
+    static func missing(_ location: Location) -> DatabaseError {
+        let path = location.path ?? location.name
+        return DatabaseError(
+            code: .cannotOpen, reason: .cannotOpen, message: "there are no key slots for the database \(path)", path: path)
+    }
+}
+
+extension KeySlots: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Which database the slots are for; nothing of the key.
+    public var description: String { "KeySlots(\(location.path ?? location.name))" }
+
+    public var debugDescription: String { description }
+
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension EncryptionKey {
+    /// Whether the engine uses the key as it is.
+    var isRaw: Bool { if case .raw = form { true } else { false } }
+}
+
+extension DatabaseFile {
+    /// The path with no symbolic link in it, if the file or at least its folder exists.
+    static func canonical(_ path: String) -> String {
+        func resolve(_ path: String) -> String? {
+            guard let resolved = realpath(path, nil) else { return nil }
+            defer { free(resolved) }
+            return String(cString: resolved)
+        }
+        if let resolved = resolve(path) { return resolved }
+        let folder = (path as NSString).deletingLastPathComponent
+        guard let resolved = resolve(folder.isEmpty ? "." : folder) else { return path }
+        return (resolved as NSString).appendingPathComponent((path as NSString).lastPathComponent)
+    }
+
+    /// Whether there is a file of no bytes, which SQLite takes for a new database.
+    static func isEmpty(_ path: String) -> Bool {
+        var info = stat()
+        return stat(path, &info) == 0 && info.st_size == 0
+    }
+
+    static func exists(_ path: String) -> Bool {
+        var info = stat()
+        return stat(path, &info) == 0
+    }
+}

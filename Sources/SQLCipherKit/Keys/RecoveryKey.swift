@@ -1,0 +1,117 @@
+import CSQLCipher
+import Foundation
+
+/// A random key for a recovery slot of ``KeySlots``, to be printed and put away.
+///
+/// It holds 160 random bits. ``text`` shows them with a checksum of 20 bits as 36 characters in nine groups:
+/// ```swift
+/// let key = try slots.addRecoveryKey(label: "safe")
+/// print(key.text)  // 4T0W-9MJC-…
+/// ```
+/// The alphabet is Crockford's Base32 (<https://www.crockford.com/base32.html>): no letter looks like a digit, and what is typed
+/// is read in either case, with O for 0 and I or L for 1, and with hyphens and blanks anywhere or nowhere.
+public struct RecoveryKey: Sendable {
+    static let byteCount = 20
+    private static let characterCount = 36
+    private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
+
+    let bytes: SharedSecureBytes
+
+    /// A new random key.
+    /// - Throws: ``DatabaseError`` if the system gives no random bytes or no memory.
+    public init() throws(DatabaseError) { bytes = SharedSecureBytes(try .random(count: Self.byteCount)) }
+
+    /// A key as somebody has typed it.
+    /// - Throws: ``DatabaseError/Reason/invalidKey`` if it has not 36 characters of the alphabet, or if the checksum shows a
+    ///   mistake; one of a million mistakes goes unnoticed, and then opens nothing.
+    public init(text: String) throws(DatabaseError) {
+        var text = text
+        let bytes = text.withUTF8 { bytes in
+            Result { () throws(DatabaseError) in try Self.decode(UnsafeRawBufferPointer(bytes)) }
+        }
+        self.bytes = try bytes.get()
+    }
+
+    /// The same, from bytes that the caller can wipe.
+    /// - Throws: ``DatabaseError/Reason/invalidKey``.
+    public init(utf8 text: some ContiguousBytes) throws(DatabaseError) {
+        bytes = try text.withBytes { bytes throws(DatabaseError) in try Self.decode(bytes) }
+    }
+
+    /// The key in nine groups of four characters, to be shown once. The only way that it is ever shown.
+    ///
+    /// A `String` stays in memory until Swift reuses it.
+    public var text: String {
+        bytes.withUnsafeBytes { bytes in
+            var text = ""
+            let check = Self.checksum(bytes)
+            for index in 0..<Self.characterCount {
+                if index > 0, index % 4 == 0 { text.append("-") }
+                let value = index < 32 ? Self.five(bytes, at: index * 5) : check >> UInt32(5 * (35 - index)) & 31
+                text.append(Character(Unicode.Scalar(Self.alphabet[Int(value)])))
+            }
+            return text
+        }
+    }
+
+    private static func decode(_ text: UnsafeRawBufferPointer) throws(DatabaseError) -> SharedSecureBytes {
+        var check: UInt32 = 0
+        let bytes = try SecureBytes(count: byteCount) { memory throws(DatabaseError) in
+            var count = 0
+            for character in text where character != UInt8(ascii: "-") && character != UInt8(ascii: " ") && character != 10 && character != 13 {
+                guard let value = value(of: character), count < characterCount else { throw .malformedRecoveryKey }
+                for bit in 0..<5 where count < 32 && value >> UInt32(4 - bit) & 1 == 1 {
+                    let position = count * 5 + bit
+                    memory[position / 8] |= 0x80 >> UInt8(position % 8)
+                }
+                if count >= 32 { check = check << 5 | value }
+                count += 1
+            }
+            guard count == characterCount else { throw .malformedRecoveryKey }
+        }
+        guard bytes.withUnsafeBytes({ checksum($0) }) == check else {
+            throw DatabaseError(
+                code: .misuse, reason: .invalidKey, message: "the recovery key was mistyped: its checksum does not fit")
+        }
+        return SharedSecureBytes(bytes)
+    }
+
+    private static func value(of character: UInt8) -> UInt32? {
+        let upper = character >= UInt8(ascii: "a") && character <= UInt8(ascii: "z") ? character - 32 : character
+        switch upper {
+        case UInt8(ascii: "O"): return 0
+        case UInt8(ascii: "I"), UInt8(ascii: "L"): return 1
+        default: return alphabet.firstIndex(of: upper).map { UInt32($0) }
+        }
+    }
+
+    private static func five(_ bytes: UnsafeRawBufferPointer, at bit: Int) -> UInt32 {
+        var value: UInt32 = 0
+        for position in bit..<bit + 5 { value = value << 1 | UInt32(bytes[position / 8] >> UInt8(7 - position % 8) & 1) }
+        return value
+    }
+
+    /// The first 20 bits of HMAC-SHA-512 over the key, under a constant.
+    private static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
+        var mac = [UInt8](repeating: 0, count: Int(SQLCIPHERKIT_MAC))
+        let name = Array("SQLCipherKit recovery key 1".utf8)
+        sqlcipherkit_mac(name, name.count, bytes.baseAddress, bytes.count, &mac)
+        return UInt32(mac[0]) << 12 | UInt32(mac[1]) << 4 | UInt32(mac[2]) >> 4
+    }
+}
+
+extension RecoveryKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The kind of value, without the key: for that there is ``text``.
+    public var description: String { "RecoveryKey" }
+
+    public var debugDescription: String { description }
+
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension DatabaseError {
+    fileprivate static var malformedRecoveryKey: DatabaseError {
+        DatabaseError(
+            code: .misuse, reason: .invalidKey, message: "a recovery key has 36 digits and letters, without U; hyphens and blanks do not count")
+    }
+}

@@ -1,0 +1,97 @@
+import CSQLCipher
+
+/// An encryption key under authenticated encryption, ChaCha20-Poly1305 (RFC 8439), with a random nonce.
+struct SealedKey: Hashable, Sendable {
+    /// What the sealed bytes are.
+    enum Form: Int, Hashable, Sendable {
+        case passphrase = 1
+        case raw = 2
+    }
+
+    /// More than a passphrase is ever going to have, and little enough for a file of 64 KiB.
+    static let maximumCount = 16_384
+
+    let form: Form
+    private let nonce: [UInt8]
+    private let bytes: [UInt8]
+    private let tag: [UInt8]
+
+    /// An empty place, to be filled.
+    init() { (form, nonce, bytes, tag) = (.raw, [], [], []) }
+
+    init(_ key: EncryptionKey, under sealing: borrowing SecureBytes, associated: [UInt8]) throws(DatabaseError) {
+        if case .passphrase = key.form { form = .passphrase } else { form = .raw }
+        let nonce = try randomBytes(Int(SQLCIPHERKIT_SEAL_NONCE))
+        let associated = associated + [UInt8(form.rawValue)]
+        var tag = [UInt8](repeating: 0, count: Int(SQLCIPHERKIT_SEAL_TAG))
+        let count = key.withUnsafeBytes { $0.count }
+        guard count <= Self.maximumCount else { throw .invalidArgument("a passphrase is longer than \(Self.maximumCount) bytes") }
+        var sealed = [UInt8](repeating: 0, count: count)
+        let rc = key.withUnsafeBytes { plain in
+            sealing.withUnsafeBytes { sealing in
+                sqlcipherkit_seal(
+                    sealing.baseAddress, nonce, associated, associated.count, plain.baseAddress, plain.count, &sealed, &tag)
+            }
+        }
+        if rc != SQLITE_OK { throw DatabaseError(code: ResultCode(rawValue: rc), message: "a key could not be sealed") }
+        (self.nonce, bytes, self.tag) = (nonce, sealed, tag)
+    }
+
+    init(_ reader: inout ByteReader) throws(DatabaseError) {
+        guard let form = Form(rawValue: try reader.integer(1)) else { throw .damagedSlots("a key of an unknown form") }
+        let count = try reader.integer(2)
+        guard form == .raw ? count == 32 || count == 48 : (1...Self.maximumCount).contains(count) else {
+            throw .damagedSlots("a key of \(count) bytes")
+        }
+        self.form = form
+        nonce = try reader.bytes(Int(SQLCIPHERKIT_SEAL_NONCE))
+        bytes = try reader.bytes(count)
+        tag = try reader.bytes(Int(SQLCIPHERKIT_SEAL_TAG))
+    }
+
+    func write(to writer: inout ByteWriter) {
+        writer.integer(form.rawValue, 1)
+        writer.integer(bytes.count, 2)
+        writer.bytes(nonce)
+        writer.bytes(bytes)
+        writer.bytes(tag)
+    }
+
+    /// The key, or nil if it was sealed under another one or has changed since.
+    func open(under sealing: borrowing SecureBytes, associated: [UInt8]) throws(DatabaseError) -> EncryptionKey? {
+        let associated = associated + [UInt8(form.rawValue)]
+        var rc = SQLITE_OK
+        let plain = try SecureBytes(count: bytes.count) { plain throws(DatabaseError) in
+            rc = sealing.withUnsafeBytes { sealing in
+                sqlcipherkit_unseal(
+                    sealing.baseAddress, nonce, associated, associated.count, bytes, bytes.count, tag, plain.baseAddress)
+            }
+        }
+        if rc == SQLITE_AUTH { return nil }
+        if rc != SQLITE_OK { throw DatabaseError(code: ResultCode(rawValue: rc), message: "a sealed key could not be opened") }
+        return try plain.withUnsafeBytes { plain throws(DatabaseError) in
+            form == .passphrase ? try .passphrase(bytes: plain) : try .raw(bytes: plain)
+        }
+    }
+}
+
+extension EncryptionKey {
+    /// A key for one purpose, made from this one: the first `count` bytes of HMAC-SHA-512 over the purpose's name. SQLCipher
+    /// makes its own second key with the same function from 20 bytes; a name is longer, so that the two never meet.
+    func derived(for purpose: String, count: Int) throws(DatabaseError) -> SecureBytes {
+        let name = Array("SQLCipherKit key slots 1: \(purpose)".utf8)
+        let mac = try SecureBytes(count: Int(SQLCIPHERKIT_MAC)) { mac throws(DatabaseError) in
+            let rc = withUnsafeBytes { key in sqlcipherkit_mac(key.baseAddress, key.count, name, name.count, mac.baseAddress) }
+            if rc != SQLITE_OK { throw DatabaseError(code: ResultCode(rawValue: rc), message: "a key could not be derived") }
+        }
+        return try mac.withUnsafeBytes { mac throws(DatabaseError) in
+            try SecureBytes(copying: UnsafeRawBufferPointer(rebasing: mac[..<min(count, mac.count)]))
+        }
+    }
+}
+
+extension DatabaseError {
+    static func damagedSlots(_ message: String) -> DatabaseError {
+        DatabaseError(code: .corrupt, reason: .keySlotsDamaged, message: "the key slots cannot be used: \(message)")
+    }
+}

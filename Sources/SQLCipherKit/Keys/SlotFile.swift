@@ -1,0 +1,118 @@
+import CSQLCipher
+import Foundation
+
+/// Slots in a file. A change holds a lock on a file beside it, writes a third file, and renames that over the first.
+struct SlotFile: KeySlotStorage {
+    let path: String
+    let timeout: Duration
+
+    func read() throws -> [UInt8]? {
+        guard let file = try open(path, O_RDONLY, ifMissing: true) else { return nil }
+        defer { close(file) }
+        var info = stat()
+        guard fstat(file, &info) == 0 else { throw failure("cannot be read", errno) }
+        guard info.st_mode & S_IFMT == S_IFREG else { throw failure("is not a regular file", 0) }
+        // One byte more than is allowed tells a file that is too large from one that just fits.
+        var bytes = [UInt8](repeating: 0, count: SlotTable.maximumBytes + 1)
+        var count = 0
+        while count < bytes.count {
+            let got = bytes.withUnsafeMutableBytes { systemRead(file, $0.baseAddress, count, $0.count) }
+            if got < 0, errno == EINTR { continue }
+            if got < 0 { throw failure("cannot be read", errno) }
+            if got == 0 { break }
+            count += got
+        }
+        return Array(bytes.prefix(count))
+    }
+
+    func update(_ change: (_ bytes: [UInt8]?, _ write: ([UInt8]) throws -> Void) throws -> Void) throws {
+        let lock = try lock()
+        // Closing the descriptor gives the lock back. The file stays: removing it would let two processes lock two files.
+        defer { close(lock) }
+        try change(try read()) { bytes in try replace(with: bytes) }
+    }
+
+    private func lock() throws(DatabaseError) -> Int32 {
+        guard let file = try open(path + ".lock", O_RDWR | O_CREAT, ifMissing: false) else { throw failure("cannot be locked", ENOENT) }
+        let clock = ContinuousClock()
+        let end = clock.now + timeout
+        // flock belongs to the open file, not to the process: it keeps threads apart as well.
+        while flock(file, LOCK_EX | LOCK_NB) != 0 {
+            let error = errno
+            guard error == EWOULDBLOCK || error == EINTR else {
+                close(file)
+                throw failure("cannot be locked", error)
+            }
+            guard clock.now < end else {
+                close(file)
+                throw DatabaseError(
+                    code: .busy, reason: .busy, message: "another process is changing the key slots \(path)", path: path)
+            }
+            usleep(5000)
+        }
+        return file
+    }
+
+    private func replace(with bytes: [UInt8]) throws(DatabaseError) {
+        let temporary = path + ".tmp"
+        // What a process left that died here. Nobody else writes it, as the lock is ours.
+        unlink(temporary)
+        guard let file = try open(temporary, O_WRONLY | O_CREAT | O_EXCL, ifMissing: false) else {
+            throw failure("cannot be written", ENOENT)
+        }
+        var written = 0
+        var error: Int32 = 0
+        while written < bytes.count, error == 0 {
+            let count = bytes.withUnsafeBytes { systemWrite(file, $0.baseAddress, written, $0.count) }
+            if count >= 0 { written += count } else if errno != EINTR { error = errno }
+        }
+        if error == 0, !synchronize(file) { error = errno }
+        if close(file) != 0, error == 0 { error = errno }
+        if error == 0, rename(temporary, path) != 0 { error = errno }
+        if error != 0 {
+            unlink(temporary)
+            throw failure("cannot be written", error)
+        }
+        let folder = (path as NSString).deletingLastPathComponent
+        guard let opened = try open(folder.isEmpty ? "." : folder, O_RDONLY | O_DIRECTORY, ifMissing: false) else { return }
+        defer { close(opened) }
+        // The rename itself must outlive a loss of power.
+        if fsync(opened) != 0 { throw failure("cannot be written", errno) }
+    }
+
+    private func synchronize(_ file: Int32) -> Bool {
+        #if canImport(Darwin)
+            // fsync leaves the bytes in the drive's cache there.
+            if fcntl(file, F_FULLFSYNC) == 0 { return true }
+        #endif
+        return fsync(file) == 0
+    }
+
+    private func open(_ path: String, _ flags: Int32, ifMissing: Bool) throws(DatabaseError) -> Int32? {
+        // Neither a link that somebody has put there nor a pipe that would block.
+        let file = systemOpen(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+        if file >= 0 { return file }
+        if errno == ENOENT, ifMissing { return nil }
+        throw failure("cannot be opened", errno)
+    }
+
+    private func failure(_ what: String, _ error: Int32) -> DatabaseError {
+        let reason = error == 0 ? "" : ": \(String(cString: strerror(error)))"
+        let isFull = error == ENOSPC || error == EDQUOT || error == EFBIG
+        return DatabaseError(
+            code: isFull ? .full : .ioError, reason: .cannotOpen, message: "the key slots \(path) \(what.description)\(reason)", path: path)
+    }
+}
+
+// By other names, as `SlotFile` has methods called like the functions of the system.
+private func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { open(path, flags, mode) }
+
+private func systemRead(_ file: Int32, _ base: UnsafeMutableRawPointer?, _ offset: Int, _ count: Int) -> Int {
+    guard let base else { return 0 }
+    return read(file, base + offset, count - offset)
+}
+
+private func systemWrite(_ file: Int32, _ base: UnsafeRawPointer?, _ offset: Int, _ count: Int) -> Int {
+    guard let base else { return 0 }
+    return write(file, base + offset, count - offset)
+}

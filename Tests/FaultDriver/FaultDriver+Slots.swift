@@ -1,0 +1,29 @@
+import Foundation
+import SQLCipherKit
+
+/// What tests do to key slots in a process that may die of it.
+extension FaultDriver {
+    static func runSlots(_ action: String, _ path: String, _ arguments: [String]) throws {
+        let location = Location.file(path)
+        var slots = try KeySlots.unlock(.passphrase(arguments[0]), of: location)
+        say("ready")
+        switch action {
+        case "slots-add":
+            // Adds slots labelled with a prefix and a number.
+            for number in 0..<(Int(arguments[2]) ?? 0) {
+                try slots.add(.passphrase(arguments[1]), label: "\(arguments[1]) \(number)", iterations: 1000)
+            }
+        case "slots-churn":
+            // Adds and revokes until it is killed.
+            while true {
+                try slots.add(.passphrase("churn"), label: "churn", iterations: 1000)
+                try slots.revoke("churn")
+            }
+        case "slots-rotate":
+            let db = try Connection(slots)
+            try slots.rotateKey(of: db, keeping: ["first": .passphrase(arguments[0])], droppingOthers: true)
+        default:
+            throw DatabaseError(message: "no action \(action)")
+        }
+    }
+}

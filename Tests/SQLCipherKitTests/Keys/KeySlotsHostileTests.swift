@@ -1,0 +1,175 @@
+import Foundation
+import SQLCipherKit
+import TestSupport
+import Testing
+
+/// Slots that somebody without the key has changed, cut, swapped or put back: errors, never a crash, never hours of computing.
+@Suite struct KeySlotsHostileTests {
+    let folder: TemporaryFolder
+    var location: Location { .file(folder.path("a.db")) }
+    var file: URL { URL(fileURLWithPath: folder.path("a.db.keys")) }
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func make() throws -> KeySlots {
+        let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, iterations: 1000)
+        try Connection(slots).execute("CREATE TABLE t(x)")
+        return slots
+    }
+
+    private func reason(_ bytes: [UInt8], limit: Int = 3000) -> DatabaseError.Reason? {
+        do {
+            _ = try KeySlots.unlock(.passphrase("one"), of: location, at: .storage(KeySlotBytes(bytes)), iterationLimit: limit)
+            return nil
+        } catch let error as DatabaseError {
+            return error.reason
+        } catch {
+            return .engine
+        }
+    }
+
+    private func bytes() throws -> [UInt8] { Array(try Data(contentsOf: file)) }
+
+    @Test func everyBitCounts() throws {
+        let slots = try make()
+        try slots.add(.passphrase("two"), label: "second", iterations: 1000)
+        let bytes = try bytes()
+        #expect(reason(bytes) == nil)
+        for bit in 0..<bytes.count * 8 {
+            var changed = bytes
+            changed[bit / 8] ^= 1 << (bit % 8)
+            let reason = reason(changed)
+            #expect(reason == .keySlotsDamaged || reason == .noSlotOpens, "bit \(bit): \(String(describing: reason))")
+        }
+    }
+
+    @Test func everyLengthCounts() throws {
+        let slots = try make()
+        try slots.add(.passphrase("two"), label: "second", iterations: 1000)
+        let bytes = try bytes()
+        for count in 0..<bytes.count { #expect(reason(Array(bytes[..<count])) == .keySlotsDamaged, "\(count) bytes") }
+        for more in [1, 16, 64, 1000, 70_000, 5_000_000] {
+            #expect(reason(bytes + [UInt8](repeating: 0, count: more)) == .keySlotsDamaged, "\(more) more")
+        }
+        // The same through a file, which is not read beyond its bound.
+        try Data(bytes + [UInt8](repeating: 0, count: 5_000_000)).write(to: file)
+        let error = #expect(throws: DatabaseError.self) { try Connection(location, slots: .beside, secret: .passphrase("one")) }
+        #expect(error?.reason == .keySlotsDamaged)
+    }
+
+    @Test func noiseIsAnError() throws {
+        let slots = try make()
+        _ = try slots.addRecoveryKey(label: "safe", iterations: 1000)
+        let bytes = try bytes()
+        var generator = SystemRandomNumberGenerator()
+        for _ in 0..<3000 {
+            var changed = bytes
+            // Lengths and counts most of all.
+            for _ in 0..<Int.random(in: 1...4, using: &generator) {
+                changed[Int.random(in: 8..<changed.count, using: &generator)] = [0, 1, 2, 127, 128, 255].randomElement() ?? 0
+            }
+            if Bool.random() { changed = Array(changed.prefix(Int.random(in: 0...changed.count))) }
+            if changed == bytes { continue }
+            // Without a key: only the parser.
+            _ = try? KeySlots.unverifiedList(of: location, at: .storage(KeySlotBytes(changed)))
+        }
+        for count in 0..<500 {
+            let noise = (0..<count).map { _ in UInt8.random(in: 0...255) }
+            #expect(reason(noise) == .keySlotsDamaged)
+            #expect(reason(Array(bytes.prefix(38)) + noise) != nil)
+        }
+    }
+
+    /// The number of rounds stands in bytes 57 to 60.
+    @Test func roundsAreBounded() throws {
+        _ = try make()
+        let bytes = try bytes()
+        #expect(Array(bytes[57..<61]) == [0, 0, 3, 232])
+        for rounds in [[0xff, 0xff, 0xff, 0xff], [0, 0x98, 0x96, 0x81], [0, 0, 3, 231], [0, 0, 0, 0]] as [[UInt8]] {
+            var changed = bytes
+            changed.replaceSubrange(57..<61, with: rounds)
+            #expect(reason(changed) == .keySlotsDamaged)
+        }
+        // As many as are allowed, but beyond the limit of this attempt: not one is computed.
+        var changed = bytes
+        changed.replaceSubrange(57..<61, with: [0, 0x98, 0x96, 0x80])
+        let time = ContinuousClock().measure { #expect(reason(changed) == .noSlotOpens) }
+        #expect(time < .seconds(1))
+        #expect(reason(bytes, limit: 999) == .noSlotOpens)
+        #expect(reason(bytes, limit: 1000) == nil)
+    }
+
+    /// The limit is for the attempt as a whole.
+    @Test func theLimitIsForAllSlotsTogether() throws {
+        let slots = try make()
+        for number in 2...5 { try slots.add(.passphrase("\(number)"), label: "\(number)", iterations: 1000) }
+        func unlock(_ passphrase: String, _ limit: Int, first: String? = nil) throws {
+            _ = try KeySlots.unlock(.passphrase(passphrase), of: location, first: first, iterationLimit: limit)
+        }
+        try unlock("5", 5000)
+        #expect(throws: DatabaseError.self) { try unlock("5", 4999) }
+        // A label saves the others.
+        try unlock("5", 1000, first: "5")
+    }
+
+    @Test func slotsThatWerePutBackAreNoticed() throws {
+        let slots = try make()
+        try slots.add(.passphrase("two"), label: "second", iterations: 1000)
+        let before = try bytes()
+        try slots.revoke("second")
+        try Data(before).write(to: file)
+        for passphrase in ["one", "two"] {
+            let error = #expect(throws: DatabaseError.self) { try Connection(location, slots: .beside, secret: .passphrase(passphrase)) }
+            #expect(error?.reason == .keySlotsRolledBack)
+        }
+        // Nor can they be gone on with.
+        let error = #expect(throws: DatabaseError.self) { try slots.add(.passphrase("x"), label: "x", iterations: 1000) }
+        #expect(error?.reason == .keySlotsRolledBack)
+    }
+
+    @Test func slotsOfAnotherDatabaseAreNoticed() throws {
+        _ = try make()
+        let key = try EncryptionKey.raw([UInt8](repeating: 5, count: 32))
+        let other = Location.file(folder.path("b.db"))
+        try Connection(other, key: key).execute("CREATE TABLE t(x)")
+        _ = try KeySlots.create(.passphrase("one"), label: "first", for: other, existingKey: key, iterations: 1000)
+        // Of another key.
+        try FileManager.default.copyItem(atPath: folder.path("b.db.keys"), toPath: folder.path("c.keys"))
+        let error = #expect(throws: DatabaseError.self) { try Connection(location, slots: .file(folder.path("c.keys")), secret: .passphrase("one")) }
+        #expect(error?.reason == .wrongKeyOrNotADatabase)
+        // Of the same key, made anew: the old ones count no more.
+        let old = try Data(contentsOf: URL(fileURLWithPath: folder.path("b.db.keys")))
+        try FileManager.default.removeItem(atPath: folder.path("b.db.keys"))
+        _ = try KeySlots.create(.passphrase("two"), label: "first", for: other, existingKey: key, iterations: 1000)
+        try old.write(to: URL(fileURLWithPath: folder.path("b.db.keys")))
+        let second = #expect(throws: DatabaseError.self) { try Connection(other, slots: .beside, secret: .passphrase("one")) }
+        #expect(second?.reason == .keySlotsRolledBack)
+    }
+
+    /// Each slot by itself is genuine, and the whole is not.
+    @Test func aSlotFromEarlierCannotBePutBackAlone() throws {
+        let slots = try make()
+        let one = try bytes()
+        try slots.changePassphrase("first", from: .passphrase("one"), to: .passphrase("two"))
+        let two = try bytes()
+        #expect(one.count == two.count)
+        // The old slot in the new file.
+        let mixed = Array(two[..<38]) + Array(one[38..<(one.count - 64)]) + Array(two[(two.count - 64)...])
+        #expect(reason(mixed) == .keySlotsDamaged)
+    }
+
+    /// A process that died between writing the slots and the database's mark of them.
+    @Test func slotsNewerThanTheDatabaseKnowsAreFine() throws {
+        let slots = try make()
+        let database = URL(fileURLWithPath: folder.path("a.db"))
+        let before = try Data(contentsOf: database)
+        try slots.add(.passphrase("two"), label: "second", iterations: 1000)
+        try before.write(to: database)
+        _ = try Connection(location, slots: .beside, secret: .passphrase("two"))
+        // And from now on it knows.
+        let bytes = try bytes()
+        try slots.revoke("second")
+        try Data(bytes).write(to: file)
+        #expect(throws: DatabaseError.self) { try Connection(location, slots: .beside, secret: .passphrase("two")) }
+    }
+}

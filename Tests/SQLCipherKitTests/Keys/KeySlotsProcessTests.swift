@@ -1,0 +1,161 @@
+import Foundation
+import SQLCipherKit
+import TestSupport
+import Testing
+
+/// Several processes at one set of slots, and processes that die.
+@Suite struct KeySlotsProcessTests {
+    let folder: TemporaryFolder
+    var path: String { folder.path("a.db") }
+    var location: Location { .file(path) }
+    let driver: String
+
+    init() throws {
+        folder = try TemporaryFolder()
+        driver = try BuildProducts.executable("FaultDriver")
+    }
+
+    private func make(rows: Int = 1) throws -> KeySlots {
+        let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, iterations: 1000)
+        let db = try Connection(slots)
+        try db.execute("CREATE TABLE t(x)")
+        try db.transaction { db in
+            for number in 0..<rows { try db.execute("INSERT INTO t VALUES (\("row \(number) " + String(repeating: "x", count: 300)))") }
+        }
+        return slots
+    }
+
+    private func count(_ passphrase: String = "one") throws -> Int? {
+        let db = try Connection(location, slots: .beside, secret: .passphrase(passphrase))
+        #expect(try db.fetchOne(String.self, "PRAGMA integrity_check") == "ok")
+        return try db.fetchOne(Int.self, "SELECT count(*) FROM t")
+    }
+
+    @Test func concurrentEditsLoseNothing() throws {
+        let slots = try make()
+        let processes = try ["a", "b", "c", "d"].map { try Command(driver, ["slots-add", path, "one", $0, "5"]) }
+        for number in 0..<5 { try slots.add(.passphrase("here"), label: "here \(number)", iterations: 1000) }
+        for process in processes {
+            let outcome = try process.end()
+            #expect(outcome.status == 0, "\(outcome)")
+        }
+        let expected = ["first"] + ["a", "b", "c", "d", "here"].flatMap { name in (0..<5).map { "\(name) \($0)" } }
+        #expect(try Set(slots.list().map(\.label)) == Set(expected))
+        #expect(try slots.list().count == 26)
+        for passphrase in ["one", "a", "b", "c", "d", "here"] { #expect(try count(passphrase) == 1) }
+    }
+
+    @Test func concurrentEditsByThreadsLoseNothing() throws {
+        let slots = try make()
+        DispatchQueue.concurrentPerform(iterations: 8) { thread in
+            for number in 0..<3 {
+                #expect(throws: Never.self) { try slots.add(.passphrase("x"), label: "\(thread) \(number)", iterations: 1000) }
+            }
+        }
+        #expect(try slots.list().count == 25)
+    }
+
+    @Test func aKillLeavesOldOrNewSlots() throws {
+        let slots = try make()
+        var seen: Set<Int> = []
+        for moment in 0..<20 {
+            let process = try Command(driver, ["slots-churn", path, "one"])
+            try process.waitForOutput("ready")
+            Thread.sleep(forTimeInterval: 0.01 + Double(moment) * 0.007)
+            kill(process.process.processIdentifier, SIGKILL)
+            _ = try process.end()
+            let list = try slots.list()
+            #expect(list.count == 1 || list.count == 2)
+            seen.insert(list.count)
+            #expect(try count() == 1)
+            if list.count == 2 {
+                #expect(try count("churn") == 1)
+                try slots.revoke("churn")
+            }
+        }
+        #expect(try slots.list().count == 1)
+    }
+
+    @Test func aKillDuringRotationLeavesADatabaseThatOpens() throws {
+        try make(rows: 3000).add(.passphrase("two"), label: "second", iterations: 1000)
+        let names = ["a.db", "a.db.keys"]
+        let saved = try names.map { try Data(contentsOf: URL(fileURLWithPath: folder.path($0))) }
+        let old = try KeySlots.unlock(.passphrase("one"), of: location).key
+        func restore() throws {
+            for name in try folder.names() { try FileManager.default.removeItem(atPath: folder.path(name)) }
+            for (name, bytes) in zip(names, saved) { try bytes.write(to: URL(fileURLWithPath: folder.path(name))) }
+        }
+        let probe = try Command(driver, ["slots-rotate", path, "one"])
+        try probe.waitForOutput("ready")
+        let duration = try ContinuousClock().measure { _ = try probe.end() }
+        var outcomes: [String: Int] = [:]
+        for moment in 0..<20 {
+            try restore()
+            let process = try Command(driver, ["slots-rotate", path, "one"])
+            try process.waitForOutput("ready")
+            Thread.sleep(forTimeInterval: Double(moment) / 20 * Double(duration.components.attoseconds) / 1e18 * 1.1)
+            kill(process.process.processIdentifier, SIGKILL)
+            _ = try process.end()
+            #expect(try count() == 3000, "moment \(moment)")
+            var slots = try KeySlots.unlock(.passphrase("one"), of: location)
+            let isOld = (try? Connection(location, key: old)) != nil
+            outcomes[isOld ? slots.isRotationUnfinished ? "cut off" : "before" : "after", default: 0] += 1
+            #expect(!slots.isRotationUnfinished || isOld)
+            // Whatever has happened, the slots can be gone on with.
+            try slots.add(.passphrase("three"), label: "third", iterations: 1000)
+            #expect(try count("three") == 3000)
+            if slots.isRotationUnfinished {
+                let db = try Connection(slots)
+                try slots.rotateKey(of: db, keeping: ["first": .passphrase("one")], droppingOthers: true)
+                db.close()
+                #expect(try count() == 3000)
+                #expect((try? Connection(location, key: old)) == nil)
+            }
+        }
+        print("kills during a rotation: \(outcomes)")
+        #expect((outcomes["cut off"] ?? 0) > 0)
+    }
+
+    @Test func aFullDiskLeavesTheOldSlots() throws {
+        let slots = try make()
+        let before = try Data(contentsOf: URL(fileURLWithPath: path + ".keys"))
+        // No file may grow beyond nothing: neither the slots nor the database's journal.
+        let outcome = try Command.run("sh", ["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" slots-add \"$1\" one x 1", driver, path])
+        #expect(outcome.status != 0)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path + ".keys")) == before)
+        #expect(try !folder.names().contains("a.db.keys.tmp"))
+        #expect(try count() == 1)
+        try slots.add(.passphrase("two"), label: "second", iterations: 1000)
+        #expect(try count("two") == 1)
+    }
+
+    /// What a process that died has left is in nobody's way.
+    @Test func leftoversAreOverwritten() throws {
+        let slots = try make()
+        try Data("left".utf8).write(to: URL(fileURLWithPath: path + ".keys.tmp"))
+        try slots.add(.passphrase("two"), label: "second", iterations: 1000)
+        #expect(try count("two") == 1)
+        #expect(try !folder.names().contains("a.db.keys.tmp"))
+    }
+
+    @Test func aLockThatIsHeldIsBusy() throws {
+        let slots = try make()
+        var configuration = Configuration()
+        configuration.busyTimeout = .milliseconds(100)
+        let impatient = try KeySlots.unlock(.passphrase("one"), of: location, configuration: configuration)
+        let lock = open(path + ".keys.lock", O_RDWR)
+        defer { close(lock) }
+        #expect(flock(lock, LOCK_EX) == 0)
+        let error = #expect(throws: DatabaseError.self) { try impatient.add(.passphrase("two"), label: "second", iterations: 1000) }
+        #expect(error?.reason == .busy)
+        // Opening needs no lock.
+        #expect(try count() == 1)
+        #expect(flock(lock, LOCK_UN) == 0)
+        // A writer in the database is a reason to wait as well, and nothing has changed meanwhile.
+        let db = try Connection(slots)
+        try db.begin(.immediate)
+        let second = #expect(throws: DatabaseError.self) { try impatient.add(.passphrase("two"), label: "second", iterations: 1000) }
+        #expect(second?.reason == .busy)
+        #expect(try slots.list().count == 1)
+    }
+}

@@ -1,0 +1,273 @@
+import Foundation
+import SQLCipherKit
+import TestSupport
+import Testing
+
+@Suite struct KeySlotsTests {
+    let folder: TemporaryFolder
+    var path: String { folder.path("a.db") }
+    var location: Location { .file(path) }
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// Slots with "one" as the passphrase of the slot "first", and a database with a row.
+    private func make() throws -> KeySlots {
+        let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, iterations: 1000)
+        let db = try Connection(slots)
+        try db.execute("CREATE TABLE t(x)")
+        try db.execute("INSERT INTO t VALUES ('kept')")
+        return slots
+    }
+
+    private func opens(_ secret: SlotSecret, first label: String? = nil) -> Bool {
+        (try? Connection(location, slots: .beside, secret: secret, first: label).fetchOne(String.self, "SELECT x FROM t")) == "kept"
+    }
+
+    private func reason(_ body: () throws -> Void) -> DatabaseError.Reason? {
+        #expect(throws: DatabaseError.self) { try body() }?.reason
+    }
+
+    @Test func severalSecretsOpenOneDatabase() throws {
+        let slots = try make()
+        try slots.add(.passphrase(Data("two".utf8)), label: "second", iterations: 2000)
+        let recovery = try slots.addRecoveryKey(label: "safe", iterations: 1000)
+        for secret in [try SlotSecret.passphrase("one"), try .passphrase("two"), .recoveryKey(recovery), try .recoveryKey(recovery.text.lowercased())] {
+            #expect(opens(secret))
+            #expect(opens(secret, first: "second"))
+            #expect(opens(secret, first: "no such label"))
+        }
+        for secret in [try SlotSecret.passphrase("three"), try .passphrase(recovery.text), .recoveryKey(try RecoveryKey())] {
+            #expect(reason { _ = try Connection(location, slots: .beside, secret: secret) } == .noSlotOpens)
+        }
+        // The passphrase is not one of the database itself.
+        #expect(reason { _ = try Connection(location, key: .passphrase("one")) } == .wrongKeyOrNotADatabase)
+        #expect(try folder.names() == ["a.db", "a.db.keys", "a.db.keys.lock"])
+        for name in ["a.db", "a.db.keys", "a.db.keys.lock"] {
+            let mode = try FileManager.default.attributesOfItem(atPath: folder.path(name))[.posixPermissions] as? Int
+            #expect(mode == 0o600, "\(name)")
+        }
+    }
+
+    @Test func theList() throws {
+        let start = Date()
+        let slots = try make()
+        try slots.add(.passphrase("two"), label: "Büro 🗝️", iterations: 2000)
+        _ = try slots.addRecoveryKey(label: "safe", iterations: 3000)
+        for list in [try slots.list(), try KeySlots.unverifiedList(of: location)] {
+            #expect(list.map(\.label) == ["first", "Büro 🗝️", "safe"])
+            #expect(list.map(\.kind) == [.passphrase, .passphrase, .recoveryKey])
+            #expect(list.map(\.iterations) == [1000, 2000, 3000])
+            for slot in list {
+                #expect(slot.created == slot.changed)
+                #expect(abs(slot.created.timeIntervalSince(start)) < 60)
+            }
+        }
+    }
+
+    @Test func aChangedPassphrase() throws {
+        let slots = try make()
+        try slots.add(.passphrase("two"), label: "second", iterations: 1000)
+        let before = try Data(contentsOf: URL(fileURLWithPath: path + ".keys"))
+        #expect(reason { try slots.changePassphrase("first", from: .passphrase("two"), to: .passphrase("new")) } == .noSlotOpens)
+        #expect(reason { try slots.changePassphrase("third", from: .passphrase("two"), to: .passphrase("new")) } == .invalidArgument)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path + ".keys")) == before)
+        try slots.changePassphrase("first", from: .passphrase("one"), to: .passphrase("new"), iterations: 1500)
+        #expect(!opens(try .passphrase("one")))
+        #expect(opens(try .passphrase("new")))
+        #expect(opens(try .passphrase("two")))
+        #expect(try slots.list().map(\.iterations) == [1500, 1000])
+        // The new passphrase has a salt of its own, and nothing is sealed as it was.
+        try slots.changePassphrase("first", from: .passphrase("new"), to: .passphrase("new"))
+        #expect(opens(try .passphrase("new")))
+    }
+
+    @Test func aRevokedSlot() throws {
+        let slots = try make()
+        #expect(reason { try slots.revoke("first") } == .misuse)
+        #expect(reason { try slots.revoke("second") } == .invalidArgument)
+        try slots.add(.passphrase("two"), label: "second", iterations: 1000)
+        try slots.revoke("first")
+        #expect(!opens(try .passphrase("one")))
+        #expect(opens(try .passphrase("two")))
+        #expect(reason { try slots.revoke("second") } == .misuse)
+        #expect(opens(try .passphrase("two")))
+    }
+
+    @Test func whatIsRefused() throws {
+        let slots = try make()
+        #expect(reason { try slots.add(.passphrase("x"), label: "first", iterations: 1000) } == .invalidArgument)
+        for label in ["", "a\nb", "\u{1b}[2J", String(repeating: "x", count: 201), "\u{202e}"] {
+            #expect(reason { try slots.add(.passphrase("x"), label: label, iterations: 1000) } == .invalidArgument)
+        }
+        for iterations in [0, 999, -1, 10_000_001, Int.max] {
+            #expect(reason { try slots.add(.passphrase("x"), label: "x", iterations: iterations) } == .invalidArgument)
+        }
+        #expect(reason { try slots.add(.passphrase(""), label: "x", iterations: 1000) } == .emptyKey)
+        for number in 1..<KeySlots.maximumSlots { try slots.add(.passphrase("x"), label: "\(number)", iterations: 1000) }
+        #expect(reason { try slots.add(.passphrase("x"), label: "one more", iterations: 1000) } == .invalidArgument)
+        #expect(try slots.list().count == 32)
+        #expect(reason { _ = try KeySlots.create(.passphrase("x"), label: "x", for: location, iterations: 1000) } == .misuse)
+        #expect(reason { _ = try KeySlots.create(.passphrase("x"), label: "x", for: .memory, iterations: 1000) } == .invalidArgument)
+        #expect(opens(try .passphrase("one")))
+    }
+
+    @Test func withoutSlotsThereIsAnErrorAndNoFile() throws {
+        #expect(reason { _ = try Connection(location, slots: .beside, secret: .passphrase("x")) } == .cannotOpen)
+        #expect(reason { _ = try KeySlots.unverifiedList(of: location) } == .cannotOpen)
+        #expect(try folder.names() == [])
+    }
+
+    @Test func aPassphraseChangesInWellUnderASecond() throws {
+        let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location)
+        let db = try Connection(slots)
+        // With SQLCIPHERKIT_LONG_TESTS a million.
+        let rows = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == nil ? 20_000 : 1_000_000
+        try db.execute("CREATE TABLE t(x)")
+        try db.execute("INSERT INTO t WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n WHERE i < \(rows)) SELECT 'row number ' || i FROM n")
+        let before = try Data(contentsOf: URL(fileURLWithPath: path)).count
+        let derivation = try ContinuousClock().measure { _ = try KeySlots.unlock(.passphrase("one"), of: location) }
+        let change = try ContinuousClock().measure { try slots.changePassphrase("first", from: .passphrase("one"), to: .passphrase("two")) }
+        print("a change of passphrase over \(rows) rows, \(before) bytes: \(change); unlocking: \(derivation)")
+        // Two derivations and no work that grows with the database; a loaded machine gets some room.
+        #expect(change < derivation * 3 + .milliseconds(300))
+        #expect(try Connection(location, slots: .beside, secret: .passphrase("two")).fetchOne(Int.self, "SELECT count(*) FROM t") == rows)
+    }
+
+    // MARK: Other places
+
+    @Test func slotsThatTheApplicationStores() throws {
+        let bytes = KeySlotBytes()
+        let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, at: .storage(bytes), iterations: 1000)
+        try Connection(slots).execute("CREATE TABLE t(x)")
+        try slots.add(.passphrase("two"), label: "second", iterations: 1000)
+        #expect(try folder.names() == ["a.db"])
+        let stored = KeySlotBytes(bytes.value)
+        let db = try Connection(location, slots: .storage(stored), secret: .passphrase("two"))
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 0)
+    }
+
+    @Test func aNamedFileAndALink() throws {
+        let file = folder.path("slots")
+        let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, at: .file(file), iterations: 1000)
+        try Connection(slots).execute("CREATE TABLE t(x)")
+        _ = try Connection(location, slots: .file(file), secret: .passphrase("one"))
+        try FileManager.default.createSymbolicLink(atPath: folder.path("link"), withDestinationPath: file)
+        #expect(reason { _ = try Connection(location, slots: .file(folder.path("link")), secret: .passphrase("one")) } == .cannotOpen)
+        #expect(reason { _ = try Connection(location, slots: .file(folder.url.path), secret: .passphrase("one")) } == .cannotOpen)
+        // Of a linked database, the slots are beside the file itself.
+        let other = try TemporaryFolder()
+        try FileManager.default.createSymbolicLink(atPath: other.path("b.db"), withDestinationPath: path)
+        try FileManager.default.moveItem(atPath: file, toPath: path + ".keys")
+        _ = try Connection(.file(other.path("b.db")), slots: .beside, secret: .passphrase("one"))
+        #expect(try other.names() == ["b.db"])
+    }
+
+    // MARK: Existing databases
+
+    @Test func aDatabaseWithARawKey() throws {
+        for salted in [false, true] {
+            let key: EncryptionKey = salted
+                ? try .raw([UInt8](repeating: 5, count: 32), salt: [UInt8](repeating: 6, count: 16)) : try .raw([UInt8](repeating: 5, count: 32))
+            let location = Location.file(folder.path("\(salted).db"))
+            try Connection(location, key: key).execute("CREATE TABLE t(x)")
+            #expect(reason { _ = try KeySlots.create(.passphrase("one"), label: "a", for: location, iterations: 1000) } == .misuse)
+            #expect(reason {
+                _ = try KeySlots.create(
+                    .passphrase("one"), label: "a", for: location, existingKey: .raw([UInt8](repeating: 7, count: 32)), iterations: 1000)
+            } == .wrongKeyOrNotADatabase)
+            _ = try KeySlots.create(.passphrase("one"), label: "a", for: location, existingKey: key, iterations: 1000)
+            _ = try Connection(location, slots: .beside, secret: .passphrase("one"))
+            _ = try Connection(location, key: key)
+        }
+    }
+
+    @Test func aDatabaseWithAPassphrase() throws {
+        let db = try Connection(location, key: .passphrase("old"), configuration: .quick)
+        try db.execute("CREATE TABLE t(x)")
+        try db.execute("INSERT INTO t VALUES ('kept')")
+        #expect(reason {
+            _ = try KeySlots.create(
+                .passphrase("one"), label: "a", for: location, existingKey: .passphrase("wrong"), iterations: 1000, configuration: .quick)
+        } == .wrongKeyOrNotADatabase)
+        #expect(try folder.names().contains("a.db.keys") == false)
+        // Another connection reads: the key cannot change, and both ways in still work.
+        try db.execute("BEGIN")
+        _ = try db.fetchOne(Int.self, "SELECT count(*) FROM t")
+        var configuration = Configuration.quick
+        configuration.busyTimeout = .milliseconds(50)
+        #expect(reason {
+            _ = try KeySlots.create(
+                .passphrase("one"), label: "a", for: location, existingKey: .passphrase("old"), iterations: 1000, configuration: configuration)
+        } == .busy)
+        try db.execute("COMMIT")
+        db.close()
+        #expect((try? Connection(location, key: .passphrase("old"), configuration: .quick)) != nil)
+        var slots = try KeySlots.unlock(.passphrase("one"), of: location, configuration: .quick)
+        #expect(slots.isRotationUnfinished)
+        let again = try Connection(slots, configuration: .quick)
+        try slots.rotateKey(of: again, keeping: ["a": .passphrase("one")])
+        again.close()
+        #expect(!slots.isRotationUnfinished)
+        #expect(opens(try .passphrase("one")))
+        #expect(reason { _ = try Connection(location, key: .passphrase("old"), configuration: .quick) } == .wrongKeyOrNotADatabase)
+    }
+
+    // MARK: A new database key
+
+    @Test func fullRotation() throws {
+        var slots = try make()
+        try slots.add(.passphrase("two"), label: "second", iterations: 1000)
+        let recovery = try slots.addRecoveryKey(label: "safe", iterations: 1000)
+        let old = slots.key
+        let stale = slots
+        let db = try Connection(slots)
+        #expect(reason { try slots.rotateKey(of: db, keeping: [:]) } == .misuse)
+        #expect(reason { try slots.rotateKey(of: db, keeping: ["first": .passphrase("one")]) } == .misuse)
+        #expect(reason { try slots.rotateKey(of: db, keeping: ["first": .passphrase("two")], droppingOthers: true) } == .noSlotOpens)
+        #expect(reason { try slots.rotateKey(of: db, keeping: ["third": .passphrase("two")], droppingOthers: true) } == .invalidArgument)
+        #expect(try opens(.passphrase("one")) && opens(.recoveryKey(recovery)))
+        try slots.rotateKey(of: db, keeping: ["safe": .recoveryKey(recovery), "first": .passphrase("one")], droppingOthers: true)
+        try db.execute("INSERT INTO t VALUES ('more')")
+        db.close()
+        #expect(try opens(.passphrase("one")) && opens(.recoveryKey(recovery)))
+        #expect(!opens(try .passphrase("two")))
+        #expect(try slots.list().map(\.label).sorted() == ["first", "safe"])
+        #expect(reason { _ = try Connection(location, key: old) } == .wrongKeyOrNotADatabase)
+        // A value from before the rotation is out of date.
+        #expect(reason { try stale.add(.passphrase("x"), label: "x", iterations: 1000) } == .keySlotsDamaged)
+        try slots.add(.passphrase("two"), label: "second", iterations: 1000)
+        #expect(opens(try .passphrase("two")))
+    }
+
+    @Test func aRotationThatCannotHappenChangesNothing() throws {
+        var slots = try make()
+        try slots.add(.passphrase("two"), label: "second", iterations: 1000)
+        var configuration = Configuration()
+        configuration.busyTimeout = .milliseconds(50)
+        let db = try Connection(slots, configuration: configuration)
+        let reader = try Connection(slots)
+        try reader.execute(SQLScript("BEGIN; SELECT * FROM t"))
+        #expect(reason { try slots.rotateKey(of: db, keeping: ["first": .passphrase("one")], droppingOthers: true) } == .busy)
+        reader.close()
+        // The slot that would have gone is back as well.
+        #expect(try opens(.passphrase("one")) && opens(.passphrase("two")))
+        #expect(try !KeySlots.unlock(.passphrase("one"), of: location).isRotationUnfinished)
+        try slots.rotateKey(of: db, keeping: ["first": .passphrase("one")], droppingOthers: true)
+        #expect(opens(try .passphrase("one")))
+    }
+
+    @Test func rotationWantsTheRightDatabase() throws {
+        var slots = try make()
+        let other = try Connection(.file(folder.path("b.db")), key: slots.key)
+        #expect(reason { try slots.rotateKey(of: other, keeping: ["first": .passphrase("one")]) } == .misuse)
+    }
+
+    @Test func noSecretIsShown() throws {
+        let slots = try make()
+        var shown = "\(slots) \(String(reflecting: slots)) \(try SlotSecret.passphrase("s3cret"))"
+        dump(slots, to: &shown)
+        dump(try SlotSecret.passphrase("s3cret"), to: &shown)
+        #expect(!shown.contains("s3cret") && !shown.contains("EncryptionKey"))
+        #expect(shown.contains("KeySlots(\(path))"))
+    }
+}
