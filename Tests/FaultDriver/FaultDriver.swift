@@ -74,6 +74,8 @@ struct FaultDriver {
             try db.execute(SQLScript(arguments[1]))
         case _ where action.hasPrefix("slots-"):
             try runSlots(action, path, arguments)
+        case _ where action.hasPrefix("keys-"):
+            try runKeys(action, path, arguments)
         default:
             throw DatabaseError(message: "no action \(action)")
         }

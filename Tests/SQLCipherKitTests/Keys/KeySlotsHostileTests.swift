@@ -35,12 +35,13 @@ import Testing
         try slots.add(.passphrase("two"), label: "second", iterations: 1000)
         let bytes = try bytes()
         #expect(reason(bytes) == nil)
-        for bit in 0..<bytes.count * 8 {
+        let unnoticed = (0..<bytes.count * 8).filter { bit in
             var changed = bytes
             changed[bit / 8] ^= 1 << (bit % 8)
             let reason = reason(changed)
-            #expect(reason == .keySlotsDamaged || reason == .noSlotOpens, "bit \(bit): \(String(describing: reason))")
+            return reason != .keySlotsDamaged && reason != .noSlotOpens
         }
+        #expect(unnoticed == [])
     }
 
     @Test func everyLengthCounts() throws {

@@ -1,0 +1,93 @@
+import CSQLCipher
+import Foundation
+
+extension KeyProvider where Self == KeySource {
+    /// A file that only its owner can read.
+    ///
+    /// It must be a regular file, belong to the user that the process runs as or to root, and give no right to group and others;
+    /// its last component must not be a symbolic link. All of that is asked of the opened file, so that it cannot be exchanged in
+    /// between. The folders above it are the caller's part.
+    /// - Parameters:
+    ///   - path: the file's path. Nil if there is no such file.
+    ///   - encoding: what its bytes are.
+    /// - Throws: ``DatabaseError/Reason/keyProvider`` for a file that is not like that, ``DatabaseError/Reason/emptyKey`` for an
+    ///   empty one.
+    public static func file(_ path: String, as encoding: KeyEncoding = .passphrase) -> KeySource {
+        KeySource("the file \(path)") { try KeyFile.read(path, encoding, forbidden: 0o077) }
+    }
+
+    /// An open file descriptor, read to its end and closed: the end of a pipe, for instance, that another program hands over.
+    ///
+    /// Nil is never its answer: whoever names a descriptor means it.
+    /// - Throws: ``DatabaseError/Reason/keyProvider`` if it cannot be read or gives more than 64 KiB,
+    ///   ``DatabaseError/Reason/emptyKey`` if nothing comes, as when it is read a second time in its place.
+    public static func descriptor(_ descriptor: Int32, as encoding: KeyEncoding = .passphrase) -> KeySource {
+        KeySource("the file descriptor \(descriptor)") {
+            defer { close(descriptor) }
+            return try KeyFile.read(descriptor, encoding, "the file descriptor \(descriptor)")
+        }
+    }
+
+    /// A credential that systemd hands to a service (`LoadCredential=`, `LoadCredentialEncrypted=`;
+    /// <https://systemd.io/CREDENTIALS/>): a file in the folder that `$CREDENTIALS_DIRECTORY` names. Nil outside of such a service,
+    /// and for a credential that it was not given.
+    /// - Parameter name: the credential's name.
+    public static func credential(_ name: String, as encoding: KeyEncoding = .passphrase) -> KeySource {
+        KeySource("the credential \(name)") {
+            guard !name.isEmpty, name != ".", name != "..", !name.utf8.contains(UInt8(ascii: "/")), !name.utf8.contains(0) else {
+                throw DatabaseError.keyProvider("a credential cannot have the name \(name)")
+            }
+            guard let folder = getenv("CREDENTIALS_DIRECTORY").map({ String(cString: $0) }), folder.hasPrefix("/") else { return nil }
+            // With an access list for the service's user, systemd's files show it as the right of a group to read.
+            return try KeyFile.read("\(folder)/\(name)", encoding, forbidden: 0o037)
+        }
+    }
+}
+
+/// Files that hold keys.
+private enum KeyFile {
+    static func read(_ path: String, _ encoding: KeyEncoding, forbidden: mode_t) throws(DatabaseError) -> EncryptionKey? {
+        if path.isEmpty || path.utf8.contains(0) { throw .keyProvider("the path of a key file is empty or contains a NUL character") }
+        // Not blocking, as a pipe in the file's place would wait for a writer; it is refused below.
+        let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard file >= 0 else {
+            let error = errno
+            if error == ENOENT { return nil }
+            let reason = error == ELOOP ? "it is a symbolic link" : String(cString: strerror(error))
+            throw refused(path, reason)
+        }
+        defer { close(file) }
+        var info = stat()
+        guard fstat(file, &info) == 0 else { throw refused(path, String(cString: strerror(errno))) }
+        guard info.st_mode & S_IFMT == S_IFREG else { throw refused(path, "it is not a regular file") }
+        guard info.st_uid == geteuid() || info.st_uid == 0 else { throw refused(path, "it belongs to another user") }
+        guard info.st_mode & forbidden == 0 else {
+            throw refused(path, "others have rights to it: its mode is \(String(info.st_mode & 0o7777, radix: 8)), and 600 or 400 is expected")
+        }
+        return try read(file, encoding, "the key file \(path)")
+    }
+
+    static func read(_ file: Int32, _ encoding: KeyEncoding, _ name: String) throws(DatabaseError) -> EncryptionKey {
+        // One byte more than is allowed tells what is too large from what just fits.
+        let bytes = try SecureBytes(upTo: KeySource.maximumBytes + 1) { memory throws(DatabaseError) in
+            var count = 0
+            while count < memory.count, let base = memory.baseAddress {
+                let got = Foundation.read(file, base + count, memory.count - count)
+                if got < 0, errno == EINTR { continue }
+                if got < 0 { throw .keyProvider("\(name) cannot be read: \(String(cString: strerror(errno)))") }
+                if got == 0 { break }
+                count += got
+            }
+            guard count < memory.count else { throw .keyProvider("\(name) holds more than \(KeySource.maximumBytes) bytes") }
+            return 0..<count
+        }
+        return try bytes.withUnsafeBytes { bytes throws(DatabaseError) in try encoding.key(bytes) }
+    }
+
+    private static func refused(_ path: String, _ reason: String) -> DatabaseError {
+        .keyProvider("the key file \(path) cannot be used: \(reason)", path: path)
+    }
+}
+
+/// Overwrites bytes with zeroes.
+func wipe(_ bytes: UnsafeMutableRawPointer, _ count: Int) { sqlcipherkit_wipe(bytes, count) }

@@ -1,0 +1,28 @@
+import Foundation
+import SQLCipherKit
+
+/// Key providers that change or need the environment of a process.
+extension FaultDriver {
+    static func runKeys(_ action: String, _ path: String, _ arguments: [String]) throws {
+        var configuration = Configuration()
+        configuration.cipher.kdfIterations = 10
+        switch action {
+        case "keys-environment":
+            let name = arguments[0]
+            say("before: \(environmentShows("pass phrase") ? "shown" : "not shown") in the environment")
+            _ = try Connection(.file(path), keyProvider: .environment(name), configuration: configuration)
+            let again = try KeySource.environment(name).encryptionKey()
+            say("after: getenv \(getenv(name) == nil ? "nil" : "set"), environ \(environmentShows("pass phrase") ? "with" : "without") it, again \(again == nil ? "nil" : "a key")")
+        case "keys-credential":
+            _ = try Connection(.file(path), keyProvider: .credential(arguments[0]), configuration: configuration)
+        default:
+            throw DatabaseError(message: "no action \(action)")
+        }
+    }
+
+    /// Whether the environment that the process was started with, where the system keeps it, holds a text.
+    private static func environmentShows(_ text: String) -> Bool {
+        let bytes = (try? Data(contentsOf: URL(fileURLWithPath: "/proc/self/environ"))) ?? Data()
+        return bytes.range(of: Data(text.utf8)) != nil
+    }
+}
