@@ -8,22 +8,26 @@
 
 static _Atomic(uint8_t *) process_mask;
 
+/* More than a place in the pool of locked memory, so that the mask gets pages of its own and does not lie beside the
+ * secrets that it covers. */
+enum { reserved = 4096 };
+
 const uint8_t *sqlcipherkit_mask(void) {
     uint8_t *mask = atomic_load_explicit(&process_mask, memory_order_acquire);
     if (mask != NULL) {
         return mask;
     }
-    mask = sqlcipherkit_locked_alloc(mask_size);
+    mask = sqlcipherkit_locked_alloc(reserved);
     if (mask == NULL) {
         return NULL;
     }
     if (sqlcipherkit_system_random(mask, mask_size) != 0) {
-        sqlcipherkit_locked_free(mask, mask_size);
+        sqlcipherkit_locked_free(mask, reserved);
         return NULL;
     }
     uint8_t *other = NULL;
     if (!atomic_compare_exchange_strong(&process_mask, &other, mask)) {
-        sqlcipherkit_locked_free(mask, mask_size);
+        sqlcipherkit_locked_free(mask, reserved);
         return other;
     }
     return mask;

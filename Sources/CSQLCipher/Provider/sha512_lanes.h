@@ -123,13 +123,16 @@ LANES_TARGET SHA512_INLINE void lanes_rounds(uint64_t state[8], const uint64_t *
     SHA512_END(state);
 }
 
-/* Folds all blocks of `message` into `state`. At least one. */
-LANES_TARGET SHA512_INLINE void lanes_compress(uint64_t state[8], const struct lanes_message *message) {
+/* Folds all blocks of `message` into `result`. At least one. The state in between is a copy that nobody else can see, which
+ * spares the compiler loads and stores around every block. */
+LANES_TARGET SHA512_INLINE void lanes_compress(uint64_t result[8], const struct lanes_message *message) {
     __attribute__((aligned(64))) uint64_t tables[2][lanes_table_words];
     uint64_t *now = tables[0];
     uint64_t *next = tables[1];
     const uint8_t *block[LANES];
+    uint64_t state[8];
     size_t at = 0;
+    memcpy(state, result, sizeof state);
     lanes_locate(message, 0, block);
     lanes_schedule(block, now);
     for (; message->total - at > LANES; at += LANES) {
@@ -152,4 +155,5 @@ LANES_TARGET SHA512_INLINE void lanes_compress(uint64_t state[8], const struct l
     for (size_t lane = 0; at < message->total; at++, lane++) {
         lanes_rounds(state, now + 2 * lane);
     }
+    memcpy(result, state, sizeof state);
 }
