@@ -1,8 +1,8 @@
 /// Finds the parts of identifiers: `parseHTTPResponse2` is found by `parse`, `http`, `response`, `httpResponse` and by the whole name;
 /// so is `parse_http_response_2`.
 ///
-/// The parts stand one after the other, the whole name at the place of the first part. Letters beyond ASCII belong to words; case
-/// does not matter.
+/// The parts stand one after the other. Letters between digits are indexed in one piece as well, at the places of their first and
+/// last part, so that a name typed all in small letters is found. Letters beyond ASCII belong to words; case does not matter.
 public struct CodeTokenizer: FTS5TextTokenizer {
     public init() {}
 
@@ -62,17 +62,28 @@ public struct CodeTokenizer: FTS5TextTokenizer {
             }
         }
         close(range.upperBound)
-        for (index, part) in parts.enumerated() {
-            add(part, as: part, text, false, &tokens)
-            // In a query the parts alone are wanted: they find a name however it is spelt.
-            if index == 0, parts.count > 1, !purpose.contains(.query) { add(range, as: range, text, true, &tokens) }
+        var index = 0
+        while index < parts.count {
+            // Parts up to the next digits, or the digits alone.
+            var end = index + 1
+            if Kind(text[parts[index].lowerBound]) != .digit {
+                while end < parts.count, Kind(text[parts[end].lowerBound]) != .digit { end += 1 }
+            }
+            let whole = parts[index].lowerBound..<parts[end - 1].upperBound
+            for place in index..<end {
+                add(parts[place], text, false, &tokens)
+                // In a query the parts alone are wanted: they find a name however it is spelt.
+                guard end - index > 1, !purpose.contains(.query), place == index || place == end - 1 else { continue }
+                add(whole, text, true, &tokens)
+            }
+            index = end
         }
     }
 
     private func add(
-        _ bytes: Range<Int>, as range: Range<Int>, _ text: UnsafeBufferPointer<UInt8>, _ isColocated: Bool, _ tokens: inout FTS5TokenSink
+        _ range: Range<Int>, _ text: UnsafeBufferPointer<UInt8>, _ isColocated: Bool, _ tokens: inout FTS5TokenSink
     ) {
-        let part = UnsafeBufferPointer(rebasing: text[bytes])
+        let part = UnsafeBufferPointer(rebasing: text[range])
         guard part.allSatisfy({ $0 < 0x80 }) else {
             tokens.add(String(decoding: part, as: UTF8.self).lowercased(), range: range, isColocated: isColocated)
             return

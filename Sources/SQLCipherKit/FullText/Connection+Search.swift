@@ -11,7 +11,8 @@ extension Connection {
     ///   - table: the full-text table's name.
     ///   - query: what is searched for.
     ///   - schema: the attached database that the table is in. Default: `main`.
-    ///   - weights: how much a word counts in each column, in the columns' order; those left out count 1. Default: all alike.
+    ///   - weights: how much a word counts in each column, in the columns' order; those left out count 1. From -1e15 to 1e15,
+    ///     to 12 decimals. Default: all alike.
     ///   - snippet: the part of the text to show with each hit. Default: none.
     ///   - highlights: columns that are wanted whole, with the query's words marked. Default: none.
     ///   - columns: columns of the full-text table that are wanted. Default: none.

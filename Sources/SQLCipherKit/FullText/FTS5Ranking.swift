@@ -93,9 +93,9 @@ extension Connection {
     public func registerRanking(
         _ name: String, _ function: @escaping @Sendable (borrowing FTS5RankingContext) throws -> Double
     ) throws(DatabaseError) {
-        guard let first = name.utf8.first, !(0x30...0x39).contains(first),
-            name.unicodeScalars.allSatisfy({ $0.isASCIIWordCharacter || $0 == "_" })
-        else { throw .invalidArgument("a ranking function's name has ASCII letters, digits and underscores only, not \(name)") }
+        guard name.isFunctionName else {
+            throw .invalidArgument("a ranking function's name has ASCII letters, digits and underscores only, not \(name)")
+        }
         let interface = try fts5Interface()
         let box = Unmanaged.passRetained(RankingFunction(self, function))
         let rc = interface.pointee.xCreateFunction(interface, name, box.toOpaque(), rank) { pointer in

@@ -54,8 +54,11 @@ extension Connection {
             case .integer(let column): content = (synchronized, "t.\(column.quotedSQLIdentifier)", "")
             case .mapped(let key):
                 let keys = "\(schema.quotedSQLIdentifier).\((table + ContentSync.Suffix.keys).quotedSQLIdentifier)"
-                let match = key.map { "k.\($0.column.quotedSQLIdentifier) = t.\($0.column.quotedSQLIdentifier)" }
-                content = (synchronized, "k.\"sqlcipherkit_id\"", " JOIN \(keys) AS k ON \(match.joined(separator: " AND "))")
+                // Under names of their own, so that a filter's columns are those of the content table.
+                let names = key.enumerated().map { "\($1.column.quotedSQLIdentifier) AS \"sqlcipherkit_key\($0)\"" }.joined(separator: ", ")
+                let match = key.enumerated().map { "k.\"sqlcipherkit_key\($0)\" = t.\($1.column.quotedSQLIdentifier)" }
+                let join = " JOIN (SELECT \"sqlcipherkit_id\", \(names) FROM \(keys)) AS k ON \(match.joined(separator: " AND "))"
+                content = (synchronized, "k.\"sqlcipherkit_id\"", join)
             }
         } else if let table = options["content"], !table.isEmpty {
             content = (table, "t.\((options["content_rowid"] ?? "rowid").quotedSQLIdentifier)", "")

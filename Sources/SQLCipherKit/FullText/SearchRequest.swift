@@ -1,3 +1,5 @@
+import Foundation
+
 /// One search as SQL: which columns come in which place.
 struct SearchRequest {
     let table: String
@@ -102,9 +104,16 @@ struct SearchRequest {
     /// The function that ranks, with its arguments as SQL literals, as FTS5 wants it
     /// (<https://sqlite.org/fts5.html#sorting_by_auxiliary_function_results>).
     private func rankExpression() throws(DatabaseError) -> String? {
-        guard weights.allSatisfy(\.isFinite) else { throw .invalidArgument("a column's weight must be a finite number") }
+        guard weights.allSatisfy({ abs($0) <= 1e15 }) else {
+            throw .invalidArgument("a column's weight is a number from -1e15 to 1e15")
+        }
+        guard rankFunction?.isFunctionName != false else {
+            throw .invalidArgument("\(rankFunction ?? "") is no name of a ranking function")
+        }
         if weights.isEmpty && rankFunction == nil { return nil }
-        return "\(rankFunction ?? "bm25")(\(weights.map { "\($0)" }.joined(separator: ", ")))"
+        // FTS5 reads numbers without an exponent.
+        let literals = weights.map { $0 == $0.rounded() ? String(Int64($0)) : String(format: "%.12f", $0) }
+        return "\(rankFunction ?? "bm25")(\(literals.joined(separator: ", ")))"
     }
 
     /// A hit from a row of the statement.
@@ -123,5 +132,13 @@ struct SearchRequest {
         return SearchHit(
             rowID: try row[0], rank: computesRank ? try row[1] : knownRank, snippet: snippet, highlights: highlighted,
             columns: RowValues(columnNames: columns, values: values))
+    }
+}
+
+extension String {
+    /// Whether FTS5's syntax takes the text for a function's name.
+    var isFunctionName: Bool {
+        guard let first = utf8.first, !(0x30...0x39).contains(first) else { return false }
+        return unicodeScalars.allSatisfy { $0.isASCIIWordCharacter || $0 == "_" }
     }
 }

@@ -1,0 +1,60 @@
+import Foundation
+import SQLCipherKit
+import Testing
+
+@Suite struct FullTextLiveSearchTests {
+    /// A query that runs for minutes if nobody ends it.
+    static let endless: SQL = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n WHERE i < 0"
+
+    @Test func aNewerSearchEndsTheOlderOne() async throws {
+        let live = LiveSearch()
+        let first = live.next()
+        let started = DispatchSemaphore(value: 0)
+        let task = Task.detached { () -> ResultCode? in
+            let db = try Connection(.memory)
+            do {
+                _ = try live.run(first, on: db) { db in
+                    started.signal()
+                    return try db.fetchOne(Int.self, Self.endless)
+                }
+                return nil
+            } catch let error as DatabaseError {
+                // The connection goes on as if nothing had been.
+                #expect(try db.fetchOne(Int.self, "SELECT 1") == 1)
+                return error.code
+            }
+        }
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                started.wait()
+                Thread.sleep(forTimeInterval: 0.05)
+                continuation.resume()
+            }
+        }
+        let db = try Connection(.memory)
+        #expect(try live.run(on: db) { try $0.fetchOne(Int.self, "SELECT 2") } == 2)
+        #expect(try await task.value == .interrupted)
+        let late = #expect(throws: DatabaseError.self) { try live.run(first, on: db) { _ in 1 } }
+        #expect(late?.code == .interrupted)
+    }
+
+    @Test func aConnectionThatHasWrittenIsNotInterrupted() throws {
+        let db = try Connection(.memory)
+        try db.create(FTS5Table("fts", columns: ["a"]))
+        let live = LiveSearch()
+        try db.transaction { db in
+            try db.execute("INSERT INTO fts VALUES ('one')")
+            let error = #expect(throws: DatabaseError.self) {
+                try live.run(on: db) { db in
+                    live.cancel()
+                    return try db.search("fts", "one").count
+                }
+            }
+            #expect(error?.code == .interrupted)
+            #expect(db.isInTransaction)
+            try db.execute("INSERT INTO fts VALUES ('two')")
+        }
+        #expect(try db.searchCount("fts", .any("one", "two")) == 2)
+        #expect(try db.isFullTextIntact("fts"))
+    }
+}

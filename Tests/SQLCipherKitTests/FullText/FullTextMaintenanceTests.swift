@@ -1,0 +1,117 @@
+import Foundation
+import SQLCipherKit
+import TestSupport
+import Testing
+
+@Suite struct FullTextMaintenanceTests {
+    let folder: TemporaryFolder
+    let db: Connection
+
+    init() throws {
+        folder = try TemporaryFolder()
+        db = try Connection(.file(folder.path("a.db")), key: .passphrase("x"), configuration: .quick)
+        try db.execute("CREATE TABLE doc(id INTEGER PRIMARY KEY, body TEXT)")
+        try db.create(FTS5Table("fts", columns: ["body"], content: .external(table: "doc")))
+    }
+
+    func fill(_ count: Int) throws {
+        for index in 0..<count { try db.execute("INSERT INTO doc(body) VALUES (\("word\(index % 50) common text number \(index)"))") }
+    }
+
+    func segments() throws -> Int {
+        // A segment's first page has a number whose upper bits are the segment's id.
+        try db.fetchOne(Int.self, "SELECT count(DISTINCT id >> 37) FROM fts_data WHERE id > 10") ?? 0
+    }
+
+    @Test func mergingAndOptimizing() throws {
+        try db.configureFullText("fts", .automerge(0))
+        try fill(200)
+        let before = try segments()
+        #expect(before > 1)
+        #expect(try db.mergeFullText("fts", pages: 10, everything: true))
+        while try db.mergeFullText("fts", pages: 10) {}
+        #expect(try segments() == 1)
+        try fill(50)
+        #expect(try segments() > 1)
+        try db.optimizeFullText("fts")
+        #expect(try segments() == 1)
+        #expect(try db.isFullTextIntact("fts"))
+        #expect(throws: DatabaseError.self) { try db.mergeFullText("fts", pages: 0) }
+    }
+
+    @Test func damageIsSeenAndRebuilt() throws {
+        try fill(20)
+        // A write behind the triggers' back.
+        try db.execute("DROP TRIGGER fts_before_update")
+        try db.execute("DROP TRIGGER fts_after_update")
+        try db.execute("UPDATE doc SET body = 'changed' WHERE id = 3")
+        #expect(try !db.isFullTextIntact("fts"))
+        #expect(try db.isFullTextIntact("fts", comparingContent: false))
+        try db.rebuildFullText("fts")
+        #expect(try db.isFullTextIntact("fts"))
+        #expect(try db.searchCount("fts", "changed") == 1)
+        #expect(throws: DatabaseError.self) { try db.isFullTextIntact("nothing") }
+        try db.deleteAllFullText("fts")
+        #expect(try db.searchCount("fts", "common") == 0)
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM doc") == 20)
+    }
+
+    @Test func aRebuildFindsTheKeysOfRowsWrittenWithoutTriggers() throws {
+        try db.execute("CREATE TABLE keyed(k TEXT, p INTEGER, body TEXT, PRIMARY KEY(k, p)) WITHOUT ROWID")
+        try db.create(FTS5Table("kfts", columns: ["body"], content: .external(table: "keyed")))
+        try db.execute("INSERT INTO keyed VALUES ('a', 1, 'one'), ('b', 1, 'two')")
+        let triggers = try db.fetchAll(String.self, "SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'kfts%'")
+        for name in try db.fetchAll(String.self, "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'kfts%'") {
+            try db.execute("DROP TRIGGER \(identifier: name)")
+        }
+        try db.execute("INSERT INTO keyed VALUES ('c', 1, 'three')")
+        try db.execute("DELETE FROM keyed WHERE k = 'a'")
+        for trigger in triggers { try db.execute(SQL(raw: trigger)) }
+        try db.rebuildFullText("kfts")
+        #expect(try db.isFullTextIntact("kfts"))
+        #expect(try db.searchCount("kfts", "three") == 1 && db.searchCount("kfts", "one") == 0)
+    }
+
+    @Test func settings() throws {
+        for setting: FTS5Setting in [
+            .automerge(8), .crisismerge(12), .usermerge(3), .pageSize(1000), .hashSize(100_000), .deleteMerge(20), .secureDelete(true),
+            .rank("bm25(3.0)"),
+        ] { try db.configureFullText("fts", setting) }
+        let settings = try db.fullTextSettings("fts")
+        #expect(settings["automerge"] == 8 && settings["crisismerge"] == 12 && settings["usermerge"] == 3 && settings["pgsz"] == 1000)
+        #expect(settings["hashsize"] == 100_000 && settings["deletemerge"] == 20 && settings["secure-delete"] == 1)
+        #expect(settings["rank"] == "bm25(3.0)")
+        for setting: FTS5Setting in [.automerge(1), .automerge(17), .crisismerge(1), .usermerge(0), .pageSize(31), .hashSize(0), .deleteMerge(101), .rank("")] {
+            let error = #expect(throws: DatabaseError.self) { try db.configureFullText("fts", setting) }
+            #expect(error?.reason == .invalidArgument)
+        }
+        try fill(50)
+        try db.execute("DELETE FROM doc WHERE id % 2 = 0")
+        #expect(try db.isFullTextIntact("fts"))
+    }
+
+    @Test func sizes() throws {
+        let empty = try db.fullTextSize("fts")
+        try fill(2000)
+        let full = try db.fullTextSize("fts")
+        #expect(full.index > empty.index && full.content == 0 && full.total > full.index)
+        #expect(full.index % 4096 == 0)
+        try db.create(FTS5Table("own", columns: ["body"]))
+        try db.execute("INSERT INTO own SELECT body FROM doc")
+        #expect(try db.fullTextSize("own").content > 0)
+    }
+
+    @Test func aRolledBackTransactionLeavesTheIndexAsItWas() throws {
+        try fill(20)
+        struct Stop: Error {}
+        #expect(throws: Stop.self) {
+            try db.transaction { db in
+                try db.execute("INSERT OR REPLACE INTO doc(id, body) SELECT id, 'other' FROM doc")
+                try db.savepoint { db in try db.execute("DELETE FROM doc") }
+                throw Stop()
+            }
+        }
+        #expect(try db.searchCount("fts", "common") == 20 && db.searchCount("fts", "other") == 0)
+        #expect(try db.isFullTextIntact("fts"))
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import SQLCipherKit
+import Testing
+
+@Suite struct FullTextRankingTests {
+    let db: Connection
+
+    struct Note: SQLRow, Equatable {
+        var id: Int64
+        var title: String
+        init(row: borrowing Row) throws {
+            id = try row["id"]
+            title = try row["title"]
+        }
+    }
+
+    init() throws {
+        db = try Connection(.memory)
+        try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body TEXT, year INTEGER, rank TEXT)")
+        try db.create(FTS5Table("fts", columns: ["title", "body"], content: .external(table: "note")))
+        for index in 1...100 {
+            let filler = Array(repeating: "filler", count: index).joined(separator: " ")
+            try db.execute(
+                "INSERT INTO note VALUES (\(index), \(index % 2 == 0 ? "needle" : "title"), \(index % 2 == 1 ? "needle \(filler)" : filler), \(2000 + index % 4), 'r')")
+        }
+    }
+
+    @Test func weights() throws {
+        let titles = try db.search("fts", "needle", weights: [10, 1], limit: 1), bodies = try db.search("fts", "needle", weights: [0, 1], limit: 1)
+        #expect(titles[0].rowID == 2 && bodies[0].rowID == 1)
+        #expect(try db.search("fts", "needle", weights: [1]).count == 100)
+        #expect(throws: DatabaseError.self) { try db.search("fts", "needle", weights: [.nan]) }
+        #expect(throws: DatabaseError.self) { try db.search("fts", "needle", weights: [.infinity]) }
+        #expect(try db.search("fts", "needle", weights: [1e15, -2.5e-7]).count == 100)
+    }
+
+    @Test func aRankingFunctionInSwift() throws {
+        try db.registerRanking("by_id") { row in
+            guard try row.rowCount() == 100, row.columnCount == 2, row.phraseCount == 1, row.phraseSize(0) == 1 else { return 0 }
+            let instances = try row.instances()
+            guard instances.count == 1, try row.totalSize() > 5000, try row.columnSize() > 1 else { return 0 }
+            guard try row.text(instances[0].column)?.hasPrefix("needle") == true, instances[0].position == 0 else { return 0 }
+            return -Double(row.rowID) * row.arguments.reduce(1, *)
+        }
+        let hits = try db.search("fts", "needle", weights: [2, 3], rankedBy: "by_id", snippet: .best(), limit: 3)
+        #expect(hits.map(\.rowID) == [100, 99, 98])
+        #expect(hits[0].rank == -600)
+        try db.registerRanking("broken") { _ in throw DatabaseError(message: "no rank today") }
+        let error = #expect(throws: DatabaseError.self) { try db.search("fts", "needle", rankedBy: "broken") }
+        #expect(error?.message == "no rank today")
+        #expect(throws: DatabaseError.self) { try db.registerRanking("a b") { _ in 0 } }
+        let hostile = #expect(throws: DatabaseError.self) { try db.search("fts", "needle", rankedBy: "bm25(); --") }
+        #expect(hostile?.reason == .invalidArgument)
+        #expect(try db.search("fts", "needle").count == 100)
+    }
+
+    @Test func pagesHoldStillWhileOthersWrite() throws {
+        let ranking = try db.rankedSearch("fts", "needle", where: "year <> \(2003)")
+        #expect(ranking.count == 75)
+        var pages: [Int64] = []
+        var deleted: Set<Int64> = []
+        for page in 0..<8 {
+            let hits = try db.hits(of: ranking, page * 10..<page * 10 + 10, snippet: .best(words: 3), columns: ["title"])
+            pages += hits.map(\.rowID)
+            for hit in hits { #expect(ranking.ranks[try #require(ranking.rowIDs.firstIndex(of: hit.rowID))] == hit.rank) }
+            // Rows that would come first now, and one that was still to come.
+            for _ in 0..<5 { try db.execute("INSERT INTO note(title, body, year) VALUES ('needle needle', 'needle', 2000)") }
+            if page < 6 {
+                deleted.insert(ranking.rowIDs[70 - page])
+                try db.execute("DELETE FROM note WHERE id = \(ranking.rowIDs[70 - page])")
+            }
+        }
+        #expect(pages == ranking.rowIDs.filter { !deleted.contains($0) })
+        #expect(try db.hits(of: ranking, 80..<90).isEmpty)
+        #expect(try db.search("fts", "needle", limit: 7, offset: 3).count == 7)
+        #expect(try db.search("fts", "needle", limit: -1).count == 0)
+    }
+
+    @Test func records() throws {
+        let matches = try db.search(
+            Note.self, in: "fts", "needle", snippet: .column("body", words: 2), where: "year = 2001", orderedBy: .sql("year, title DESC, id DESC"),
+            limit: 2)
+        #expect(matches.map(\.record.id) == [97, 93])
+        #expect(matches[0].hit.snippet.ranges.count == 1)
+        try db.execute("CREATE TABLE keyed(id TEXT PRIMARY KEY, title TEXT)")
+        try db.create(FTS5Table("kfts", columns: ["title"], content: .external(table: "keyed")))
+        try db.execute("INSERT INTO keyed VALUES ('x', 'hay'), ('y', 'needle')")
+        let keyed = try db.search(RowValues.self, in: "kfts", "needle", where: "id > 'a'")
+        #expect(keyed.map(\.record.values) == [[.text("y"), .text("needle")]])
+        try db.create(FTS5Table("own", columns: ["title", "body"]))
+        try db.execute("INSERT INTO own VALUES ('needle', 'x')")
+        #expect(try db.search(RowValues.self, in: "own", "needle", where: "body = 'x'", orderedBy: .sql("body")).first?.record.values == [.text("needle"), .text("x")])
+    }
+
+    @Test func countsAndFacets() throws {
+        #expect(try db.searchCount("fts", "needle") == 100)
+        #expect(try db.searchCount("fts", "needle", where: "year IN \([2001, 2002])") == 50)
+        try db.execute("DELETE FROM note WHERE year = 2002 AND id > 50")
+        let facets = try db.facets("fts", "needle", by: "year", limit: 3)
+        #expect(facets.map(\.value) == [2000, 2001, 2003] && facets.map(\.count) == [25, 25, 25])
+        let parts = try db.facets("fts", "needle", by: "title || \("!")", where: "year = 2002")
+        #expect(parts.map(\.value) == ["needle!"] && parts.map(\.count) == [13])
+        #expect(try db.facets("fts", .nothing, by: "year").isEmpty)
+    }
+
+    @Test func filtersKeepToTheirValues() throws {
+        let hostile = "x') OR 1=1 --"
+        #expect(try db.searchCount("fts", "needle", where: "title = \(hostile)") == 0)
+        let named = #expect(throws: DatabaseError.self) {
+            try db.searchCount("fts", "needle", where: SQL(raw: "title = :t", ["t": "x"]))
+        }
+        #expect(named?.reason == .parameters)
+    }
+}
