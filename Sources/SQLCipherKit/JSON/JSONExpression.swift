@@ -24,7 +24,7 @@ public struct JSONExpression: Sendable {
     }
 
     /// A document that is bound.
-    public init(_ value: JSONValue) { sql = "\(value)" }
+    public init(value: JSONValue) { sql = "\(value)" }
 
     /// A document that is bound as JSON text; JSON5 is understood.
     public init(text: String) { sql = "\(text)" }

@@ -2,7 +2,7 @@ import Foundation
 
 /// A JSON value of any shape, for documents that no Swift type describes.
 /// ```swift
-/// let meta: JSONValue = ["city": "Roma", "tags": ["a", "b"], "stars": 5, "note": nil]
+/// let meta: JSONValue = ["city": "Roma", "tags": ["a", "b"], "stars": 5, "note": .null]
 /// try db.execute("INSERT INTO note(meta) VALUES (\(meta))")
 /// let back = try db.fetchOne(JSONValue.self, "SELECT meta FROM note")
 /// back?["tags"]?[0]            // "a"
@@ -108,10 +108,10 @@ extension JSONObject: ExpressibleByDictionaryLiteral {
     }
 }
 
-extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+// No literal for nil: in `value["key"] == nil` it would be read as JSON's null.
+extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-    public init(nilLiteral: ()) { self = .null }
     public init(booleanLiteral value: Bool) { self = .bool(value) }
     public init(integerLiteral value: Int64) { self = .integer(value) }
     public init(floatLiteral value: Double) { self = .real(value) }

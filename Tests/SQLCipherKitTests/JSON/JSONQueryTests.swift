@@ -11,7 +11,7 @@ import Testing
         try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, meta BLOB)")
         let documents: [JSONValue] = [
             ["city": "Roma", "tags": ["a", "b"], "stars": 5, "open": true],
-            ["city": "Bern", "tags": [], "stars": 2.5, "nested": ["a.b": [1, ["c": nil]]]],
+            ["city": "Bern", "tags": [], "stars": 2.5, "nested": ["a.b": [1, ["c": .null]]]],
         ]
         for document in documents { try db.execute("INSERT INTO note(meta) VALUES (\(document))") }
     }
@@ -27,9 +27,9 @@ import Testing
         #expect(try db.fetchAll(Bool?.self, "SELECT \(meta.value("open")) FROM note") == [true, nil])
         #expect(try db.fetchAll(Double.self, "SELECT \(meta.value("stars")) FROM note") == [5, 2.5])
         let nested = try db.fetchAll(JSONValue?.self, "SELECT \(meta.at("nested", "a.b", 1)) FROM note")
-        #expect(nested == [nil, ["c": nil]])
+        #expect(nested == [nil, ["c": .null]])
         #expect(try db.fetchAll(JSONValue.self, "SELECT \(meta.extract(JSONPath("city"), JSONPath("tags", -1))) FROM note")
-            == [["Roma", "b"], ["Bern", nil]])
+            == [["Roma", "b"], ["Bern", .null]])
         #expect(try db.fetchAll(JSONType?.self, "SELECT \(meta.type("stars")) FROM note") == [.integer, .real])
         #expect(try db.fetchAll(Int.self, "SELECT \(meta.arrayLength("tags")) FROM note") == [2, 0])
     }
@@ -47,7 +47,7 @@ import Testing
         #expect(try elements.map { try $0.fullKey } == [JSONPath("city"), JSONPath("tags"), JSONPath("stars"), JSONPath("open")])
         #expect(try db.jsonEach(document, "nowhere").collect().isEmpty)
 
-        let tree = try db.jsonTree(JSONExpression(["k y": ["x\"": [1, "two"]]])).collect()
+        let tree = try db.jsonTree(JSONExpression(value: ["k y": ["x\"": [1, "two"]]])).collect()
         #expect(try tree.map { try $0.fullKey }
             == [.root, JSONPath("k y"), JSONPath("k y", "x\""), JSONPath("k y", "x\"", 0), JSONPath("k y", "x\"", 1)])
         #expect(tree.map(\.key) == [nil, .name("k y"), .name("x\""), .index(0), .index(1)])

@@ -1,0 +1,81 @@
+/// One change of a stored document; see ``Connection/updateJSON(_:in:schema:where:_:)``.
+public struct JSONChange: Sendable {
+    /// The change of a document into one of the same form.
+    private let apply: @Sendable (JSONExpression, JSONFormat) -> JSONExpression
+
+    /// The value at a path is replaced, or added where there is none.
+    public static func set(_ path: some JSONPathComponent, to value: some Codable & Sendable) -> JSONChange {
+        JSONChange { $0.setting(path, to: value, as: $1) }
+    }
+
+    /// The value at a path becomes one that SQL computes.
+    public static func set(_ path: some JSONPathComponent, toSQL value: SQL) -> JSONChange {
+        JSONChange { $0.setting(path, toSQL: value, as: $1) }
+    }
+
+    /// A value is added where there is none yet.
+    public static func insert(_ value: some Codable & Sendable, at path: some JSONPathComponent) -> JSONChange {
+        JSONChange { $0.inserting(value, at: path, as: $1) }
+    }
+
+    /// A value is replaced where there is one already.
+    public static func replace(_ path: some JSONPathComponent, with value: some Codable & Sendable) -> JSONChange {
+        JSONChange { $0.replacing(path, with: value, as: $1) }
+    }
+
+    /// A value is added behind the last element of the array at a path; where nothing is, it becomes an array of that value alone.
+    public static func append(_ value: some Codable & Sendable, toArrayAt path: some JSONPathComponent) -> JSONChange {
+        JSONChange { $0.appending(value, toArrayAt: path, as: $1) }
+    }
+
+    /// A value is put before the element at a path, which ends in an index.
+    public static func insertElement(_ value: some Codable & Sendable, before path: some JSONPathComponent) -> JSONChange {
+        JSONChange { $0.insertingElement(value, before: path, as: $1) }
+    }
+
+    /// The value at a path is taken out.
+    public static func remove(_ path: some JSONPathComponent) -> JSONChange {
+        JSONChange { $0.removing(JSONPath(path), as: $1) }
+    }
+
+    /// A merge patch (RFC 7396): its members replace those of the document, and null removes.
+    public static func patch(_ patch: some Codable & Sendable) -> JSONChange {
+        JSONChange { $0.patching(patch, as: $1) }
+    }
+
+    fileprivate func callAsFunction(_ document: JSONExpression, _ format: JSONFormat) -> JSONExpression { apply(document, format) }
+}
+
+extension Connection {
+    /// Changes parts of stored documents where they are, in one statement. Each document keeps the form that it is in, text or
+    /// JSONB; a column that is NULL stays NULL.
+    /// ```swift
+    /// try db.updateJSON(
+    ///     "meta", in: "note", where: "id = \(7)",
+    ///     .set("city", to: "Roma"), .append("new", toArrayAt: "tags"), .remove(JSONPath("stars")))
+    /// ```
+    /// Changes are made one after the other. A path that leads through something that is no container changes nothing.
+    /// - Parameters:
+    ///   - column: the documents' column.
+    ///   - table: its table.
+    ///   - schema: the attached database that the table is in; nil to look in all of them.
+    ///   - condition: which rows; `"TRUE"` for all.
+    /// - Returns: the number of rows that the condition holds for.
+    /// - Throws: ``DatabaseError``; its message says "malformed JSON" if a column holds something else.
+    @discardableResult
+    public func updateJSON(
+        _ column: String, in table: String, schema: String? = nil, where condition: SQL, _ changes: JSONChange...
+    ) throws(DatabaseError) -> Int {
+        let document = JSONExpression(column: column)
+        let text = changes.reduce(document) { $1($0, .text) }
+        let jsonb = changes.reduce(document) { $1($0, .jsonb) }
+        let owner: SQL = if let schema { "\(identifier: schema).\(identifier: table)" } else { "\(identifier: table)" }
+        try execute(
+            """
+            UPDATE \(owner) SET \(identifier: column) =
+            CASE typeof(\(document)) WHEN 'blob' THEN \(jsonb) WHEN 'text' THEN \(text) ELSE \(document) END
+            WHERE \(condition)
+            """)
+        return self.changes
+    }
+}

@@ -1,0 +1,86 @@
+/// Forms of a document, and documents from SQL values.
+extension JSONExpression {
+    /// `json`: the document as JSON text without blanks (<https://sqlite.org/json1.html#jmini>).
+    public var asText: JSONExpression { JSONExpression("json(\(sql))") }
+
+    /// `jsonb`: the document as JSONB (<https://sqlite.org/json1.html#jminib>).
+    public var asJSONB: JSONExpression { JSONExpression("jsonb(\(sql))") }
+
+    /// `json_pretty`: the document as text on many lines (<https://sqlite.org/json1.html#jpretty>).
+    /// - Parameter indent: what each level is moved in by. Default: four spaces.
+    public func pretty(indent: String = "    ") -> SQL { "json_pretty(\(sql), \(indent))" }
+
+    /// `json_valid`: 1 if the expression is JSON in one of these forms, 0 if not, NULL for NULL
+    /// (<https://sqlite.org/json1.html#jvalid>). It is the one function that does not fail for what is no JSON.
+    public func isValid(_ forms: JSONValidity = .text) -> SQL { "json_valid(\(sql), \(forms.rawValue))" }
+
+    /// `json_error_position`: 0 for JSON, JSON5 or JSONB, otherwise where the first mistake is, counted from 1: in characters of
+    /// text, in bytes of a blob (<https://sqlite.org/json1.html#jerr>).
+    public var errorPosition: SQL { "json_error_position(\(sql))" }
+
+    /// `json_quote`: an SQL value as JSON (<https://sqlite.org/json1.html#jquote>).
+    public static func quote(_ value: SQL) -> JSONExpression { JSONExpression("json_quote(\(value))") }
+
+    /// `json_array`: SQL values as a JSON array (<https://sqlite.org/json1.html#jarray>). Text is a string, unless it comes from a
+    /// JSON function.
+    /// ```swift
+    /// JSONExpression.array("note.id", "\(title)", meta.at("tags").sql)
+    /// ```
+    public static func array(_ elements: SQL..., as format: JSONFormat = .text) -> JSONExpression {
+        JSONExpression("\(raw: format.prefix)_array(\(list: elements))")
+    }
+
+    /// `json_object`: SQL values as the members of a JSON object (<https://sqlite.org/json1.html#jobj>).
+    /// ```swift
+    /// JSONExpression.object(["id": "note.id", "city": meta.value("city")])
+    /// ```
+    public static func object(_ members: KeyValuePairs<String, SQL>, as format: JSONFormat = .text) -> JSONExpression {
+        JSONExpression("\(raw: format.prefix)_object(\(list: members.flatMap { ["\($0.key)", $0.value] }))")
+    }
+
+    /// `json_group_array`: the values of a group of rows as a JSON array (<https://sqlite.org/json1.html#jgrouparray>).
+    /// - Parameter order: what the elements are sorted by.
+    public static func groupArray(_ value: SQL, orderedBy order: SQL? = nil, as format: JSONFormat = .text) -> JSONExpression {
+        JSONExpression("\(raw: format.prefix)_group_array(\(value)\(order: order))")
+    }
+
+    /// `json_group_object`: the values of a group of rows as the members of a JSON object
+    /// (<https://sqlite.org/json1.html#jgroupobject>).
+    /// - Parameter order: what the members are sorted by.
+    public static func groupObject(
+        key: SQL, value: SQL, orderedBy order: SQL? = nil, as format: JSONFormat = .text
+    ) -> JSONExpression {
+        JSONExpression("\(raw: format.prefix)_group_object(\(key), \(value)\(order: order))")
+    }
+}
+
+/// What `json_valid` accepts (<https://sqlite.org/json1.html#jvalid>).
+public struct JSONValidity: OptionSet, Hashable, Sendable {
+    public let rawValue: Int
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// Text that is JSON (RFC 8259).
+    public static let text = JSONValidity(rawValue: 1)
+    /// Text that is JSON5.
+    public static let json5 = JSONValidity(rawValue: 2)
+    /// A blob that looks like JSONB at its beginning.
+    public static let jsonbAtFirstSight = JSONValidity(rawValue: 4)
+    /// A blob that is JSONB to its end.
+    public static let jsonb = JSONValidity(rawValue: 8)
+}
+
+extension SQL.StringInterpolation {
+    /// Writes expressions with commas between them.
+    mutating func appendInterpolation(list: [SQL]) {
+        for (index, sql) in list.enumerated() {
+            if index > 0 { appendLiteral(", ") }
+            appendInterpolation(sql)
+        }
+    }
+
+    mutating func appendInterpolation(order: SQL?) {
+        guard let order else { return }
+        appendLiteral(" ORDER BY ")
+        appendInterpolation(order)
+    }
+}
