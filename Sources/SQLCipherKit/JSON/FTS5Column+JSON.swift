@@ -1,0 +1,45 @@
+/// Full-text search in JSON documents.
+extension FTS5Table.Column {
+    /// A column with the words at some paths of JSON documents, text or JSONB: the string or number there, or those of an array
+    /// and of arrays in it, each on a line of its own. Objects are not looked into: name their members.
+    ///
+    /// It is for a table with external content, whose index follows every change of the documents:
+    /// ```swift
+    /// try db.create(FTS5Table(
+    ///     "note_fts",
+    ///     columns: [.json("city", in: "meta", at: JSONPath("city")), .json("words", in: "meta", at: JSONPath("tags"), JSONPath("text"))],
+    ///     content: .external(table: "note")))
+    /// try db.updateJSON("meta", in: "note", where: "id = \(7)", .append("harbour", toArrayAt: "tags"))
+    /// let hits = try db.search("note_fts", FTS5Query(userInput: "words:harbour"))
+    /// ```
+    /// A document that is NULL has no words, and neither has a path that leads nowhere. A document that is no JSON makes the
+    /// statement that writes it fail.
+    /// - Parameters:
+    ///   - name: the full-text column's name.
+    ///   - column: the content table's column with the documents.
+    ///   - paths: where the words are.
+    ///   - isIndexed: whether the words are in the index. Default: yes.
+    public static func json(
+        _ name: String, in column: String, at paths: JSONPath..., isIndexed: Bool = true
+    ) -> FTS5Table.Column {
+        let texts = paths.map { text(of: column.quotedSQLIdentifier, at: $0.description.quotedSQLLiteral) }
+        let expression = texts.count == 1 ? texts[0] : "concat_ws(char(10), \((texts + ["NULL"]).joined(separator: ", ")))"
+        return FTS5Table.Column(name, isIndexed: isIndexed, expression: expression)
+    }
+
+    /// FTS5 reads its content without virtual tables, and so without `json_tree`: a recursive query goes through arrays instead.
+    private static func text(of document: String, at path: String) -> String {
+        let words = "('text', 'integer', 'real')"
+        let element = "(walk_array || '[' || walk_index || ']')"
+        return """
+            CASE WHEN json_type(\(document), \(path)) IN \(words) THEN \(document) ->> \(path)
+            WHEN json_array_length(\(document), \(path)) > 0 THEN (
+            WITH RECURSIVE walk(walk_array, walk_index) AS (
+            SELECT \(path), 0
+            UNION ALL SELECT walk_array, walk_index + 1 FROM walk WHERE walk_index + 1 < json_array_length(\(document), walk_array)
+            UNION ALL SELECT \(element), 0 FROM walk WHERE json_array_length(\(document), \(element)) > 0)
+            SELECT group_concat(\(document) ->> \(element), char(10)) FROM walk
+            WHERE json_type(\(document), \(element)) IN \(words)) END
+            """
+    }
+}

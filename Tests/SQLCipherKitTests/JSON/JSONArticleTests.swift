@@ -1,0 +1,71 @@
+import Foundation
+import SQLCipherKit
+import Testing
+
+/// The article's examples, compiled and run.
+@Suite struct JSONArticleTests {
+    struct Meta: Codable, Sendable {
+        var city: String
+        var tags: [String]
+    }
+
+    @Test func examples() throws {
+        let db = try Connection(.memory)
+        try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, meta BLOB)")
+        let meta = Meta(city: "Roma", tags: ["food", "old town"])
+        try db.execute("INSERT INTO note(title, meta) VALUES (\("Trastevere"), \(JSONColumn(meta)))")
+        let all = try db.fetchAll(JSONColumn<Meta>.self, "SELECT meta FROM note").map(\.value)
+        #expect(all.map(\.city) == ["Roma"])
+
+        var document = try db.fetchOne(JSONValue.self, "SELECT meta FROM note WHERE id = \(1)")
+        let firstTag = document?["tags"]?[0]?.stringValue
+        document?["city"] = nil
+        #expect(firstTag == "food" && document?["city"] == nil)
+
+        let path = JSONPath("opening hours", "a.b", -1)     // $."opening hours"."a.b"[#-1]
+        let tags = try db.fetchAll(String.self, "SELECT value FROM note, json_each(note.meta, ?)", [JSONPath("tags")])
+        #expect(path.description == #"$."opening hours"."a.b"[#-1]"# && tags == meta.tags)
+
+        let json = JSONExpression(column: "meta", of: "note")
+        let cities: [(Int, String)] = try db.fetchAll(
+            "SELECT id, \(json.value("city")) FROM note WHERE \(json.arrayLength("tags")) > \(1)")
+        let pairs: [(String, String)] = try db.fetchAll("SELECT title, tag.value FROM note, \(json.each("tags", as: "tag"))")
+        let elements = try db.jsonTree(JSONExpression("(SELECT meta FROM note WHERE id = \(1))")).collect()
+        #expect(cities.map(\.1) == ["Roma"] && pairs.map(\.1) == meta.tags && elements.count == 5)
+
+        try db.updateJSON(
+            "meta", in: "note", where: "id = \(1)",
+            .set("city", to: "Roma Capitale"), .append("river", toArrayAt: "tags"), .patch(["stars": 5]))
+
+        try db.createJSONIndex("note_city", on: "note", column: "meta", ["city"])
+        let found = try db.fetchAll(Int.self, "SELECT id FROM note WHERE \(json.value("city")) = \("Roma Capitale")")
+        try db.addJSONColumn("stars", to: "note", from: "meta", at: "stars", type: .integer)
+        let starred = try db.fetchAll(String.self, "SELECT title FROM note WHERE stars >= 4")
+        #expect(found == [1] && starred == ["Trastevere"])
+
+        try db.create(FTS5Table(
+            "note_fts", columns: ["title", .json("words", in: "meta", at: JSONPath("tags"), JSONPath("city"))],
+            content: .external(table: "note")))
+        let hits = try db.search("note_fts", FTS5Query(userInput: "river"))
+        #expect(hits.map(\.rowID) == [1])
+    }
+
+    /// Each line of code in the article stands in this file as well, so that it is the article's own code that was run.
+    @Test func theArticleShowsTheSameCode() throws {
+        let here = URL(filePath: #filePath)
+        let package = here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let article = try String(contentsOf: package.appending(path: "Sources/SQLCipherKit/Documentation.docc/JSON.md"), encoding: .utf8)
+        let own = Set(try String(contentsOf: here, encoding: .utf8).split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) })
+        var isCode = false
+        var count = 0
+        for line in article.split(separator: "\n").map({ $0.trimmingCharacters(in: .whitespaces) }) {
+            if line.hasPrefix("```") {
+                isCode = line == "```swift"
+            } else if isCode {
+                count += 1
+                #expect(own.contains(line), "\(line)")
+            }
+        }
+        #expect(count > 25)
+    }
+}
