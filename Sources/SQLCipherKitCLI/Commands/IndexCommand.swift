@@ -8,7 +8,7 @@ struct IndexCommand: ParsableCommand {
         abstract: "Read a folder's text files into a new encrypted database with a full-text index.",
         discussion: """
             Every file of the folder, and of those in it, that is UTF-8 text becomes a row of the table document(id, path, \
-            title, body, size, modified, meta); meta is JSON. Binary files, files over the size limit and hidden ones are left \
+            title, size, modified, meta, body); meta is JSON. Binary files, files over the size limit and hidden ones are left \
             out and counted, and symbolic links are not followed. Files that cannot be read are named on standard error.
 
             The database is written in one transaction: interrupted, the command leaves none behind.

@@ -38,10 +38,10 @@ struct DocumentStore {
                 id INTEGER PRIMARY KEY,
                 path TEXT NOT NULL,
                 title TEXT NOT NULL,
-                body TEXT NOT NULL,
                 size INTEGER NOT NULL,      -- bytes of UTF-8
                 modified TEXT NOT NULL,     -- ISO 8601, UTC
-                meta BLOB NOT NULL          -- JSONB: name, extension, folders, lines, words
+                meta BLOB NOT NULL,         -- JSONB: name, extension, folders, lines, words
+                body TEXT NOT NULL          -- last, so that a query of the others does not read through it
             ) STRICT
             """)
         try db.execute("CREATE INDEX document_path ON document(path)")
@@ -56,12 +56,12 @@ struct DocumentStore {
         private let insert: Statement
 
         fileprivate init(_ db: Connection) throws {
-            insert = try db.prepare("INSERT INTO document(path, title, body, size, modified, meta) VALUES (?, ?, ?, ?, ?, ?)")
+            insert = try db.prepare("INSERT INTO document(path, title, size, modified, meta, body) VALUES (?, ?, ?, ?, ?, ?)")
         }
 
         func add(_ document: Document) throws {
             try insert.execute(
-                binding: document.path, document.title, document.body, document.size, document.modified, document.meta)
+                binding: document.path, document.title, document.size, document.modified, document.meta, document.body)
         }
     }
 

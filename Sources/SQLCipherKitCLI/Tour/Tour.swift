@@ -61,6 +61,7 @@ struct Tour {
             FROM document GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 5
             """)
         let folders = try db.fetchOne(Int.self, "SELECT count(*) FROM document, json_each(meta, '$.folders')") ?? 0
+        Output.line()
         if folders > 0 {
             try show(
                 db,
@@ -83,10 +84,10 @@ struct Tour {
         let key = try KeyInput(file: files.archiveKeyFile).key(isRaw: true)
         try db.withAttached(.file(files.archive), as: "archive", key: .key(key)) { db in
             try db.transaction { db in
-                try db.execute("CREATE TABLE archive.document(id INTEGER PRIMARY KEY, path TEXT, body TEXT, meta BLOB)")
+                try db.execute("CREATE TABLE archive.document(id INTEGER PRIMARY KEY, path TEXT, meta BLOB, body TEXT)")
                 try db.execute(
                     """
-                    INSERT INTO archive.document SELECT id, path, body, meta FROM main.document
+                    INSERT INTO archive.document SELECT id, path, meta, body FROM main.document
                     WHERE meta->>'$.words' >= (SELECT avg(meta->>'$.words') FROM main.document)
                     """)
             }
