@@ -1,0 +1,99 @@
+import Foundation
+import SQLCipherKit
+import Testing
+import TestSupport
+
+/// Where keys come from.
+@Suite struct KeyTests {
+    let folder: TemporaryFolder
+    let database: String
+    private static let passphrase = "correct horse ü"
+
+    init() throws {
+        folder = try TemporaryFolder()
+        database = folder.path("a.db")
+        let db = try Connection(.file(database), key: .passphrase(Self.passphrase))
+        try db.execute("CREATE TABLE t(x)")
+        try db.execute("INSERT INTO t VALUES (42)")
+    }
+
+    private func keyFile(_ content: String, _ permissions: Int = 0o600) throws -> String {
+        let path = folder.path("key \(UUID().uuidString)")
+        try Data(content.utf8).write(to: URL(fileURLWithPath: path))
+        try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: path)
+        return path
+    }
+
+    private func query(_ key: String...) throws -> Command.Outcome {
+        try Tool.run(["query", database, "SELECT x FROM t", "--format", "csv"] + key, environment: ["PASS": Self.passphrase, "EMPTY": ""])
+    }
+
+    @Test func fromAFile() throws {
+        for ending in ["", "\n", "\r\n"] {
+            #expect(try query("--key-file", keyFile(Self.passphrase + ending)).output == "x\n42\n")
+        }
+        try query("--key-file", keyFile(Self.passphrase + "\n\n")).expectFailure(3, "the key or the cipher settings are wrong", database)
+        #expect(try query("--key-file", keyFile(Self.passphrase, 0o400)).output == "x\n42\n")
+        for permissions in [0o640, 0o604, 0o602, 0o620] {
+            try query("--key-file", keyFile(Self.passphrase, permissions)).expectFailure(3, "others", "chmod 600")
+        }
+        let link = folder.path("link")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: keyFile(Self.passphrase))
+        try query("--key-file", link).expectFailure(3, "symbolic link")
+        try query("--key-file", folder.path("missing")).expectFailure(3, "missing", "No such file")
+        try query("--key-file", folder.url.path).expectFailure(3, "not a regular file")
+        try query("--key-file", keyFile("")).expectFailure(3, "the key is empty")
+        try query("--key-file", keyFile("\n")).expectFailure(3, "the key is empty")
+        try query("--key-file", keyFile(String(repeating: "a", count: 70_000))).expectFailure(3, "65536")
+    }
+
+    @Test func fromTheEnvironment() throws {
+        #expect(try query("--key-env", "PASS").output == "x\n42\n")
+        try query("--key-env", "UNSET_VARIABLE").expectFailure(3, "UNSET_VARIABLE")
+        try query("--key-env", "EMPTY").expectFailure(3, "the key is empty")
+    }
+
+    @Test func fromADescriptor() throws {
+        let script = "\"$0\" query \"$1\" 'SELECT x FROM t' --format csv --key-fd 7 7< <(printf '%s\\n' \"$PASS\")"
+        let outcome = try Command.run("bash", ["-c", script, try Tool.path, database], environment: ["PASS": Self.passphrase])
+        #expect(outcome.output == "x\n42\n")
+        #expect(outcome.errors == "")
+        try query("--key-fd", "99").expectFailure(3, "descriptor 99")
+        try query("--key-fd=-1").expectFailure(64, "--key-fd")
+    }
+
+    @Test func rawKeys() throws {
+        let raw = folder.path("raw.db"), salted = folder.path("salted.db")
+        let key = (0..<32).map { UInt8($0 * 7) }, salt = (0..<16).map { UInt8($0 + 200) }
+        func hex(_ bytes: [UInt8]) -> String { bytes.map { String(format: "%02X", $0) }.joined() }
+        do {
+            try Connection(.file(raw), key: .raw(key)).execute("CREATE TABLE t(x)")
+            try Connection(.file(salted), key: .raw(key, salt: salt)).execute("CREATE TABLE t(x)")
+        }
+        func run(_ path: String, _ key: String) throws -> Command.Outcome {
+            try Tool.run(["query", path, "SELECT count(*) AS n FROM t", "--format", "csv", "--raw-key", "--key-env", "K"], environment: ["K": key])
+        }
+        #expect(try run(raw, hex(key)).output == "n\n0\n")
+        #expect(try run(raw, hex(key).lowercased()).output == "n\n0\n")
+        #expect(try run(salted, hex(key + salt)).output == "n\n0\n")
+        for wrong in [String(hex(key).dropLast()), hex(key) + "00", String(repeating: "g", count: 64), ""] {
+            let outcome = try run(raw, wrong)
+            outcome.expectFailure(3, "64 hexadecimal digits")
+            if !wrong.isEmpty { #expect(!outcome.errors.contains(wrong)) }
+        }
+        // Without --raw-key the digits are a passphrase.
+        try Tool.run(["query", raw, "SELECT 1", "--key-env", "K"], environment: ["K": hex(key)]).expectFailure(3, "wrong")
+    }
+
+    @Test func withoutATerminalAndWithoutAnOption() throws {
+        // A session of its own has no terminal to ask on.
+        let outcome = try Command.run("setsid", ["--wait", try Tool.path, "query", database, "SELECT 1"])
+        outcome.expectFailure(3, "no key", "--key-file", "--key-env", "--key-fd")
+    }
+
+    @Test func aPlaintextDatabase() throws {
+        let path = folder.path("plain.db")
+        try Connection(.file(path)).execute("CREATE TABLE t(x)")
+        try Tool.run(["query", path, "SELECT 1"] + Tool.key).expectFailure(3, "plaintext", path)
+    }
+}

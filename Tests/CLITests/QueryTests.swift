@@ -1,0 +1,131 @@
+import Foundation
+import SQLCipherKit
+import Testing
+import TestSupport
+
+@Suite struct QueryTests {
+    let folder: TemporaryFolder
+    let database: String
+
+    init() throws {
+        folder = try TemporaryFolder()
+        database = folder.path("a.db")
+        let db = try Connection(.file(database), key: .raw([UInt8](repeating: 0xab, count: 32)))
+        try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT, size REAL, data BLOB)")
+        try db.execute("INSERT INTO t(name, size, data) VALUES ('one, \"two\"', 1.5, x'00ff'), (NULL, NULL, NULL), ('', 1e300, zeroblob(0))")
+        try db.execute("INSERT INTO t(id, name) VALUES (-9223372036854775808, '日本' || char(10) || 'é' || char(27))")
+    }
+
+    private func query(_ sql: String, _ options: String...) throws -> Command.Outcome {
+        try Tool.run(
+            ["query", database, sql] + options + ["--raw-key", "--key-env", "TEST_KEY"],
+            environment: ["TEST_KEY": String(repeating: "ab", count: 32)])
+    }
+
+    @Test func table() throws {
+        let outcome = try query("SELECT id, name, size FROM t ORDER BY id")
+        #expect(outcome.status == 0)
+        #expect(outcome.errors == "")
+        #expect(outcome.output == """
+                              id  name             size
+            ────────────────────  ────────────  ───────
+            -9223372036854775808  日本\\né\\u{1b}  NULL
+                               1  one, "two"        1.5
+                               2  NULL          NULL
+                               3                1e+300
+
+            """)
+    }
+
+    @Test func csv() throws {
+        let outcome = try query("SELECT name, size, data AS \"the,data\" FROM t ORDER BY id DESC", "--format", "csv")
+        #expect(outcome.output == """
+            name,size,"the,data"
+            "",1e+300,x''
+            ,,
+            "one, ""two""\",1.5,x'00ff'
+            "日本
+            é\u{1b}",,
+
+            """)
+    }
+
+    @Test func json() throws {
+        let outcome = try query("SELECT id, name, data, 1 AS id, 9e999 AS big FROM t WHERE id < 2 ORDER BY id", "--format", "json")
+        #expect(outcome.output == """
+            [{"id":-9223372036854775808,"name":"日本\\né\\u001b","data":null,"id:2":1,"big":9e999},
+             {"id":1,"name":"one, \\"two\\"","data":"x'00ff'","id:2":1,"big":9e999}]
+
+            """)
+        #expect(try query("SELECT 1 WHERE 0", "--format", "json").output == "[]\n")
+        #expect(try query("SELECT 1 AS one WHERE 0", "--format", "csv").output == "one\n")
+        #expect(try query("SELECT 1 AS one WHERE 0").output == "one\n───\n")
+    }
+
+    @Test func textThatIsNotUTF8IsShownAsBytes() throws {
+        #expect(try query("SELECT CAST(x'63e9' AS TEXT) AS x", "--format", "csv").output == "x\nx'63e9'\n")
+    }
+
+    @Test func manyRows() throws {
+        let sql = "WITH RECURSIVE c(x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM c WHERE x < 5000) SELECT x FROM c"
+        for format in ["table", "csv", "json"] {
+            let lines = try query(sql, "--format", format).output.split(separator: "\n")
+            #expect(lines.count == 5000 + ["table": 2, "csv": 1, "json": 0][format]!)
+            #expect(lines.last!.contains("5000"))
+        }
+    }
+
+    @Test func parametersByPosition() throws {
+        let types = "typeof(?), typeof(?), typeof(?), typeof(?), typeof(?), typeof(?)"
+        let values = ["7", "-1.5e3", "'7'", "null", "x'00'", "plain 'text"]
+        let outcome = try query("SELECT \(types)", values.flatMap { ["--param", $0] } + ["--format", "csv"])
+        #expect(outcome.output.split(separator: "\n").last == "integer,real,text,null,blob,text")
+        #expect(try query("SELECT ?, ?", ["--param", "it''s", "--param", "'it''s'", "--format", "csv"]).output.hasSuffix("it''s,it's\n"))
+        #expect(try query("SELECT ? AS a", ["--param=inf", "--format", "csv"]).output == "a\ninf\n")
+        try query("SELECT ?, ?", ["--param", "1"]).expectFailure(1, "2 parameters", "1 value")
+    }
+
+    private func query(_ sql: String, _ options: [String]) throws -> Command.Outcome {
+        try Tool.run(
+            ["query", database, sql] + options + ["--raw-key", "--key-env", "TEST_KEY"],
+            environment: ["TEST_KEY": String(repeating: "ab", count: 32)])
+    }
+
+    @Test func parametersByName() throws {
+        let outcome = try query("SELECT :a || $b AS x", "--param", "a=1=1", "--param", "$b=-2", "--format", "csv")
+        #expect(outcome.output == "x\n1=1-2\n")
+        try query("SELECT :a", "--param", "1").expectFailure(64, "NAME=VALUE")
+        try query("SELECT :a", "--param", "a=1", "--param", "a=2").expectFailure(64, "twice")
+        try query("SELECT :a", "--param", "b=1").expectFailure(1, "no parameter b")
+    }
+
+    @Test func readOnlyUnlessWritingIsAllowed() throws {
+        try query("DELETE FROM t").expectFailure(1, "--write")
+        try query("ATTACH '\(folder.path("new.db"))' AS n KEY ''").expectFailure(1)
+        #expect(try folder.names() == ["a.db"])
+        #expect(try query("SELECT count(*) AS n FROM t", "--format", "csv").output == "n\n4\n")
+        let outcome = try query("DELETE FROM t WHERE id > 1", "--write")
+        #expect(outcome.status == 0)
+        #expect(outcome.output == "")
+        #expect(outcome.errors == "2 rows changed\n")
+        let returning = try query("INSERT INTO t(name) VALUES ('x') RETURNING name", "--write", "--format", "csv")
+        #expect(returning.output == "name\nx\n")
+        #expect(returning.errors == "1 row changed\n")
+    }
+
+    @Test func errorsSayWhere() throws {
+        try query("SELECT nope FROM t").expectFailure(1, "no such column: nope", "character 8")
+        try query("SELECT 1,\n  FROM t").expectFailure(1, "line 2, character 3")
+        try query("SELECT 1; SELECT 2").expectFailure(1, "more than one statement")
+        try query("").expectFailure(1, "no statement")
+        try Tool.run("query", folder.path("missing.db"), "SELECT 1").expectFailure(1, "missing.db", "No such file")
+        try Tool.run("query", folder.url.path, "SELECT 1").expectFailure(1, "folder")
+    }
+
+    @Test func fromStandardInput() throws {
+        let outcome = try Command.run(
+            "bash", ["-c", "echo 'SELECT 40 + 2 AS answer' | \"$0\" query \"$1\" - --raw-key --key-env K", try Tool.path, database],
+            environment: ["K": String(repeating: "ab", count: 32)])
+        #expect(outcome.output == "answer\n──────\n    42\n")
+    }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import Testing
+import TestSupport
+
+/// The built command-line tool, run as a user runs it.
+enum Tool {
+    static let rawKey = String(repeating: "0123456789abcdef", count: 4)
+    /// A raw key, which costs no key derivation, from the environment.
+    static let key = ["--raw-key", "--key-env", "TEST_KEY"]
+
+    static var path: String { get throws { try BuildProducts.executable("sqlcipherkit") } }
+
+    static func run(_ arguments: String..., environment: [String: String] = [:]) throws -> Command.Outcome {
+        try run(arguments, environment: environment)
+    }
+
+    static func run(_ arguments: [String], environment: [String: String] = [:]) throws -> Command.Outcome {
+        try Command.run(path, arguments, environment: ["TEST_KEY": rawKey].merging(environment) { $1 })
+    }
+
+    /// Runs the tool where nothing may go wrong, and gives what it prints.
+    static func output(_ arguments: String...) throws -> String {
+        let outcome = try run(arguments)
+        try #require(outcome.status == 0, "\(outcome.errors)")
+        return outcome.output
+    }
+
+    /// Runs the tool as a user whom file permissions hold back, even where the tests run as root.
+    static func runUnprivileged(_ arguments: [String], in folder: TemporaryFolder) throws -> Command.Outcome {
+        guard geteuid() == 0 else { return try run(arguments) }
+        // The checkout may lie below a folder that only root may enter.
+        let copy = folder.path("sqlcipherkit-copy")
+        if !FileManager.default.fileExists(atPath: copy) { try FileManager.default.copyItem(atPath: path, toPath: copy) }
+        return try Command.run(
+            "setpriv", ["--reuid=65534", "--regid=65534", "--clear-groups", copy] + arguments, environment: ["TEST_KEY": rawKey])
+    }
+}
+
+extension Command.Outcome {
+    /// Checks that the tool failed with a status, and said why in one line and nothing else.
+    func expectFailure(_ status: Int32, _ parts: String..., sourceLocation: SourceLocation = #_sourceLocation) {
+        #expect(self.status == status, sourceLocation: sourceLocation)
+        #expect(output == "", sourceLocation: sourceLocation)
+        #expect(errorLines.count == 1, "\(errors)", sourceLocation: sourceLocation)
+        #expect(errors.hasPrefix("sqlcipherkit: "), sourceLocation: sourceLocation)
+        for part in parts { #expect(errors.contains(part), "\(errors)", sourceLocation: sourceLocation) }
+    }
+}
+
+/// A folder with a few files of every kind.
+struct SampleFolder {
+    let folder: TemporaryFolder
+    var path: String { folder.path("docs") }
+    var database: String { folder.path("a.db") }
+
+    init() throws {
+        folder = try TemporaryFolder()
+        try write("plan.md", "# The grand plan\n\nFirst we bake bread, then we sell the loaves.\n")
+        try write("deep/er/note.txt", "\u{feff}Bread needs flour, water and salt.\nEnough café.\n")
+        try write("empty.txt", "")
+        try write("image.png", Data([0x89, 0x50, 0x4e, 0x47, 0, 0, 1]))
+        try write("latin1.txt", Data([0x63, 0x61, 0x66, 0xe9]))
+        try write(".hidden", "bread in secret")
+        try FileManager.default.createSymbolicLink(atPath: path + "/link.md", withDestinationPath: "plan.md")
+        try FileManager.default.createSymbolicLink(atPath: path + "/loop", withDestinationPath: ".")
+    }
+
+    func write(_ name: String, _ text: String) throws { try write(name, Data(text.utf8)) }
+
+    func write(_ name: String, _ bytes: Data) throws {
+        let url = URL(fileURLWithPath: path).appendingPathComponent(name)
+        try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try bytes.write(to: url)
+    }
+
+    /// Makes the database.
+    @discardableResult
+    func index(_ options: String...) throws -> Command.Outcome { try Tool.run(["index", path, database] + Tool.key + options) }
+
+    /// The rows that a query gives, as CSV without the header.
+    func rows(_ sql: String) throws -> [String] {
+        let outcome = try Tool.run(["query", database, sql, "--format", "csv"] + Tool.key)
+        try #require(outcome.status == 0, "\(outcome.errors)")
+        return outcome.output.split(separator: "\n").dropFirst().map(String.init)
+    }
+}

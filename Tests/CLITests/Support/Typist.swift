@@ -1,0 +1,48 @@
+import Foundation
+import SQLCipherKit
+import Testing
+import TestSupport
+
+/// Runs the tool on a pseudo-terminal of its own and types on it.
+enum Typist {
+    struct Session {
+        /// All that the terminal showed.
+        let screen: String
+        /// As Python has it: negative for a signal.
+        let status: Int64
+        /// Whether the terminal shows what is typed, when the tool is gone.
+        let echoes: Bool
+    }
+
+    /// - Parameter lines: what is typed, one each time that a question is asked.
+    static func run(_ arguments: [String], typing lines: [String]) throws -> Session {
+        let program = """
+            import fcntl, json, os, pty, select, subprocess, sys, termios
+            typed = json.loads(sys.argv[1])
+            ours, theirs = pty.openpty()
+            def own_terminal():
+                os.setsid()
+                fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+            child = subprocess.Popen(sys.argv[2:], stdin=theirs, stdout=theirs, stderr=theirs, preexec_fn=own_terminal)
+            screen, given = b'', 0
+            while True:
+                if select.select([ours], [], [], 0.05)[0]:
+                    screen += os.read(ours, 4096)
+                elif child.poll() is not None:
+                    break
+                if given < len(typed) and screen.count(b': ') > given:
+                    os.write(ours, typed[given].encode())
+                    given += 1
+            echoes = bool(termios.tcgetattr(theirs)[3] & termios.ECHO)
+            print(json.dumps({'screen': screen.decode(), 'status': child.returncode, 'echoes': echoes}))
+            """
+        let typed = try JSONValue.array(lines.map { .string($0) }).text()
+        let outcome = try Command.run("python3", ["-c", program, typed, try Tool.path] + arguments, environment: ["TERM": "xterm"])
+        try #require(outcome.status == 0, "\(outcome.errors)")
+        let result = try JSONValue(text: outcome.output.trimmingCharacters(in: .newlines))
+        guard case .string(let screen)? = result["screen"], case .integer(let status)? = result["status"],
+            case .bool(let echoes)? = result["echoes"]
+        else { throw CocoaError(.coderInvalidValue) }
+        return Session(screen: screen, status: status, echoes: echoes)
+    }
+}

@@ -1,0 +1,26 @@
+import Foundation
+import SQLCipherKit
+import Testing
+
+@Suite struct VersionTests {
+    @Test func theRunningEngineIsShown() throws {
+        let text = try Tool.output("version")
+        #expect(text.contains("SQLCipher  4.19.0 community\n"))
+        #expect(text.contains("SQLite     3.53.4\n"))
+        #expect(text.contains(Engine.sourceID))
+        #expect(text.contains("crypto     \(Engine.cryptoProvider), \(Engine.cryptoProviderVersion)\n"))
+        #expect(text.contains("FTS5") && text.contains("JSON"))
+        #expect(!text.contains("HAS_CODEC"))
+        #expect(try Tool.output("version", "--verbose").contains("  HAS_CODEC\n"))
+        #expect(try Tool.output("--version").contains("SQLCipher 4.19.0 community, SQLite 3.53.4"))
+    }
+
+    @Test func asJSON() throws {
+        let object = try JSONValue(text: try Tool.output("version", "--json").trimmingCharacters(in: .newlines))
+        #expect(object["sqlcipher"] == "4.19.0 community")
+        #expect(object["features"]?["fts5"] == true)
+        #expect(object["features"]?["json"] == true)
+        guard case .array(let options)? = object["compileOptions"] else { throw CocoaError(.coderInvalidValue) }
+        #expect(options.contains("ENABLE_FTS5") && options.count == Engine.compileOptions.count)
+    }
+}
