@@ -97,8 +97,21 @@ private struct RowEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProto
 
     func encode<T: SQLValueConvertible & Encodable>(_ value: T, forKey key: Key) throws { try state.put(value, key, table) }
 
-    // A nil that were left out would make another statement.
-    func encodeIfPresent<T: SQLValueConvertible & Encodable>(_ value: T?, forKey key: Key) throws { try state.put(value, key, table) }
+    // The standard library's own methods for each of these leave a nil out, which would make another statement.
+    func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try state.put(value, key, table) }
+    func encodeIfPresent(_ value: String?, forKey key: Key) throws { try state.put(value, key, table) }
+    func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try state.put(value, key, table) }
+    func encodeIfPresent(_ value: Float?, forKey key: Key) throws { try state.put(value, key, table) }
+    func encodeIfPresent(_ value: Int?, forKey key: Key) throws { try state.put(value, key, table) }
+    func encodeIfPresent(_ value: Int8?, forKey key: Key) throws { try state.put(value, key, table) }
+    func encodeIfPresent(_ value: Int16?, forKey key: Key) throws { try state.put(value, key, table) }
+    func encodeIfPresent(_ value: Int32?, forKey key: Key) throws { try state.put(value, key, table) }
+    func encodeIfPresent(_ value: Int64?, forKey key: Key) throws { try state.put(value, key, table) }
+    func encodeIfPresent(_ value: UInt?, forKey key: Key) throws { try state.put(value, key, table) }
+    func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws { try state.put(value, key, table) }
+    func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws { try state.put(value, key, table) }
+    func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws { try state.put(value, key, table) }
+    func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try state.put(value, key, table) }
 
     func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
         // A comparison of two types is faster than asking what a type conforms to.
