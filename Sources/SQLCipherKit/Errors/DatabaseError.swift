@@ -94,16 +94,16 @@ public struct DatabaseError: Error, Sendable {
     ) {
         guard let sql, let redaction = KeyRedaction(sql) else {
             storage = Storage(
-                code: code, reason: reason, message: KeyRedaction.clean(message), sql: sql, offset: offset, arguments: arguments,
-                path: path.map(KeyRedaction.clean), underlying: underlying)
+                code: code, reason: reason, message: KeyRedaction.clean(message, isSQL: false), sql: sql, offset: offset, arguments: arguments,
+                path: path.map { KeyRedaction.clean($0, isSQL: false) }, underlying: underlying)
             return
         }
         storage = Storage(
             code: code, reason: reason,
-            message: redaction.leaks(into: message) ? "\(code), in SQL with a key" : KeyRedaction.clean(message),
+            message: redaction.leaks(into: message) ? "\(code), in SQL with a key" : KeyRedaction.clean(message, isSQL: false),
             sql: redaction.text, offset: offset.flatMap { $0 < redaction.firstOffset ? $0 : nil },
             // The key may well be one of them.
-            arguments: nil, path: path.map(KeyRedaction.clean), underlying: underlying)
+            arguments: nil, path: path.map { KeyRedaction.clean($0, isSQL: false) }, underlying: underlying)
     }
 
     /// SQLite's result code, extended where it has one.

@@ -14,10 +14,11 @@ struct KeyRedaction {
     private let secrets: [String]
 
     /// Nil if there is nothing to hide, which is nearly always and found out quickly.
-    init?(_ sql: String) {
+    /// - Parameter isSQL: whether the text is SQL; in any other text only URIs are looked at.
+    init?(_ sql: String, isSQL: Bool = true) {
         guard Self.mentionsKey(sql) else { return nil }
         var scanner = KeyScanner(Array(sql.utf8))
-        let ranges = scanner.ranges()
+        let ranges = isSQL ? scanner.ranges() : scanner.uriKeys(outside: [])
         guard let first = ranges.first else { return nil }
         var text = "", position = 0
         var secrets: [String] = []
@@ -31,11 +32,16 @@ struct KeyRedaction {
         firstOffset = first.lowerBound
     }
 
-    /// Whether a message repeats a part of what was cut out.
-    func leaks(into message: String) -> Bool { secrets.contains { message.contains($0) } }
+    /// Whether a message repeats what was cut out, or a word of it. To say too little is no harm here.
+    func leaks(into message: String) -> Bool {
+        secrets.contains { secret in
+            message.contains(secret)
+                || message.split { !$0.isLetter && !$0.isNumber }.contains { $0.count > 2 && secret.contains($0) }
+        }
+    }
 
     /// The text without its keys, or as it is if it has none.
-    static func clean(_ sql: String) -> String { KeyRedaction(sql)?.text ?? sql }
+    static func clean(_ sql: String, isSQL: Bool = true) -> String { KeyRedaction(sql, isSQL: isSQL)?.text ?? sql }
 
     /// Every keyword that leads to a key has "key" in it, but for one pragma, which has "random".
     private static func mentionsKey(_ sql: String) -> Bool {
@@ -149,7 +155,7 @@ private struct KeyScanner {
     }
 
     /// Adds the values of `key=`, `hexkey=` and `textkey=` in URIs, which stand in string literals.
-    private func uriKeys(outside ranges: [Range<Int>]) -> [Range<Int>] {
+    func uriKeys(outside ranges: [Range<Int>]) -> [Range<Int>] {
         var found = ranges
         for index in bytes.indices where bytes[index] == UInt8(ascii: "=") {
             let before = String(decoding: bytes[..<index].suffix(9), as: UTF8.self).lowercased()

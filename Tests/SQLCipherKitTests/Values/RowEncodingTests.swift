@@ -21,14 +21,14 @@ import Testing
         for i in 0..<50 { try db.insert(Item(id: i % 3 == 0 ? 1000 + i : nil, name: "n\(i)", size: i % 2 == 0 ? Double(i) : nil), into: "item") }
         let items = try db.fetchAll(decoding: Item.self, "SELECT * FROM item ORDER BY rowid")
         #expect(items.count == 50)
-        try db.execute("CREATE TABLE filled(id, name, size DEFAULT 7)")
-        try db.insert(Item(id: nil, name: "a", size: nil), into: "filled")
-        #expect(try db.fetchOne(Double?.self, "SELECT size FROM filled") == .some(nil))
         #expect(items.first { $0.name == "n3" }?.id == 1003)
         #expect(items.filter { $0.size == nil }.count == 25)
         #expect(items.first { $0.name == "n4" }?.size == 4)
         #expect(try db.fetchAll(String.self, "SELECT DISTINCT state FROM item") == ["new"])
         #expect(db.lastInsertedRowID == items.first { $0.name == "n49" }?.id.map(Int64.init))
+        try db.execute("CREATE TABLE filled(id, name, size DEFAULT 7)")
+        try db.insert(Item(id: nil, name: "a", size: nil), into: "filled")
+        #expect(try db.fetchOne(Double?.self, "SELECT size FROM filled") == .some(nil))
     }
 
     @Test func theSQLIsPreparedOnce() throws {

@@ -1,0 +1,105 @@
+import Foundation
+import SQLCipherKit
+import TestSupport
+import Testing
+
+@Suite struct DatabaseErrorTests {
+    let db: Connection
+
+    init() throws {
+        db = try Connection(.memory)
+        try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, n INT CHECK (n > 0))")
+    }
+
+    private func error(_ sql: SQL, on connection: Connection? = nil) -> DatabaseError? {
+        #expect(throws: DatabaseError.self) { try (connection ?? db).execute(sql) }
+    }
+
+    @Test func codeMessageSQLAndOffset() {
+        let syntax = error("SELECT 'é', FROM t")
+        #expect(syntax?.code == .error && syntax?.reason == .engine)
+        #expect(syntax?.message == #"near "FROM": syntax error"#)
+        #expect(syntax?.sql == "SELECT 'é', FROM t")
+        #expect(syntax?.offset == 13)  // in bytes
+        #expect(syntax?.description == #"near "FROM": syntax error [1] in: SELECT 'é', FROM t (at byte 13)"#)
+        #expect(error("SELECT nothing_here FROM t")?.offset == 7)
+        #expect(error("SELECT abs(-9223372036854775808)")?.offset == nil)
+    }
+
+    @Test func extendedCodes() throws {
+        try db.execute("INSERT INTO t VALUES (1, 'a', 1)")
+        let cases: [(SQL, ResultCode)] = [
+            ("INSERT INTO t VALUES (1, 'b', 1)", .constraintPrimaryKey), ("INSERT INTO t VALUES (2, 'a', 1)", .constraintUnique),
+            ("INSERT INTO t VALUES (2, NULL, 1)", .constraintNotNull), ("INSERT INTO t VALUES (2, 'b', 0)", .constraintCheck),
+            ("INSERT INTO t VALUES ('x', 'b', 1)", .mismatch),
+        ]
+        for (sql, code) in cases { #expect(error(sql)?.code == code) }
+        #expect(error("INSERT INTO t VALUES (2, 'a', 1)")?.message == "UNIQUE constraint failed: t.name")
+    }
+
+    @Test func patterns() {
+        #expect(.constraint ~= ResultCode.constraintUnique)
+        #expect(!(.constraintUnique ~= ResultCode.constraint))
+        #expect(.constraintUnique ~= ResultCode.constraintUnique)
+        #expect(!(.busy ~= ResultCode.constraintUnique))
+        #expect(ResultCode.constraintUnique.primary == .constraint && !ResultCode.constraintUnique.isPrimary)
+        #expect(ResultCode.constraintUnique.rawValue == 2067)
+        #expect(ResultCode.busySnapshot.rawValue == 517 && ResultCode.abortRollback.rawValue == 516)
+        #expect(ResultCode.constraint.description == "constraint failed (19)")
+    }
+
+    /// Bound values are in an error only where somebody has asked for it.
+    @Test func boundValues() throws {
+        try db.execute("INSERT INTO t VALUES (1, 'confidential', 1)")
+        let hidden = error("INSERT INTO t VALUES (2, \("confidential"), \(1))")
+        #expect(hidden?.sql == "INSERT INTO t VALUES (2, ?, ?)" && hidden?.arguments == nil)
+        #expect(hidden?.description.contains("confidential") == false)
+        var configuration = Configuration()
+        configuration.errorsShowArguments = true
+        let other = try Connection(.memory, configuration: configuration)
+        try other.execute("CREATE TABLE t(x UNIQUE, y)")
+        try other.execute("INSERT INTO t VALUES (1, 2)")
+        let shown = #expect(throws: DatabaseError.self) { try other.execute("INSERT INTO t VALUES (:x, :y)", ["x": 1, "y": nil]) }
+        #expect(shown?.arguments?.contains("x: 1") == true && shown?.arguments?.contains("y: NULL") == true)
+        #expect(error("INSERT INTO t VALUES (\(1), \("b"))", on: other)?.arguments == "[1, b]")
+    }
+
+    @Test(arguments: [
+        "PRAGMA key = 'hunter2'", "pragma KEY('hunter2')", "PRAGMA main . \"rekey\" = \"hunter2\"", "PRAGMA [hexkey] = hunter2 junk",
+        "EXPLAIN PRAGMA rekey = 'hunter2", "/* hello; */ PRAGMA key = x'hunter2'", "PRAGMA key = /* ; */ 'hunter2' FROM 'hunter2' --'",
+        "SELECT 1; PRAGMA key = 'a;hunter2' SELECT", "ATTACH 'a' AS b KEY 'hunter2' junk", "attach database hunter_ as b key hunter2",
+        "ATTACH 'a' AS b KEY x'68hunter2'", "ATTACH 'file:a?mode=ro&key=hunter2' AS b junk", "ATTACH 'file:a?hexkey=hunter2&x=y' AS b junk",
+        "PRAGMA key = hunter2 ; SELECT * FROM nowhere", "PRAGMA cipher_add_random = hunter2 hunter2", "VACUUM INTO 'file:/no/where?key=hunter2' junk",
+        "PRAGMA key = 'it''s hunter2' x", "PRAGMA textkey = `hunter2` x", "PRAGMA key = -hunter2",
+    ]) func noKeyInAnError(_ sql: String) {
+        var all = ""
+        do { try db.execute(SQL(raw: sql)) } catch { all += "\(error) \(String(reflecting: error))" }
+        do { try db.execute(SQLScript(sql)) } catch { all += "\(error) \(String(reflecting: error))" }
+        do { _ = try db.prepare(SQL(raw: sql)) } catch { all += "\(error)" }
+        let own = DatabaseError(message: "cannot run hunter2", sql: sql, offset: sql.utf8.count - 1, arguments: "[hunter2]")
+        all += "\(own)"
+        #expect(!all.contains("hunter2"), "\(all)")
+        #expect(all.contains("[redacted]"))
+    }
+
+    @Test func whatHasNoKeyStaysAsItIs() throws {
+        for text in [
+            "SELECT key FROM t WHERE key = 'x'", "CREATE TABLE k(key PRIMARY KEY, monkey)", "PRAGMA foreign_keys = maybe x", "SELECT 'PRAGMA key = 1' FROM",
+            "ATTACH 'a' AS b junk", "SELECT 1 AS \"key=\" FROM", "-- PRAGMA key\nSELEC",
+        ] { #expect(DatabaseError(message: "m", sql: text, offset: 5).sql == text) }
+        let kept = DatabaseError(message: "near junk", sql: "SELEC 1; PRAGMA key = 'x'", offset: 2, arguments: "[1]")
+        #expect(kept.sql == "SELEC 1; PRAGMA key =[redacted]" && kept.offset == 2 && kept.arguments == nil && kept.message == "near junk")
+        #expect(DatabaseError(message: "m", sql: "PRAGMA key = 'x'; SELECT 2").sql == "PRAGMA key =[redacted]; SELECT 2")
+        #expect(DatabaseError(message: "m", path: "file:a?mode=ro&key=abc&cache=x").path == "file:a?mode=ro&key=[redacted]&cache=x")
+        var configuration = Configuration()
+        configuration.errorsShowArguments = true
+        let other = try Connection(.memory, configuration: configuration)
+        let attach = #expect(throws: DatabaseError.self) { try other.execute("ATTACH \("/no/such/folder/x.db") AS a KEY \("hunter2")") }
+        #expect(attach?.arguments == nil && attach?.description.contains("hunter2") == false)
+    }
+
+    @Test func equality() {
+        let a = DatabaseError(code: .busy, message: "m", sql: "s"), b = DatabaseError(code: .busy, message: "m", sql: "s")
+        #expect(a == b && a != DatabaseError(code: .busy, message: "n", sql: "s"))
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import SQLCipherKit
+import TestSupport
+import Testing
+
+/// SQL by string interpolation.
+@Suite struct SQLTests {
+    let db: Connection
+
+    init() throws {
+        db = try Connection(.memory)
+        try db.execute("CREATE TABLE t(x, y)")
+        try db.execute("INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, NULL)")
+    }
+
+    @Test func valuesAreBound() throws {
+        let evil = "'); DROP TABLE t; --"
+        let sql: SQL = "SELECT \(evil), \(5), \(SQLValue.null), \(2.5), \([UInt8]([1, 2]))"
+        #expect(sql.text == "SELECT ?, ?, ?, ?, ?")
+        #expect(try db.fetchOne(RowValues.self, sql)?.values == [.text(evil), 5, nil, 2.5, .blob(Data([1, 2]))])
+    }
+
+    @Test func lists() throws {
+        let wanted = [1, 3]
+        #expect(try db.fetchAll(Int.self, "SELECT x FROM t WHERE x IN \(wanted) ORDER BY x") == [1, 3])
+        let none: [Int] = []
+        #expect(try db.fetchAll(Int.self, "SELECT x FROM t WHERE x IN \(none)") == [])
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t WHERE y NOT IN \([String]()) OR y IS NULL") == 3)
+        let many = Array(0..<50_000)
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t WHERE x IN \(many)") == 3)
+    }
+
+    @Test func identifiersRawTextAndParts() throws {
+        let name = "a \"quoted\" täble; --"
+        try db.execute("CREATE TABLE \(identifier: name)(\(identifier: "select") INT)")
+        try db.execute("INSERT INTO \(identifier: name)(\(identifier: "select")) VALUES (\(7))")
+        #expect(try db.fetchOne(Int.self, "SELECT \(identifier: "select") FROM \(identifier: name)") == 7)
+        #expect("a\"b".quotedSQLIdentifier == "\"a\"\"b\"")
+        let direction = "DESC"
+        #expect(try db.fetchAll(Int.self, "SELECT x FROM t ORDER BY x \(raw: direction)") == [3, 2, 1])
+        let condition: SQL = "x > \(1) AND x < \(3)"
+        let whole: SQL = "SELECT x FROM t WHERE \(condition) OR x = \(1) ORDER BY x"
+        #expect(whole.text == "SELECT x FROM t WHERE x > ? AND x < ? OR x = ? ORDER BY x")
+        #expect(try db.fetchAll(Int.self, whole) == [1, 2])
+        #expect(try db.fetchAll(Int.self, SQL(raw: "SELECT x FROM t WHERE x = ?", [2])) == [2])
+    }
+
+    @Test func theCacheKeepsStatements() throws {
+        db.clearStatementCache()
+        let before = db.statementCacheStatistics
+        for i in 0..<10 { _ = try db.fetchOne(Int.self, "SELECT x FROM t WHERE x = \(i)") }
+        var now = db.statementCacheStatistics
+        #expect(now.count == 1 && now.misses - before.misses == 1 && now.hits - before.hits == 9)
+        db.statementCacheCapacity = 3
+        for i in 0..<10 { _ = try db.fetchOne(Int.self, SQL(raw: "SELECT \(i)")) }
+        now = db.statementCacheStatistics
+        #expect(now.count == 3)
+        // The one used last stays, the one not used for the longest time goes.
+        _ = try db.fetchOne(Int.self, SQL(raw: "SELECT 7"))
+        #expect(db.statementCacheStatistics.hits == now.hits + 1)
+        _ = try db.fetchOne(Int.self, SQL(raw: "SELECT 0"))
+        #expect(db.statementCacheStatistics.hits == now.hits + 1)
+        db.statementCacheCapacity = 0
+        #expect(db.statementCacheStatistics.count == 0)
+        #expect(try db.fetchOne(Int.self, "SELECT 1") == 1)
+        #expect(db.statementCacheStatistics.count == 0)
+        db.statementCacheCapacity = -5
+        #expect(db.statementCacheCapacity == 0)
+        db.statementCacheCapacity = 2
+        _ = try db.fetchOne(Int.self, "SELECT 1")
+        db.clearStatementCache()
+        #expect(db.statementCacheStatistics.count == 0)
+    }
+
+    /// A statement in the cache whose table changes its shape.
+    @Test func aCachedStatementSeesTheNewSchema() throws {
+        #expect(try db.fetchOne(RowValues.self, "SELECT * FROM t")?.columnNames == ["x", "y"])
+        try db.execute("ALTER TABLE t ADD COLUMN z DEFAULT 9")
+        let row = try #require(try db.fetchOne(RowValues.self, "SELECT * FROM t"))
+        #expect(row.columnNames == ["x", "y", "z"] && row.values == [1, "a", 9])
+        try db.execute("DROP TABLE t")
+        #expect(throws: DatabaseError.self) { try db.fetchOne(RowValues.self, "SELECT * FROM t") }
+    }
+}
