@@ -61,6 +61,26 @@ int sqlcipherkit_random(void *bytes, int count) {
     return rc;
 }
 
+int sqlcipherkit_page_counts(sqlite3 *db, const char *schema, unsigned int *declared, unsigned int *present) {
+    int index = sqlcipher_find_db_index(db, schema);
+    if (index < 0 || db->aDb[index].pBt == NULL) return SQLITE_MISUSE;
+    sqlite3_mutex_enter(db->mutex);
+    Pager *pager = sqlite3BtreePager(db->aDb[index].pBt);
+    PgHdr *page;
+    int count = 0;
+    int rc = sqlite3PagerSharedLock(pager);
+    if (rc == SQLITE_OK) rc = sqlite3PagerGet(pager, 1, &page, 0);
+    if (rc == SQLITE_OK) {
+        *declared = sqlite3Get4byte((unsigned char *)sqlite3PagerGetData(page) + 28);
+        sqlite3PagerPagecount(pager, &count);
+        *present = (unsigned int)count;
+        /* Also gives the lock back, unless a transaction has it. */
+        sqlite3PagerUnrefPageOne(page);
+    }
+    sqlite3_mutex_leave(db->mutex);
+    return rc;
+}
+
 /* Reads a page and marks it for writing, which saves it in the journal. */
 static int sqlcipherkit_journal_page(Pager *pager, Pgno number) {
     PgHdr *page;

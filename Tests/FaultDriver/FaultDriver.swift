@@ -41,6 +41,13 @@ struct FaultDriver {
                 do { try db.execute("INSERT INTO t VALUES ('after')") } catch { say("write refused") }
                 throw error
             }
+        case "memory", "securememory":
+            configuration.cipher.usesMemorySecurity = action == "securememory"
+            let db = try Connection(.file(path), key: .passphrase(arguments[0]), configuration: configuration)
+            let report = MemorySecurity.report()
+            print("on", try db.cipherInfo?.settings.usesMemorySecurity == true ? 1 : 0)
+            print("locked", report.lockedBytes ?? -1)
+            print("limit", report.limit ?? -1)
         case "convert":
             // The keys before and after; a dash is no key.
             func side(_ text: String) throws -> Encryption {

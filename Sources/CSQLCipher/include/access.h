@@ -30,6 +30,11 @@ int sqlcipherkit_derive_key(int algorithm, const void *passphrase, int passphras
 /* Random bytes from the provider. Returns an SQLite result code; on any but SQLITE_OK nothing may be used of `bytes`. */
 int sqlcipherkit_random(void *bytes, int count);
 
+/* The number of pages that a database's header declares (https://sqlite.org/fileformat2.html, offset 28), and of those that are
+ * there, in the file or its write-ahead log. SQLite itself refuses every statement on a file that lacks some.
+ * Returns an SQLite result code; writes both numbers on SQLITE_OK. */
+int sqlcipherkit_page_counts(sqlite3 *db, const char *schema, unsigned int *declared, unsigned int *present);
+
 /* sqlite3_rekey_v2 with three differences: it tells how far it is and can be stopped, it notices a commit that failed, and
  * after any failure the connection has its old key and salt back, where the original leaves the new key set for writing.
  * `progress`, unless NULL, is called with `argument`, the number of pages rewritten and that of all pages, every 64 pages,

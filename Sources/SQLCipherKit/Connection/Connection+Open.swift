@@ -65,7 +65,10 @@ extension Connection {
         let error = failure(rc)
         let path = location.path ?? location.name
         // A wrong key looks like damage, like a lack of memory or like a bad setting, depending on the settings.
-        let misleading: [ResultCode] = key == nil ? [.notADatabase] : [.notADatabase, .corrupt, .outOfMemory, .error]
+        var misleading: [ResultCode] = key == nil ? [.notADatabase] : [.notADatabase, .outOfMemory, .error]
+        // A first page that has passed its authentication was read with the right key: what is damaged is the rest.
+        let isAuthentic = configuration.cipher.usesHMAC && configuration.cipher.plaintextHeaderSize == 0
+        if key != nil, !isAuthentic { misleading.append(.corrupt) }
         if misleading.contains(error.code.primary) {
             throw DatabaseError(
                 code: .notADatabase, reason: .wrongKeyOrNotADatabase,
@@ -73,6 +76,10 @@ extension Connection {
                     ? "\(path) is encrypted or no database; no key was given"
                     : "the key or the cipher settings are wrong for \(path), or it is no database",
                 path: path)
+        }
+        if .corrupt ~= error.code {
+            throw DatabaseError(
+                code: error.code, message: "\(path) is damaged, or lacks pages at its end (\(error.message))", path: path)
         }
         throw .cannotOpen ~= error.code ? DatabaseFile.cannotOpen(path, error.message) : error
     }

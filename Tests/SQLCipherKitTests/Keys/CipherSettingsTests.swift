@@ -1,0 +1,156 @@
+import Foundation
+import SQLCipherKit
+import TestSupport
+import Testing
+
+@Suite struct CipherSettingsTests {
+    let folder: TemporaryFolder
+    var path: String { folder.path("a.db") }
+    static let salt = (0..<16).map { UInt8(0x30 + $0) }
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func open(_ key: EncryptionKey, _ cipher: CipherConfiguration) throws -> Connection {
+        var configuration = Configuration()
+        configuration.cipher = cipher
+        return try Connection(.file(path), key: key, configuration: configuration)
+    }
+
+    private func withHeader(_ size: Int, salt: [UInt8]? = salt) -> CipherConfiguration {
+        var cipher = CipherConfiguration.quick
+        cipher.plaintextHeaderSize = size
+        cipher.salt = salt
+        return cipher
+    }
+
+    @Test(arguments: [16, 32, 96, 4000]) func aPlaintextHeader(size: Int) throws {
+        let keys = [
+            try EncryptionKey.passphrase("k"), try .raw([UInt8](repeating: 1, count: 32)), try .passphrase("x'" + String(repeating: "2d", count: 32) + "'"),
+        ]
+        for (number, key) in keys.enumerated() {
+            let path = folder.path("\(number).db")
+            var configuration = Configuration()
+            configuration.cipher = withHeader(size)
+            configuration.journalMode = .wal
+            do {
+                let db = try Connection(.file(path), key: key, configuration: configuration)
+                try db.execute("CREATE TABLE t AS SELECT 'here' AS x")
+                #expect(try db.cipherInfo?.settings == configuration.cipher)
+            }
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+            #expect(Array(bytes.prefix(16)) == Array("SQLite format 3\0".utf8))
+            #expect(bytes.range(of: Data("here".utf8)) == nil)
+            let db = try Connection(.file(path), key: key, configuration: configuration)
+            #expect(try db.fetchOne(String.self, "SELECT x FROM t") == "here")
+            #expect(try db.verify().isWhole)
+            try db.changeKey(to: .passphrase("new"))
+            #expect(try Connection(.file(path), key: .passphrase("new"), configuration: configuration).fetchOne(String.self, "SELECT x FROM t") == "here")
+            // The same salt opens it when it is attached.
+            let other = try Connection(.memory)
+            try other.attach(.file(path), as: "a", key: .key(.passphrase("new"), cipher: configuration.cipher))
+            #expect(try other.cipherInfo(of: "a")?.settings == configuration.cipher)
+            try other.changeKey(to: key, of: "a", mode: .newFile)
+            #expect(try other.fetchOne(String.self, "SELECT x FROM a.t") == "here")
+            let another = withHeader(size, salt: [UInt8](repeating: 7, count: 16))
+            for wrong in [(key, another), (try .passphrase("wrong"), configuration.cipher)] {
+                // The raw key alone does not need the salt for its pages, but for their authentication.
+                var other = Configuration()
+                other.cipher = wrong.1
+                let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: wrong.0, configuration: other) }
+                #expect(error?.reason == .wrongKeyOrNotADatabase, "\(String(describing: error))")
+            }
+        }
+    }
+
+    @Test func aRawKeyMayBringTheSalt() throws {
+        let raw = [UInt8](repeating: 1, count: 32)
+        let key = try EncryptionKey.raw(raw, salt: Self.salt)
+        try open(key, withHeader(32, salt: nil)).execute("CREATE TABLE t(x)")
+        #expect(try open(.raw(raw), withHeader(32)).cipherInfo?.salt == Self.salt)
+        let error = #expect(throws: DatabaseError.self) { try open(key, withHeader(32, salt: [UInt8](repeating: 0, count: 16))) }
+        #expect(error?.reason == .invalidKey && error?.message.contains("salt") == true)
+        let made = try CipherConfiguration.randomSalt()
+        #expect(try made.count == 16 && made != CipherConfiguration.randomSalt())
+    }
+
+    @Test func whatTheEngineWouldMisunderstandIsRefused() throws {
+        let changes: [(String, (inout CipherConfiguration) -> Void)] = [
+            ("page size", { $0.pageSize = 512 }), ("rounds", { $0.kdfIterations = 0 }), ("header", { $0.plaintextHeaderSize = 8 }),
+            ("header", { $0.plaintextHeaderSize = -16 }), ("header", { $0.plaintextHeaderSize = 4016 }),
+            ("header", { $0.plaintextHeaderSize = 4096 }), ("salt", { $0.plaintextHeaderSize = 32 }),
+            ("salt", { $0.plaintextHeaderSize = 32; $0.salt = [1, 2, 3] }), ("salt", { $0.salt = Self.salt }),
+        ]
+        let memory = try Connection(.memory)
+        for (word, change) in changes {
+            var cipher = CipherConfiguration.quick
+            change(&cipher)
+            for attempt in [
+                { _ = try open(.passphrase("k"), cipher) },
+                { try memory.attach(.file(path), as: "a", key: .key(.passphrase("k"), cipher: cipher)) },
+            ] as [() throws -> Void] {
+                let error = #expect(throws: DatabaseError.self) { try attempt() }
+                #expect(error?.reason == .invalidKey && error?.message.contains(word) == true, "\(cipher): \(String(describing: error))")
+            }
+        }
+        #expect(try memory.attachedDatabases().count == 1)
+        #expect(try folder.names().filter { (try? Data(contentsOf: folder.url.appendingPathComponent($0)))?.isEmpty == false } == [])
+    }
+
+    @Test func whatIsInEffect() throws {
+        var cipher = CipherConfiguration.sqlCipher3
+        cipher.hmacAlgorithm = .sha256
+        let db = try open(.passphrase("k"), cipher)
+        let info = try #require(try db.cipherInfo)
+        #expect(info.settings == cipher)
+        #expect(info.version.hasPrefix("4.") && !info.provider.isEmpty && !info.providerVersion.isEmpty && info.cipher == "aes-256-cbc")
+        #expect(info.salt == Array(try Data(contentsOf: URL(fileURLWithPath: path)).prefix(16)))
+        try db.attach(.file(folder.path("plain.db")), as: "plain", key: .plaintext)
+        #expect(try db.cipherInfo(of: "plain") == nil)
+        try db.attach(.file(folder.path("inherited.db")), as: "inherited", key: .inherited)
+        #expect(try db.cipherInfo(of: "INHERITED") == info)
+        #expect(try Connection(.memory).cipherInfo == nil)
+        let error = #expect(throws: DatabaseError.self) { try db.cipherInfo(of: "nowhere") }
+        #expect(error?.reason == .schemaName)
+    }
+
+    @Test func thePresetsAreTheEnginesOwn() throws {
+        for (version, preset) in [(1, CipherConfiguration.sqlCipher1), (2, .sqlCipher2), (3, .sqlCipher3), (4, .sqlCipher4)] {
+            let db = try Connection(.memory, key: .passphrase("k"))
+            // Without a page in it the codec has not been used yet, and takes the engine's own preset.
+            let empty = try Connection(.memory)
+            try empty.attach(.file(folder.path("\(version).db")), as: "a", key: .key(.passphrase("k"), cipher: preset))
+            #expect(try empty.cipherInfo(of: "a")?.settings == preset)
+            #expect(try db.cipherInfo?.settings == .sqlCipher4)
+        }
+    }
+
+    /// No opening or attaching leaves the process's defaults changed.
+    @Test func theDefaultsStay() throws {
+        let db = try Connection(.memory)
+        let before = try db.fetchAll(String.self, "PRAGMA cipher_default_settings")
+        #expect(before.count == 6)
+        try db.attach(.file(path), as: "a", key: .key(.passphrase("k"), cipher: withHeader(32)))
+        try db.attach(.file(folder.path("b.db")), as: "b", key: .key(.passphrase("k"), cipher: .sqlCipher1))
+        #expect(throws: DatabaseError.self) { try db.attach(.file(folder.path("b.db")), as: "c", key: .key(.passphrase("wrong"), cipher: .sqlCipher2)) }
+        _ = try open(.passphrase("k"), withHeader(32))
+        #expect(try db.fetchAll(String.self, "PRAGMA cipher_default_settings") == before)
+    }
+
+    /// The switch is the whole process's, so it is thrown in one of its own.
+    @Test func memorySecurityIsReportedAsItIs() throws {
+        let driver = try BuildProducts.executable("FaultDriver")
+        func run(_ limit: String, _ action: String) throws -> [String: Int] {
+            let outcome = try Command.run("prlimit", ["--memlock=\(limit)", driver, action, path, "k"])
+            #expect(outcome.status == 0, "\(outcome)")
+            return Dictionary(
+                outcome.output.split(separator: "\n").compactMap { line in
+                    let parts = line.split(separator: " ")
+                    return parts.count == 2 ? Int(parts[1]).map { (String(parts[0]), $0) } : nil
+                }, uniquingKeysWith: { $1 })
+        }
+        let off = try run("4194304:4194304", "memory"), on = try run("4194304:4194304", "securememory")
+        #expect(off["on"] == 0 && on["on"] == 1)
+        #expect(on["limit"] == 4_194_304)
+        #expect(try #require(on["locked"]) > (try #require(off["locked"])))
+    }
+}
