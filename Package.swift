@@ -52,7 +52,7 @@ let package = Package(
             path: "Tests/ProviderProbe",
             exclude: ["exchange.py"]),
         .target(name: "TestSupport", path: "Tests/TestSupport"),
-        .executableTarget(name: "FaultDriver", dependencies: ["SQLCipherKit"], path: "Tests/FaultDriver"),
+        .executableTarget(name: "FaultDriver", dependencies: ["CSQLCipher", "SQLCipherKit"], path: "Tests/FaultDriver"),
         .testTarget(name: "CSQLCipherTests", dependencies: ["CSQLCipher", "ProviderProbe", "TestSupport"]),
         .testTarget(name: "SQLCipherKitTests", dependencies: ["SQLCipherKit", "TestSupport", "FaultDriver"]),
         .testTarget(name: "CLITests", dependencies: ["SQLCipherKit", "SQLCipherKitCLI", "TestSupport"]),

@@ -1,8 +1,8 @@
 /* wrap.h, on LibTomCrypt. */
-#include <limits.h>
-#include <stdint.h>
 #include <tomcrypt.h>
-#include "include/CSQLCipher.h"
+#include "Provider/secure.h"
+#include "include/access.h"
+#include "include/wrap.h"
 
 static int result_of(int error) {
     switch (error) {
@@ -26,6 +26,8 @@ static int run(const void *key, const void *nonce, const void *associated, size_
     }
     if (error == CRYPT_OK) error = chacha20poly1305_done(&state, tag, &tag_count);
     sqlcipherkit_wipe(&state, sizeof state);
+    /* The library keeps the key, and what it makes of it, in frames of its own. */
+    sqlcipherkit_wipe_stack();
     return result_of(error);
 }
 
@@ -65,6 +67,7 @@ int sqlcipherkit_mac(const void *key, size_t key_count, const void *bytes, size_
     if (error == CRYPT_OK) error = hash_two(pad, inner, sizeof inner, mac);
     sqlcipherkit_wipe(pad, sizeof pad);
     sqlcipherkit_wipe(inner, sizeof inner);
+    sqlcipherkit_wipe_stack();
     return result_of(error);
 }
 

@@ -81,6 +81,10 @@ struct FaultDriver {
             try db.execute(SQLScript(arguments[1]))
         case _ where action.hasPrefix("slots-"):
             try runSlots(action, path, arguments)
+        case "report":
+            try runReport(path, arguments)
+        case _ where action.hasPrefix("memory-"):
+            try runMemory(action, path, arguments)
         case _ where action.hasPrefix("keys-"):
             try runKeys(action, path, arguments)
         default:

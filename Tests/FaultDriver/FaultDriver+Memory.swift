@@ -1,0 +1,155 @@
+import Foundation
+import SQLCipherKit
+
+/// Uses a secret in every way, and then looks for it in the memory of this process.
+///
+/// What is looked for comes masked, and is unmasked nowhere but in the secret itself, which is wiped once handed over.
+extension FaultDriver {
+    static let mask: UInt8 = 0x5a
+
+    static func runMemory(_ action: String, _ path: String, _ arguments: [String]) throws {
+        let secret = bytes(arguments[0])
+        let needles = arguments.dropFirst().map { argument in
+            let parts = argument.split(separator: "=")
+            return (name: String(parts[0]), masked: bytes(String(parts[1])))
+        }
+        // The search itself must find what is there.
+        let control = UnsafeMutableRawBufferPointer.allocate(byteCount: 32, alignment: 1)
+        for (index, byte) in (needles.first?.masked ?? []).prefix(32).enumerated() { control[index] = byte ^ mask }
+        say("control: \(found(needles).count > 0 ? "found" : "not found")")
+        for index in control.indices { control[index] = 0 }
+        say("cleared: \(found(needles))")
+        try use(action, path, secret)
+        say("closed: \(found(needles))")
+        control.deallocate()
+    }
+
+    /// Runs `body` with the secret in clear, in memory that is wiped behind it.
+    private static func withClear<R>(_ masked: [UInt8], _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+        let clear = UnsafeMutableRawBufferPointer.allocate(byteCount: masked.count, alignment: 1)
+        for index in masked.indices { clear[index] = masked[index] ^ mask }
+        defer {
+            for index in clear.indices { clear[index] = 0 }
+            clear.deallocate()
+        }
+        return try body(UnsafeRawBufferPointer(clear))
+    }
+
+    @inline(never)
+    private static func use(_ action: String, _ path: String, _ masked: [UInt8]) throws {
+        var configuration = Configuration()
+        configuration.cipher.kdfIterations = 10
+        let location = Location.file(path)
+        func work(_ db: Connection) throws {
+            try db.execute("INSERT INTO t VALUES (\(String(repeating: "x", count: 5000)))")
+            _ = try db.fetchAll(String.self, "SELECT x FROM t")
+        }
+        switch action {
+        case "memory-passphrase":
+            let db = try Connection(location, key: withClear(masked) { try .passphrase($0) }, configuration: configuration)
+            try work(db)
+            db.close()
+            // A wrong key, a failed attach and a change of key as well.
+            _ = try? Connection(.file(path + ".2"), key: withClear(masked) { try .passphrase($0) }, configuration: configuration)
+            let again = try Connection(location, key: withClear(masked) { try .passphrase($0) }, configuration: configuration)
+            try again.attach(.file(path + ".3"), as: "other", key: .key(withClear(masked) { try .passphrase($0) }, cipher: configuration.cipher))
+            try again.detach("other")
+            try again.changeKey(to: .raw([UInt8](repeating: 7, count: 32)))
+            try again.changeKey(to: withClear(masked) { try .passphrase($0) })
+            try work(again)
+            again.close()
+        case "memory-raw":
+            let db = try Connection(location, key: withClear(masked) { try .raw($0) })
+            try work(db)
+            db.close()
+        case "memory-slots":
+            let secret = try withClear(masked) { try SlotSecret.passphrase($0) }
+            var slots = try KeySlots.unlock(secret, of: location)
+            let db = try Connection(slots)
+            try work(db)
+            try slots.add(secret, label: "again", iterations: 1000)
+            try slots.changePassphrase("again", from: secret, to: .passphrase([1, 2, 3]))
+            _ = try slots.addRecoveryKey(label: "safe", iterations: 1000)
+            _ = try? KeySlots.unlock(.recoveryKey(RecoveryKey()), of: location)
+            try slots.rotateKey(of: db, keeping: ["first": secret], droppingOthers: true)
+            try work(db)
+            db.close()
+        case "memory-recovery":
+            let db = try Connection(location, slots: .beside, secret: .recoveryKey(withClear(masked) { try RecoveryKey(utf8: $0) }))
+            try work(db)
+            db.close()
+        case "memory-file":
+            let db = try Connection(location, keyProvider: .file(path + ".key"), configuration: configuration)
+            try work(db)
+            db.close()
+        case "memory-environment":
+            let db = try Connection(location, keyProvider: .environment("SQLCIPHERKIT_TEST_KEY"), configuration: configuration)
+            try work(db)
+            db.close()
+        default:
+            throw DatabaseError(message: "no action \(action)")
+        }
+    }
+
+    /// The names of the needles that are in writable memory, with the region's name.
+    private static func found(_ needles: [(name: String, masked: [UInt8])]) -> [String] {
+        var found: [String] = []
+        let memory = open("/proc/self/mem", O_RDONLY)
+        defer { close(memory) }
+        let maps = regions()
+        if !maps.contains("[stack]") { found.append("no stack to search") }
+        let size = 1 << 20
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 4096)
+        defer { buffer.deallocate() }
+        guard let base = buffer.baseAddress else { return ["no buffer"] }
+        for line in maps.split(separator: "\n") {
+            let fields = line.split(separator: " ", omittingEmptySubsequences: true)
+            let ends = fields[0].split(separator: "-").compactMap { UInt(String($0), radix: 16) }
+            guard fields[1].hasPrefix("rw"), ends.count == 2 else { continue }
+            var at = ends[0]
+            while at < ends[1] {
+                let count = pread(memory, base, min(size, Int(ends[1] - at)), off_t(at))
+                if count <= 0 { break }
+                for needle in needles where search(base, count, needle.masked) {
+                    found.append("\(needle.name) in \(fields.count > 5 ? String(fields[5]) : "anonymous memory")")
+                }
+                // Regions overlap by more than a needle.
+                at += UInt(count == size && count > 64 ? count - 64 : count)
+            }
+        }
+        return found
+    }
+
+    /// The list of the process's memory regions. Foundation would read one block of it, as the file claims to be empty.
+    private static func regions() -> String {
+        let file = open("/proc/self/maps", O_RDONLY)
+        defer { close(file) }
+        var text: [UInt8] = []
+        var block = [UInt8](repeating: 0, count: 4096)
+        while case let count = read(file, &block, block.count), count > 0 { text += block[..<count] }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Looks for a needle by one of its bytes, which alone is no secret, and compares the rest masked.
+    private static func search(_ base: UnsafeMutableRawPointer, _ count: Int, _ masked: [UInt8]) -> Bool {
+        // Not one of those that memory is full of.
+        let index = masked.firstIndex { $0 ^ mask > 8 && $0 ^ mask < 0xf8 } ?? 0
+        var from = index
+        while from + masked.count - index <= count, let hit = memchr(base + from, Int32(masked[index] ^ mask), count - from) {
+            let start = hit - base - index
+            if start + masked.count > count { return false }
+            var matching = 0
+            while matching < masked.count, base.load(fromByteOffset: start + matching, as: UInt8.self) ^ mask == masked[matching] {
+                matching += 1
+            }
+            if matching == masked.count { return true }
+            from = start + index + 1
+        }
+        return false
+    }
+
+    private static func bytes(_ hex: String) -> [UInt8] {
+        let digits = hex.compactMap { $0.hexDigitValue.map { UInt8($0) } }
+        return stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+    }
+}

@@ -1,0 +1,100 @@
+import CSQLCipher
+import Foundation
+import SQLCipherKit
+
+/// Uses keys in every way that can fail or not, with every log and trace on, and writes out all that is to be seen.
+extension FaultDriver {
+    static func runReport(_ path: String, _ arguments: [String]) throws {
+        let passphrase = arguments[0], raw = Data(arguments[1].utf8), recovery = arguments[2], log = arguments[3]
+        traceEveryConnection()
+        var configuration = Configuration()
+        configuration.cipher.kdfIterations = 10
+        configuration.busyTimeout = .milliseconds(50)
+        configuration.errorsShowArguments = true
+        let key = try EncryptionKey.passphrase(passphrase), rawKey = try EncryptionKey.raw(raw)
+        var other = configuration
+        other.cipher.pageSize = 8192
+
+        let db = try Connection(.file(path), key: key, configuration: configuration)
+        // Not TRACE, at which 4.19.0 crashes: a message of sqlcipher_malloc has a %zu, which SQLite's printf does not know, and the
+        // next %p or %s then reads the wrong argument.
+        for pragma in ["cipher_log = '\(log)'", "cipher_log_level = DEBUG", "cipher_log_source = ANY"] {
+            _ = try db.fetchAll(String.self, SQL(raw: "PRAGMA \(pragma)"))
+        }
+        try db.execute("CREATE TABLE IF NOT EXISTS t(x)")
+        show(key, rawKey, db, configuration)
+        // Errors of opening, with each form of key.
+        attempt { _ = try Connection(.file(path), key: rawKey, configuration: configuration) }
+        attempt { _ = try Connection(.file(path), key: .passphrase(passphrase + "x"), configuration: configuration) }
+        attempt { _ = try Connection(.file(path), key: key, configuration: other) }
+        attempt { _ = try Connection(.file("/dev/null/" + path), key: key) }
+        attempt { _ = try EncryptionKey.raw(raw + raw) }
+        // Of attaching and of changing the key.
+        attempt { try db.attach(.file(path), as: "b", key: .key(rawKey)) }
+        attempt { try db.attach(.file(path + ".2"), as: "c", key: .key(key, cipher: configuration.cipher)) }
+        attempt { try db.attach(.file(path + ".3"), as: "d", key: .key(rawKey)) }
+        attempt { try db.attach(.file(path + ".3"), as: "d", key: .key(rawKey)) }
+        attempt { try db.changeKey(to: rawKey, of: "no such name") }
+        attempt { try db.transaction { try $0.changeKey(to: rawKey) } }
+        show(try db.fetchAll(String.self, "SELECT sql FROM sqlite_stmt"), try db.fetchAll(String.self, "SELECT name FROM pragma_pragma_list"))
+        for name in ["c", "d"] { try db.detach(name) }
+        try db.changeKey(to: rawKey)
+        try db.changeKey(to: key)
+        show(try db.fetchAll(String.self, "PRAGMA cipher_settings"), try db.fetchAll(String.self, "PRAGMA cipher_integrity_check"))
+        db.close()
+        attempt { try db.changeKey(to: rawKey) }
+        // Of slots and of providers.
+        let location = Location.file(path + ".4")
+        try Connection(location, key: rawKey).execute("CREATE TABLE t(x)")
+        let secret = try SlotSecret.passphrase(passphrase), code = try RecoveryKey(text: recovery)
+        attempt { _ = try KeySlots.create(secret, label: "a", for: location, iterations: 1000) }
+        let slots = try KeySlots.create(secret, label: "a", for: location, existingKey: rawKey, iterations: 1000)
+        try slots.add(.recoveryKey(code), label: "b", iterations: 1000)
+        show(slots, secret, code, SlotSecret.recoveryKey(code), try slots.list())
+        attempt { try slots.add(secret, label: "a", iterations: 1000) }
+        attempt { try slots.changePassphrase("a", from: .recoveryKey(code), to: secret) }
+        attempt { _ = try KeySlots.unlock(.passphrase(passphrase + "x"), of: location) }
+        attempt { _ = try KeySlots.unlock(secret, of: .file(path)) }
+        attempt { _ = try RecoveryKey(text: recovery + "0") }
+        attempt { _ = try RecoveryKey(text: String(recovery.reversed())) }
+        let file = path + ".key"
+        try Data(passphrase.utf8).write(to: URL(fileURLWithPath: file))
+        chmod(file, 0o644)
+        attempt { _ = try Connection(.file(path), keyProvider: .file(file)) }
+        chmod(file, 0o600)
+        attempt { _ = try Connection(.file(path), keyProvider: .file(file, as: .hexadecimal)) }
+        attempt { _ = try Connection(.file(path), keyProvider: .file(file, as: .raw)) }
+        setenv("SQLCIPHERKIT_TEST_KEY", passphrase, 1)
+        attempt { _ = try Connection(.file(path), keyProvider: .environment("SQLCIPHERKIT_TEST_KEY", as: .hexadecimal)) }
+    }
+
+    private static func show(_ values: Any...) {
+        for value in values {
+            var text = "\(value) \(String(reflecting: value)) "
+            dump(value, to: &text)
+            say(text)
+        }
+    }
+
+    /// What must fail is shown; what must not, does nothing.
+    private static func attempt(_ body: () throws -> Void) {
+        do { try body() } catch {
+            show(error)
+            say("an error was shown")
+        }
+    }
+
+    /// Each statement that any connection runs from now on is written out, as SQLite gives it to a trace
+    /// (<https://sqlite.org/c3ref/trace_v2.html>).
+    private static func traceEveryConnection() {
+        let install: @convention(c) (OpaquePointer?, UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, OpaquePointer?) -> Int32 = { db, _, _ in
+            sqlite3_trace_v2(db, UInt32(SQLITE_TRACE_STMT | SQLITE_TRACE_ROW | SQLITE_TRACE_PROFILE), { kind, _, statement, text in
+                if kind == UInt32(SQLITE_TRACE_STMT), let text {
+                    print("trace: \(String(cString: text.assumingMemoryBound(to: CChar.self)))")
+                }
+                return 0
+            }, nil)
+        }
+        sqlite3_auto_extension(unsafeBitCast(install, to: (@convention(c) () -> Void).self))
+    }
+}

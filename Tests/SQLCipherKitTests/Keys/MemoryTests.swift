@@ -1,0 +1,106 @@
+#if os(Linux)
+    import Foundation
+    import SQLCipherKit
+    import TestSupport
+    import Testing
+
+    /// After a connection is closed, no passphrase and no key is left in the process's memory.
+    ///
+    /// A process of its own does the work and searches itself. It knows what it looks for only masked; Python's hashlib derives
+    /// it.
+    @Suite struct MemoryTests {
+        let folder: TemporaryFolder
+        var path: String { folder.path("a.db") }
+        static let passphrase = "a passphrase that nobody would write by accident"
+        static let raw = (0..<32).map { UInt8(truncatingIfNeeded: 201 &* $0 &+ 77) }
+
+        init() throws { folder = try TemporaryFolder() }
+
+        /// What SQLCipher derives, and what the slots derive, from a salt; and what is trivially made of it again.
+        private func needles(salt: [UInt8], passphrase: String?, iterations: Int, slotSalt: [UInt8]? = nil) throws -> [String] {
+            let hex = { (bytes: [UInt8]) in InteroperabilityTests.hex(bytes) }
+            let lines = try Python.run(
+                """
+                import hashlib, hmac, sys, struct
+                salt, passphrase, raw, iterations, slot = sys.argv[1:]
+                salt, raw = bytes.fromhex(salt), bytes.fromhex(raw)
+                out = {}
+                def halves(name, key):
+                    out[name] = key[:16]
+                    out[name + " (second half)"] = key[16:32]
+                    out[name + " (hexadecimal)"] = key.hex().encode()[:32]
+                    # What a hash function leaves of a key: words of the padded block.
+                    block = key + bytes(128 - len(key))
+                    for pad in (0x36, 0x5c):
+                        words = bytes(b ^ pad for b in block)
+                        out["%s (padded %x)" % (name, pad)] = words[:32]
+                        out["%s (words %x)" % (name, pad)] = b"".join(words[i:i + 8][::-1] for i in range(0, 32, 8))
+                key = raw
+                if passphrase:
+                    out["passphrase"] = passphrase.encode()[:32]
+                    key = hashlib.pbkdf2_hmac("sha512", passphrase.encode(), salt, int(iterations), 32) if not raw else raw
+                halves("AES key", key)
+                halves("HMAC key", hashlib.pbkdf2_hmac("sha512", key, bytes(b ^ 0x3a for b in salt), 2, 32))
+                if slot:
+                    halves("slot key", hashlib.pbkdf2_hmac("sha512", passphrase.encode(), bytes.fromhex(slot), 1000, 32))
+                    out["file key"] = hmac.new(key, b"SQLCipherKit key slots 1: the whole file", "sha512").digest()[:32]
+                    out["key before"] = hmac.new(key, b"SQLCipherKit key slots 1: the key before", "sha512").digest()[:32]
+                for name, value in out.items(): print(name + "=" + bytes(b ^ 0x5a for b in value).hex())
+                """, hex(salt), passphrase ?? "", iterations == 0 ? hex(Self.raw) : "", "\(iterations)", slotSalt.map(hex) ?? "")
+            return lines.split(separator: "\n").map(String.init)
+        }
+
+        private func masked(_ bytes: some Sequence<UInt8>) -> String { InteroperabilityTests.hex(bytes.map { $0 ^ 0x5a }) }
+
+        private func header() throws -> [UInt8] { try Array(Data(contentsOf: URL(fileURLWithPath: path)).prefix(16)) }
+
+        private func expectNothing(_ action: String, _ secret: String, _ needles: [String], environment: [String: String] = [:]) throws {
+            #expect(needles.count > 5)
+            let outcome = try Command.run(
+                BuildProducts.executable("FaultDriver"), [action, path, secret] + needles, environment: environment)
+            #expect(outcome.status == 0, "\(outcome)")
+            let lines = outcome.output.split(separator: "\n")
+            #expect(lines.contains("control: found"), "\(outcome)")
+            #expect(environment.isEmpty == lines.contains("cleared: []"), "\(outcome)")
+            #expect(lines.contains("closed: []"), "\(outcome)")
+        }
+
+        private func makeWithPassphrase() throws -> [String] {
+            let db = try Connection(.file(path), key: .passphrase(Self.passphrase), configuration: .quick)
+            try db.execute("CREATE TABLE t(x)")
+            return try needles(salt: header(), passphrase: Self.passphrase, iterations: 10)
+        }
+
+        @Test func aPassphraseAsBytes() throws {
+            try expectNothing("memory-passphrase", masked(Self.passphrase.utf8), makeWithPassphrase())
+        }
+
+        @Test func aRawKey() throws {
+            try Connection(.file(path), key: .raw(Self.raw)).execute("CREATE TABLE t(x)")
+            try expectNothing("memory-raw", masked(Self.raw), needles(salt: header(), passphrase: nil, iterations: 0))
+        }
+
+        @Test func aPassphraseFromAFile() throws {
+            let needles = try makeWithPassphrase()
+            try Data((Self.passphrase + "\n").utf8).write(to: URL(fileURLWithPath: path + ".key"))
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path + ".key")
+            try expectNothing("memory-file", "00", needles)
+        }
+
+        @Test func aPassphraseFromTheEnvironment() throws {
+            try expectNothing("memory-environment", "00", makeWithPassphrase(), environment: ["SQLCIPHERKIT_TEST_KEY": Self.passphrase])
+        }
+
+        @Test(arguments: [false, true]) func slots(recovery: Bool) throws {
+            try Connection(.file(path), key: .raw(Self.raw)).execute("CREATE TABLE t(x)")
+            let slots = try KeySlots.create(
+                .passphrase(Self.passphrase), label: "first", for: .file(path), existingKey: .raw(Self.raw), iterations: 1000)
+            let slotSalt = try Array(Data(contentsOf: URL(fileURLWithPath: path + ".keys"))[61..<93])
+            var needles = try needles(salt: header(), passphrase: Self.passphrase, iterations: 0, slotSalt: slotSalt)
+            guard recovery else { return try expectNothing("memory-slots", masked(Self.passphrase.utf8), needles) }
+            let key = try slots.addRecoveryKey(label: "safe", iterations: 1000)
+            needles.append("recovery key=" + masked(key.text.utf8))
+            try expectNothing("memory-recovery", masked(key.text.utf8), needles)
+        }
+    }
+#endif
