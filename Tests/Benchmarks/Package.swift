@@ -19,7 +19,7 @@ var targets: [Target] = [
 if !onSystem {
     dependencies += [
         .package(name: "SQLCipherKit", path: "../.."),
-        .package(name: "SQLCipher.swift", path: "Engine"),
+        .package(name: "SQLCipher.swift", path: "SQLCipher"),
     ]
     targets += [
         .executableTarget(

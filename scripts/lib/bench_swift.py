@@ -1,13 +1,27 @@
-"""The suite `swift`: this package's layer beside the same loops in C and in GRDB. Loaded by bench.py."""
+"""Builds the Swift layers that are compared, runs their workloads in turn, and shows the figures. Run through scripts/bench."""
 
+import argparse
+import json
 import os
 import shutil
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
+from statistics import median
 
-HELP = "the Swift layer: raw C, SQLCipherKit and GRDB on this engine, and GRDB on the system's SQLite"
-TITLE = "SQLCipherKit's Swift layer: time relative to the same loop in C on the same engine"
-BASE = "c"
-VARIANTS = ("c", "ours", "grdb", "grdb-system")
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import bench_report  # noqa: E402
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+WORK = ROOT / ".build" / "benchmarks"
+PACKAGE = ROOT / "Tests" / "Benchmarks"
+
+VARIANTS = ["c", "ours", "grdb", "grdb-system"]
+# Which executable of which package graph a variant is; Tests/Benchmarks/Package.swift says why there are two graphs.
+PRODUCTS = {"c": ("engine", "BenchC"), "ours": ("engine", "BenchOurs"), "grdb": ("engine", "BenchGRDB"),
+            "grdb-system": ("system", "BenchGRDB")}
+QUICK_SCALE = 20
 
 GRDB_URL = "https://github.com/groue/GRDB.swift"
 GRDB_VERSION = "7.10.0"
@@ -15,7 +29,7 @@ GRDB_VERSION = "7.10.0"
 # GRDB's own SQLCipher option, as the comments of its manifest describe it; the package is this project's engine.
 SWAPS = (
     ('//dependencies.append(.package(url: "https://github.com/sqlcipher/SQLCipher.swift.git", from: "4.11.0"))',
-     'dependencies.append(.package(name: "SQLCipher.swift", path: "../../../../Tests/Benchmarks/Engine"))'),
+     'dependencies.append(.package(name: "SQLCipher.swift", path: "../../../../Tests/Benchmarks/SQLCipher"))'),
     ('//cSettings.append(.define("SQLITE_HAS_CODEC"))', 'cSettings.append(.define("SQLITE_HAS_CODEC"))'),
     ('//swiftSettings.append(.define("SQLITE_HAS_CODEC"))', 'swiftSettings.append(.define("SQLITE_HAS_CODEC"))'),
     ('//swiftSettings.append(.define("SQLCipher"))', 'swiftSettings.append(.define("SQLCipher"))'),
@@ -41,41 +55,204 @@ SWAPS = (
 )
 
 
-def fetch_grdb(bench, graph):
-    """Clones GRDB at its tag into a graph's build folder and, for the engine, swaps the lines of its manifest."""
-    folder = bench.BUILD / graph / "GRDB.swift"
-    stamp = bench.BUILD / graph / "GRDB.stamp"
+class Stop(Exception):
+    """An end that the user should read about in one line."""
+
+
+def say(text):
+    print(f"bench: {text}", file=sys.stderr, flush=True)
+
+
+def command(arguments, **options):
+    """Runs a tool and returns what it printed; shows that only where the tool fails."""
+    try:
+        result = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+    except OSError as error:
+        raise Stop(f"{arguments[0]} cannot be run: {error.strerror}") from None
+    if result.returncode != 0:
+        sys.stderr.write(result.stdout)
+        raise Stop(f"{' '.join(arguments[:3])} … failed")
+    return result.stdout
+
+
+# --- Building ---------------------------------------------------------------------------------------------------------
+
+
+def fetch_grdb(graph):
+    """Clones GRDB at its tag into a graph's build folder and, for this engine, swaps the lines of its manifest."""
+    folder = WORK / graph / "GRDB.swift"
+    stamp = WORK / graph / "GRDB.stamp"
     # The stamp is written last, and a copy made for other swaps is made again.
     wanted = repr((GRDB_VERSION, SWAPS if graph == "engine" else ()))
     if stamp.is_file() and stamp.read_text() == wanted:
         return
-    bench.say(f"fetching GRDB {GRDB_VERSION} ({graph})")
+    say(f"fetching GRDB {GRDB_VERSION} ({graph})")
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    bench.run(["git", "clone", "--quiet", "--branch", GRDB_VERSION, "--single-branch", GRDB_URL, str(folder)])
+    command(["git", "clone", "--quiet", "--branch", GRDB_VERSION, "--single-branch", GRDB_URL, str(folder)])
     if graph == "engine":
         manifest = folder / "Package.swift"
         text = manifest.read_text()
         for old, new in SWAPS:
             if text.count(old) != 1:
-                raise bench.Stop(f"GRDB's manifest is not the one expected; it lacks: {old.strip()}")
+                raise Stop(f"GRDB's manifest is not the one expected; it lacks: {old.strip()}")
             text = text.replace(old, new)
         manifest.write_text(text)
     stamp.write_text(wanted)
 
 
-def build(bench):
-    """Builds the executables. Returns each variant's command."""
-    commands = {}
-    for graph, products in (("engine", {"c": "BenchC", "ours": "BenchOurs", "grdb": "BenchGRDB"}),
-                            ("system", {"grdb-system": "BenchGRDB"})):
-        fetch_grdb(bench, graph)
-        bench.say(f"building in release ({', '.join(products)})")
-        scratch = bench.BUILD / graph / "build"
-        common = ["--package-path", str(bench.ROOT / "Tests" / "Benchmarks"), "--scratch-path", str(scratch), "-c", "release"]
+def build(variants):
+    """Builds in release what the variants need. Returns the path of each one's executable."""
+    executables = {}
+    for graph in dict.fromkeys(PRODUCTS[variant][0] for variant in variants):
+        fetch_grdb(graph)
+        say(f"building in release, GRDB on {'this engine' if graph == 'engine' else 'the SQLite of the system'}")
+        common = ["--package-path", str(PACKAGE), "--scratch-path", str(WORK / graph / "build"), "-c", "release"]
         environment = {**os.environ, "SQLCIPHERKIT_BENCHMARK": graph}
-        bench.run(["swift", "build", *common], env=environment)
-        folder = bench.run(["swift", "build", *common, "--show-bin-path"], env=environment).splitlines()[-1]
-        for variant, product in products.items():
-            commands[variant] = [str(Path(folder) / product)]
-    return commands
+        command(["swift", "build", *common], env=environment)
+        folder = command(["swift", "build", *common, "--show-bin-path"], env=environment).splitlines()[-1]
+        for variant in variants:
+            if PRODUCTS[variant][0] == graph:
+                executables[variant] = str(Path(folder) / PRODUCTS[variant][1])
+    return executables
+
+
+# --- Running ----------------------------------------------------------------------------------------------------------
+
+
+class Runner:
+    """A process that has prepared one workload, and runs it for each line it is sent.
+
+    Without arguments an executable prints the names of its workloads. With a workload, an empty folder and a divisor of the
+    rows it prepares, prints `ready`, and answers each empty line by a line of nanoseconds and check number."""
+
+    def __init__(self, executable, workload, folder, scale):
+        folder.mkdir()
+        self.name = f"{Path(executable).name} {workload}"
+        self.process = subprocess.Popen(
+            [executable, workload, str(folder), str(scale)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        if self.answer() != "ready":
+            raise Stop(f"{self.name} did not become ready")
+
+    def answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise Stop(f"{self.name} ended early")
+        return line.strip()
+
+    def once(self):
+        """Seconds, and the check number."""
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        nanoseconds, number = self.answer().split()
+        return int(nanoseconds) / 1e9, number
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def data_folder():
+    """Memory where there is some: the disk is not what is compared."""
+    memory = Path("/dev/shm")
+    folder = memory if memory.is_dir() and os.access(memory, os.W_OK) else None
+    return tempfile.TemporaryDirectory(prefix="sqlcipherkit-bench-", dir=folder)
+
+
+def measure(executables, workload, rounds, scale):
+    """The seconds of each round: {variant: [seconds, …]}."""
+    with data_folder() as folder:
+        runners = {}
+        try:
+            for variant, executable in executables.items():
+                runners[variant] = Runner(executable, workload, Path(folder) / variant, scale)
+            # A round that does not count: caches fill, column names are learnt. All must have done the same work.
+            numbers = {variant: runner.once()[1] for variant, runner in runners.items()}
+            if len(set(numbers.values())) != 1:
+                raise Stop(f"{workload}: the variants come to different results: {numbers}")
+            times = {variant: [] for variant in runners}
+            order = list(runners)
+            for number in range(rounds):
+                # Another one goes first each time, so that no variant always profits from its place.
+                turn = number % len(order)
+                for variant in order[turn:] + order[:turn]:
+                    times[variant].append(runners[variant].once()[0])
+            return times
+        finally:
+            for runner in runners.values():
+                runner.close()
+
+
+def table(workloads, variants, times):
+    """The median of each variant, and ours over each other one: the median of the rounds' ratios, and in parentheses the
+    ratio of the best rounds, as noise only ever slows down."""
+    others = [variant for variant in variants if variant != "ours"] if "ours" in variants else []
+    rows = [["workload", *variants, *(f"ours / {other}" for other in others)]]
+    for workload in workloads:
+        row = [workload]
+        for variant in variants:
+            own = times[workload, variant]
+            row.append(bench_report.shown_seconds(median(own)) if own else "–")
+        ours = times.get((workload, "ours"), [])
+        for other in others:
+            theirs = times[workload, other]
+            shown = ours and theirs
+            row.append(f"{median(a / b for a, b in zip(ours, theirs)):.2f} ({min(ours) / min(theirs):.2f})" if shown else "–")
+        rows.append(row)
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="scripts/bench swift", description="Compares the Swift layer with C and with GRDB.")
+    parser.add_argument("--rounds", type=int, default=9, help="rounds of each workload, all variants in turn (default 9)")
+    parser.add_argument("--quick", action="store_true", help="a twentieth of the rows: for a look, not for a figure")
+    parser.add_argument("--json", metavar="FILE", help="write the figures as JSON")
+    parser.add_argument("--svg", metavar="FILE", help="write a chart")
+    parser.add_argument("--only", metavar="WORKLOAD,…", help="these workloads alone")
+    parser.add_argument("--variants", default=",".join(VARIANTS), help="some of: " + ", ".join(VARIANTS))
+    parser.add_argument("--list", action="store_true", help="build, and print the names of the workloads")
+    options = parser.parse_args()
+    options.variants = options.variants.split(",")
+    if options.rounds < 1 or not set(options.variants) <= set(VARIANTS):
+        parser.error("unknown variant, or no round")
+    return options
+
+
+def main():
+    options = arguments()
+    if not (ROOT / "Vendor" / "sqlcipher" / "sqlite3.c").exists():
+        raise Stop("the engine's source is missing: run ./scripts/setup first")
+    executables = build(options.variants)
+    offers = {variant: command([executable]).split() for variant, executable in executables.items()}
+    workloads = list(dict.fromkeys(name for names in offers.values() for name in names))
+    if options.list:
+        print("\n".join(workloads))
+        return
+    if options.only:
+        unknown = set(options.only.split(",")) - set(workloads)
+        if unknown:
+            raise Stop(f"no workload {', '.join(sorted(unknown))}; there are: {', '.join(workloads)}")
+        workloads = options.only.split(",")
+    times = {(workload, variant): [] for workload in workloads for variant in options.variants}
+    for workload in workloads:
+        say(workload)
+        offering = {variant: path for variant, path in executables.items() if workload in offers[variant]}
+        measured = measure(offering, workload, options.rounds, QUICK_SCALE if options.quick else 1)
+        times.update({(workload, variant): seconds for variant, seconds in measured.items()})
+    print(table(workloads, options.variants, times))
+    results = bench_report.summarize("swift", workloads, options.variants, times)
+    if options.json:
+        Path(options.json).write_text(json.dumps(results, indent=1) + "\n")
+    if options.svg:
+        Path(options.svg).write_text(bench_report.chart(results, workloads, options.variants, baseline="c"))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Stop as stop:
+        sys.exit(f"bench: {stop}")
+    except KeyboardInterrupt:
+        sys.exit(130)
