@@ -168,14 +168,17 @@ struct ContentSync {
             + " AND NOT EXISTS (SELECT 1 FROM \(replaced) AS r WHERE r.id = \(sourceRowID))\(indexed)"
     }
 
-    /// Sets aside what the statement may change. `OR IGNORE` leaves such text behind, harmless but of no use, and all but the
-    /// last few of it goes: those may belong to statements that other triggers have nested into this one.
+    /// Sets aside what the statement may change.
+    ///
+    /// `OR IGNORE` leaves such text behind, harmless but of no use, and all but the last few of it goes here. What this statement
+    /// needs is made the last, so that it is safe from statements that other triggers nest into this one; and what is gone from the
+    /// content waits for its entry to be removed by the statement around.
     private func prepare(_ ids: [String]) -> [String] {
-        // NOT IN is never true of a list with a NULL.
-        let wanted = ids.map { "coalesce(\($0), 0)" }.joined(separator: ", ")
-        let trim = "DELETE FROM \(replaced) WHERE seq <= (SELECT max(seq) FROM \(replaced)) - \(8 + content.uniqueKeys.count)"
-            + " AND id NOT IN (\(wanted))"
-        return [capture(ids), trim]
+        let last = "(SELECT max(seq) FROM \(replaced))"
+        let exists = "EXISTS (SELECT 1 FROM \(sourceTable) AS s WHERE \(sourceRowID) = \(replaced).id)"
+        return ids.map { "UPDATE \(replaced) SET seq = \(last) + 1 WHERE id = \($0) AND seq < \(last)" } + [
+            capture(ids), "DELETE FROM \(replaced) WHERE seq <= \(last) - \(16 + content.uniqueKeys.count) AND \(exists)",
+        ]
     }
 
     /// Removes the entries of what was set aside and has changed or gone.
