@@ -37,7 +37,7 @@ struct Failure: Error {
 
     private init(_ error: DatabaseError) {
         switch error.reason {
-        case .wrongKeyOrNotADatabase, .notEncrypted, .emptyKey, .invalidKey:
+        case .wrongKeyOrNotADatabase, .notEncrypted, .emptyKey, .invalidKey, .keyProvider:
             self.init(error.message, status: .key)
         case .engine where .readOnly ~= error.code:
             self.init(error.message + ": --write allows changes")

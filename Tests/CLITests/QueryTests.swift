@@ -28,11 +28,11 @@ import TestSupport
         #expect(outcome.errors == "")
         #expect(outcome.output == """
                               id  name             size
-            ────────────────────  ────────────  ───────
-            -9223372036854775808  日本\\né\\u{1b}  NULL
+            ────────────────────  ─────────────  ──────
+            -9223372036854775808  日本\\né\\u{1b}    NULL
                                1  one, "two"        1.5
-                               2  NULL          NULL
-                               3                1e+300
+                               2  NULL             NULL
+                               3                 1e+300
 
             """)
     }

@@ -35,14 +35,25 @@ struct KeyOptions: ParsableArguments {
     ///   - database: what the prompt names.
     ///   - isNew: whether the key will be set, so that a slip of the finger would lock the user out: it is asked for twice.
     func key(for database: String, isNew: Bool = false) throws -> EncryptionKey {
-        try input(for: database, isNew: isNew).key(isRaw: isRaw)
-    }
-
-    private func input(for database: String, isNew: Bool) throws -> KeyInput {
-        if let file { return try KeyInput(file: file) }
-        if let variable { return try KeyInput(variable: variable) }
-        if let descriptor { return try KeyInput(descriptor: descriptor) }
-        return try KeyPrompt.ask(
-            "\(isRaw ? "Raw key" : "Passphrase") for \(database): ", again: isNew ? "The same again: " : nil)
+        let encoding = isRaw ? KeyEncoding.hexadecimal : .passphrase
+        if let file {
+            guard let key = try KeySource.file(file, as: encoding).encryptionKey() else {
+                throw Failure("there is no key file \(file)", status: .key)
+            }
+            return key
+        }
+        if let variable {
+            guard let key = try KeySource.environment(variable, as: encoding).encryptionKey() else {
+                throw Failure("the environment variable \(variable), which should hold the key, is not set", status: .key)
+            }
+            return key
+        }
+        let source: KeySource
+        if let descriptor { source = .descriptor(descriptor, as: encoding) } else {
+            let what = isRaw ? "Raw key" : "Passphrase"
+            source = try KeyPrompt.ask("\(what) for \(database): ", again: isNew ? "The same again: " : nil, encoding)
+        }
+        guard let key = try source.encryptionKey() else { throw Failure("there is no key", status: .key) }
+        return key
     }
 }

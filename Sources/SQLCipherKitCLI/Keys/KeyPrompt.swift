@@ -9,7 +9,8 @@ enum KeyPrompt {
     /// - Parameters:
     ///   - question: the prompt.
     ///   - again: the prompt for a second time, which must give the same; nil asks once.
-    static func ask(_ question: String, again: String?) throws -> KeyInput {
+    ///   - encoding: what is typed.
+    static func ask(_ question: String, again: String?, _ encoding: KeyEncoding) throws -> KeySource {
         // The terminal itself, so that standard input and output stay free for data.
         let own = open("/dev/tty", O_RDWR | O_CLOEXEC)
         defer { if own >= 0 { close(own) } }
@@ -19,19 +20,22 @@ enum KeyPrompt {
                 "no key: there is no terminal to ask on, and none of --key-file, --key-env and --key-fd is given", status: .key)
         }
         let first = try HiddenInput.during(terminal) { try line(terminal, question) }
-        guard let again else { return first }
-        let second = try HiddenInput.during(terminal) { try line(terminal, again) }
-        guard first.isSame(as: second) else { throw Failure("the two keys are not the same", status: .key) }
-        return first
+        if let again {
+            let second = try HiddenInput.during(terminal) { try line(terminal, again) }
+            let isSame = first.withUnsafeBytes { a in second.withUnsafeBytes { b in a.elementsEqual(b) } }
+            guard isSame else { throw Failure("the two keys are not the same", status: .key) }
+        }
+        return try source(first, encoding)
     }
 
-    private static func line(_ terminal: Int32, _ question: String) throws -> KeyInput {
+    /// What was typed, filled up with zeroes.
+    private static func line(_ terminal: Int32, _ question: String) throws -> SecureBytes {
         let messages = terminal == STDIN_FILENO ? STDERR_FILENO : terminal
         Output.write(question.onOneLine, to: messages)
         defer { Output.write("\n", to: messages) }
-        var count = 0
         var failure: Failure?
         let memory = try SecureBytes(count: lineLimit + 1) { memory throws(DatabaseError) in
+            var count = 0
             while count < memory.count {
                 let got = read(terminal, memory.baseAddress! + count, memory.count - count)
                 if got < 0 && errno == EINTR { continue }
@@ -39,17 +43,28 @@ enum KeyPrompt {
                 if got == 0 && count == 0 { failure = Failure("no key was given", status: .key) }
                 if got <= 0 { return }
                 count += got
-                if memory[count - 1] == UInt8(ascii: "\n") {
-                    count -= 1
-                    if count >= lineLimit - 1 {
-                        failure = Failure("a key this long cannot be typed: use --key-file", status: .key)
-                    }
-                    return
-                }
+                guard memory[count - 1] == UInt8(ascii: "\n") else { continue }
+                if count >= lineLimit { failure = Failure("a key this long cannot be typed: use --key-file", status: .key) }
+                return
             }
         }
         if let failure { throw failure }
-        return KeyInput(memory, count: count)
+        return memory
+    }
+
+    /// Hands the typed line over through a pipe, so that it is understood as a file's or a descriptor's content would be.
+    private static func source(_ typed: borrowing SecureBytes, _ encoding: KeyEncoding) throws -> KeySource {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw Failure("no pipe can be made: \(systemMessage(errno))") }
+        defer { close(ends[1]) }
+        try typed.withUnsafeBytes { bytes in
+            let count = bytes.firstIndex(of: 0) ?? bytes.count
+            guard write(ends[1], bytes.baseAddress, count) == count else {
+                close(ends[0])
+                throw Failure("the key cannot be handed over: \(systemMessage(errno))")
+            }
+        }
+        return .descriptor(ends[0], as: encoding)
     }
 }
 

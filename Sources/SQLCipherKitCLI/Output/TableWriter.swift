@@ -6,6 +6,8 @@ final class TableWriter: RowWriter {
     private let columns: [String]
     private var waiting: [[SQLValue]] = []
     private var widths: [Int]?
+    /// Columns of numbers stand at the right.
+    private var isRight: [Bool] = []
     private let style = Terminal.style
     /// On a terminal no cell is wider than this; in a file nothing is cut.
     private let limit = Terminal.isTerminal(STDOUT_FILENO) ? 60 : Int.max
@@ -32,25 +34,30 @@ final class TableWriter: RowWriter {
         for row in waiting {
             for (index, value) in row.enumerated() { widths[index] = max(widths[index], cell(value.plainText).columns) }
         }
-        let isNumber = columns.indices.map { index in waiting.first.map { $0[index].isNumber } ?? false }
-        let header = zip(columns, widths).enumerated().map { index, column in
-            style.bold(cell(column.0).padded(toColumns: column.1, alignedRight: isNumber[index]))
+        isRight = columns.indices.map { index in
+            let values = waiting.map { $0[index] }.filter { !$0.isNull }
+            return !values.isEmpty && values.allSatisfy(\.isNumber)
         }
+        self.widths = widths
+        let header = columns.indices.map { style.bold(filled(cell(columns[$0]), $0, widths[$0])) }
         Output.line(indentation + header.joined(separator: "  "))
         Output.line(indentation + style.dim(widths.map { String(repeating: "─", count: $0) }.joined(separator: "  ")))
         for row in waiting { line(row, widths) }
         waiting = []
-        self.widths = widths
     }
 
     private func line(_ row: [SQLValue], _ widths: [Int]) {
         let cells = zip(row, widths).enumerated().map { index, column in
-            let isLast = index == widths.count - 1
-            let text = cell(column.0.plainText)
-            let filled = column.0.isNumber || !isLast ? text.padded(toColumns: column.1, alignedRight: column.0.isNumber) : text
-            return column.0.isNull ? style.dim(filled) : filled
+            let text = filled(cell(column.0.plainText), index, column.1)
+            return column.0.isNull ? style.dim(text) : text
         }
         Output.line(indentation + cells.joined(separator: "  "))
+    }
+
+    /// A cell's text with the blanks that bring the next column to its place.
+    private func filled(_ text: String, _ index: Int, _ width: Int) -> String {
+        let isLast = index == columns.count - 1
+        return isLast && !isRight[index] ? text : text.padded(toColumns: width, alignedRight: isRight[index])
     }
 
     private func cell(_ text: String) -> String {

@@ -81,7 +81,9 @@ struct Tour {
 
     private func attach(_ db: Connection) throws {
         try files.write(TourFiles.randomRawKey(), to: files.archiveKeyFile)
-        let key = try KeyInput(file: files.archiveKeyFile).key(isRaw: true)
+        guard let key = try KeySource.file(files.archiveKeyFile, as: .hexadecimal).encryptionKey() else {
+            throw Failure("the key file \(files.archiveKeyFile) is gone")
+        }
         try db.withAttached(.file(files.archive), as: "archive", key: .key(key)) { db in
             try db.transaction { db in
                 try db.execute("CREATE TABLE archive.document(id INTEGER PRIMARY KEY, path TEXT, meta BLOB, body TEXT)")
@@ -126,7 +128,7 @@ struct Tour {
 
     private func prove(_ db: Connection) throws {
         let pieces: [(String, String)] = try db.fetchAll(
-            "SELECT path, substr(body, length(body) / 2, 24) FROM document WHERE size >= 64 ORDER BY size DESC LIMIT 20")
+            "SELECT path, substr(body, length(body) / 2, 24) FROM document WHERE size >= 48 ORDER BY size DESC LIMIT 20")
         db.close()
         for file in [files.database, files.archive] {
             let proof = try CipherProof(file)

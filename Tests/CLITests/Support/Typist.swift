@@ -17,15 +17,18 @@ enum Typist {
     /// - Parameter lines: what is typed, one each time that a question is asked.
     static func run(_ arguments: [String], typing lines: [String]) throws -> Session {
         let program = """
-            import fcntl, json, os, pty, select, subprocess, sys, termios
+            import fcntl, json, os, pty, select, signal, subprocess, sys, termios, time
             typed = json.loads(sys.argv[1])
             ours, theirs = pty.openpty()
             def own_terminal():
                 os.setsid()
                 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+                # The threads that run tests block signals, and programs inherit that.
+                signal.pthread_sigmask(signal.SIG_SETMASK, ())
+            deadline = time.monotonic() + 60
             child = subprocess.Popen(sys.argv[2:], stdin=theirs, stdout=theirs, stderr=theirs, preexec_fn=own_terminal)
             screen, given = b'', 0
-            while True:
+            while time.monotonic() < deadline or child.kill():
                 if select.select([ours], [], [], 0.05)[0]:
                     screen += os.read(ours, 4096)
                 elif child.poll() is not None:
@@ -33,6 +36,7 @@ enum Typist {
                 if given < len(typed) and screen.count(b': ') > given:
                     os.write(ours, typed[given].encode())
                     given += 1
+            child.wait()
             echoes = bool(termios.tcgetattr(theirs)[3] & termios.ECHO)
             print(json.dumps({'screen': screen.decode(), 'status': child.returncode, 'echoes': echoes}))
             """
