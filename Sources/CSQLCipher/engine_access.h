@@ -1,24 +1,43 @@
 /* access.h, made of the amalgamation's own functions. Included by engine.c behind it, and nowhere else. */
 
+/* columnMem without the connection's mutex, which whoever steps the statement has no need of, and without an error left on the
+ * connection. NULL outside the row. */
+static inline Mem *sqlcipherkit_column(sqlite3_stmt *statement, int index) {
+    Vdbe *vm = (Vdbe *)statement;
+    if (vm->pResultRow == NULL || index < 0 || index >= vm->nResColumn) return NULL;
+    return &vm->pResultRow[index];
+}
+
 int sqlcipherkit_column_int64(sqlite3_stmt *statement, int index, sqlite3_int64 *value) {
-    Mem *column = columnMem(statement, index);
+    Mem *column = sqlcipherkit_column(statement, index);
+    if (column == NULL) return SQLITE_NULL;
     int type = sqlite3_value_type((sqlite3_value *)column);
-    if (type == SQLITE_INTEGER) *value = sqlite3VdbeIntValue(column);
-    columnMallocFailure(statement);
+    /* The storage class says that the integer is there: nothing is converted, so nothing can fail. */
+    if (type == SQLITE_INTEGER) *value = column->u.i;
     return type;
 }
 
 int sqlcipherkit_column_double(sqlite3_stmt *statement, int index, double *value) {
-    Mem *column = columnMem(statement, index);
+    Mem *column = sqlcipherkit_column(statement, index);
+    if (column == NULL) return SQLITE_NULL;
     int type = sqlite3_value_type((sqlite3_value *)column);
     if (type == SQLITE_FLOAT) *value = sqlite3VdbeRealValue(column);
-    columnMallocFailure(statement);
     return type;
 }
 
 int sqlcipherkit_column_bytes(sqlite3_stmt *statement, int index, const void **bytes, int *count) {
-    Mem *column = columnMem(statement, index);
+    Mem *column = sqlcipherkit_column(statement, index);
+    if (column == NULL) return SQLITE_NULL;
     int type = sqlite3_value_type((sqlite3_value *)column);
+    /* What lies there as it is wanted is taken as it lies; sqlite3_value_text and _blob would look at the same conditions. */
+    if ((type == SQLITE_TEXT && (column->flags & (MEM_Str | MEM_Term)) == (MEM_Str | MEM_Term) && column->enc == SQLITE_UTF8) ||
+        (type == SQLITE_BLOB && (column->flags & (MEM_Blob | MEM_Zero)) == MEM_Blob && column->n > 0)) {
+        *bytes = column->z;
+        *count = column->n;
+        return type;
+    }
+    /* Converting may take memory: this is SQLite's own way, with its mutex and its account of a failure. */
+    column = columnMem(statement, index);
     if (type == SQLITE_TEXT || type == SQLITE_BLOB) {
         *bytes = type == SQLITE_TEXT ? (const void *)sqlite3_value_text((sqlite3_value *)column)
                                      : sqlite3_value_blob((sqlite3_value *)column);

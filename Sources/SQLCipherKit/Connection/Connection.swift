@@ -19,7 +19,7 @@ public final class Connection {
     /// Where the database is.
     public let location: Location
     @usableFromInline let dateStrategy: DateStrategy
-    @usableFromInline var cache: StatementCache
+    @usableFromInline @exclusivity(unchecked) var cache: StatementCache
     private unowned(unsafe) var statements: Statement?
     /// What SQLite calls back; made when the first hook is set.
     var hooks: ConnectionHooks?

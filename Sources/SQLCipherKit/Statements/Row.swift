@@ -16,14 +16,18 @@ import CSQLCipher
 @frozen
 public struct Row: ~Copyable {
     @usableFromInline let handle: OpaquePointer
-    @usableFromInline let names: ColumnNames
+    // The statement keeps them for as long as a row is lent: an atomic count for each row would cost more than a column.
+    @usableFromInline let unretainedNames: Unmanaged<ColumnNames>
 
     @inlinable
     @inline(__always)
-    init(_ handle: OpaquePointer, _ names: ColumnNames) {
+    init(_ handle: OpaquePointer, _ names: Unmanaged<ColumnNames>) {
         self.handle = handle
-        self.names = names
+        unretainedNames = names
     }
+
+    @usableFromInline
+    var names: ColumnNames { unretainedNames.takeUnretainedValue() }
 
     /// The number of columns.
     public var count: Int { names.count }
@@ -37,7 +41,7 @@ public struct Row: ~Copyable {
     @inlinable
     public subscript<T: SQLValueConvertible>(index: Int) -> T {
         @inline(__always)
-        get throws(DatabaseError) { try T.readSQL(from: Column(handle, Int32(clamping: index))) }
+        get throws(DatabaseError) { try Column(handle, Int32(clamping: index)).read() }
     }
 
     /// The value of a column by its name; a name that is written differently only in ASCII case matches where no other does.
@@ -49,17 +53,18 @@ public struct Row: ~Copyable {
     public subscript<T: SQLValueConvertible>(name: StaticString) -> T {
         @inline(__always)
         get throws(DatabaseError) {
-            let index = names.index(of: name)
+            let index = unretainedNames._withUnsafeGuaranteedRef { $0.index(of: name) }
             if index < 0 { throw noColumn("\(name)") }
-            return try T.readSQL(from: Column(handle, index))
+            return try Column(handle, index).read()
         }
     }
 
     /// The value of a column by a name known only at run time.
+    // Generic over the kind of string, because a literal prefers a plain `String` to the overload above.
     @inlinable
     @_disfavoredOverload
-    public subscript<T: SQLValueConvertible>(name: String) -> T {
-        get throws(DatabaseError) { try T.readSQL(from: Column(handle, index(of: name))) }
+    public subscript<T: SQLValueConvertible>(name: some StringProtocol) -> T {
+        get throws(DatabaseError) { try Column(handle, index(of: String(name))).read() }
     }
 
     /// The value of a column as a given type, for where the context does not tell it.
@@ -88,7 +93,7 @@ public struct Row: ~Copyable {
     /// - Throws: ``DatabaseError/Reason/noSuchColumn``.
     @inlinable
     func index(of name: String) throws(DatabaseError) -> Int32 {
-        let index = names.index(of: name)
+        let index = unretainedNames._withUnsafeGuaranteedRef { $0.index(of: name) }
         if index < 0 { throw noColumn(name) }
         return index
     }

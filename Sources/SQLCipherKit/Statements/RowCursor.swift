@@ -34,7 +34,7 @@ public final class RowCursor<Element> {
             close()
             throw error
         }
-        return try decode(Row(handle, statement.names))
+        return try decode(Row(handle, statement.names(handle)))
     }
 
     /// The elements that are left.

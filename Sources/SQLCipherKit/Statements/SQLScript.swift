@@ -83,7 +83,7 @@ extension Connection {
             while wanted == .next, try statement.advance(handle) {
                 guard let row else { continue }
                 inCallback = true
-                wanted = try row(index, Row(handle, statement.names))
+                wanted = try row(index, Row(handle, statement.names(handle)))
                 inCallback = false
             }
         } catch let error as DatabaseError where !inCallback {

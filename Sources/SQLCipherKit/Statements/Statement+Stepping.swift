@@ -45,14 +45,14 @@ extension Statement {
 
     /// The value of a column of the row that the statement stands on, by its index.
     public subscript<T: SQLValueConvertible>(index: Int) -> T {
-        get throws(DatabaseError) { try T.readSQL(from: Column(live(), Int32(clamping: index))) }
+        get throws(DatabaseError) { try Column(live(), Int32(clamping: index)).read() }
     }
 
     /// The value of a column of the row that the statement stands on, by its name.
     public subscript<T: SQLValueConvertible>(name: String) -> T {
         get throws(DatabaseError) {
             let handle = try live()
-            return try T.readSQL(from: Column(handle, Row(handle, names).index(of: name)))
+            return try Column(handle, Row(handle, names(handle)).index(of: name)).read()
         }
     }
 

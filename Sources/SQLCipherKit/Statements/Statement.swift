@@ -12,12 +12,13 @@ import CSQLCipher
 /// A statement keeps its connection alive. After ``Connection/close()`` each call throws ``DatabaseError/Reason/closed``.
 public final class Statement {
     /// Nil once it is finalized.
-    @usableFromInline var handle: OpaquePointer?
+    // A connection belongs to one thread at a time, and no access spans a call: there is nothing for the run time to check.
+    @usableFromInline @exclusivity(unchecked) var handle: OpaquePointer?
     @usableFromInline unowned(unsafe) let connection: Connection
     // Statements that a caller holds keep their connection; those of the connection's own cache must not.
     private let keepAlive: Connection?
     /// Calls that are stepping through the rows right now. Closing leaves the statement to the last one of them.
-    @usableFromInline var uses = 0
+    @usableFromInline @exclusivity(unchecked) var uses = 0
     /// Turns after which the cache may drop it; see StatementCache.
     var lastUse: UInt64 = 0
     var shownArguments: StatementArguments?
@@ -28,7 +29,9 @@ public final class Statement {
     unowned(unsafe) var next: Statement?
 
     private var knownNames: ColumnNames?
-    private var knownPreparations: Int32 = 0
+    // The same without a count of references.
+    @usableFromInline @exclusivity(unchecked) var unretainedNames: Unmanaged<ColumnNames>?
+    @usableFromInline @exclusivity(unchecked) var knownPreparations: Int32 = 0
     private let usableHandle: OpaquePointer
     /// Whether a RowCursor steps through it.
     let isCursor: Bool
@@ -105,14 +108,27 @@ public final class Statement {
 
     /// The columns of the row that the statement stands on. A change of the schema makes SQLite prepare the statement
     /// again at its first step, and `SELECT *` may then have other columns than before.
+    ///
+    /// Nothing prepares a statement again while it stands on a row, so a row that is lent may use them uncounted.
+    @inlinable
+    @inline(__always)
+    func names(_ handle: OpaquePointer) -> Unmanaged<ColumnNames> {
+        let preparations = sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_REPREPARE, 0)
+        if let unretainedNames, preparations == knownPreparations { return unretainedNames }
+        return learnNames(preparations)
+    }
+
+    var names: ColumnNames { names(usableHandle).takeUnretainedValue() }
+
     @usableFromInline
-    var names: ColumnNames {
-        let preparations = sqlite3_stmt_status(usableHandle, SQLITE_STMTSTATUS_REPREPARE, 0)
-        if let knownNames, preparations == knownPreparations { return knownNames }
+    @inline(never)
+    func learnNames(_ preparations: Int32) -> Unmanaged<ColumnNames> {
         let names = ColumnNames(usableHandle)
         knownNames = names
         knownPreparations = preparations
-        return names
+        let unretained = Unmanaged.passUnretained(names)
+        unretainedNames = unretained
+        return unretained
     }
 
     @usableFromInline

@@ -53,7 +53,7 @@ extension Statement {
         } else {
             try bindNamed(arguments, handle)
         }
-        shownArguments = connection.configuration.errorsShowArguments ? arguments : nil
+        if connection.configuration.errorsShowArguments { shownArguments = arguments }
     }
 
     /// The check that every path of binding begins with.
@@ -75,8 +75,8 @@ extension Statement {
     }
 
     func bind(_ value: (any SQLValueConvertible)?, _ index: Int32, _ handle: OpaquePointer) throws(DatabaseError) {
-        let parameter = Parameter(handle, index, connection.configuration.dateStrategy)
-        if let value { try value.bindSQL(to: parameter) } else { try parameter.bindNull() }
+        let parameter = Parameter(handle, index, connection.dateStrategy)
+        if let value { try parameter.put(value) } else { try parameter.bindNull() }
     }
 
     private func bindNamed(_ arguments: StatementArguments, _ handle: OpaquePointer) throws(DatabaseError) {

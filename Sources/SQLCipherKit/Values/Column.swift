@@ -66,6 +66,14 @@ public struct Column: ~Copyable {
         try body(rawBytes(text: true, blob: true, as: "bytes"))
     }
 
+    /// The value as a type: by its fast path where it has one, or else exactly.
+    @inlinable
+    @inline(__always)
+    func read<T: SQLValueConvertible>(as type: T.Type = T.self) throws(DatabaseError) -> T {
+        if let value = T._readSQL(from: self) { return value }
+        return try T.readSQL(from: self)
+    }
+
     /// The bytes under the column, valid until the statement moves on.
     @inlinable
     @inline(__always)
@@ -75,6 +83,17 @@ public struct Column: ~Copyable {
         let storage = sqlcipherkit_column_bytes(handle, index, &bytes, &count)
         guard (text && storage == SQLITE_TEXT) || (blob && storage == SQLITE_BLOB) else { throw mismatch(type) }
         if count < 0 { throw outOfMemory() }
+        return UnsafeRawBufferPointer(start: bytes, count: Int(count))
+    }
+
+    /// The same for the fast paths; nil for any other storage class, and where memory ran out.
+    @inlinable
+    @inline(__always)
+    func fastBytes(text: Bool, blob: Bool) -> UnsafeRawBufferPointer? {
+        var bytes: UnsafeRawPointer?
+        var count: Int32 = 0
+        let storage = sqlcipherkit_column_bytes(handle, index, &bytes, &count)
+        guard (text && storage == SQLITE_TEXT) || (blob && storage == SQLITE_BLOB), count >= 0 else { return nil }
         return UnsafeRawBufferPointer(start: bytes, count: Int(count))
     }
 

@@ -68,16 +68,36 @@ extension DatabaseError {
     }
 }
 
-extension Int: SQLValueConvertible {}
-extension Int8: SQLValueConvertible {}
-extension Int16: SQLValueConvertible {}
-extension Int32: SQLValueConvertible {}
-extension Int64: SQLValueConvertible {}
-extension UInt: SQLValueConvertible {}
-extension UInt8: SQLValueConvertible {}
-extension UInt16: SQLValueConvertible {}
-extension UInt32: SQLValueConvertible {}
-extension UInt64: SQLValueConvertible {}
+/// The standard library's integers, apart from others that conform to ``SQLValueConvertible`` in a way of their own.
+public protocol _StandardInteger: FixedWidthInteger, SQLValueConvertible {}
+
+extension _StandardInteger {
+    @inlinable
+    @inline(__always)
+    public static func _readSQL(from column: borrowing Column) -> Self? {
+        var value: Int64 = 0
+        guard sqlcipherkit_column_int64(column.handle, column.index, &value) == SQLITE_INTEGER else { return nil }
+        return Self(exactly: value)
+    }
+
+    @inlinable
+    @inline(__always)
+    public func _bindSQL(to parameter: borrowing Parameter) -> Bool {
+        guard let value = Int64(exactly: self) else { return false }
+        return sqlite3_bind_int64(parameter.handle, parameter.index, value) == SQLITE_OK
+    }
+}
+
+extension Int: _StandardInteger {}
+extension Int8: _StandardInteger {}
+extension Int16: _StandardInteger {}
+extension Int32: _StandardInteger {}
+extension Int64: _StandardInteger {}
+extension UInt: _StandardInteger {}
+extension UInt8: _StandardInteger {}
+extension UInt16: _StandardInteger {}
+extension UInt32: _StandardInteger {}
+extension UInt64: _StandardInteger {}
 
 /// Stored as INTEGER 0 or 1; any other integer is not read as a `Bool`.
 extension Bool: SQLValueConvertible {
@@ -104,6 +124,20 @@ extension Bool: SQLValueConvertible {
     @inlinable
     @inline(__always)
     public func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) { try parameter.bind(self ? 1 as Int64 : 0) }
+
+    @inlinable
+    @inline(__always)
+    public static func _readSQL(from column: borrowing Column) -> Bool? {
+        var value: Int64 = 0
+        guard sqlcipherkit_column_int64(column.handle, column.index, &value) == SQLITE_INTEGER, value & ~1 == 0 else { return nil }
+        return value == 1
+    }
+
+    @inlinable
+    @inline(__always)
+    public func _bindSQL(to parameter: borrowing Parameter) -> Bool {
+        sqlite3_bind_int64(parameter.handle, parameter.index, self ? 1 : 0) == SQLITE_OK
+    }
 }
 
 /// Stored as REAL; infinities are kept, NaN is refused. Read also from an INTEGER that a `Double` holds exactly.
@@ -129,6 +163,21 @@ extension Double: SQLValueConvertible {
     @inlinable
     @inline(__always)
     public func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) { try parameter.bind(self) }
+
+    @inlinable
+    @inline(__always)
+    public static func _readSQL(from column: borrowing Column) -> Double? {
+        var value = 0.0
+        guard sqlcipherkit_column_double(column.handle, column.index, &value) == SQLITE_FLOAT else { return nil }
+        return value
+    }
+
+    @inlinable
+    @inline(__always)
+    public func _bindSQL(to parameter: borrowing Parameter) -> Bool {
+        // The exact path refuses NaN.
+        !isNaN && sqlite3_bind_double(parameter.handle, parameter.index, self) == SQLITE_OK
+    }
 }
 
 /// Stored as REAL, which holds every `Float`. Reading rounds to the nearest `Float`; a number beyond its range is an error.

@@ -44,28 +44,38 @@ public struct Parameter: ~Copyable {
     /// Binds UTF-8 text by its length, NUL characters included.
     @inlinable
     @inline(__always)
-    public func bind(utf8 text: UnsafeBufferPointer<UInt8>) throws(DatabaseError) {
+    public func bind(utf8 text: UnsafeBufferPointer<UInt8>) throws(DatabaseError) { try check(bindText(text)) }
+
+    @inlinable
+    @inline(__always)
+    func bindText(_ text: UnsafeBufferPointer<UInt8>) -> Int32 {
         // A nil pointer would bind NULL: an empty buffer may have one.
         guard let base = text.baseAddress else {
-            try check(sqlite3_bind_text64(handle, index, "", 0, sqlcipherkit_transient(), UInt8(SQLITE_UTF8)))
-            return
+            return sqlite3_bind_text64(handle, index, "", 0, sqlcipherkit_transient(), UInt8(SQLITE_UTF8))
         }
-        try check(
-            sqlite3_bind_text64(
-                handle, index, UnsafeRawPointer(base).assumingMemoryBound(to: CChar.self), UInt64(text.count),
-                sqlcipherkit_transient(), UInt8(SQLITE_UTF8)))
+        return sqlite3_bind_text64(
+            handle, index, UnsafeRawPointer(base).assumingMemoryBound(to: CChar.self), UInt64(text.count), sqlcipherkit_transient(),
+            UInt8(SQLITE_UTF8))
     }
 
     /// Binds bytes as a blob.
     @inlinable
     @inline(__always)
-    public func bind(bytes: UnsafeRawBufferPointer) throws(DatabaseError) {
+    public func bind(bytes: UnsafeRawBufferPointer) throws(DatabaseError) { try check(bindBlob(bytes)) }
+
+    @inlinable
+    @inline(__always)
+    func bindBlob(_ bytes: UnsafeRawBufferPointer) -> Int32 {
         // A nil pointer would bind NULL; a blob without bytes is a blob all the same.
-        guard let base = bytes.baseAddress else {
-            try check(sqlite3_bind_zeroblob(handle, index, 0))
-            return
-        }
-        try check(sqlite3_bind_blob64(handle, index, base, UInt64(bytes.count), sqlcipherkit_transient()))
+        guard let base = bytes.baseAddress else { return sqlite3_bind_zeroblob(handle, index, 0) }
+        return sqlite3_bind_blob64(handle, index, base, UInt64(bytes.count), sqlcipherkit_transient())
+    }
+
+    /// Binds a value: by its type's fast path where it has one.
+    @inlinable
+    @inline(__always)
+    func put<T: SQLValueConvertible>(_ value: T) throws(DatabaseError) {
+        if !value._bindSQL(to: self) { try value.bindSQL(to: self) }
     }
 
     /// Binds a blob of `count` zero bytes without building it, to be filled by incremental writes.

@@ -185,13 +185,16 @@ static long long lookup_pk(void) {
     return sum;
 }
 
+/* No table: what the text costs is the point. */
+static void prepare_nothing(void) {}
+
 static long long lookup_sql_text(void) {
-    long long sum = 0, count = rows(LOOKUPS), range = rows(FETCH_ROWS);
+    long long sum = 0, count = rows(LOOKUPS);
     for (long long n = 0; n < count; n++) {
         sqlite3_stmt *each;
-        check(sqlite3_prepare_v3(db, "SELECT score FROM mixed WHERE id = ?", -1, 0, &each, 0));
-        check(sqlite3_bind_int64(each, 1, lookup_key(n, range)));
-        if (sqlite3_step(each) == SQLITE_ROW) sum += (long long)sqlite3_column_double(each, 0);
+        check(sqlite3_prepare_v3(db, "SELECT ? + 1", -1, 0, &each, 0));
+        check(sqlite3_bind_int64(each, 1, n));
+        if (sqlite3_step(each) == SQLITE_ROW) sum += sqlite3_column_int64(each, 0);
         check(sqlite3_finalize(each));
     }
     return sum;
@@ -205,7 +208,7 @@ const struct workload workloads[] = {
     {"insert-ints", create_ints, insert_ints, finish_insert_ints},
     {"insert-mixed", create_mixed, insert_mixed, finish_insert_mixed},
     {"lookup-pk", fill_lookup, lookup_pk, 0},
-    {"lookup-sql-text", fill_lookup, lookup_sql_text, 0},
+    {"lookup-sql-text", prepare_nothing, lookup_sql_text, 0},
     {"keyed-fetch-mixed", fill_mixed, fetch_mixed, 0},
     {"keyed-insert-mixed", create_mixed, keyed_insert_mixed, finish_insert_mixed},
     {0, 0, 0, 0},

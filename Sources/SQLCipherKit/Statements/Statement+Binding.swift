@@ -1,0 +1,239 @@
+/// `execute(binding:)` and `fetchOne(_:binding:)` by hand for the usual numbers of values.
+///
+/// A parameter pack would do for all of them, and does beyond these; but Swift 6.3 copies each element of a pack through its type's
+/// metadata, which costs as much again as binding it.
+
+/// Binds values one behind the other.
+@usableFromInline
+struct Binder: ~Copyable {
+    @usableFromInline let handle: OpaquePointer
+    @usableFromInline let strategy: DateStrategy
+    @usableFromInline var count: Int32 = 0
+
+    @inlinable
+    @inline(__always)
+    init(_ handle: OpaquePointer, _ strategy: DateStrategy) {
+        self.handle = handle
+        self.strategy = strategy
+    }
+
+    @inlinable
+    @inline(__always)
+    mutating func put<T: SQLValueConvertible>(_ value: T) throws(DatabaseError) {
+        count &+= 1
+        try Parameter(handle, count, strategy).put(value)
+    }
+}
+
+extension Statement {
+    /// Runs the statement with this value for its parameter.
+    @inlinable
+    public func execute<A: SQLValueConvertible>(binding a: A) throws(DatabaseError) {
+        let handle = try beginUse()
+        defer { endUse(handle) }
+        var binder = Binder(handle, connection.dateStrategy)
+        try binder.put(a)
+        try expectParameters(Int(binder.count), handle)
+        try drain(handle)
+    }
+
+    /// Runs the statement with these values for its parameters, in order.
+    @inlinable
+    public func execute<A: SQLValueConvertible, B: SQLValueConvertible>(binding a: A, _ b: B) throws(DatabaseError) {
+        let handle = try beginUse()
+        defer { endUse(handle) }
+        var binder = Binder(handle, connection.dateStrategy)
+        try binder.put(a)
+        try binder.put(b)
+        try expectParameters(Int(binder.count), handle)
+        try drain(handle)
+    }
+
+    /// Runs the statement with these values for its parameters, in order.
+    @inlinable
+    public func execute<
+        A: SQLValueConvertible, B: SQLValueConvertible, C: SQLValueConvertible
+    >(
+        binding a: A, _ b: B, _ c: C
+    ) throws(DatabaseError) {
+        let handle = try beginUse()
+        defer { endUse(handle) }
+        var binder = Binder(handle, connection.dateStrategy)
+        try binder.put(a)
+        try binder.put(b)
+        try binder.put(c)
+        try expectParameters(Int(binder.count), handle)
+        try drain(handle)
+    }
+
+    /// Runs the statement with these values for its parameters, in order.
+    @inlinable
+    public func execute<
+        A: SQLValueConvertible, B: SQLValueConvertible, C: SQLValueConvertible, D: SQLValueConvertible
+    >(
+        binding a: A, _ b: B, _ c: C, _ d: D
+    ) throws(DatabaseError) {
+        let handle = try beginUse()
+        defer { endUse(handle) }
+        var binder = Binder(handle, connection.dateStrategy)
+        try binder.put(a)
+        try binder.put(b)
+        try binder.put(c)
+        try binder.put(d)
+        try expectParameters(Int(binder.count), handle)
+        try drain(handle)
+    }
+
+    /// Runs the statement with these values for its parameters, in order.
+    @inlinable
+    public func execute<
+        A: SQLValueConvertible, B: SQLValueConvertible, C: SQLValueConvertible, D: SQLValueConvertible, E: SQLValueConvertible
+    >(
+        binding a: A, _ b: B, _ c: C, _ d: D, _ e: E
+    ) throws(DatabaseError) {
+        let handle = try beginUse()
+        defer { endUse(handle) }
+        var binder = Binder(handle, connection.dateStrategy)
+        try binder.put(a)
+        try binder.put(b)
+        try binder.put(c)
+        try binder.put(d)
+        try binder.put(e)
+        try expectParameters(Int(binder.count), handle)
+        try drain(handle)
+    }
+
+    /// Runs the statement with these values for its parameters, in order.
+    @inlinable
+    public func execute<
+        A: SQLValueConvertible, B: SQLValueConvertible, C: SQLValueConvertible, D: SQLValueConvertible, E: SQLValueConvertible, F: SQLValueConvertible
+    >(
+        binding a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F
+    ) throws(DatabaseError) {
+        let handle = try beginUse()
+        defer { endUse(handle) }
+        var binder = Binder(handle, connection.dateStrategy)
+        try binder.put(a)
+        try binder.put(b)
+        try binder.put(c)
+        try binder.put(d)
+        try binder.put(e)
+        try binder.put(f)
+        try expectParameters(Int(binder.count), handle)
+        try drain(handle)
+    }
+
+    /// Runs the statement with these values for its parameters, in order.
+    @inlinable
+    public func execute<
+        A: SQLValueConvertible, B: SQLValueConvertible, C: SQLValueConvertible, D: SQLValueConvertible, E: SQLValueConvertible, F: SQLValueConvertible, G: SQLValueConvertible
+    >(
+        binding a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G
+    ) throws(DatabaseError) {
+        let handle = try beginUse()
+        defer { endUse(handle) }
+        var binder = Binder(handle, connection.dateStrategy)
+        try binder.put(a)
+        try binder.put(b)
+        try binder.put(c)
+        try binder.put(d)
+        try binder.put(e)
+        try binder.put(f)
+        try binder.put(g)
+        try expectParameters(Int(binder.count), handle)
+        try drain(handle)
+    }
+
+    /// Runs the statement with these values for its parameters, in order.
+    @inlinable
+    public func execute<
+        A: SQLValueConvertible, B: SQLValueConvertible, C: SQLValueConvertible, D: SQLValueConvertible, E: SQLValueConvertible, F: SQLValueConvertible, G: SQLValueConvertible, H: SQLValueConvertible
+    >(
+        binding a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H
+    ) throws(DatabaseError) {
+        let handle = try beginUse()
+        defer { endUse(handle) }
+        var binder = Binder(handle, connection.dateStrategy)
+        try binder.put(a)
+        try binder.put(b)
+        try binder.put(c)
+        try binder.put(d)
+        try binder.put(e)
+        try binder.put(f)
+        try binder.put(g)
+        try binder.put(h)
+        try expectParameters(Int(binder.count), handle)
+        try drain(handle)
+    }
+
+    /// Runs the statement with these values for its parameters, in order.
+    @inlinable
+    public func execute<
+        A: SQLValueConvertible, B: SQLValueConvertible, C: SQLValueConvertible, D: SQLValueConvertible, E: SQLValueConvertible, F: SQLValueConvertible, G: SQLValueConvertible, H: SQLValueConvertible, I: SQLValueConvertible
+    >(
+        binding a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I
+    ) throws(DatabaseError) {
+        let handle = try beginUse()
+        defer { endUse(handle) }
+        var binder = Binder(handle, connection.dateStrategy)
+        try binder.put(a)
+        try binder.put(b)
+        try binder.put(c)
+        try binder.put(d)
+        try binder.put(e)
+        try binder.put(f)
+        try binder.put(g)
+        try binder.put(h)
+        try binder.put(i)
+        try expectParameters(Int(binder.count), handle)
+        try drain(handle)
+    }
+
+    /// Runs the statement with these values for its parameters, in order.
+    @inlinable
+    public func execute<
+        A: SQLValueConvertible, B: SQLValueConvertible, C: SQLValueConvertible, D: SQLValueConvertible, E: SQLValueConvertible, F: SQLValueConvertible, G: SQLValueConvertible, H: SQLValueConvertible, I: SQLValueConvertible, J: SQLValueConvertible
+    >(
+        binding a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I, _ j: J
+    ) throws(DatabaseError) {
+        let handle = try beginUse()
+        defer { endUse(handle) }
+        var binder = Binder(handle, connection.dateStrategy)
+        try binder.put(a)
+        try binder.put(b)
+        try binder.put(c)
+        try binder.put(d)
+        try binder.put(e)
+        try binder.put(f)
+        try binder.put(g)
+        try binder.put(h)
+        try binder.put(i)
+        try binder.put(j)
+        try expectParameters(Int(binder.count), handle)
+        try drain(handle)
+    }
+
+    /// The first column of the first row, or nil if there is no row, with this value for the parameter.
+    @inlinable
+    public func fetchOne<T: SQLValueConvertible, A: SQLValueConvertible>(
+        _ type: T.Type = T.self, binding a: A
+    ) throws(DatabaseError) -> T? {
+        let handle = try beginUse()
+        defer { endUse(handle) }
+        var binder = Binder(handle, connection.dateStrategy)
+        try binder.put(a)
+        try expectParameters(Int(binder.count), handle)
+        return try advance(handle) ? Column(handle, 0).read() : nil
+    }
+
+    /// The first row as a record, or nil if there is no row, with this value for the parameter.
+    @inlinable
+    public func fetchOne<T: SQLRow, A: SQLValueConvertible>(_ type: T.Type = T.self, binding a: A) throws -> T? {
+        let handle = try beginUse()
+        defer { endUse(handle) }
+        var binder = Binder(handle, connection.dateStrategy)
+        try binder.put(a)
+        try expectParameters(Int(binder.count), handle)
+        return try advance(handle) ? T(row: Row(handle, names(handle))) : nil
+    }
+}
