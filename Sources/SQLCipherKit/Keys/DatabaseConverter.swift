@@ -142,6 +142,31 @@ public enum DatabaseConverter {
         throw refusal
     }
 
+    /// Copies an open database as a whole into a new file, with any encryption. The database stays as it is.
+    ///
+    /// ```swift
+    /// try DatabaseConverter.export(db, toFileAt: "handover.db", as: .key(otherKey))
+    /// ```
+    /// Everything is kept that a conversion keeps, save the journal mode; what the connection has written in an open transaction
+    /// is part of the copy. Other connections may go on reading, and with a write-ahead log writing, meanwhile.
+    /// - Parameters:
+    ///   - db: the connection.
+    ///   - schema: `main`, or what the database was attached as.
+    ///   - path: the new file, which gets permissions 0600. There must be none of that name.
+    ///   - target: how it shall be encrypted.
+    ///   - progress: as with ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
+    /// - Throws: ``DatabaseError/Reason/cannotOpen`` if there is a file of that name or it cannot be made,
+    ///   ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/conversionFailed`` and what SQLite reports. There is no new
+    ///   file then.
+    public static func export(
+        _ db: Connection, schema: String = "main", toFileAt path: String, as target: Encryption, progress: RewriteProgressHandler? = nil
+    ) throws {
+        guard try db.attachedDatabases().contains(where: { $0.name.lowercased() == schema.lowercased() }) else {
+            throw DatabaseError.noSchema(schema)
+        }
+        try DatabaseRewrite(db, schema, exportingTo: path, as: target, handler: progress).export()
+    }
+
     private static func open(_ path: String, _ source: Encryption, _ configuration: Configuration) throws -> Connection {
         var plain = Configuration()
         plain.access = .readWrite

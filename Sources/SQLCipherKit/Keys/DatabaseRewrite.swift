@@ -14,7 +14,8 @@ struct DatabaseRewrite {
     /// The new file's page size; nil for the settings' own, or the old file's if it will be plaintext.
     let pageSize: Int?
     let relay: ProgressRelay?
-    private let original: stat
+    /// The old file's permissions and owner; nil for a file of its own.
+    private let original: stat?
 
     /// The path of the unfinished new file.
     static func newPath(_ path: String) -> String { path + "-sqlcipherkit-new" }
@@ -39,6 +40,45 @@ struct DatabaseRewrite {
             throw DatabaseError(code: .readOnly, reason: .misuse, message: "the file \(path) is read-only", path: path)
         }
         self.original = original
+    }
+
+    /// A copy with a name of its own, in place of nothing.
+    /// - Throws: ``DatabaseError/Reason/cannotOpen`` if there is a file of that name.
+    init(
+        _ connection: Connection, _ schema: String, exportingTo path: String, as target: Encryption, handler: RewriteProgressHandler?
+    ) throws(DatabaseError) {
+        self.connection = connection
+        self.schema = schema
+        self.target = target
+        pageSize = nil
+        relay = handler.map { ProgressRelay($0) }
+        original = nil
+        self.path = URL(fileURLWithPath: path).path
+        if case .key(_, let cipher) = target { try cipher.validate() }
+        if path.isEmpty || path.utf8.contains(0) { throw .invalidArgument("the path of the new file is empty or contains a NUL character") }
+        var info = stat()
+        if lstat(self.path, &info) == 0 { throw DatabaseFile.cannotOpen(self.path, "there is a file of that name already") }
+    }
+
+    /// Writes the copy. When it throws, there is no file.
+    func export() throws {
+        let new = Self.newPath(path)
+        DatabaseFile.remove(new)
+        defer { DatabaseFile.remove(new) }
+        try makeFile(new)
+        // One look at the database for the copy and for the comparison.
+        try connection.savepoint("export") { _ in
+            let reporter = try makeReporter()
+            try export(to: new, reporter)
+            try finish(new, hadWAL: false, reporter)
+            try flush(new)
+            try reporter?.finish()
+        }
+        // Unlike a rename, a link takes nobody's place.
+        guard link(new, path) == 0 else {
+            throw fileError(errno == EEXIST ? .cannotOpen : .ioError, "the new file cannot have its name", path)
+        }
+        flushFolder()
     }
 
     /// Rewrites the database. When it throws, the old file is as it was. Afterwards the connection still has the old file open,
@@ -143,8 +183,8 @@ struct DatabaseRewrite {
         guard descriptor >= 0 else { throw fileError(.ioError, "the new file cannot be opened", new) }
         defer { close(descriptor) }
         // As root, the owner stays who it was; for others it is themselves.
-        if geteuid() == 0 { _ = fchown(descriptor, original.st_uid, original.st_gid) }
-        guard fchmod(descriptor, original.st_mode & 0o7777) == 0, sync(descriptor) else {
+        if let original, geteuid() == 0 { _ = fchown(descriptor, original.st_uid, original.st_gid) }
+        guard original.map({ fchmod(descriptor, $0.st_mode & 0o7777) }) ?? 0 == 0, sync(descriptor) else {
             throw fileError(.ioError, "the new file cannot be flushed to disk", new)
         }
     }

@@ -216,4 +216,27 @@ import Testing
         let late = #expect(throws: DatabaseError.self) { try other.attach(.memory, as: "m", key: .plaintext); try other.changeKey(to: .passphrase("k")) }
         #expect(late != nil)
     }
+
+    @Test func exportIntoAFileOfItsOwn() throws {
+        struct Cancelled: Error {}
+        let db = try Connection(.memory, configuration: .quick)
+        try db.attach(.file(path), as: "a b", key: .key(.passphrase("k"), cipher: .quick))
+        try db.execute("CREATE TABLE \(identifier: "a b").t(x)")
+        let new = folder.path("new.db")
+        let key = try EncryptionKey.raw([UInt8](repeating: 1, count: 32))
+        try db.transaction { db in
+            for number in 0..<2000 { try db.execute("INSERT INTO \(identifier: "a b").t(rowid, x) VALUES (\(number * 3), \("row \(number)"))") }
+            #expect(throws: Cancelled.self) { try DatabaseConverter.export(db, schema: "a b", toFileAt: new, as: .plaintext) { _ in throw Cancelled() } }
+            #expect(try folder.names().filter { $0.hasPrefix("new") } == [])
+            try DatabaseConverter.export(db, schema: "a b", toFileAt: new, as: .key(key))
+        }
+        #expect(try FileManager.default.attributesOfItem(atPath: new)[.posixPermissions] as? Int == 0o600)
+        let copy = try Connection(.file(new), key: key)
+        #expect(try copy.fetchOne(Int.self, "SELECT sum(rowid) FROM t") == 3 * 1999 * 1000)
+        for (schema, reason) in [("a b", DatabaseError.Reason.cannotOpen), ("nowhere", .schemaName)] {
+            let error = #expect(throws: DatabaseError.self) { try DatabaseConverter.export(db, schema: schema, toFileAt: new, as: .plaintext) }
+            #expect(error?.reason == reason)
+        }
+        #expect(try folder.names() == ["a.db", "new.db"])
+    }
 }

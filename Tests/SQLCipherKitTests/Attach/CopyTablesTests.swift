@@ -1,0 +1,105 @@
+import Foundation
+import SQLCipherKit
+import TestSupport
+import Testing
+
+@Suite struct CopyTablesTests {
+    let folder: TemporaryFolder
+    let db: Connection
+
+    init() throws {
+        folder = try TemporaryFolder()
+        db = try Connection(.file(folder.path("main.db")), key: .passphrase("main"), configuration: .quick)
+        try RichDatabase.fill(db, rows: 600)
+        try db.execute("DELETE FROM child")
+        try db.attach(.file(folder.path("o.db")), as: "o \"1\"", key: .key(.passphrase("o"), cipher: .quick))
+    }
+
+    private func rows(_ schema: String, _ select: String, _ table: String) throws -> [RowValues] {
+        try db.fetchAll(RowValues.self, SQL(raw: "SELECT \(select) FROM \(schema.quotedSQLIdentifier).\(table.quotedSQLIdentifier)"))
+    }
+
+    @Test func allTables() throws {
+        var seen: [TableCopyProgress] = []
+        let copied = try db.copyTables(to: "o \"1\"") { seen.append($0) }
+        let names = ["note", "no_key", "hidden", "pair", "strict_one", "odd \"name'", "child", "log"]
+        var total = 0
+        for name in names {
+            let select = name == "hidden" ? "oid, *" : name == "pair" ? "*" : "rowid, *"
+            let original = try rows("main", select, name)
+            #expect(try rows("o \"1\"", select, name) == original, "\(name)")
+            total += original.count
+        }
+        #expect(copied == total && total > 2000)
+        #expect(seen.first?.rowsDone == 0 && seen.last?.fraction == 1 && seen.last?.rowsTotal == total)
+        #expect(seen.count > 16 && seen.map(\.rowsDone) == seen.map(\.rowsDone).sorted())
+        let schema = "SELECT type, name, tbl_name FROM \(identifier: "o \"1\"").sqlite_schema WHERE type IN ('index', 'trigger') AND sql IS NOT NULL ORDER BY 2" as SQL
+        #expect(try db.fetchAll(RowValues.self, schema).map { "\($0.values[1])" } == ["note_added", "note_expression", "note_title"].map { "text(\"\($0)\")" })
+        // The trigger belongs to the copy, and the sequence goes on.
+        try db.execute("INSERT INTO \(identifier: "o \"1\"").note(title) VALUES ('next')")
+        #expect(db.lastInsertedRowID == 601)
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM \(identifier: "o \"1\"").log") == 601)
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM main.log") == 600)
+        #expect(try db.verify("o \"1\"").isWhole)
+    }
+
+    @Test func conflicts() throws {
+        let target = "o \"1\""
+        try db.execute(SQLScript("CREATE TABLE small(id INTEGER PRIMARY KEY, x TEXT); INSERT INTO small VALUES (1, 'a'), (2, 'b')"))
+        try db.execute("CREATE TABLE \(identifier: target).small(id INTEGER PRIMARY KEY, more DEFAULT 7, X TEXT)")
+        try db.execute("INSERT INTO \(identifier: target).small(id, x) VALUES (2, 'old'), (3, 'old')")
+        func content() throws -> [String] { try db.fetchAll(String.self, "SELECT id || x || more FROM \(identifier: target).small ORDER BY id") }
+        let error = #expect(throws: DatabaseError.self) { try db.copyTables(["small"], to: target) }
+        #expect(error?.code == .constraintPrimaryKey)
+        #expect(try content() == ["2old7", "3old7"])
+        var options = TableCopyOptions()
+        options.conflict = .keep
+        #expect(try db.copyTables(["SMALL"], to: target, options: options) == 1)
+        #expect(try content() == ["1a7", "2old7", "3old7"])
+        options.conflict = .replace
+        #expect(try db.copyTables(["small"], to: target, options: options) == 2)
+        #expect(try content() == ["1a7", "2b7", "3old7"])
+        options.emptiesTarget = true
+        try db.copyTables(["small"], to: target, options: options)
+        #expect(try content() == ["1a7", "2b7"])
+    }
+
+    @Test func aFailureChangesNothing() throws {
+        struct Cancelled: Error {}
+        let target = "o \"1\""
+        #expect(throws: Cancelled.self) { try db.copyTables(to: target) { if $0.rowsDone > 500 { throw Cancelled() } } }
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM \(identifier: target).sqlite_schema") == 0)
+        #expect(!db.isInTransaction)
+        let attempts: [(DatabaseError.Reason, () throws -> Void)] = [
+            (.schemaName, { try db.copyTables(to: "nowhere") }), (.schemaName, { try db.copyTables(from: "nowhere", to: target) }),
+            (.schemaName, { try db.copyTables(to: "MAIN") }), (.invalidArgument, { try db.copyTables(["nothing"], to: target) }),
+            (.invalidArgument, { try db.copyTables(["search"], to: target) }), (.invalidArgument, { try db.copyTables(["titles"], to: target) }),
+        ]
+        for (reason, attempt) in attempts {
+            let error = #expect(throws: DatabaseError.self) { try attempt() }
+            #expect(error?.reason == reason, "\(String(describing: error))")
+        }
+        try db.execute("CREATE TABLE \(identifier: target).no_key(y)")
+        let error = #expect(throws: DatabaseError.self) { try db.copyTables(["log", "no_key"], to: target) }
+        #expect(error?.message.contains("column x") == true)
+        #expect(try db.fetchAll(String.self, "SELECT name FROM \(identifier: target).sqlite_schema") == ["no_key"])
+    }
+
+    @Test func withoutIndexesAndTriggersAndInsideATransaction() throws {
+        let target = "o \"1\""
+        var options = TableCopyOptions()
+        options.includesIndexes = false
+        options.includesTriggers = false
+        try db.transaction { db in
+            try db.copyTables(["note"], to: target, options: options)
+            #expect(db.isInTransaction)
+        }
+        #expect(try db.fetchAll(String.self, "SELECT name FROM \(identifier: target).sqlite_schema WHERE name LIKE 'note%'") == ["note"])
+        // Children before their parents: foreign keys wait for the end.
+        try db.execute("INSERT INTO child VALUES (1, 2)")
+        try db.copyTables(["child"], to: target)
+        try db.attach(.memory, as: "m", key: .plaintext)
+        try db.copyTables(["child", "note"], to: "m")
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM m.child JOIN m.note ON note.id = child.note") == 1)
+    }
+}
