@@ -15,12 +15,10 @@ extension FaultDriver {
         var other = configuration
         other.cipher.pageSize = 8192
 
+        let messages = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
+        try Engine.setLogger(minimumLevel: .trace) { message in try? messages.write(contentsOf: Data("\(message)\n".utf8)) }
         let db = try Connection(.file(path), key: key, configuration: configuration)
-        // Not TRACE, at which 4.19.0 crashes: a message of sqlcipher_malloc has a %zu, which SQLite's printf does not know, and the
-        // next %p or %s then reads the wrong argument.
-        for pragma in ["cipher_log = '\(log)'", "cipher_log_level = DEBUG", "cipher_log_source = ANY"] {
-            _ = try db.fetchAll(String.self, SQL(raw: "PRAGMA \(pragma)"))
-        }
+        try db.addTraceHook(showingValues: true) { event in say("trace with values: \(event)") }
         try db.execute("CREATE TABLE IF NOT EXISTS t(x)")
         show(key, rawKey, db, configuration)
         // Errors of opening, with each form of key.

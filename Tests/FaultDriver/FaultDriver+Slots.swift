@@ -21,7 +21,9 @@ extension FaultDriver {
             }
         case "slots-rotate":
             let db = try Connection(slots)
-            try slots.rotateKey(of: db, keeping: ["first": .passphrase(arguments[0])], droppingOthers: true)
+            try slots.rotateKey(
+                of: db, keeping: ["first": .passphrase(arguments[0])], droppingOthers: true,
+                mode: arguments.contains("in-place") ? .inPlace : .newFile)
         default:
             throw DatabaseError(message: "no action \(action)")
         }

@@ -37,7 +37,7 @@ extension KeySlots {
     /// Takes a slot away. Its secret opens the database no more.
     ///
     /// Who has a copy of the slots from before, and the secret, still has the key of the database: to shut out somebody like
-    /// that, give it a new key with ``rotateKey(of:keeping:droppingOthers:iterations:)``.
+    /// that, give it a new key with ``rotateKey(of:keeping:droppingOthers:iterations:mode:progress:)``.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if there is no slot of that label; ``DatabaseError/Reason/misuse`` for the
     ///   last one, without which nobody could open the database; and as ``add(_:label:iterations:)``.
     public func revoke(_ label: String) throws {

@@ -8,17 +8,21 @@ extension KeySlots {
     /// let recovery = try slots.addRecoveryKey(label: "safe")
     /// ```
     /// While the database is rewritten, the slots hold the new key with the old one sealed under it: a process that dies at any
-    /// moment leaves a database that the kept slots open. `db` goes on with the new key; all other connections must be closed.
+    /// moment leaves a database that the kept slots open. All other connections must be closed. By a new file, `db` is closed
+    /// afterwards, and ``Connection/init(_:configuration:)`` opens the database with these slots; in place, it goes on.
     /// - Parameters:
     ///   - db: a connection to the database.
     ///   - kept: the secrets of the slots to keep, by label.
     ///   - droppingOthers: whether slots that are not named go; otherwise they are an error.
     ///   - iterations: the rounds of key derivation of the kept slots; nil keeps their numbers.
+    ///   - mode: how the database is rewritten. Default: by a new file, which takes the place of the old one when it is whole.
+    ///   - progress: called now and then while it is; if it throws, the database and the slots stay as they were.
     /// - Throws: ``DatabaseError/Reason/misuse`` if no slot is kept, if one is not named, or if `db` is another database's;
-    ///   ``DatabaseError/Reason/noSlotOpens`` for a wrong secret; and what ``Connection/changeKey(to:of:)`` throws: the slots are
+    ///   ``DatabaseError/Reason/noSlotOpens`` for a wrong secret; and what ``Connection/changeKey(to:of:mode:)`` throws: the slots are
     ///   as before then.
     public mutating func rotateKey(
-        of db: Connection, keeping kept: [String: SlotSecret], droppingOthers: Bool = false, iterations: Int? = nil
+        of db: Connection, keeping kept: [String: SlotSecret], droppingOthers: Bool = false, iterations: Int? = nil,
+        mode: KeyChangeMode = .newFile, progress: RewriteProgressHandler? = nil
     ) throws {
         if let iterations { try Self.validate(iterations: iterations) }
         guard !kept.isEmpty else { throw DatabaseError.misuse("a database without a key slot could not be opened any more") }
@@ -50,7 +54,7 @@ extension KeySlots {
             table.slots.sort { ($0.created, $0.label) < ($1.created, $1.label) }
             try table.setPrevious(before.key, under: new)
             try write(try before.next(&table, under: new))
-            do { try before.replaceKey(of: db, by: new, &table, write) } catch {
+            do { try before.replaceKey(of: db, by: new, &table, mode, progress, write) } catch {
                 // The old key still opens the database: the old slots come back, with a number that the database accepts.
                 if let probe = try? before.connect() {
                     probe.close()
@@ -66,12 +70,13 @@ extension KeySlots {
 
     /// Gives the database the key that the slots, already written, hold; then removes the note of the one before.
     func replaceKey(
-        of db: Connection, by new: EncryptionKey, _ table: inout SlotTable, _ write: ([UInt8]) throws -> Void
+        of db: Connection, by new: EncryptionKey, _ table: inout SlotTable, _ mode: KeyChangeMode,
+        _ progress: RewriteProgressHandler?, _ write: ([UInt8]) throws -> Void
     ) throws {
-        try db.changeKey(to: new)
+        if let progress { try db.changeKey(to: new, mode: mode, progress: progress) } else { try db.changeKey(to: new, mode: mode) }
         table.previous = nil
         try write(try next(&table, under: new))
         // Should this fail, the next opening does it.
-        try? db.setSlotMark(table)
+        if db.isOpen { try? db.setSlotMark(table) } else { try? connect(new)?.setSlotMark(table) }
     }
 }

@@ -43,7 +43,7 @@ public struct KeySlots: Sendable {
     /// The key that opens the database.
     public internal(set) var key: EncryptionKey
     /// Whether a change of the database key was cut off. The slots open the database all the same, with the key from before;
-    /// ``rotateKey(of:keeping:droppingOthers:iterations:)`` makes a new one.
+    /// ``rotateKey(of:keeping:droppingOthers:iterations:mode:progress:)`` makes a new one.
     public internal(set) var isRotationUnfinished = false
 
     /// The key that the slots hold, and that authenticates them: `key`, or the one that a cut off rotation was to bring.
@@ -115,7 +115,7 @@ public struct KeySlots: Sendable {
             let db = try made.connect()
             if !changesKey { try db?.setSlotMark(table) }
             try write(try table.bytes(under: slotKey))
-            if changesKey, let db { try made.replaceKey(of: db, by: slotKey, &table, write) }
+            if changesKey, let db { try made.replaceKey(of: db, by: slotKey, &table, .newFile, nil, write) }
         }
         slots.key = slotKey
         return slots

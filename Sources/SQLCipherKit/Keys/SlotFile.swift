@@ -62,6 +62,12 @@ struct SlotFile: KeySlotStorage {
         }
         var written = 0
         var error: Int32 = 0
+        // Who could read the slots before still can; giving them to another owner may be refused, and then they are the caller's.
+        var info = stat()
+        if lstat(path, &info) == 0 {
+            _ = fchown(file, info.st_uid, info.st_gid)
+            if fchmod(file, info.st_mode & 0o777) != 0 { error = errno }
+        }
         while written < bytes.count, error == 0 {
             let count = bytes.withUnsafeBytes { systemWrite(file, $0.baseAddress, written, $0.count) }
             if count >= 0 { written += count } else if errno != EINTR { error = errno }
@@ -100,7 +106,7 @@ struct SlotFile: KeySlotStorage {
         let reason = error == 0 ? "" : ": \(String(cString: strerror(error)))"
         let isFull = error == ENOSPC || error == EDQUOT || error == EFBIG
         return DatabaseError(
-            code: isFull ? .full : .ioError, reason: .cannotOpen, message: "the key slots \(path) \(what.description)\(reason)", path: path)
+            code: isFull ? .full : .ioError, reason: .cannotOpen, message: "the key slots \(path) \(what)\(reason)", path: path)
     }
 }
 

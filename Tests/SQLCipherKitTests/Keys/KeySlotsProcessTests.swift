@@ -76,7 +76,7 @@ import Testing
         #expect(try slots.list().count == 1)
     }
 
-    @Test func aKillDuringRotationLeavesADatabaseThatOpens() throws {
+    @Test(arguments: ["in-place", "new-file"]) func aKillDuringRotationLeavesADatabaseThatOpens(mode: String) throws {
         try make(rows: 3000).add(.passphrase("two"), label: "second", iterations: 1000)
         let names = ["a.db", "a.db.keys"]
         let saved = try names.map { try Data(contentsOf: URL(fileURLWithPath: folder.path($0))) }
@@ -85,13 +85,13 @@ import Testing
             for name in try folder.names() { try FileManager.default.removeItem(atPath: folder.path(name)) }
             for (name, bytes) in zip(names, saved) { try bytes.write(to: URL(fileURLWithPath: folder.path(name))) }
         }
-        let probe = try Command(driver, ["slots-rotate", path, "one"])
+        let probe = try Command(driver, ["slots-rotate", path, "one", mode])
         try probe.waitForOutput("ready")
         let duration = try ContinuousClock().measure { _ = try probe.end() }
         var outcomes: [String: Int] = [:]
         for moment in 0..<20 {
             try restore()
-            let process = try Command(driver, ["slots-rotate", path, "one"])
+            let process = try Command(driver, ["slots-rotate", path, "one", mode])
             try process.waitForOutput("ready")
             Thread.sleep(forTimeInterval: Double(moment) / 20 * Double(duration.components.attoseconds) / 1e18 * 1.1)
             kill(process.process.processIdentifier, SIGKILL)
@@ -112,7 +112,7 @@ import Testing
                 #expect((try? Connection(location, key: old)) == nil)
             }
         }
-        print("kills during a rotation: \(outcomes)")
+        print("kills during a rotation, \(mode): \(outcomes)")
         #expect((outcomes["cut off"] ?? 0) > 0)
     }
 
