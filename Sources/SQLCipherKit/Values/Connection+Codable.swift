@@ -94,7 +94,7 @@ extension Statement {
         let handle = try beginUse()
         defer { endUse(handle) }
         try bindAll(arguments, handle)
-        return try advance(handle) ? Row(handle, names).decode(type) : nil
+        return try advance(handle) ? Row(handle, names(handle)).decode(type) : nil
     }
 }
 
