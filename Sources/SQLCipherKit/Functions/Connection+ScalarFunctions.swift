@@ -46,12 +46,13 @@ extension Connection {
     ///   - options: what SQLite may assume. Default: nothing.
     ///   - body: the function. It is called on whatever thread uses the connection, never on two at a time.
     /// - Throws: ``DatabaseError`` if the name is too long, or a function with this name and number of arguments is running.
+    @inlinable
     public func addFunction<each Argument: SQLValueConvertible, Result: SQLValueConvertible>(
         _ name: String, _ options: FunctionOptions = [], _ body: @escaping (repeat each Argument) throws -> Result
     ) throws(DatabaseError) {
         var count: Int32 = 0
         for _ in repeat (each Argument).self { count += 1 }
-        try register(ScalarFunction(name, self) { arguments, result, dates in
+        try register(name, count, options) { arguments, result, dates in
             var index = -1
             func next() -> Int {
                 index += 1
@@ -59,7 +60,7 @@ extension Connection {
             }
             let value = try body(repeat arguments.get(next(), as: (each Argument).self))
             try result.set(value, dates)
-        }, count, options)
+        }
     }
 
     /// Makes a closure callable from SQL, with any number of arguments, or with arguments of any type.
@@ -79,12 +80,13 @@ extension Connection {
     ///   - options: what SQLite may assume. Default: nothing.
     ///   - body: the function; see the other form for its errors.
     /// - Throws: ``DatabaseError`` if the name is too long, the number is over 1,000, or such a function is running.
+    @inlinable
     public func addFunction<Result: SQLValueConvertible>(
         _ name: String, arguments: Int?, _ options: FunctionOptions = [],
         _ body: @escaping (borrowing FunctionArguments) throws -> Result
     ) throws(DatabaseError) {
         let count = try argumentCount(arguments)
-        try register(ScalarFunction(name, self) { arguments, result, dates in try result.set(body(arguments), dates) }, count, options)
+        try register(name, count, options) { arguments, result, dates in try result.set(body(arguments), dates) }
     }
 
     /// Removes a function, scalar or aggregate; one of SQLite's own comes back if it was replaced.
@@ -98,14 +100,20 @@ extension Connection {
     }
 
     /// -1 stands for any number.
+    @usableFromInline
     func argumentCount(_ count: Int?) throws(DatabaseError) -> Int32 {
         guard let count else { return -1 }
         guard count >= 0, let number = Int32(exactly: count) else { throw .invalidArgument("a function of \(count) arguments") }
         return number
     }
 
-    func register(_ function: ScalarFunction, _ count: Int32, _ options: FunctionOptions) throws(DatabaseError) {
+    @usableFromInline
+    func register(
+        _ name: String, _ count: Int32, _ options: FunctionOptions,
+        _ body: @escaping (borrowing FunctionArguments, FunctionResult, DateStrategy) throws -> Void
+    ) throws(DatabaseError) {
         let handle = try liveOutsideHooks()
+        let function = ScalarFunction(name, self, body)
         // SQLite lets go of the box when the function is replaced, when the connection closes, and when this very call fails.
         let rc = sqlite3_create_function_v2(
             handle, function.name, count, SQLITE_UTF8 | options.rawValue, Unmanaged.passRetained(function).toOpaque(),

@@ -4,8 +4,9 @@ import Foundation
 /// The arguments of a call of a function from SQL.
 ///
 /// They are lent to the function and cannot be kept: the compiler refuses it.
+@frozen
 public struct FunctionArguments: ~Copyable {
-    private let values: UnsafeMutablePointer<OpaquePointer?>?
+    @usableFromInline let values: UnsafeMutablePointer<OpaquePointer?>?
     /// The number of arguments.
     public let count: Int
 
@@ -17,20 +18,27 @@ public struct FunctionArguments: ~Copyable {
     /// An argument by its index, counted from 0, converted without a loss as a column is.
     /// - Throws: ``DatabaseError/Reason/unexpectedNull``, ``DatabaseError/Reason/typeMismatch``, or
     ///   ``DatabaseError/Reason/invalidArgument`` for an index out of range.
+    @inlinable
     public subscript<T: SQLValueConvertible>(index: Int) -> T {
         get throws(DatabaseError) { try get(index) }
     }
 
     /// The same, with the type named.
+    @inlinable
     public func get<T: SQLValueConvertible>(_ index: Int, as type: T.Type = T.self) throws(DatabaseError) -> T {
         let value = try value(index)
-        if let converted = T(sqlValue: value) { return converted }
-        let storage = value.storageClass
-        throw DatabaseError(
+        guard let converted = T(sqlValue: value) else { throw mismatch(index, value.storageClass, String(describing: T.self)) }
+        return converted
+    }
+
+    @usableFromInline
+    @inline(never)
+    func mismatch(_ index: Int, _ storage: StorageClass, _ type: String) -> DatabaseError {
+        DatabaseError(
             code: .mismatch, reason: storage == .null ? .unexpectedNull : .typeMismatch,
             message: storage == .null
-                ? "argument \(index + 1) is NULL and was read as \(T.self)"
-                : "argument \(index + 1) is \(storage.rawValue) that cannot be had as \(T.self) without a loss")
+                ? "argument \(index + 1) is NULL and was read as \(type)"
+                : "argument \(index + 1) is \(storage.rawValue) that cannot be had as \(type) without a loss")
     }
 
     /// An argument in its own storage class.

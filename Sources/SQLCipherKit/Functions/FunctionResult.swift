@@ -2,14 +2,17 @@ import CSQLCipher
 import Foundation
 
 /// Gives the result of a function, or its error, back to SQLite.
+@usableFromInline
 struct FunctionResult {
     let context: OpaquePointer
 
+    @inlinable
     func set(_ value: some SQLValueConvertible, _ dateStrategy: DateStrategy) throws(DatabaseError) {
         // A date's form depends on the connection.
         if let date = value as? Date { try set(date.sqlValue(dateStrategy)) } else { try set(value.sqlValue) }
     }
 
+    @usableFromInline
     func set(_ value: SQLValue) throws(DatabaseError) {
         switch value {
         case .null: sqlite3_result_null(context)

@@ -9,7 +9,8 @@ final class CodingKeyTable {
 
     let keyType: ObjectIdentifier
     private let isByte: Bool
-    private let byByte: UnsafeMutablePointer<Int32>
+    /// Raw memory, so that a look into it costs no retain, bounds or exclusivity check. All unknown for keys of another kind.
+    let byByte: UnsafeMutablePointer<Int32>
     @exclusivity(unchecked) private var texts: [(text: String, index: Int32)] = []
     @exclusivity(unchecked) private var next = 0
 
@@ -22,16 +23,19 @@ final class CodingKeyTable {
 
     deinit { byByte.deallocate() }
 
-    /// The index of a key; `learn` is asked for one that was not seen before.
+    /// The place of a key in ``byByte``.
     @inline(__always)
+    static func byte<Key: CodingKey>(_ key: Key) -> Int {
+        MemoryLayout<Key>.size == 1 ? withUnsafeBytes(of: key) { Int($0[0]) } : 0
+    }
+
+    /// The index of a key that ``byByte`` does not know; `learn` is asked for one that was not seen before.
+    @inline(never)
     func index<Key: CodingKey>(_ key: Key, _ learn: (String) -> Int32) -> Int32 {
         guard isByte else { return indexByText(key.stringValue, learn) }
-        let byte = MemoryLayout<Key>.size == 0 ? 0 : withUnsafeBytes(of: key) { Int($0[0]) }
-        let known = byByte[byte]
-        if known != Self.unknown { return known }
-        let index = learn(key.stringValue)
-        byByte[byte] = index
-        return index
+        let byte = Self.byte(key)
+        if byByte[byte] == Self.unknown { byByte[byte] = learn(key.stringValue) }
+        return byByte[byte]
     }
 
     private func indexByText(_ text: String, _ learn: (String) -> Int32) -> Int32 {

@@ -114,7 +114,7 @@ final class Insertion {
         defer { statement.endUse(handle) }
         state.begin(handle)
         // An encoder that somebody has kept must not bind to a statement that may be gone.
-        defer { state.handle = nil }
+        defer { state.end() }
         try record.encode(to: RowEncoder(state: state))
         guard state.isComplete else { return false }
         try statement.drain(handle)

@@ -5,15 +5,22 @@ import Foundation
 @usableFromInline
 final class RowDecodingState {
     unowned(unsafe) let names: ColumnNames
-    /// Nil outside of a row: a decoder that somebody has kept finds nothing to read.
-    @usableFromInline @exclusivity(unchecked) var handle: OpaquePointer?
+    /// The row's statement; nil outside of a row, so that a decoder that somebody has kept finds nothing to read. Raw memory, so
+    /// that a look at it costs no retain.
+    @usableFromInline let row: UnsafeMutablePointer<OpaquePointer?>
     @exclusivity(unchecked) var tables: [CodingKeyTable] = []
 
-    init(_ names: ColumnNames) { self.names = names }
+    init(_ names: ColumnNames) {
+        self.names = names
+        row = .allocate(capacity: 1)
+        row.initialize(to: nil)
+    }
+
+    deinit { row.deallocate() }
 
     @inline(__always)
     func live() throws(DatabaseError) -> OpaquePointer {
-        guard let handle else { throw .misuse("a decoder was used after its row") }
+        guard let handle = row.pointee else { throw .misuse("a decoder was used after its row") }
         return handle
     }
 }
@@ -29,8 +36,8 @@ extension Row {
     @inlinable
     public func decode<T: Decodable>(_ type: T.Type = T.self) throws -> T {
         let state = names.decoding
-        state.handle = handle
-        defer { state.handle = nil }
+        state.row.pointee = handle
+        defer { state.row.pointee = nil }
         return try T(from: RowDecoder(state))
     }
 }
@@ -47,7 +54,7 @@ struct RowDecoder: Decoder {
 
     @usableFromInline
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-        KeyedDecodingContainer(RowDecodingContainer(state: state, table: state.tables.table(type)))
+        KeyedDecodingContainer(RowDecodingContainer(state, state.tables.table(type)))
     }
 
     @usableFromInline
@@ -63,12 +70,28 @@ struct RowDecoder: Decoder {
 private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let state: RowDecodingState
     let table: CodingKeyTable
+    // Memory of the two above, which this holds as well.
+    private let row: UnsafeMutablePointer<OpaquePointer?>
+    private let byByte: UnsafeMutablePointer<Int32>
+
+    init(_ state: RowDecodingState, _ table: CodingKeyTable) {
+        self.state = state
+        self.table = table
+        row = state.row
+        byByte = table.byByte
+    }
 
     var codingPath: [any CodingKey] { [] }
     var allKeys: [Key] { state.names.names.compactMap { Key(stringValue: $0) } }
 
     @inline(__always)
-    private func index(_ key: Key) -> Int32 { table.index(key) { state.names.index(of: $0) } }
+    private func index(_ key: Key) -> Int32 {
+        let known = byByte[CodingKeyTable.byte(key)]
+        return known >= 0 ? known : unknownIndex(key)
+    }
+
+    @inline(never)
+    private func unknownIndex(_ key: Key) -> Int32 { table.index(key) { state.names.index(of: $0) } }
 
     @inline(__always)
     private func column(_ key: Key) throws(DatabaseError) -> Int32 {
@@ -77,26 +100,32 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
         return index
     }
 
+    @inline(__always)
+    private func live() throws(DatabaseError) -> OpaquePointer {
+        if let handle = row.pointee { return handle }
+        return try state.live()
+    }
+
     @inline(never)
     private func noColumn(_ key: Key) -> DatabaseError {
         DatabaseError(
             code: .range, reason: .noSuchColumn,
             message: "no column named \(key.stringValue); there is \(state.names.names.joined(separator: ", "))",
-            sql: state.handle.flatMap { sqlite3_sql($0) }.map { String(cString: $0) })
+            sql: row.pointee.flatMap { sqlite3_sql($0) }.map { String(cString: $0) })
     }
 
     func contains(_ key: Key) -> Bool { index(key) >= 0 }
 
-    func decodeNil(forKey key: Key) throws -> Bool { sqlite3_column_type(try state.live(), try column(key)) == SQLITE_NULL }
+    func decodeNil(forKey key: Key) throws -> Bool { sqlite3_column_type(try live(), try column(key)) == SQLITE_NULL }
 
     func decode<T: SQLValueConvertible & Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
-        try T.readSQL(from: Column(state.live(), column(key)))
+        try T.readSQL(from: Column(live(), column(key)))
     }
 
     @inline(__always)
     private func optional<T: SQLValueConvertible>(_ key: Key) throws -> T? {
         let index = index(key)
-        return index < 0 ? nil : try T?.readSQL(from: Column(state.live(), index))
+        return index < 0 ? nil : try T?.readSQL(from: Column(live(), index))
     }
 
     // The standard library has a method of its own for each of these, which would be taken before a generic one, and which looks a
@@ -122,7 +151,7 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
 
     func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
         let index = index(key)
-        guard index >= 0, sqlite3_column_type(try state.live(), index) != SQLITE_NULL else { return nil }
+        guard index >= 0, sqlite3_column_type(try live(), index) != SQLITE_NULL else { return nil }
         return try ColumnDecoder(state: state, index: index, codingPath: [key]).any(type)
     }
 
@@ -157,7 +186,7 @@ private struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw NeedsJSON() }
     func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
 
-    func decodeNil() -> Bool { state.handle.map { sqlite3_column_type($0, index) == SQLITE_NULL } ?? true }
+    func decodeNil() -> Bool { state.row.pointee.map { sqlite3_column_type($0, index) == SQLITE_NULL } ?? true }
     func decode<T: SQLValueConvertible & Decodable>(_ type: T.Type) throws -> T { try T.readSQL(from: Column(state.live(), index)) }
     func decode<T: Decodable>(_ type: T.Type) throws -> T { try any(type) }
 

@@ -3,39 +3,38 @@ import Foundation
 
 /// Where the values of an `Encodable` go: straight to a statement's parameters, or, where the keys are not known yet, into a list.
 final class RowEncodingState {
-    /// The statement to bind to; nil to collect.
-    @exclusivity(unchecked) var handle: OpaquePointer?
-    let dateStrategy: DateStrategy
+    struct Progress {
+        /// The statement to bind to; nil to collect.
+        var handle: OpaquePointer?
+        /// How many parameters were bound.
+        var bound = 0
+        /// Whether a key turned up that the statement has no parameter for.
+        var hasOtherKeys = false
+        let dateStrategy: DateStrategy
+    }
+
+    /// Raw memory, so that a look at it costs no retain.
+    let progress: UnsafeMutablePointer<Progress>
     let keys: [String]
-    /// How many parameters were bound.
-    @exclusivity(unchecked) var bound = 0
-    /// Whether a key turned up that the statement has no parameter for.
-    @exclusivity(unchecked) var hasOtherKeys = false
     @exclusivity(unchecked) var tables: [CodingKeyTable] = []
     var collected: [(name: String, value: (any SQLValueConvertible)?)] = []
 
     init(_ dateStrategy: DateStrategy, keys: [String] = []) {
-        self.dateStrategy = dateStrategy
         self.keys = keys
+        progress = .allocate(capacity: 1)
+        progress.initialize(to: Progress(dateStrategy: dateStrategy))
     }
 
-    @inline(__always)
-    func put<Key: CodingKey>(_ value: some SQLValueConvertible, _ key: Key, _ table: CodingKeyTable) throws {
-        guard let handle else {
-            collect(value, key.stringValue)
-            return
-        }
-        let index = table.index(key) { text in keys.firstIndex(of: text).map { Int32($0 + 1) } ?? CodingKeyTable.missing }
-        guard index > 0 else {
-            hasOtherKeys = true
-            return
-        }
-        bound += 1
-        try value.bindSQL(to: Parameter(handle, index, dateStrategy))
+    deinit { progress.deallocate() }
+
+    /// The parameter of a key; 0 or less if it has none.
+    @inline(never)
+    func parameter<Key: CodingKey>(_ key: Key, _ table: CodingKeyTable) -> Int32 {
+        table.index(key) { text in keys.firstIndex(of: text).map { Int32($0 + 1) } ?? CodingKeyTable.missing }
     }
 
     @inline(never)
-    private func collect(_ value: some SQLValueConvertible, _ name: String) {
+    func collect(_ value: some SQLValueConvertible, _ name: String) {
         if let index = collected.firstIndex(where: { $0.name == name }) {
             collected[index].value = value
         } else {
@@ -44,13 +43,15 @@ final class RowEncodingState {
     }
 
     /// Whether each parameter got its value from the last record.
-    var isComplete: Bool { bound == keys.count && !hasOtherKeys }
+    var isComplete: Bool { progress.pointee.bound == keys.count && !progress.pointee.hasOtherKeys }
 
     func begin(_ handle: OpaquePointer) {
-        self.handle = handle
-        bound = 0
-        hasOtherKeys = false
+        progress.pointee.handle = handle
+        progress.pointee.bound = 0
+        progress.pointee.hasOtherKeys = false
     }
+
+    func end() { progress.pointee.handle = nil }
 }
 
 extension StatementArguments {
@@ -77,7 +78,7 @@ struct RowEncoder: Encoder {
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-        KeyedEncodingContainer(RowEncodingContainer(state: state, table: state.tables.table(type)))
+        KeyedEncodingContainer(RowEncodingContainer(state, state.tables.table(type)))
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer { RefusingContainer<NoKey>(Self.noKeys) }
@@ -90,33 +91,59 @@ struct RowEncoder: Encoder {
 private struct RowEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let state: RowEncodingState
     let table: CodingKeyTable
+    // Memory of the two above, which this holds as well.
+    private let progress: UnsafeMutablePointer<RowEncodingState.Progress>
+    private let byByte: UnsafeMutablePointer<Int32>
+
+    init(_ state: RowEncodingState, _ table: CodingKeyTable) {
+        self.state = state
+        self.table = table
+        progress = state.progress
+        byByte = table.byByte
+    }
 
     var codingPath: [any CodingKey] { [] }
 
-    func encodeNil(forKey key: Key) throws { try state.put(SQLValue.null, key, table) }
+    @inline(__always)
+    private func put(_ value: some SQLValueConvertible, _ key: Key) throws {
+        guard let handle = progress.pointee.handle else {
+            state.collect(value, key.stringValue)
+            return
+        }
+        var index = byByte[CodingKeyTable.byte(key)]
+        if index <= 0 { index = state.parameter(key, table) }
+        guard index > 0 else {
+            progress.pointee.hasOtherKeys = true
+            return
+        }
+        progress.pointee.bound += 1
+        try value.bindSQL(to: Parameter(handle, index, progress.pointee.dateStrategy))
+    }
 
-    func encode<T: SQLValueConvertible & Encodable>(_ value: T, forKey key: Key) throws { try state.put(value, key, table) }
+    func encodeNil(forKey key: Key) throws { try put(SQLValue.null, key) }
+
+    func encode<T: SQLValueConvertible & Encodable>(_ value: T, forKey key: Key) throws { try put(value, key) }
 
     // The standard library's own methods for each of these leave a nil out, which would make another statement.
-    func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try state.put(value, key, table) }
-    func encodeIfPresent(_ value: String?, forKey key: Key) throws { try state.put(value, key, table) }
-    func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try state.put(value, key, table) }
-    func encodeIfPresent(_ value: Float?, forKey key: Key) throws { try state.put(value, key, table) }
-    func encodeIfPresent(_ value: Int?, forKey key: Key) throws { try state.put(value, key, table) }
-    func encodeIfPresent(_ value: Int8?, forKey key: Key) throws { try state.put(value, key, table) }
-    func encodeIfPresent(_ value: Int16?, forKey key: Key) throws { try state.put(value, key, table) }
-    func encodeIfPresent(_ value: Int32?, forKey key: Key) throws { try state.put(value, key, table) }
-    func encodeIfPresent(_ value: Int64?, forKey key: Key) throws { try state.put(value, key, table) }
-    func encodeIfPresent(_ value: UInt?, forKey key: Key) throws { try state.put(value, key, table) }
-    func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws { try state.put(value, key, table) }
-    func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws { try state.put(value, key, table) }
-    func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws { try state.put(value, key, table) }
-    func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try state.put(value, key, table) }
+    func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try put(value, key) }
+    func encodeIfPresent(_ value: String?, forKey key: Key) throws { try put(value, key) }
+    func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try put(value, key) }
+    func encodeIfPresent(_ value: Float?, forKey key: Key) throws { try put(value, key) }
+    func encodeIfPresent(_ value: Int?, forKey key: Key) throws { try put(value, key) }
+    func encodeIfPresent(_ value: Int8?, forKey key: Key) throws { try put(value, key) }
+    func encodeIfPresent(_ value: Int16?, forKey key: Key) throws { try put(value, key) }
+    func encodeIfPresent(_ value: Int32?, forKey key: Key) throws { try put(value, key) }
+    func encodeIfPresent(_ value: Int64?, forKey key: Key) throws { try put(value, key) }
+    func encodeIfPresent(_ value: UInt?, forKey key: Key) throws { try put(value, key) }
+    func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws { try put(value, key) }
+    func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws { try put(value, key) }
+    func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws { try put(value, key) }
+    func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try put(value, key) }
 
     func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
         // A comparison of two types is faster than asking what a type conforms to.
         if T.self == Data.self, let data = value as? Data {
-            try state.put(data, key, table)
+            try put(data, key)
         } else if let convertible = value as? any SQLValueConvertible {
             try put(convertible, key)
         } else {
@@ -126,8 +153,6 @@ private struct RowEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProto
             }
         }
     }
-
-    private func put(_ value: some SQLValueConvertible, _ key: Key) throws { try state.put(value, key, table) }
 
     func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws {
         if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
