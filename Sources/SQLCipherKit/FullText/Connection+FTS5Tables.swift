@@ -11,13 +11,17 @@ extension Connection {
     /// Creates a full-text table, with what keeps it in step with external content, in one transaction.
     /// - Parameters:
     ///   - table: its description.
+    ///   - ifNotExists: whether nothing happens if there is a full-text table of that name, whatever it is like. Default: no.
     ///   - populate: whether the rows that the content table already has are indexed. Default: yes.
     ///   - progress: called after each thousand rows and at the end. What it throws ends the work and undoes it.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a description that cannot be, what SQLite reports (a name that is
     ///   taken, an unknown tokenizer), and what `progress` throws; nothing has changed then.
-    public func create(_ table: FTS5Table, populate: Bool = true, progress: ((IndexingProgress) throws -> Void)? = nil) throws {
+    public func create(
+        _ table: FTS5Table, ifNotExists: Bool = false, populate: Bool = true, progress: ((IndexingProgress) throws -> Void)? = nil
+    ) throws {
         try table.validate()
         try transaction { db in
+            if ifNotExists, try db.isFullTextTable(table.name, schema: table.schema) { return }
             switch table.content {
             case .own, .contentless:
                 try db.execute(SQL(raw: table.creationSQL(source: nil)))

@@ -97,7 +97,7 @@ private class TokenizerInstance {
     func run(_ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5TokenizePurpose, _ tokens: inout FTS5TokenSink) throws {}
 
     final func keep(_ error: any Error) {
-        connection?.keepCallbackError(error as? DatabaseError ?? DatabaseError(message: "the tokenizer threw: \(error)"))
+        connection?.keepCallbackError(DatabaseError(thrownBy: "a tokenizer", error))
     }
 }
 
@@ -166,7 +166,7 @@ private func createTokenizer(
         result.pointee = OpaquePointer(Unmanaged.passRetained(instance).toOpaque())
         return SQLITE_OK
     } catch {
-        factory.connection?.keepCallbackError(error as? DatabaseError ?? DatabaseError(message: "the tokenizer threw: \(error)"))
+        factory.connection?.keepCallbackError(DatabaseError(thrownBy: "a tokenizer", error))
         return SQLITE_ERROR
     }
 }

@@ -98,19 +98,32 @@ extension Connection {
     public func records<Record: SQLRow>(
         _ type: Record.Type, of hits: [SearchHit], in table: String, schema: String = "main"
     ) throws -> [SearchMatch<Record>] {
-        let description = try fullTextSchema(table, schema: schema)
-        let sql: String
-        if let content = description.content {
-            let rows = "\(schema.quotedSQLIdentifier).\(content.table.quotedSQLIdentifier)"
-            sql = "SELECT t.* FROM \(rows) AS t\(content.join) WHERE \(content.rowID) = ?"
-        } else if description.options["content"] == nil {
-            sql = "SELECT * FROM \(description.qualifiedName) WHERE rowid = ?"
-        } else {
-            throw DatabaseError.invalidArgument("\(table) is contentless: there is no record to read")
-        }
+        let sql = try recordSQL(table, schema)
         return try hits.compactMap { hit in
             try fetchOne(type, SQL(raw: sql), [hit.rowID]).map { SearchMatch(record: $0, hit: hit) }
         }
+    }
+
+    /// The hits with their records as a `Decodable` type whose coding keys are the columns' names; see ``Row/decode(_:)``.
+    public func records<Record: Decodable>(
+        decoding type: Record.Type, of hits: [SearchHit], in table: String, schema: String = "main"
+    ) throws -> [SearchMatch<Record>] {
+        let sql = try recordSQL(table, schema)
+        return try hits.compactMap { hit in
+            try fetchOne(decoding: type, SQL(raw: sql), [hit.rowID]).map { SearchMatch(record: $0, hit: hit) }
+        }
+    }
+
+    /// The statement that reads the record of a row id.
+    private func recordSQL(_ table: String, _ schema: String) throws(DatabaseError) -> String {
+        let description = try fullTextSchema(table, schema: schema)
+        if let content = description.content {
+            let rows = "\(schema.quotedSQLIdentifier).\(content.table.quotedSQLIdentifier)"
+            return "SELECT t.* FROM \(rows) AS t\(content.join) WHERE \(content.rowID) = ?"
+        } else if description.options["content"] == nil {
+            return "SELECT * FROM \(description.qualifiedName) WHERE rowid = ?"
+        }
+        throw .invalidArgument("\(table) is contentless: there is no record to read")
     }
 
     // MARK: Facets

@@ -129,7 +129,7 @@ private func rank(
         let rank = try box.function(FTS5RankingContext(api: api, context: context, arguments: arguments))
         sqlite3_result_double(result, rank)
     } catch {
-        let error = error as? DatabaseError ?? DatabaseError(message: "the ranking function threw: \(error)")
+        let error = DatabaseError(thrownBy: "a ranking function", error)
         box.connection?.keepCallbackError(error)
         sqlite3_result_error(result, error.message, -1)
     }

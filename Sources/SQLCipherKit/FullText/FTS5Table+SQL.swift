@@ -51,6 +51,8 @@ extension FTS5Table {
         if !prefixes.isEmpty { parts.append("prefix='\(prefixes.map(String.init).joined(separator: " "))'") }
         if detail != .full { parts.append("detail=\(detail.rawValue)") }
         if !storesColumnSizes { parts.append("columnsize=0") }
+        if acceptsLocales { parts.append("locale=1") }
+        if hasTokenData { parts.append("tokendata=1") }
         return "CREATE VIRTUAL TABLE \(qualifiedName) USING fts5(\(parts.joined(separator: ", ")))"
     }
 }

@@ -5,7 +5,7 @@
 ///                         tokenizer: .porter(.unicode61()), prefixes: [2, 3]))
 /// let hits = try db.search("note_fts", FTS5Query(userInput: "swift sql*"), limit: 20)
 /// ```
-/// A description is a value: nothing happens before ``Connection/create(_:populate:progress:)``.
+/// A description is a value: nothing happens before ``Connection/create(_:ifNotExists:populate:progress:)``.
 public struct FTS5Table: Hashable, Sendable {
     /// A column of a full-text table.
     public struct Column: Hashable, Sendable, ExpressibleByStringLiteral {
@@ -84,11 +84,18 @@ public struct FTS5Table: Hashable, Sendable {
     /// Whether the size of each text is stored (`columnsize`). Ranking by bm25 is slow without it. A synchronised table without it
     /// needs recursive triggers to be off wherever another trigger of the content table writes to that table. Default: yes.
     public var storesColumnSizes: Bool
+    /// Whether text may be written together with a locale, as `fts5_locale(locale, text)`, for tokenizers that care
+    /// (<https://sqlite.org/fts5.html#the_locale_option>). Default: no.
+    public var acceptsLocales: Bool
+    /// Whether what stands behind a NUL byte in a token is kept but not searched for
+    /// (<https://sqlite.org/fts5.html#the_tokendata_option>): for tokenizers that put data there. Default: no.
+    public var hasTokenData: Bool
 
     /// A description.
     public init(
         _ name: String, schema: String = "main", columns: [Column], content: Content = .own,
-        tokenizer: FTS5Tokenizer = .unicode61(), prefixes: [Int] = [], detail: Detail = .full, storesColumnSizes: Bool = true
+        tokenizer: FTS5Tokenizer = .unicode61(), prefixes: [Int] = [], detail: Detail = .full, storesColumnSizes: Bool = true,
+        acceptsLocales: Bool = false, hasTokenData: Bool = false
     ) {
         self.name = name
         self.schema = schema
@@ -98,5 +105,7 @@ public struct FTS5Table: Hashable, Sendable {
         self.prefixes = prefixes
         self.detail = detail
         self.storesColumnSizes = storesColumnSizes
+        self.acceptsLocales = acceptsLocales
+        self.hasTokenData = hasTokenData
     }
 }

@@ -1,5 +1,5 @@
 import CSQLCipher
-import Foundation
+import Synchronization
 
 /// Searches while somebody types: a newer search ends the older one.
 /// ```swift
@@ -24,24 +24,22 @@ public final class LiveSearch: Sendable {
 
     private struct State {
         var newest: UInt64 = 0
-        /// The connections on which an older search may be interrupted.
-        var running: [UInt64: UInt] = [:]
+        /// The searches that a newer one may interrupt.
+        var running: [UInt64: InterruptHandle] = [:]
     }
 
-    private let lock = NSLock()
-    // Only touched under the lock.
-    private nonisolated(unsafe) var state = State()
+    private let state = Mutex(State())
 
     public init() {}
 
     /// Announces a new search: those before it end, or do not begin.
     public func next() -> Ticket {
-        lock.lock()
-        defer { lock.unlock() }
-        state.newest += 1
-        // Under the lock a search cannot finish meanwhile, so its connection is still there.
-        for (_, address) in state.running { sqlite3_interrupt(OpaquePointer(bitPattern: address)) }
-        return Ticket(number: state.newest)
+        state.withLock { state in
+            state.newest += 1
+            // Under the lock no search ends meanwhile, so that nothing else is hit.
+            for handle in state.running.values { handle.interrupt() }
+            return Ticket(number: state.newest)
+        }
     }
 
     /// Ends all searches that were announced so far.
@@ -52,8 +50,8 @@ public final class LiveSearch: Sendable {
     /// is interrupted costs the transaction.
     /// - Throws: ``DatabaseError`` with the code ``ResultCode/interrupted`` when a newer search was announced, and what `body` throws.
     public func run<R>(_ ticket: Ticket, on connection: Connection, _ body: (Connection) throws -> R) throws -> R {
-        let handle = try connection.live()
-        let canInterrupt = !connection.hasRunningStatements && sqlite3_txn_state(handle, nil) != SQLITE_TXN_WRITE
+        let handle = try connection.interruptHandle
+        let canInterrupt = try !connection.hasRunningStatements && sqlite3_txn_state(connection.live(), nil) != SQLITE_TXN_WRITE
         try begin(ticket, canInterrupt ? handle : nil)
         let result: R
         do { result = try body(connection) } catch {
@@ -72,23 +70,21 @@ public final class LiveSearch: Sendable {
 
     /// Whether no newer search was announced.
     public func isNewest(_ ticket: Ticket) -> Bool {
-        lock.lock()
-        defer { lock.unlock() }
-        return ticket.number == state.newest
+        state.withLock { $0.newest == ticket.number }
     }
 
     private static let superseded = DatabaseError(code: .interrupted, message: "a newer search has taken over")
 
-    private func begin(_ ticket: Ticket, _ handle: OpaquePointer?) throws(DatabaseError) {
-        lock.lock()
-        defer { lock.unlock() }
-        guard ticket.number == state.newest else { throw Self.superseded }
-        if let handle { state.running[ticket.number] = UInt(bitPattern: handle) }
+    private func begin(_ ticket: Ticket, _ handle: InterruptHandle?) throws(DatabaseError) {
+        let isNewest = state.withLock { state in
+            guard state.newest == ticket.number else { return false }
+            state.running[ticket.number] = handle
+            return true
+        }
+        if !isNewest { throw Self.superseded }
     }
 
     private func end(_ ticket: Ticket) {
-        lock.lock()
-        defer { lock.unlock() }
-        state.running[ticket.number] = nil
+        state.withLock { $0.running[ticket.number] = nil }
     }
 }

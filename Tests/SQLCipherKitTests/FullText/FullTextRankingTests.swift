@@ -82,6 +82,12 @@ import Testing
             limit: 2)
         #expect(matches.map(\.record.id) == [97, 93])
         #expect(matches[0].hit.snippet.ranges.count == 1)
+        struct Plain: Decodable, Equatable {
+            var id: Int
+            var year: Int
+        }
+        let hits = try db.search("fts", "needle", where: "id = 7")
+        #expect(try db.records(decoding: Plain.self, of: hits, in: "fts").map(\.record) == [Plain(id: 7, year: 2003)])
         try db.execute("CREATE TABLE keyed(id TEXT PRIMARY KEY, title TEXT)")
         try db.create(FTS5Table("kfts", columns: ["title"], content: .external(table: "keyed")))
         try db.execute("INSERT INTO keyed VALUES ('x', 'hay'), ('y', 'needle')")

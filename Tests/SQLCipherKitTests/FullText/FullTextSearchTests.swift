@@ -60,4 +60,15 @@ import Testing
         #expect(newest.map(\.rowID) == [2, 1])
         #expect(try db.searchCount("note_fts", "fox", where: "year > 2020") == 1)
     }
+
+    @Test(arguments: ["100%", "a_b", "\\", "%", "'", "c:\\d", ""]) func plainSearchTakesTextAsItIs(text: String) throws {
+        let titles = ["100%", "100x", "a_b", "axb", "c:\\d", "it's", "xa_bx"]
+        for title in titles { try db.execute("INSERT INTO note(title, body) VALUES (\(title), 'like')") }
+        func found(_ pattern: LikePattern) throws -> [String] {
+            try db.fetchAll("SELECT title FROM note WHERE body = 'like' AND \(pattern.condition(on: "title")) ORDER BY id")
+        }
+        #expect(try found(.contains(text)) == titles.filter { text.isEmpty || $0.contains(text) })
+        #expect(try found(.begins(with: text)) == titles.filter { $0.hasPrefix(text) })
+        #expect(try found(.ends(with: text)) == titles.filter { $0.hasSuffix(text) })
+    }
 }

@@ -122,6 +122,17 @@ import Testing
         #expect(try db.fullTextTables(schema: schema) == [])
     }
 
+    @Test func localesAndTokenDataAndASecondCreation() throws {
+        try db.create(FTS5Table("f", columns: ["a"], acceptsLocales: true, hasTokenData: true))
+        try db.create(FTS5Table("f", columns: ["a"]), ifNotExists: true)
+        #expect(throws: DatabaseError.self) { try db.create(FTS5Table("f", columns: ["a"])) }
+        try db.execute("INSERT INTO f VALUES (fts5_locale('de', 'über allem'))")
+        #expect(try found("f", "uber") == [1])
+        #expect(try db.fetchOne(String.self, "SELECT fts5_get_locale(f, 0) FROM f('allem')") == "de")
+        try db.create(FTS5Table("g", columns: ["a"]))
+        #expect(throws: DatabaseError.self) { try db.execute("INSERT INTO g VALUES (fts5_locale('de', 'x'))") }
+    }
+
     @Test func badDescriptionsAreRefusedAndLeaveNothing() throws {
         try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT)")
         try db.execute("CREATE TABLE keyless(a TEXT)")
