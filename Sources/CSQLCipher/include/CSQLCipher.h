@@ -11,5 +11,6 @@
 #include "provider.h"
 #include "wrap.h"
 #include "keyring.h"
+#include "stack.h"
 
 #endif

@@ -7,11 +7,33 @@ extension JSONB {
         let payload = UnsafeRawBufferPointer(start: base + element.start, count: element.count)
         let text: String? =
             switch element.kind {
-            case .text, .rawText: String(validating: payload.assumingMemoryBound(to: UInt8.self), as: UTF8.self)
+            case .text, .rawText: string(payload)
             default: JSONEscape.unescaped(payload)
             }
         guard let text else { throw JSONBError(.notUTF8, at: element.offset) }
         return text
+    }
+
+    /// Text from UTF-8; nil if it is none. What is ASCII needs no validation, and most is.
+    @inline(__always)
+    static func string(_ utf8: UnsafeRawBufferPointer) -> String? {
+        let bytes = utf8.assumingMemoryBound(to: UInt8.self)
+        return isASCII(utf8) ? String(decoding: bytes, as: UTF8.self) : String(validating: bytes, as: UTF8.self)
+    }
+
+    @inline(__always)
+    private static func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var position = 0
+        var bits: UInt64 = 0
+        while position &+ 8 <= bytes.count {
+            bits |= bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self)
+            position &+= 8
+        }
+        while position < bytes.count {
+            bits |= UInt64(bytes[position])
+            position &+= 1
+        }
+        return bits & 0x8080_8080_8080_8080 == 0
     }
 
     /// JSONB, well-formed and of this package's own making, as JSON text without blanks.
@@ -22,13 +44,44 @@ extension JSONB {
         return String(decoding: output, as: UTF8.self)
     }
 
-    private static func write(_ base: UnsafeRawPointer, _ element: Element, _ output: inout [UInt8]) {
-        let payload = UnsafeRawBufferPointer(start: base + element.start, count: element.count)
+    private struct OpenContainer {
+        let kind: Kind
+        let end: Int
+        var isAtKey: Bool
+        var isEmpty = true
+    }
+
+    private static func write(_ base: UnsafeRawPointer, _ root: Element, _ output: inout [UInt8]) {
+        // A loop with a stack of its own: depth costs no stack of the thread's.
+        var open: [OpenContainer] = []
+        var element = root
+        while true {
+            if element.kind.isContainer {
+                output.append(UInt8(ascii: element.kind == .array ? "[" : "{"))
+                open.append(OpenContainer(kind: element.kind, end: element.end, isAtKey: element.kind == .object))
+            } else {
+                write(scalar: element, UnsafeRawBufferPointer(start: base + element.start, count: element.count), &output)
+            }
+            var position = element.kind.isContainer ? element.start : element.end
+            while let container = open.last, position >= container.end {
+                output.append(UInt8(ascii: container.kind == .array ? "]" : "}"))
+                open.removeLast()
+                position = container.end
+            }
+            guard let container = open.last, let next = Self.element(base, at: position, limit: container.end) else { return }
+            let last = open.count - 1
+            if !container.isEmpty { output.append(UInt8(ascii: container.kind == .array || container.isAtKey ? "," : ":")) }
+            open[last].isEmpty = false
+            if container.kind == .object { open[last].isAtKey.toggle() }
+            element = next
+        }
+    }
+
+    private static func write(scalar element: Element, _ payload: UnsafeRawBufferPointer, _ output: inout [UInt8]) {
         switch element.kind {
         case .null: output += "null".utf8
         case .true: output += "true".utf8
         case .false: output += "false".utf8
-        case .integer, .hexInteger, .real, .real5: output += payload
         case .text, .escapedText, .escapedText5:
             output.append(UInt8(ascii: "\""))
             output += payload
@@ -37,17 +90,7 @@ extension JSONB {
             output.append(UInt8(ascii: "\""))
             JSONEscape.append(payload, to: &output)
             output.append(UInt8(ascii: "\""))
-        case .array, .object:
-            output.append(UInt8(ascii: element.kind == .array ? "[" : "{"))
-            var position = element.start
-            var isValue = true
-            while let next = Self.element(base, at: position, limit: element.end) {
-                if position > element.start { output.append(UInt8(ascii: isValue ? "," : ":")) }
-                write(base, next, &output)
-                if element.kind == .object { isValue.toggle() }
-                position = next.end
-            }
-            output.append(UInt8(ascii: element.kind == .array ? "]" : "}"))
+        case .integer, .hexInteger, .real, .real5, .array, .object: output += payload
         }
     }
 }

@@ -12,12 +12,16 @@ struct JSONBDecoding: Decoder, SingleValueDecodingContainer {
         self.depth = UInt32(truncatingIfNeeded: depth)
     }
 
+    /// Where no element can be, as documents are shorter.
+    private static let nowhere = Int(Int32.max)
+
     /// The decoder of an element that is not there: it reads null.
-    static func missing(_ context: JSONBDecodingContext, _ depth: Int) -> JSONBDecoding { JSONBDecoding(context, Int(UInt32.max), depth) }
+    static func missing(_ context: JSONBDecodingContext, _ depth: Int) -> JSONBDecoding { JSONBDecoding(context, nowhere, depth) }
 
     @inline(__always)
     private var element: JSONB.Element {
-        offset == .max ? JSONB.Element(kind: .null, offset: 0, start: 0, end: 0) : context.element(at: Int(offset))
+        offset == Self.nowhere
+            ? JSONB.Element(kind: .null, offset: Self.nowhere, start: 0, end: 0) : context.element(at: Int(offset))
     }
 
     var codingPath: [any CodingKey] { context.path(to: element.offset) }

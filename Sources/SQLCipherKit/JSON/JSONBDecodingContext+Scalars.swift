@@ -13,11 +13,7 @@ extension JSONBDecodingContext {
 
     @inline(__always)
     func string(_ element: JSONB.Element) throws -> String {
-        if element.kind == .text || element.kind == .rawText,
-            let text = String(validating: payload(element).assumingMemoryBound(to: UInt8.self), as: UTF8.self)
-        {
-            return text
-        }
+        if element.kind == .text || element.kind == .rawText, let text = JSONB.string(payload(element)) { return text }
         return try otherString(element)
     }
 
@@ -60,7 +56,7 @@ extension JSONBDecodingContext {
         if let value = number.integer(T.self) { return value }
         // Wider than 64 bits.
         if element.kind == .integer, T.bitWidth > 64, let value = T(String(decoding: payload(element), as: UTF8.self)) { return value }
-        throw corrupted(element, "the number \(String(decoding: payload(element).prefix(50), as: UTF8.self)) does not fit into \(T.self)")
+        throw corrupted(element, "the number does not fit into \(T.self)")
     }
 
     private func number(_ element: JSONB.Element, _ type: Any.Type) throws -> JSONNumber {
@@ -141,6 +137,34 @@ extension JSONBDecodingContext {
         }
     }
 
+    // Their metadata is looked up by name at each mention.
+    private static let strings = ObjectIdentifier([String].self)
+    private static let integers = ObjectIdentifier([Int].self)
+    private static let doubles = ObjectIdentifier([Double].self)
+
+    /// Arrays of the commonest types, without a container for the array to ask.
+    @inline(__always)
+    private func list<T>(_ type: T.Type, _ element: JSONB.Element) throws -> T? {
+        let type = ObjectIdentifier(type)
+        if type == Self.strings { return unsafeBitCast(try elements(element, string), to: T.self) }
+        if type == Self.integers { return unsafeBitCast(try elements(element) { try integer($0, Int.self) }, to: T.self) }
+        if type == Self.doubles { return unsafeBitCast(try elements(element, double), to: T.self) }
+        return nil
+    }
+
+    @inline(__always)
+    private func elements<E>(_ element: JSONB.Element, _ read: (JSONB.Element) throws -> E) throws -> [E] {
+        guard element.kind == .array else { throw mismatch(element, [E].self) }
+        var elements: [E] = []
+        var position = element.start
+        while position < element.end {
+            let next = self.element(at: position)
+            elements.append(try read(next))
+            position = next.end
+        }
+        return elements
+    }
+
     /// A value of any type.
     func decode<T: Decodable>(_ type: T.Type, _ element: JSONB.Element, depth: Int) throws -> T {
         // Types are compared by address, and the casts are then no casts at all.
@@ -151,12 +175,14 @@ extension JSONBDecodingContext {
         if type == Date.self { return unsafeBitCast(try date(element, depth: depth), to: T.self) }
         if type == Data.self, case .base64 = options.data { return unsafeBitCast(try data(element), to: T.self) }
         if type == Decimal.self { return unsafeBitCast(try decimal(element), to: T.self) }
+        if let list = try list(type, element) { return list }
         if type == URL.self, let url = try url(element) as? T { return url }
         if type == JSONValue.self {
-            do throws(JSONBError) { if let value = try JSONValue(base, element) as? T { return value } } catch {
+            do throws(JSONBError) { if let value = try JSONValue(base, element, stack) as? T { return value } } catch {
                 throw corrupted(element, error.message)
             }
         }
+        try checkStack(element)
         return try T(from: JSONBDecoding(self, element.offset, depth))
     }
 }

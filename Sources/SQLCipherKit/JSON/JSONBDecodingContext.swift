@@ -6,6 +6,7 @@ final class JSONBDecodingContext {
     let count: Int
     let options: JSONCodingOptions
     private var ownsBytes = false
+    let stack: StackLimit
     /// For each level of nesting, where the last member was found.
     let hints: UnsafeMutablePointer<JSONBLookupHint>
     private let hintCount: Int
@@ -18,6 +19,7 @@ final class JSONBDecodingContext {
         self.base = base
         self.count = count
         self.options = options
+        stack = depth > StackLimit.carelessDepth ? .ofThisThread() : StackLimit()
         hintCount = depth + 1
         hints = .allocate(capacity: hintCount)
         hints.initialize(repeating: JSONBLookupHint(), count: hintCount)
@@ -43,6 +45,12 @@ final class JSONBDecodingContext {
     @inline(__always)
     func payload(_ element: JSONB.Element) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: base + element.start, count: element.count)
+    }
+
+    /// To be asked before the calls go deeper.
+    @inline(__always)
+    func checkStack(_ element: JSONB.Element) throws {
+        if stack.isReached { throw corrupted(element, "the JSON is nested too deeply for the thread's stack") }
     }
 
     // MARK: Errors

@@ -48,6 +48,8 @@ final class JSONBEncodingContext {
     let userInfo: [CodingUserInfoKey: Any]
     /// An error of a call that cannot throw, such as asking for a container. Every later call throws it.
     var failure: EncodingError?
+    /// Asked for when a value turns out to be deep.
+    lazy var stack = StackLimit.ofThisThread()
 
     init(_ options: JSONCodingOptions) {
         self.options = options

@@ -100,6 +100,8 @@ extension JSONBDecodingContext {
             }
             if count > Self.indexThreshold {
                 let index = JSONBMemberIndex(self, start, end)
+                // They are for objects that are read now; those of a long array would pile up.
+                if indexes.count >= 64 { indexes.removeAll() }
                 indexes[start] = index
                 return index.find(name).map { element(at: $0) }
             }

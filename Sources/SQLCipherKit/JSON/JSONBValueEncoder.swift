@@ -162,6 +162,9 @@ final class JSONBValueEncoder: Encoder {
             try value.encode(to: self)
             return try finish()
         }
+        if depth > StackLimit.carelessDepth, sink.context.stack.isReached {
+            throw refused(value, "the value is nested too deeply for the thread's stack")
+        }
         let child = JSONBValueEncoder(sink, depth: depth + 1, parent: self, key: key)
         try value.encode(to: child)
         try child.finish()
@@ -197,7 +200,7 @@ final class JSONBValueEncoder: Encoder {
         } else if T.self == URL.self, let url = value as? URL {
             writer.append(url.absoluteString)
         } else if T.self == JSONValue.self, let json = value as? JSONValue {
-            do { try json.write(to: writer, depth: key == nil ? depth : depth + 1) } catch { throw refused(json, error.message) }
+            do { try json.write(to: writer, depth: key == nil ? depth : depth + 1, stack: depth > StackLimit.carelessDepth ? sink.context.stack : StackLimit()) } catch { throw refused(json, error.message) }
         } else {
             return false
         }

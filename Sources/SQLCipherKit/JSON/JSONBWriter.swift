@@ -187,7 +187,7 @@ final class JSONBWriter {
     /// Writes the header of the container whose contents begin two bytes behind `offset` and end here.
     func close(_ kind: JSONB.Kind, at offset: Int) {
         let size = count - offset - 2
-        let length = size <= 11 ? 1 : size <= 0xff ? 2 : size <= 0xffff ? 3 : size <= 0xffff_ffff ? 5 : 9
+        let length = size <= 11 ? 1 : size <= 0xff ? 2 : size <= 0xffff ? 3 : UInt64(size) <= UInt32.max ? 5 : 9
         if length != 2 {
             reserve(7)
             (bytes + offset + length).update(from: bytes + offset + 2, count: size)
@@ -213,7 +213,7 @@ final class JSONBWriter {
     }
 
     private func appendLongHeader(_ kind: JSONB.Kind, _ size: Int) {
-        let (code, length): (UInt8, Int) = size <= 0xffff ? (13, 2) : size <= 0xffff_ffff ? (14, 4) : (15, 8)
+        let (code, length): (UInt8, Int) = size <= 0xffff ? (13, 2) : UInt64(size) <= UInt32.max ? (14, 4) : (15, 8)
         bytes[count] = kind.rawValue | code << 4
         for index in 0..<length {
             bytes[count + 1 + index] = UInt8(truncatingIfNeeded: size >> (8 * (length - 1 - index)))

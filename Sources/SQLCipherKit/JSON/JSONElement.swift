@@ -32,7 +32,7 @@ public struct JSONElement: SQLRow, Hashable, Sendable {
         self.key =
             switch key {
             case .text(let name): .name(name)
-            case .integer(let index): .index(Int(index))
+            case .integer(let index): .index(Int(clamping: index))
             default: nil
             }
         type = try row["type"]

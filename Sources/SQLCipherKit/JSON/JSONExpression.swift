@@ -49,7 +49,7 @@ extension SQL.StringInterpolation {
 /// Reading.
 extension JSONExpression {
     /// `->>`: the value at a path as an SQL value: text, a number, 1 and 0 for true and false, NULL; JSON text for an array or
-    /// object (<https://sqlite.org/json1.html#jptr>).
+    /// object (<https://sqlite.org/json1.html#jptr>). A number beyond `Int64` comes as the nearest REAL: ``at(_:)`` has it exact.
     public func value(_ path: any JSONPathComponent...) -> SQL { "(\(sql) ->> \(literal: JSONPath(list: path)))" }
 
     /// `->`: what is at a path, as JSON text.

@@ -28,15 +28,16 @@ extension JSONValue {
 
     init(jsonb bytes: UnsafeRawBufferPointer) throws(DatabaseError) {
         do throws(JSONBError) {
-            try JSONB.check(bytes, maximumDepth: JSONB.maximumDepth)
+            let depth = try JSONB.check(bytes, maximumDepth: JSONB.maximumDepth)
             guard let base = bytes.baseAddress, let root = JSONB.element(base, at: 0, limit: bytes.count) else {
                 throw JSONBError(.malformed, at: 0)
             }
-            try self.init(base, root)
+            try self.init(base, root, depth > StackLimit.carelessDepth ? .ofThisThread() : StackLimit())
         } catch { throw error.databaseError }
     }
 
-    init(_ base: UnsafeRawPointer, _ element: JSONB.Element) throws(JSONBError) {
+    init(_ base: UnsafeRawPointer, _ element: JSONB.Element, _ stack: StackLimit) throws(JSONBError) {
+        if stack.isReached { throw JSONBError(.tooDeep, at: element.offset) }
         let payload = UnsafeRawBufferPointer(start: base + element.start, count: element.count)
         switch element.kind {
         case .null: self = .null
@@ -48,7 +49,7 @@ extension JSONValue {
             var elements: [JSONValue] = []
             var position = element.start
             while let next = JSONB.element(base, at: position, limit: element.end) {
-                elements.append(try JSONValue(base, next))
+                elements.append(try JSONValue(base, next, stack))
                 position = next.end
             }
             self = .array(elements)
@@ -59,7 +60,7 @@ extension JSONValue {
                 let next = JSONB.element(base, at: key.end, limit: element.end)
             {
                 let name = try JSONB.string(base, key)
-                let value = try JSONValue(base, next)
+                let value = try JSONValue(base, next, stack)
                 if object[name] == nil { object[name] = value }
                 position = next.end
             }
@@ -96,7 +97,9 @@ extension JSONValue {
         return writer
     }
 
-    func write(to writer: JSONBWriter, depth: Int) throws(DatabaseError) {
+    func write(to writer: JSONBWriter, depth: Int, stack: StackLimit = StackLimit()) throws(DatabaseError) {
+        let stack = depth == StackLimit.carelessDepth ? StackLimit.ofThisThread() : stack
+        if stack.isReached { throw .invalidArgument("JSON that is nested too deeply for the thread's stack") }
         switch self {
         case .null: writer.appendEmpty(.null)
         case .bool(let value): writer.append(value)
@@ -111,14 +114,14 @@ extension JSONValue {
         case .array(let elements):
             try Self.check(depth)
             let offset = writer.open()
-            for element in elements { try element.write(to: writer, depth: depth + 1) }
+            for element in elements { try element.write(to: writer, depth: depth + 1, stack: stack) }
             writer.close(.array, at: offset)
         case .object(let members):
             try Self.check(depth)
             let offset = writer.open()
             for (key, value) in members {
                 writer.append(key: key)
-                try value.write(to: writer, depth: depth + 1)
+                try value.write(to: writer, depth: depth + 1, stack: stack)
             }
             writer.close(.object, at: offset)
         }

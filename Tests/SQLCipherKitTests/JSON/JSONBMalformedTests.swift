@@ -93,6 +93,31 @@ import Testing
         #expect(throws: DecodingError.self) { try JSONBDecoder().decode(Deep.self, from: Data(bytes)) }
     }
 
+    /// On a thread with little stack what is too deep is an error as well.
+    @Test func aSmallStackIsNoCrash() async throws {
+        let list = Corpus.List.of(1000)
+        var options = JSONCodingOptions()
+        options.maximumDepth = 1000
+        let deep = try #require(try db.fetchOne(Data.self, "SELECT jsonb(\(String(repeating: "{\"next\":", count: 999) + "{}" + String(repeating: "}", count: 999)))"))
+        let shallow = try JSONBEncoder().encode(Corpus.List.of(20))
+        let (coder, reader) = (JSONBEncoder(options: options), JSONBDecoder(options: options))
+        let outcome = await withCheckedContinuation { (continuation: CheckedContinuation<[Bool], Never>) in
+            nonisolated(unsafe) let list = list
+            let thread = Thread {
+                let value = try? JSONValue(jsonb: deep)
+                continuation.resume(returning: [
+                    (try? coder.encode(list)) == nil, (try? reader.decode(Corpus.List.self, from: deep)) == nil,
+                    value == nil || (try? value?.text()) != nil, (try? reader.decode(Corpus.List.self, from: shallow)) != nil,
+                ])
+            }
+            thread.stackSize = 256 * 1024
+            thread.start()
+        }
+        #expect(outcome == [true, true, true, true])
+        // The same documents on a thread that has the stack for them.
+        #expect(throws: Never.self) { try JSONValue(jsonb: deep) }
+    }
+
     struct Deep: Codable {
         var inner: [Deep]
         init(from decoder: any Decoder) throws { inner = try [Deep](from: decoder) }
