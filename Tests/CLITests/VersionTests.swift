@@ -9,6 +9,7 @@ import Testing
         #expect(text.contains("SQLite     3.53.4\n"))
         #expect(text.contains(Engine.sourceID))
         #expect(text.contains("crypto     \(Engine.cryptoProvider), \(Engine.cryptoProviderVersion)\n"))
+        #expect(text.contains("AES: \(Engine.kernels.aes)") && !Engine.kernels.aes.isEmpty)
         #expect(text.contains("FTS5") && text.contains("JSON"))
         #expect(!text.contains("HAS_CODEC"))
         #expect(try Tool.output("version", "--verbose").contains("  HAS_CODEC\n"))

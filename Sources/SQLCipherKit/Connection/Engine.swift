@@ -20,6 +20,28 @@ public enum Engine {
     /// The version of the library that encrypts, as it calls itself.
     public static let cryptoProviderVersion = answer(to: "cipher_provider_version")
 
+    /// The code that does the cryptography of this process, chosen by what its CPU can do.
+    public struct Kernels: Hashable, Sendable {
+        /// AES-256-CBC of a page.
+        public let aes: String
+        /// HMAC-SHA512 of a page.
+        public let sha512: String
+        /// Whether a page is encrypted and authenticated in one pass or in two.
+        public let page: String
+        /// PBKDF2-HMAC-SHA512.
+        public let pbkdf2: String
+        /// Salts and initialisation vectors.
+        public let random: String
+    }
+
+    /// The kernels that are in use now.
+    public static var kernels: Kernels {
+        let info = sqlcipherkit_provider_info()
+        func text(_ name: UnsafePointer<CChar>?) -> String { name.map { String(cString: $0) } ?? "" }
+        return Kernels(
+            aes: text(info.aes), sha512: text(info.sha512), page: text(info.page), pbkdf2: text(info.pbkdf2), random: text(info.random))
+    }
+
     /// The options that the engine was compiled with, in SQLite's order and without their `SQLITE_`
     /// (<https://sqlite.org/compile.html>).
     public static var compileOptions: [String] {

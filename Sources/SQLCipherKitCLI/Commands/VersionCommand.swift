@@ -22,6 +22,8 @@ struct VersionCommand: ParsableCommand {
         Output.line("SQLite     \(Engine.sqliteVersion)")
         Output.line("source     \(Engine.sourceID)")
         Output.line("crypto     \(Engine.cryptoProvider), \(Engine.cryptoProviderVersion)")
+        let kernels = Engine.kernels
+        Output.line("           AES: \(kernels.aes); SHA-512: \(kernels.sha512); PBKDF2: \(kernels.pbkdf2); random: \(kernels.random)")
         let features = Engine.Feature.allCases
         Output.line("with       " + features.filter(Engine.supports).map(\.title).joined(separator: ", "))
         let missing = features.filter { !Engine.supports($0) }
@@ -32,6 +34,7 @@ struct VersionCommand: ParsableCommand {
     }
 
     private var object: JSONValue {
+        let kernels = Engine.kernels
         let features = Engine.Feature.allCases.map { (name: $0.rawValue, value: JSONValue.bool(Engine.supports($0))) }
         return [
             "sqlcipher": .string(Engine.cipherVersion),
@@ -39,6 +42,10 @@ struct VersionCommand: ParsableCommand {
             "sourceID": .string(Engine.sourceID),
             "cryptoProvider": .string(Engine.cryptoProvider),
             "cryptoProviderVersion": .string(Engine.cryptoProviderVersion),
+            "kernels": [
+                "aes": .string(kernels.aes), "sha512": .string(kernels.sha512), "page": .string(kernels.page),
+                "pbkdf2": .string(kernels.pbkdf2), "random": .string(kernels.random),
+            ],
             "features": .object(JSONObject(members: features)),
             "compileOptions": .array(Engine.compileOptions.map { .string($0) }),
         ]
