@@ -41,6 +41,20 @@ struct FaultDriver {
                 do { try db.execute("INSERT INTO t VALUES ('after')") } catch { say("write refused") }
                 throw error
             }
+        case "append":
+            // Says each number once it is committed, until the first error other than a lock.
+            let db = try Connection(.file(path), key: .passphrase(arguments[0]), configuration: configuration)
+            say("ready")
+            for number in 0... {
+                do {
+                    try db.execute("INSERT INTO t VALUES (\(number))")
+                    say("\(number)")
+                    // Time for others to get the lock.
+                    usleep(3000)
+                } catch {
+                    if error.reason != .busy { throw error }
+                }
+            }
         case "memory", "securememory":
             configuration.cipher.usesMemorySecurity = action == "securememory"
             let db = try Connection(.file(path), key: .passphrase(arguments[0]), configuration: configuration)

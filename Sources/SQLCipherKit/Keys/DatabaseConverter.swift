@@ -41,7 +41,7 @@ public enum DatabaseConverter {
     ///     default, keeps the old file's.
     ///   - configuration: its ``Configuration/busyTimeout`` and ``Configuration/followsSymbolicLinks`` count, and its
     ///     ``Configuration/prepare`` runs on the connections that read the old and the new file, for a schema that needs
-    ///     functions or collations of yours.
+    ///     functions or collations of yours; it runs in a transaction, and what it writes is undone.
     ///   - progress: called now and then, and once with all pages done before the change takes effect. If it throws, nothing
     ///     has changed, and the call throws the same error.
     /// - Throws: ``DatabaseError/Reason/wrongKeyOrNotADatabase``, ``DatabaseError/Reason/notEncrypted``,
@@ -173,7 +173,7 @@ public enum DatabaseConverter {
         plain.foreignKeys = false
         plain.busyTimeout = configuration.busyTimeout
         plain.followsSymbolicLinks = configuration.followsSymbolicLinks
-        plain.prepare = configuration.prepare
+        plain.prepare = configuration.preparingOnly
         switch source {
         case .plaintext: return try Connection(.file(path), configuration: plain)
         case .key(let key, let cipher):

@@ -130,14 +130,14 @@ struct DatabaseRewrite {
             if key == nil { try copy.execute(SQL(raw: "PRAGMA page_size = \(pageSize)")) }
             try copy.execute(SQL(raw: "PRAGMA encoding = '\(encoding)'"))
             try copy.execute(SQL(raw: "PRAGMA auto_vacuum = \(autoVacuum)"))
-            // An unfinished file is worth nothing: no journal, and one flush at the end.
-            try copy.execute("PRAGMA journal_mode = OFF")
-            try copy.execute("PRAGMA synchronous = OFF")
             // The encoding is written with the first table, and there may be none to copy.
             if encoding != "UTF-8" { try copy.execute(SQLScript("CREATE TABLE encoding_keeper(x); DROP TABLE encoding_keeper")) }
         }
         let copy = try Connection(.file(new), key: key, configuration: configuration)
         defer { copy.close() }
+        // An unfinished file is worth nothing: no journal, and one flush at the end.
+        try copy.execute("PRAGMA journal_mode = OFF")
+        try copy.execute("PRAGMA synchronous = OFF")
         try DatabaseCopy(connection, schema, copy, reporter).run()
     }
 
@@ -146,7 +146,7 @@ struct DatabaseRewrite {
         var configuration = Configuration()
         configuration.access = .readWrite
         configuration.foreignKeys = false
-        configuration.prepare = connection.configuration.prepare
+        configuration.prepare = connection.configuration.preparingOnly
         guard case .key(let key, let cipher) = target else { return (configuration, nil) }
         configuration.cipher = cipher
         return (configuration, key)
@@ -211,6 +211,19 @@ struct DatabaseRewrite {
         return DatabaseError(
             code: error == ENOSPC || error == EFBIG ? .full : code, reason: code == .cannotOpen ? .cannotOpen : .engine,
             message: "\(what): \(String(cString: strerror(error))); the database is unchanged", path: path)
+    }
+}
+
+extension Configuration {
+    /// `prepare` for the functions and collations that it registers; what it may write is undone, as a copy must be a copy.
+    var preparingOnly: ((Connection) throws -> Void)? {
+        guard let prepare else { return nil }
+        return { db in
+            try db.savepoint { db in
+                try prepare(db)
+                return TransactionEnd.rollback(())
+            }
+        }
     }
 }
 

@@ -150,7 +150,65 @@ import Testing
         #expect(try Connection(.file(path), key: key).fetchOne(Int.self, "SELECT count(*) FROM t") == 30000)
     }
 
-    @Test func aSchemaThatNeedsACollationOrALinkIsFollowed() throws {
+    @Test func aSchemaThatNeedsACollation() throws {
+        var configuration = Configuration()
+        configuration.prepare = { db in
+            try db.addCollation("REVERSED") { a, b in a == b ? .orderedSame : a < b ? .orderedDescending : .orderedAscending }
+            // A program may well do this here; it is no part of a copy.
+            try db.execute("CREATE TABLE IF NOT EXISTS made_by_prepare(x)")
+        }
+        do {
+            let db = try Connection(.file(path), configuration: configuration)
+            try db.execute(SQLScript("CREATE TABLE t(x TEXT PRIMARY KEY COLLATE reversed) WITHOUT ROWID; INSERT INTO t VALUES ('a'), ('c'), ('b')"))
+        }
+        let key = try EncryptionKey.raw([UInt8](repeating: 1, count: 32))
+        #expect(throws: DatabaseError.self) { try DatabaseConverter.encrypt(fileAt: path, key: key) }
+        #expect(try folder.names() == ["a.db"])
+        try DatabaseConverter.encrypt(fileAt: path, key: key, configuration: configuration)
+        let db = try Connection(.file(path), key: key, configuration: configuration)
+        #expect(try db.fetchAll(String.self, "SELECT x FROM t") == ["c", "b", "a"])
+        try db.changeKey(to: .raw([UInt8](repeating: 2, count: 32)), mode: .newFile)
+        #expect(try Connection(.file(path), key: .raw([UInt8](repeating: 2, count: 32)), configuration: configuration).verify().isWhole)
+    }
+
+    /// A journal that an older connection kept, an unfinished new file and even a planted link are no obstacle.
+    @Test func whatLiesBesideTheFile() throws {
+        var configuration = Configuration()
+        configuration.journalMode = .persist
+        do {
+            let db = try Connection(.file(path), configuration: configuration)
+            try db.execute(SQLScript("CREATE TABLE t(x); INSERT INTO t VALUES (1)"))
+        }
+        #expect(try folder.names() == ["a.db", "a.db-journal"])
+        let other = folder.path("other"), new = path + "-sqlcipherkit-new"
+        try Data("precious".utf8).write(to: URL(fileURLWithPath: other))
+        try FileManager.default.createSymbolicLink(atPath: new, withDestinationPath: other)
+        let key = try EncryptionKey.raw([UInt8](repeating: 1, count: 32))
+        try DatabaseConverter.encrypt(fileAt: path, key: key)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: other)) == Data("precious".utf8))
+        #expect(try folder.names() == ["a.db", "other"])
+        try Data(repeating: 7, count: 100_000).write(to: URL(fileURLWithPath: new))
+        try DatabaseConverter.decrypt(fileAt: path, key: key)
+        #expect(try Connection(.file(path)).fetchAll(Int.self, "SELECT x FROM t") == [1])
+        #expect(try folder.names() == ["a.db", "other"])
+    }
+
+    /// Another process commits all the while: what it was told is committed is in the new file.
+    @Test func noCommitOfAnotherProcessIsLost() throws {
+        let key = try EncryptionKey.passphrase("k")
+        try Connection(.file(path), key: key, configuration: .quick).execute("CREATE TABLE t(x INTEGER)")
+        let writer = try Command(try BuildProducts.executable("FaultDriver"), ["append", path, "k"])
+        try writer.waitForOutput("20\n")
+        try DatabaseConverter.decrypt(fileAt: path, key: key, cipher: .quick)
+        let outcome = try writer.end()
+        #expect(outcome.output.contains("error"))
+        let committed = outcome.output.split(separator: "\n").compactMap { Int($0) }
+        #expect(committed.count > 20)
+        let there = Set(try Connection(.file(path)).fetchAll(Int.self, "SELECT x FROM t"))
+        #expect(committed.allSatisfy { there.contains($0) }, "\(committed.count) committed, \(there.count) there")
+    }
+
+    @Test func aLinkIsFollowed() throws {
         try Connection(.file(path)).execute("CREATE TABLE t AS SELECT 1 AS x")
         let link = folder.path("link.db")
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
