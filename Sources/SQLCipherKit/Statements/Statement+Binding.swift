@@ -223,7 +223,7 @@ extension Statement {
         var binder = Binder(handle, connection.dateStrategy)
         try binder.put(a)
         try expectParameters(Int(binder.count), handle)
-        return try advance(handle) ? Column(handle, 0).read() : nil
+        return try advance(handle) ? Column(handle, 0).read(as: T.self) : nil
     }
 
     /// The first row as a record, or nil if there is no row, with this value for the parameter.

@@ -97,7 +97,7 @@ extension Statement {
         let handle = try beginUse()
         defer { endUse(handle) }
         try bindAll(arguments, handle)
-        return try advance(handle) ? Column(handle, 0).read() : nil
+        return try advance(handle) ? Column(handle, 0).read(as: T.self) : nil
     }
 
     /// The same, with these values for the parameters. Faster than an array: nothing is boxed.
@@ -109,7 +109,7 @@ extension Statement {
         let handle = try beginUse()
         defer { endUse(handle) }
         try bindEach(handle, repeat each values)
-        return try advance(handle) ? Column(handle, 0).read() : nil
+        return try advance(handle) ? Column(handle, 0).read(as: T.self) : nil
     }
 
     /// Each row as a record.
