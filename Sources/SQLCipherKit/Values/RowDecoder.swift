@@ -4,6 +4,7 @@ import Foundation
 /// What decoding rows of one statement has learnt, and the row that is being decoded.
 @usableFromInline
 final class RowDecodingState {
+    /// To be looked at inside of a row only: later they may be gone.
     unowned(unsafe) let names: ColumnNames
     /// The row's statement; nil outside of a row, so that a decoder that somebody has kept finds nothing to read. Raw memory, so
     /// that a look at it costs no retain.
@@ -82,7 +83,7 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
     }
 
     var codingPath: [any CodingKey] { [] }
-    var allKeys: [Key] { state.names.names.compactMap { Key(stringValue: $0) } }
+    var allKeys: [Key] { row.pointee == nil ? [] : state.names.names.compactMap { Key(stringValue: $0) } }
 
     @inline(__always)
     private func index(_ key: Key) -> Int32 {
@@ -91,12 +92,14 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
     }
 
     @inline(never)
-    private func unknownIndex(_ key: Key) -> Int32 { table.index(key) { state.names.index(of: $0) } }
+    private func unknownIndex(_ key: Key) -> Int32 {
+        row.pointee == nil ? CodingKeyTable.missing : table.index(key) { state.names.index(of: $0) }
+    }
 
     @inline(__always)
     private func column(_ key: Key) throws(DatabaseError) -> Int32 {
         let index = index(key)
-        if index < 0 { throw noColumn(key) }
+        if index < 0 { throw try noColumn(key) }
         return index
     }
 
@@ -107,11 +110,12 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
     }
 
     @inline(never)
-    private func noColumn(_ key: Key) -> DatabaseError {
-        DatabaseError(
+    private func noColumn(_ key: Key) throws(DatabaseError) -> DatabaseError {
+        let handle = try live()
+        return DatabaseError(
             code: .range, reason: .noSuchColumn,
             message: "no column named \(key.stringValue); there is \(state.names.names.joined(separator: ", "))",
-            sql: row.pointee.flatMap { sqlite3_sql($0) }.map { String(cString: $0) })
+            sql: sqlite3_sql(handle).map { String(cString: $0) })
     }
 
     func contains(_ key: Key) -> Bool { index(key) >= 0 }
@@ -119,13 +123,13 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
     func decodeNil(forKey key: Key) throws -> Bool { sqlite3_column_type(try live(), try column(key)) == SQLITE_NULL }
 
     func decode<T: SQLValueConvertible & Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
-        try T.readSQL(from: Column(live(), column(key)))
+        try Column(live(), column(key)).read(as: T.self)
     }
 
     @inline(__always)
     private func optional<T: SQLValueConvertible>(_ key: Key) throws -> T? {
         let index = index(key)
-        return index < 0 ? nil : try T?.readSQL(from: Column(live(), index))
+        return index < 0 ? nil : try Column(live(), index).read(as: T?.self)
     }
 
     // The standard library has a method of its own for each of these, which would be taken before a generic one, and which looks a
@@ -187,7 +191,7 @@ private struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
     func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
 
     func decodeNil() -> Bool { state.row.pointee.map { sqlite3_column_type($0, index) == SQLITE_NULL } ?? true }
-    func decode<T: SQLValueConvertible & Decodable>(_ type: T.Type) throws -> T { try T.readSQL(from: Column(state.live(), index)) }
+    func decode<T: SQLValueConvertible & Decodable>(_ type: T.Type) throws -> T { try Column(state.live(), index).read(as: T.self) }
     func decode<T: Decodable>(_ type: T.Type) throws -> T { try any(type) }
 
     func any<T: Decodable>(_ type: T.Type) throws -> T {

@@ -117,7 +117,7 @@ private struct RowEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProto
             return
         }
         progress.pointee.bound += 1
-        try value.bindSQL(to: Parameter(handle, index, progress.pointee.dateStrategy))
+        try Parameter(handle, index, progress.pointee.dateStrategy).put(value)
     }
 
     func encodeNil(forKey key: Key) throws { try put(SQLValue.null, key) }

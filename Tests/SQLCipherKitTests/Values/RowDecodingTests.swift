@@ -4,7 +4,10 @@ import TestSupport
 import Testing
 
 @Suite struct RowDecodingTests {
-    enum Kind: String, Codable { case plain, fancy }
+    enum Kind: String, Codable {
+        case plain, fancy
+        enum Key: CodingKey { case a, b }
+    }
     struct Address: Codable, Equatable { var city: String; var zip: [Int] }
     struct Note: Codable, Equatable {
         var id: Int
@@ -137,11 +140,21 @@ import Testing
     @Test func aDecoderIsNotForKeeping() throws {
         final class Thief: Decodable {
             nonisolated(unsafe) static var stolen: (any Decoder)?
-            init(from decoder: any Decoder) throws { Self.stolen = decoder }
+            nonisolated(unsafe) static var container: KeyedDecodingContainer<Kind.Key>?
+            init(from decoder: any Decoder) throws {
+                Self.stolen = decoder
+                Self.container = try decoder.container(keyedBy: Kind.Key.self)
+            }
         }
         _ = try db.fetchAll(decoding: Thief.self, "SELECT 1 AS a")
         let decoder = try #require(Thief.stolen)
+        let container = try #require(Thief.container)
         Thief.stolen = nil
+        Thief.container = nil
+        db.clearStatementCache()
+        #expect(container.allKeys == [] && !container.contains(.a))
+        #expect(throws: DatabaseError.self) { try container.decode(Int.self, forKey: .a) }
+        #expect(throws: DatabaseError.self) { try container.decodeNil(forKey: .b) }
         let error = #expect(throws: DatabaseError.self) { try Pair(from: decoder) }
         #expect(error?.reason == .misuse)
         #expect(throws: DatabaseError.self) { try decoder.unkeyedContainer() }
