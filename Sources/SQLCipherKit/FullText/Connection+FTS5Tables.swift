@@ -63,8 +63,9 @@ extension Connection {
         try fetchAll(
             String.self,
             """
-            SELECT name FROM \(identifier: schema).sqlite_schema
-            WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%USING fts5%' ORDER BY name
+            SELECT name FROM \(identifier: schema).sqlite_schema AS t
+            WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%USING%fts5%' AND sql NOT LIKE '%fts5vocab%'
+            AND EXISTS (SELECT 1 FROM \(identifier: schema).sqlite_schema AS d WHERE d.name = t.name || '_data') ORDER BY name
             """)
     }
 

@@ -25,8 +25,8 @@ extension Connection {
     ///   - offset: the number of hits passed over. For pages that hold still while others write, see
     ///     ``rankedSearch(_:_:schema:weights:rankedBy:where:orderedBy:limit:)``.
     /// - Returns: the hits; none for a query without a word.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table that is not there,
-    ///   ``DatabaseError/Reason/noSuchColumn``, and what SQLite reports.
+    /// - Throws: ``DatabaseError/Reason/noSuchColumn``, ``DatabaseError/Reason/invalidArgument`` for a weight, a function's name or a
+    ///   snippet's length out of range, and what SQLite reports, such as a table that is not there.
     public func search(
         _ table: String, _ query: FTS5Query, schema: String = "main", weights: [Double] = [], rankedBy function: String? = nil,
         snippet: FTS5Snippet? = nil, highlights: [String] = [], columns: [String] = [], where filter: SQL? = nil, orderedBy order: SearchOrder = .rank,

@@ -81,8 +81,8 @@ public struct FTS5Table: Hashable, Sendable {
     public var prefixes: [Int]
     /// How much is known of where a word stands. Default: everything.
     public var detail: Detail
-    /// Whether the size of each text is stored (`columnsize`). Ranking by bm25 is slow without it. A synchronised table without it
-    /// needs recursive triggers to be off wherever another trigger of the content table writes to that table. Default: yes.
+    /// Whether the size of each text is stored (`columnsize`). Ranking by bm25 is slow without it, and synchronised
+    /// content must then have no triggers of the application's that write to the very row they were fired for. Default: yes.
     public var storesColumnSizes: Bool
     /// Whether text may be written together with a locale, as `fts5_locale(locale, text)`, for tokenizers that care
     /// (<https://sqlite.org/fts5.html#the_locale_option>). Default: no.

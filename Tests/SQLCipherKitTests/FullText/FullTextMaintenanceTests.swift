@@ -101,6 +101,26 @@ import Testing
         #expect(try db.fullTextSize("own").content > 0)
     }
 
+    @Test func cascadesOfForeignKeysReachTheIndex() throws {
+        try db.execute("CREATE TABLE owner(id INTEGER PRIMARY KEY)")
+        try db.execute(
+            "CREATE TABLE item(id INTEGER PRIMARY KEY, body TEXT, owner REFERENCES owner ON DELETE CASCADE ON UPDATE CASCADE)")
+        try db.create(FTS5Table("items", columns: ["body", .unindexed("owner")], content: .external(table: "item")))
+        try db.execute("INSERT INTO owner VALUES (1), (2)")
+        try db.execute("INSERT INTO item(body, owner) VALUES ('one', 1), ('two', 2), ('three', 2)")
+        try db.execute("UPDATE owner SET id = 5 WHERE id = 1")
+        try db.execute("DELETE FROM owner WHERE id = 2")
+        #expect(try db.isFullTextIntact("items"))
+        #expect(try db.searchCount("items", .any("one", "two", "three")) == 1)
+    }
+
+    @Test func onlyFullTextTablesAreListed() throws {
+        try db.execute("CREATE VIRTUAL TABLE words USING fts5vocab(fts, row)")
+        try db.execute("CREATE VIRTUAL TABLE old USING fts4(a)")
+        try db.execute("create virtual table \"by hand\" using  FTS5 (a)")
+        #expect(try db.fullTextTables() == ["by hand", "fts"])
+    }
+
     @Test func aRolledBackTransactionLeavesTheIndexAsItWas() throws {
         try fill(20)
         struct Stop: Error {}
