@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "bench.h"
@@ -200,15 +201,68 @@ static long long lookup_sql_text(void) {
     return sum;
 }
 
+/* --- Text and JSON --- */
+
+static void fill_texts(void) {
+    fill(CREATE_TEXTS, FILL_TEXTS, rows(TEXT_ROWS));
+    statement = prepare(SEARCH_TEXTS);
+}
+
+static long long fts_search(void) {
+    long long hits = 0, count = rows(SEARCHES);
+    for (long long n = 0; n < count; n++) {
+        char query[32];
+        snprintf(query, sizeof query, "word%lld", n * 7);
+        check(sqlite3_bind_text(statement, 1, query, -1, SQLITE_TRANSIENT));
+        while (sqlite3_step(statement) == SQLITE_ROW) {
+            volatile double rank = sqlite3_column_double(statement, 1);
+            (void)rank;
+            const void *snippet = sqlite3_column_text(statement, 2);
+            free(copied(snippet, sqlite3_column_bytes(statement, 2)));
+            hits += sqlite3_column_int64(statement, 0) > 0;
+        }
+        check(sqlite3_reset(statement));
+    }
+    return hits;
+}
+
+static void fill_json(void) {
+    fill(CREATE_JSON, FILL_JSON, rows(JSON_ROWS));
+    statement = prepare(EXTRACT_JSON);
+}
+
+static long long json_extract(void) {
+    char **array = 0;
+    size_t count = 0, capacity = 0;
+    long long sum = 0;
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+        array = grown(array, count, &capacity, sizeof *array);
+        const void *name = sqlite3_column_text(statement, 0);
+        int length = sqlite3_column_bytes(statement, 0);
+        array[count++] = copied(name, length);
+        sum += length;
+    }
+    check(sqlite3_reset(statement));
+    for (size_t n = 0; n < count; n++) free(array[n]);
+    free(array);
+    return sum;
+}
+
 const struct workload workloads[] = {
     {"fetch-ints-index", fill_ints, fetch_ints, 0},
     {"fetch-ints-name", fill_ints, fetch_ints_name, 0},
     {"fetch-ints-struct", fill_ints, fetch_ints_struct, 0},
+    {"fetch-ints-codable", fill_ints, fetch_ints_struct, 0},
     {"fetch-mixed", fill_mixed, fetch_mixed, 0},
+    {"fetch-mixed-codable", fill_mixed, fetch_mixed, 0},
     {"insert-ints", create_ints, insert_ints, finish_insert_ints},
     {"insert-mixed", create_mixed, insert_mixed, finish_insert_mixed},
+    {"insert-codable-ints", create_ints, insert_ints, finish_insert_ints},
+    {"insert-codable-mixed", create_mixed, insert_mixed, finish_insert_mixed},
     {"lookup-pk", fill_lookup, lookup_pk, 0},
     {"lookup-sql-text", prepare_nothing, lookup_sql_text, 0},
+    {"fts-search", fill_texts, fts_search, 0},
+    {"json-extract", fill_json, json_extract, 0},
     {"keyed-fetch-mixed", fill_mixed, fetch_mixed, 0},
     {"keyed-insert-mixed", create_mixed, keyed_insert_mixed, finish_insert_mixed},
     {0, 0, 0, 0},

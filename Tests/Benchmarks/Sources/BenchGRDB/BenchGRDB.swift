@@ -9,11 +9,18 @@ enum BenchGRDB {
             ("fetch-ints-index", fetchIntsByIndex),
             ("fetch-ints-name", fetchIntsByName),
             ("fetch-ints-struct", fetchIntsAsStruct),
+            ("fetch-ints-codable", fetchIntsAsCodable),
             ("fetch-mixed", { try fetchMixed(DatabaseQueue(), $0) }),
+            ("fetch-mixed-codable", fetchMixedAsCodable),
             ("insert-ints", insertInts),
             ("insert-mixed", { try insertMixed(DatabaseQueue(), $0.rows(INSERT_MIXED_ROWS)) }),
             ("lookup-pk", lookupByPrimaryKey),
+            ("insert-codable-ints", insertCodableInts),
+            ("insert-codable-mixed", insertCodableMixed),
             ("lookup-sql-text", lookupBySQLText),
+            ("fts-search", searchText),
+            ("json-extract", extractJSON),
+            ("json-codable", decodeJSON),
         ]
         #if KEYED
             workloads += [

@@ -10,6 +10,9 @@
 #define INSERT_MIXED_ROWS 200000
 #define KEYED_INSERT_ROWS 50000
 #define LOOKUPS 200000
+#define TEXT_ROWS 20000
+#define SEARCHES 200
+#define JSON_ROWS 100000
 
 #define CREATE_INTS "CREATE TABLE ints(i0 INTEGER, i1 INTEGER, i2 INTEGER, i3 INTEGER, i4 INTEGER, i5 INTEGER, i6 INTEGER, i7 INTEGER, i8 INTEGER, i9 INTEGER)"
 #define FILL_INTS "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < :rows) INSERT INTO ints SELECT i, i + 1, i * 7, i * 31, i * 1009 % 1000003, i & 255, -i, i * 65537, i % 10, i / 3 FROM n"
@@ -27,6 +30,17 @@
 #define CHECK_MIXED "SELECT coalesce(sum(id + CAST(score AS INTEGER) + length(title) + length(body)), 0) FROM mixed"
 #define CLEAR_MIXED "DELETE FROM mixed"
 #define TITLE_TEXT "a title of exactly sixty ASCII characters, no more, no less."
+
+/* Texts of forty words out of 5,000. */
+#define CREATE_TEXTS "CREATE VIRTUAL TABLE texts USING fts5(body)"
+#define FILL_TEXTS "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < :rows), k(j) AS (SELECT 0 UNION ALL SELECT j + 1 FROM k WHERE j < 39) INSERT INTO texts(body) SELECT (SELECT group_concat('word' || ((i * 131 + j * j * 7919 + i * j * 17) % 5000), ' ') FROM k) FROM n"
+#define SEARCH_TEXTS "SELECT rowid, rank, snippet(texts, 0, '[', ']', '…', 16) FROM texts WHERE texts MATCH ? ORDER BY rank LIMIT 10"
+
+#define CREATE_JSON "CREATE TABLE json(doc)"
+#define FILL_JSON "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < :rows) INSERT INTO json SELECT json_object('id', i, 'name', printf('name %d', i), 'score', i * 0.5, 'tags', json_array('a', 'b', 'c'), 'place', json_object('lat', i * 0.25, 'lon', -1.5)) FROM n"
+#define FILL_JSONB "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < :rows) INSERT INTO json SELECT jsonb_object('id', i, 'name', printf('name %d', i), 'score', i * 0.5, 'tags', json_array('a', 'b', 'c'), 'place', json_object('lat', i * 0.25, 'lon', -1.5)) FROM n"
+#define EXTRACT_JSON "SELECT doc ->> '$.name' FROM json"
+#define SELECT_JSON "SELECT doc FROM json"
 
 /* A raw key, as SQLCipher's own syntax has it. */
 #define KEY_HEX "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
