@@ -6,8 +6,8 @@
     /// a file (<https://man7.org/linux/man-pages/man7/keyrings.7.html>).
     ///
     /// ```swift
-    /// try KernelKeyring.user.add(Data(passphrase.utf8), as: "notes:key", expiresAfter: .seconds(3600))
-    /// let db = try Connection(.file("notes.db"), keyProvider: .keyring("notes:key", in: .user))
+    /// try KernelKeyring.session.add(Data(passphrase.utf8), as: "notes:key", expiresAfter: .seconds(3600))
+    /// let db = try Connection(.file("notes.db"), keyProvider: .keyring("notes:key", in: .session))
     /// ```
     /// Containers often forbid the system calls: every call here then throws ``DatabaseError/Reason/keyProvider`` with the system's
     /// reason.
@@ -18,9 +18,10 @@
         case process = -2
         /// Of the login session.
         case session = -3
-        /// Of the user, in all sessions.
+        /// Of the user, in all sessions. A session that is not linked to it, as in many containers and services, may add to it
+        /// and find what is there, but not read it ("Permission denied"); `keyctl link @u @s` links them.
         case user = -4
-        /// Of the user, as sessions without one of their own have it.
+        /// Of the user, as sessions without one of their own have it. For reading the same holds as for ``user``.
         case userSession = -5
 
         /// Puts a secret into the keyring, in place of one of the same name.
