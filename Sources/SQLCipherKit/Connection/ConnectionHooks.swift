@@ -1,6 +1,7 @@
 import CSQLCipher
 
-/// Removes a hook. Letting go of it removes nothing: the hook stays until ``remove()`` or until the connection closes.
+/// Removes a hook. Letting go of it removes nothing: the hook stays until ``remove()`` or until the connection closes. A hook that
+/// holds its connection keeps it from closing by itself: let it hold it `weak` or `unowned`.
 public final class HookToken {
     private var action: (() -> Void)?
 

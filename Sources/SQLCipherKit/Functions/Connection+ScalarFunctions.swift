@@ -40,7 +40,8 @@ extension Connection {
     /// Arguments are converted without a loss, as columns are: a NULL for a `String`, or text for an `Int`, fails the statement.
     /// An error that the closure throws ends the statement and reaches its caller: a ``DatabaseError`` as it is, another one as
     /// ``DatabaseError/underlyingError``, with the reason ``DatabaseError/Reason/callback``. The closure may use the connection,
-    /// but not the statement that calls it.
+    /// but not the statement that calls it; it is kept until the connection closes, so let it hold the connection `weak` or
+    /// `unowned`.
     /// - Parameters:
     ///   - name: the function's name; one of SQLite's own with as many arguments is replaced.
     ///   - options: what SQLite may assume. Default: nothing.
