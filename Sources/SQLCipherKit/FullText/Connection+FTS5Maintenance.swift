@@ -186,6 +186,7 @@ extension Connection {
     }
 
     private func hasTable(_ name: String, _ schema: String) throws(DatabaseError) -> Bool {
-        try fetchOne(Int.self, "SELECT 1 FROM \(identifier: schema).sqlite_schema WHERE type = 'table' AND name = \(name) COLLATE NOCASE") != nil
+        let tables: SQL = "SELECT 1 FROM \(identifier: schema).sqlite_schema WHERE type = 'table'"
+        return try fetchOne(Int.self, "\(tables) AND name = \(name) COLLATE NOCASE") != nil
     }
 }

@@ -137,7 +137,8 @@ private final class TokenFilterInstance<Filter: FTS5TokenFilter>: TokenizerInsta
                 }
                 return withUnsafeMutablePointer(to: &pass) { pass in
                     text.withMemoryRebound(to: CChar.self) { text in
-                        base.tokenize(text.baseAddress, Int32(clamping: text.count), purpose, pass) { context, flags, token, count, start, end in
+                        base.tokenize(text.baseAddress, Int32(clamping: text.count), purpose, pass) {
+                            context, flags, token, count, start, end in
                             guard let context else { return SQLITE_ERROR }
                             let pass = context.assumingMemoryBound(
                                 to: ((UnsafeBufferPointer<UInt8>, Range<Int>, Bool) -> Int32).self)
@@ -149,7 +150,9 @@ private final class TokenFilterInstance<Filter: FTS5TokenFilter>: TokenizerInsta
             }
         }
         if let thrown { throw thrown }
-        if rc != SQLITE_OK, tokens.result == SQLITE_OK { throw DatabaseError(code: ResultCode(rawValue: rc), message: "the tokenizer failed") }
+        if rc != SQLITE_OK, tokens.result == SQLITE_OK {
+            throw DatabaseError(code: ResultCode(rawValue: rc), message: "the tokenizer failed")
+        }
     }
 }
 

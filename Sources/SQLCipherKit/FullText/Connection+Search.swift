@@ -29,8 +29,8 @@ extension Connection {
     ///   snippet's length out of range, and what SQLite reports, such as a table that is not there.
     public func search(
         _ table: String, _ query: FTS5Query, schema: String = "main", weights: [Double] = [], rankedBy function: String? = nil,
-        snippet: FTS5Snippet? = nil, highlights: [String] = [], columns: [String] = [], where filter: SQL? = nil, orderedBy order: SearchOrder = .rank,
-        limit: Int? = nil, offset: Int = 0
+        snippet: FTS5Snippet? = nil, highlights: [String] = [], columns: [String] = [], where filter: SQL? = nil,
+        orderedBy order: SearchOrder = .rank, limit: Int? = nil, offset: Int = 0
     ) throws -> [SearchHit] {
         var request = SearchRequest(table: table, schema: schema, query: query)
         request.weights = weights

@@ -47,7 +47,10 @@ extension Connection {
         // The trigger follows the content table when that is renamed.
         let synchronized = try fetchOne(
             String.self,
-            "SELECT tbl_name FROM \(identifier: schema).sqlite_schema WHERE type = 'trigger' AND name = \(table + "_after_insert") COLLATE NOCASE")
+            """
+            SELECT tbl_name FROM \(identifier: schema).sqlite_schema
+            WHERE type = 'trigger' AND name = \(table + "_after_insert") COLLATE NOCASE
+            """)
         if let synchronized {
             let source = try contentTable(synchronized, schema: schema)
             switch source.rowID {
@@ -90,7 +93,10 @@ extension FTS5Schema {
         }
         var options: [String: String] = [:]
         for argument in arguments {
-            guard let equals = argument.firstIndex(of: "="), !argument[..<equals].contains(where: { "'\"`[".contains($0) }) else { continue }
+            // A column's name may hold a `=`, but in quotes.
+            guard let equals = argument.firstIndex(of: "="), !argument[..<equals].contains(where: { "'\"`[".contains($0) }) else {
+                continue
+            }
             let name = argument[..<equals].filter { !$0.isWhitespace }.lowercased()
             options[name] = unquoted(argument[argument.index(after: equals)...])
         }

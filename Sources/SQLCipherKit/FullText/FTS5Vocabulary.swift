@@ -42,8 +42,8 @@ extension Connection {
     ///   - order: how they are sorted. Default: by the word.
     ///   - limit: how many are wanted. Default: all.
     public func fullTextTerms(
-        _ table: String, schema: String = "main", prefix: String = "", byColumn: Bool = false, orderedBy order: FTS5TermOrder = .alphabetical,
-        limit: Int? = nil
+        _ table: String, schema: String = "main", prefix: String = "", byColumn: Bool = false,
+        orderedBy order: FTS5TermOrder = .alphabetical, limit: Int? = nil
     ) throws -> [FTS5Term] {
         let vocabulary = try vocabularyTable(table, schema, byColumn ? "col" : "row")
         let column = byColumn ? "col" : "NULL"
@@ -147,8 +147,8 @@ extension Connection {
     private func vocabularyTable(_ table: String, _ schema: String, _ kind: String) throws -> String {
         _ = try fullTextColumns(table, schema: schema)
         let name = "temp." + "sqlcipherkit_\(kind)_\(schema)_\(table)".quotedSQLIdentifier
-        let sql = SQL(
-            raw: "CREATE VIRTUAL TABLE IF NOT EXISTS \(name) USING fts5vocab(\(schema.quotedSQLLiteral), \(table.quotedSQLLiteral), \(kind))")
+        let arguments = [schema.quotedSQLLiteral, table.quotedSQLLiteral, kind].joined(separator: ", ")
+        let sql = SQL(raw: "CREATE VIRTUAL TABLE IF NOT EXISTS \(name) USING fts5vocab(\(arguments))")
         do throws(DatabaseError) { try execute(sql) } catch {
             // A connection that may not write may still have temporary tables, once it is told so.
             guard .readOnly ~= error.code, try fetchOne(Bool.self, "PRAGMA query_only") == true else { throw error }

@@ -81,7 +81,9 @@ import Testing
         #expect(settings["automerge"] == 8 && settings["crisismerge"] == 12 && settings["usermerge"] == 3 && settings["pgsz"] == 1000)
         #expect(settings["hashsize"] == 100_000 && settings["deletemerge"] == 20 && settings["secure-delete"] == 1)
         #expect(settings["rank"] == "bm25(3.0)")
-        for setting: FTS5Setting in [.automerge(1), .automerge(17), .crisismerge(1), .usermerge(0), .pageSize(31), .hashSize(0), .deleteMerge(101), .rank("")] {
+        for setting: FTS5Setting in [
+            .automerge(1), .automerge(17), .crisismerge(1), .usermerge(0), .pageSize(31), .hashSize(0), .deleteMerge(101), .rank(""),
+        ] {
             let error = #expect(throws: DatabaseError.self) { try db.configureFullText("fts", setting) }
             #expect(error?.reason == .invalidArgument)
         }

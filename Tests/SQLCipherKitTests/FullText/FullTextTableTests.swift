@@ -110,7 +110,8 @@ import Testing
     @Test func attachedDatabasesAndOddNames() throws {
         try db.attach(.memory, as: "o'ther \"one\"", key: .plaintext)
         let schema = "o'ther \"one\""
-        try db.execute("CREATE TABLE \(identifier: schema).\(identifier: "no'te \"x\"")(\(identifier: "the id") INTEGER PRIMARY KEY, \(identifier: "it's, a=\"b\"") TEXT)")
+        let columns: SQL = "\(identifier: "the id") INTEGER PRIMARY KEY, \(identifier: "it's, a=\"b\"") TEXT"
+        try db.execute("CREATE TABLE \(identifier: schema).\(identifier: "no'te \"x\"")(\(columns))")
         try db.create(
             FTS5Table(
                 "f'u\"ll", schema: schema, columns: ["it's, a=\"b\""], content: .external(table: "no'te \"x\"", rowID: "the id")))
