@@ -85,7 +85,7 @@ extension Statement {
         defer { endUse(handle) }
         try bindAll(arguments, handle)
         var result: [T] = []
-        while try advance(handle) { result.append(try Column(handle, 0).read()) }
+        while try advance(handle) { result.append(try Column(handle, 0).read(as: T.self)) }
         return result
     }
 
@@ -183,7 +183,7 @@ extension Statement {
             return index
         }
         return (
-            try Column(handle, next()).read(), try Column(handle, next()).read(),
+            try Column(handle, next()).read(as: A.self), try Column(handle, next()).read(as: B.self),
             repeat try Column(handle, next()).read(as: (each T).self)
         )
     }

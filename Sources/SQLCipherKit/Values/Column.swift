@@ -66,10 +66,11 @@ public struct Column: ~Copyable {
         try body(rawBytes(text: true, blob: true, as: "bytes"))
     }
 
-    /// The value as a type: by its fast path where it has one, or else exactly.
+    /// The value as a type: by its fast path where it has one, or else exactly. The type is always named: where an optional is
+    /// wanted, the compiler would infer that, and NULL would be no error.
     @inlinable
     @inline(__always)
-    func read<T: SQLValueConvertible>(as type: T.Type = T.self) throws(DatabaseError) -> T {
+    func read<T: SQLValueConvertible>(as type: T.Type) throws(DatabaseError) -> T {
         if let value = T._readSQL(from: self) { return value }
         return try T.readSQL(from: self)
     }
