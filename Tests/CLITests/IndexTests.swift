@@ -120,7 +120,8 @@ import TestSupport
 
     @Test func interruptedItLeavesNothing() throws {
         let sample = try SampleFolder()
-        for number in 0..<3000 { try sample.write("many/\(number).txt", String(repeating: "word\(number) and more ", count: 200)) }
+        // Seconds of work, in release as well, so that the interrupt comes in time on a busy machine.
+        for number in 0..<3000 { try sample.write("many/\(number).txt", String(repeating: "word\(number) and more ", count: 2000)) }
         // The threads that run tests block signals, and programs inherit that.
         let unblocked = "import os, signal, sys; signal.pthread_sigmask(signal.SIG_SETMASK, ()); os.execv(sys.argv[1], sys.argv[1:])"
         let command = try Command(

@@ -6,7 +6,7 @@ extension FaultDriver {
     static func runSlots(_ action: String, _ path: String, _ arguments: [String]) throws {
         let location = Location.file(path)
         var slots = try KeySlots.unlock(.passphrase(arguments[0]), of: location)
-        say("ready")
+        ready()
         switch action {
         case "slots-add":
             // Adds slots labelled with a prefix and a number.

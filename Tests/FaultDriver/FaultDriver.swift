@@ -26,7 +26,7 @@ struct FaultDriver {
         switch action {
         case "rekey":
             let db = try Connection(.file(path), key: .passphrase(arguments[0]), configuration: configuration)
-            say("ready")
+            ready()
             let mode = arguments.contains("newFile") ? KeyChangeMode.newFile : .inPlace
             let key = arguments.contains("salted")
                 ? try EncryptionKey.raw([UInt8](repeating: 1, count: 32), salt: [UInt8](repeating: 2, count: 16))
@@ -68,7 +68,7 @@ struct FaultDriver {
                 text == "-" ? .plaintext : .key(try .passphrase(text), cipher: configuration.cipher)
             }
             let source = try side(arguments[0]), target = try side(arguments[1])
-            say("ready")
+            ready()
             try DatabaseConverter.convert(fileAt: path, from: source, to: target, configuration: configuration)
         case "hold":
             // Holds a lock until it is killed.
@@ -104,6 +104,12 @@ struct FaultDriver {
         default:
             throw DatabaseError(message: "no action \(action)")
         }
+    }
+
+    /// Says that the work begins, and leaves a killer the time to strike before it does.
+    static func ready() {
+        say("ready")
+        usleep(20_000)
     }
 
     static func say(_ text: String) {

@@ -49,10 +49,10 @@ extension Command {
 
     /// Waits until the program has written `text`, for half a minute at most.
     public func waitForOutput(_ text: String) throws {
-        for _ in 0..<3000 {
+        for _ in 0..<30_000 {
             if String(decoding: try Data(contentsOf: output), as: UTF8.self).contains(text) { return }
             if !process.isRunning { break }
-            Thread.sleep(forTimeInterval: 0.01)
+            Thread.sleep(forTimeInterval: 0.001)
         }
         if String(decoding: try Data(contentsOf: output), as: UTF8.self).contains(text) { return }
         throw Silence(description: "the program did not write \(text), but: \(try end())")
