@@ -54,19 +54,19 @@ import Testing
         #expect(try db.busyTimeout == .seconds(5))
     }
 
-    @Test func interruptFromAnotherThread() async throws {
+    @Test func interruptFromAnotherThread() throws {
         let db = try open()
         let handle = try db.interruptHandle
-        let task = Task.detached {
+        let isOver = DispatchSemaphore(value: 0), hasEnded = DispatchSemaphore(value: 0)
+        // A thread, as a task might wait for ever for one of the few that tests run on.
+        Thread.detachNewThread {
             // The statement may not have begun yet: an interrupt before it would be lost.
-            while !Task.isCancelled {
-                handle.interrupt()
-                try? await Task.sleep(for: .milliseconds(5))
-            }
+            repeat { handle.interrupt() } while isOver.wait(timeout: .now() + .milliseconds(5)) == .timedOut
+            hasEnded.signal()
         }
         let error = #expect(throws: DatabaseError.self) { try db.fetchOne(Int.self, Self.endless) }
-        task.cancel()
-        await task.value
+        isOver.signal()
+        hasEnded.wait()
         #expect(error.map { .interrupted ~= $0.code } == true)
         #expect(try db.fetchOne(Int.self, "SELECT 1") == 1)
         handle.interrupt()
