@@ -34,7 +34,8 @@ public func serve(_ workloads: [(name: String, prepare: (Settings) throws -> Wor
         return
     }
     guard let prepare = workloads.first(where: { $0.name == arguments[0] })?.prepare else {
-        fatalError("no workload \(arguments[0])")
+        FileHandle.standardError.write(Data("there is no workload \(arguments[0])\n".utf8))
+        exit(2)
     }
     let workload = try prepare(Settings(folder: arguments[1], scale: scale))
     answer("ready")
