@@ -67,7 +67,7 @@ import Testing
     @Test(arguments: [
         "PRAGMA key = 'hunter2'", "pragma KEY('hunter2')", "PRAGMA main . \"rekey\" = \"hunter2\"", "PRAGMA [hexkey] = hunter2 junk",
         "EXPLAIN PRAGMA rekey = 'hunter2", "/* hello; */ PRAGMA key = x'hunter2'", "PRAGMA key = /* ; */ 'hunter2' FROM 'hunter2' --'",
-        "SELECT 1; PRAGMA key = 'a;hunter2' SELECT", "ATTACH 'a' AS b KEY 'hunter2' junk", "attach database hunter_ as b key hunter2",
+        "SELECT 1; PRAGMA key = 'a;hunter2' SELECT", "ATTACH 'a' AS b KEY 'hunter2' junk", "attach database hunter_ as b key hunter2 junk",
         "ATTACH 'a' AS b KEY x'68hunter2'", "ATTACH 'file:a?mode=ro&key=hunter2' AS b junk", "ATTACH 'file:a?hexkey=hunter2&x=y' AS b junk",
         "PRAGMA key = hunter2 ; SELECT * FROM nowhere", "PRAGMA cipher_add_random = hunter2 hunter2", "VACUUM INTO 'file:/no/where?key=hunter2' junk",
         "PRAGMA key = 'it''s hunter2' x", "PRAGMA textkey = `hunter2` x", "PRAGMA key = -hunter2",
