@@ -1,20 +1,20 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
+// The command-line tool, the tests, and the one package that these need. scripts/release changes this line: who uses a
+// release has them only where SQLCIPHERKIT_DEVELOPMENT is set, and so builds the library without fetching anything.
+let isDevelopment = true
+
 let package = Package(
     name: "SQLCipherKit",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "SQLCipherKit", targets: ["SQLCipherKit"]),
-        .executable(name: "sqlcipherkit", targets: ["SQLCipherKitCLI"]),
     ],
     traits: [
         .trait(
             name: "OpenSSL",
             description: "Encrypt with OpenSSL's libcrypto in place of LibTomCrypt."),
-    ],
-    dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     ],
     targets: [
         .systemLibrary(
@@ -40,6 +40,15 @@ let package = Package(
         .target(
             name: "SQLCipherKit",
             dependencies: ["CSQLCipher"]),
+    ],
+    swiftLanguageModes: [.v6],
+    cLanguageStandard: .gnu11
+)
+
+if isDevelopment {
+    package.products.append(.executable(name: "sqlcipherkit", targets: ["SQLCipherKitCLI"]))
+    package.dependencies.append(.package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"))
+    package.targets += [
         .executableTarget(
             name: "SQLCipherKitCLI",
             dependencies: [
@@ -56,7 +65,5 @@ let package = Package(
         .testTarget(name: "CSQLCipherTests", dependencies: ["CSQLCipher", "ProviderProbe", "TestSupport"]),
         .testTarget(name: "SQLCipherKitTests", dependencies: ["SQLCipherKit", "TestSupport", "FaultDriver"]),
         .testTarget(name: "CLITests", dependencies: ["SQLCipherKit", "SQLCipherKitCLI", "TestSupport"]),
-    ],
-    swiftLanguageModes: [.v6],
-    cLanguageStandard: .gnu11
-)
+    ]
+}

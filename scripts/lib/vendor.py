@@ -64,6 +64,7 @@ class Pins:
         path = VENDOR / "pins.json"
         try:
             pins = json.loads(path.read_text(encoding="utf-8"))
+            self.upstreams = pins["upstreams"]
             self.source = next(u for u in pins["upstreams"] if u["kind"] == "source")
             self.sqlite = next(u for u in pins["upstreams"] if u["name"] == "SQLite")
             self.libtomcrypt = next(u for u in pins["upstreams"] if u["name"] == "LibTomCrypt")
@@ -136,6 +137,11 @@ def libtomcrypt_notice(pins):
     """LibTomCrypt is linked, not vendored: the system's own notice where there is one."""
     with contextlib.suppress(OSError, UnicodeDecodeError):
         return SYSTEM_NOTICE.read_text(encoding="utf-8")
+    return linked_notice(pins)
+
+
+def linked_notice(pins):
+    """The same on every system."""
     return (
         f"LibTomCrypt ({pins.libtomcrypt['minimumVersion']} or newer) by Tom St Denis and contributors is linked from\n"
         "the system. Its authors dedicate it to the public domain, or license it under the WTFPL, version 2, as one prefers.\n"

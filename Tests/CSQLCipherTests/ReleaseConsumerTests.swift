@@ -1,0 +1,88 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Packages that use a release, with the network off. They build the library anew, which takes a minute: scripts/test asks for
+/// it once, by an environment variable.
+@Suite(.enabled(if: ProcessInfo.processInfo.environment["SQLCIPHERKIT_CONSUMER_TESTS"] != nil, "SQLCIPHERKIT_CONSUMER_TESTS is not set"))
+struct ReleaseConsumerTests {
+    /// How to run a program that sees no network but an interface that is down; nil where this machine does not allow it.
+    static let offline: [String]? = !isGitCheckout ? nil : [["unshare", "--net"], ["unshare", "--net", "--map-root-user"]].first { command in
+        let seen = try? Command.run(command[0], command.dropFirst() + ["cat", "/proc/net/dev"])
+        return seen?.status == 0 && seen?.output.split(separator: "\n").filter { $0.contains(":") && !$0.contains("lo:") }.isEmpty == true
+    }
+
+    /// The package Tests/Consumer in `folder`, with `dependency` for the one that its manifest names.
+    private func consumer(in folder: URL, dependency: String) throws -> URL {
+        let target = folder.appendingPathComponent("Consumer")
+        try FileManager.default.copyItem(at: Repository.file("Tests/Consumer"), to: target)
+        let manifest = target.appendingPathComponent("Package.swift")
+        let text = try String(contentsOf: manifest, encoding: .utf8), placeholder = #".package(name: "SQLCipherKit", path: "../SQLCipherKit")"#
+        try #require(text.contains(placeholder))
+        try text.replacingOccurrences(of: placeholder, with: dependency).write(to: manifest, atomically: true, encoding: .utf8)
+        return target
+    }
+
+    /// SwiftPM as on a machine that has never seen a package: no caches, no mirrors, no settings of git.
+    private func swift(_ arguments: String..., in package: URL) throws -> Command.Outcome {
+        let home = package.deletingLastPathComponent().appendingPathComponent("home")
+        try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)
+        let shell = "cd \"$1\" && shift && unset SQLCIPHERKIT_DEVELOPMENT && exec \"$@\""
+        let command = try #require(Self.offline) + ["swift"] + arguments
+        return try Command.run("bash", ["-c", shell, "bash", package.path] + command,
+                               environment: ReleaseScriptTests.Checkout.environment.merging(["HOME": home.path, "XDG_CACHE_HOME": home.path]) { $1 })
+    }
+
+    @Test(.enabled(if: offline != nil, "this machine gives no network namespace, or this is no git checkout"))
+    func archiveBesideAnEmptyPackage() throws {
+        let checkout = try ReleaseScriptTests.Checkout()
+        try checkout.release()
+        let folder = try TemporaryFolder()
+        _ = try checkout.unpack(into: folder.url)
+        let name = "SQLCipherKit-\(releaseVersion)"
+        let package = try consumer(in: folder.url, dependency: ".package(name: \"SQLCipherKit\", path: \"../\(name)\")")
+
+        let build = try swift("build", in: package)
+        try #require(build.status == 0, "\(build.output)\(build.errors)")
+        #expect(!(build.output + build.errors).contains("warning:"), "\(build.output)\(build.errors)")
+        let program = package.appendingPathComponent(".build/debug/App").path
+        let run = try Command.run(program, [folder.path("notes.db")])
+        let sqlite = try #require(try Pins.load().upstream("SQLite").version)
+        #expect(run.output == """
+            First we [bake], then we sell.
+            ["bread", "plans"]
+            wrong key
+            \(sqlite)
+
+            """, "\(run.errors)")
+        #expect(!FileManager.default.fileExists(atPath: package.appendingPathComponent("Package.resolved").path), "nothing was fetched")
+    }
+
+    /// By URL and version, with nothing fetched but the release itself; its files are those of the archive, which the other test builds.
+    @Test(.enabled(if: offline != nil, "this machine gives no network namespace, or this is no git checkout"))
+    func tagByURLAndVersion() throws {
+        let checkout = try ReleaseScriptTests.Checkout()
+        try checkout.release()
+        try ReleaseScriptTests.Checkout.require(try checkout.run("1.2.3", "--tag"))
+        let folder = try TemporaryFolder()
+        let package = try consumer(in: folder.url, dependency: ".package(url: \"\(checkout.root.absoluteString)\", from: \"1.2.3\")")
+        let resolve = try swift("package", "resolve", in: package)
+        try #require(resolve.status == 0, "\(resolve.output)\(resolve.errors)")
+        let checkouts = package.appendingPathComponent(".build/checkouts")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: checkouts.path) == ["SQLCipherKit"])
+
+        _ = try checkout.unpack(into: folder.url)
+        let archived = folder.url.appendingPathComponent("SQLCipherKit-\(releaseVersion)").path
+        let difference = try Command.run("diff", ["--recursive", "--no-dereference", "--exclude", ".git", "--exclude", "SQLCipherKit.spdx.json",
+                                                  archived, checkouts.appendingPathComponent("SQLCipherKit").path])
+        #expect(difference.status == 0, "\(difference.output)")
+    }
+
+    /// The guard of the guard: a package that has to fetch something does not build this way.
+    @Test(.enabled(if: offline != nil, "this machine gives no network namespace, or this is no git checkout"))
+    func theNetworkIsReallyOff() throws {
+        let folder = try TemporaryFolder()
+        let package = try consumer(in: folder.url, dependency: ".package(url: \"https://github.com/apple/swift-argument-parser\", from: \"1.8.2\")")
+        #expect(try swift("package", "resolve", in: package).status != 0)
+    }
+}

@@ -1,0 +1,104 @@
+"""The bill of materials of a release: SPDX 2.3 (https://spdx.github.io/spdx-spec/v2.3/), as JSON."""
+
+import hashlib
+
+ROOT_ID = "SPDXRef-Package-SQLCipherKit"
+ENGINE_FOLDER = "Vendor/sqlcipher/"
+PUBLIC_DOMAIN = {
+    "licenseId": "LicenseRef-LibTomCrypt-PublicDomain",
+    "name": "LibTomCrypt's dedication to the public domain",
+    "extractedText": "LibTomCrypt is public domain. As should all quality software be. Tom St Denis",
+}
+
+
+def digest(algorithm, data):
+    return hashlib.new(algorithm, data).hexdigest()
+
+
+def checksum(value):
+    return {"algorithm": "SHA256", "checksumValue": value}
+
+
+def identifier(name):
+    return f"SPDXRef-Package-{name}"
+
+
+def package(upstream, version, licence=None, **more):
+    """A component. Where it comes from is its purl, which names a kind of registry and no host."""
+    entry = {
+        "SPDXID": identifier(upstream["name"]),
+        "name": upstream["name"],
+        "versionInfo": version,
+        "downloadLocation": "NOASSERTION",
+        "filesAnalyzed": False,
+        "licenseConcluded": licence or upstream["licence"],
+        "licenseDeclared": licence or upstream["licence"],
+        "copyrightText": upstream["copyright"],
+        **more,
+    }
+    if "purl" in upstream:
+        exact = upstream.get("package", upstream).get("version")
+        locator = f"{upstream['purl']}@{exact}" if exact else upstream["purl"]
+        entry["externalRefs"] = [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": locator}]
+    return entry
+
+
+def vendored(upstream, files):
+    """SQLCipher: the one component whose files are in the release, each with its sums."""
+    entries = [{
+        "SPDXID": f"SPDXRef-File-{path.removeprefix(ENGINE_FOLDER)}",
+        "fileName": f"./{path}",
+        "checksums": [{"algorithm": "SHA1", "checksumValue": digest("sha1", data)}, checksum(digest("sha256", data))],
+        "licenseConcluded": upstream["licence"],
+        "licenseInfoInFiles": ["NOASSERTION"],
+        "copyrightText": "NOASSERTION",
+    } for path, (_, data) in sorted(files.items()) if path.removeprefix(ENGINE_FOLDER) in {m["file"] for m in upstream["members"]}]
+    sums = "".join(sorted(entry["checksums"][0]["checksumValue"] for entry in entries))
+    found = package(
+        upstream, upstream["cipherVersion"],
+        packageFileName=upstream["archive"]["file"],
+        checksums=[checksum(upstream["archive"]["sha256"])],
+        licenseInfoFromFiles=["NOASSERTION"],
+        packageVerificationCode={"packageVerificationCodeValue": digest("sha1", sums.encode())},
+        hasFiles=[entry["SPDXID"] for entry in entries],
+        sourceInfo=f"{upstream['package']['name']} {upstream['package']['version']}: {upstream['archive']['file']}, from which the files are taken unchanged")
+    found["filesAnalyzed"] = True
+    return found, entries
+
+
+def document(version, created, pins, files):
+    named = {upstream["name"]: upstream for upstream in pins.upstreams}
+    sqlcipher, sqlite = named["SQLCipher"], named["SQLite"]
+    engine, engine_files = vendored(sqlcipher, files)
+    components = [
+        package({"name": "SQLCipherKit", "licence": "MIT", "copyright": "NOASSERTION"}, version, primaryPackagePurpose="LIBRARY"),
+        engine,
+        package(sqlite, sqlite["version"], sourceInfo=f"inside SQLCipher's sqlite3.c; source id {sqlite['sourceID']}"),
+    ]
+    links = [("SPDXRef-DOCUMENT", "DESCRIBES", ROOT_ID),
+             (ROOT_ID, "CONTAINS", identifier("SQLCipher")), (identifier("SQLCipher"), "DEPENDS_ON", identifier("SQLite"))]
+    for upstream in pins.upstreams:
+        if "minimumVersion" in upstream:
+            use = upstream["use"]
+            components.append(package(upstream, f"{upstream['minimumVersion']} or newer", comment=f"Not in the release. {use}"))
+            here, there = identifier(upstream["name"]), ROOT_ID
+            if upstream.get("optional"):
+                links.append((here, "OPTIONAL_DEPENDENCY_OF", there))
+            else:
+                links.append((there, "DYNAMIC_LINK", here))
+    # Every byte of the release, in one sum: a document of its own for each.
+    whole = digest("sha256", "".join(f"{digest('sha256', data)} {mode} {path}\n" for path, (mode, data) in sorted(files.items())).encode())
+    return {
+        "spdxVersion": "SPDX-2.3",
+        "dataLicense": "CC0-1.0",
+        "SPDXID": "SPDXRef-DOCUMENT",
+        "name": f"SQLCipherKit-{version}",
+        "documentNamespace": f"https://spdx.org/spdxdocs/SQLCipherKit-{version}-{whole}",
+        "creationInfo": {"created": created.strftime("%Y-%m-%dT%H:%M:%SZ"), "creators": ["Tool: SQLCipherKit-scripts-release"]},
+        "hasExtractedLicensingInfos": [PUBLIC_DOMAIN],
+        "packages": components,
+        "files": engine_files,
+        "relationships": [
+            {"spdxElementId": one, "relationshipType": kind, "relatedSpdxElement": other} for one, kind, other in links
+        ],
+    }

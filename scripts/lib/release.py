@@ -1,0 +1,232 @@
+"""Makes a release of the checked-out commit: an archive with the engine's source inside, or a commit for a tag. Run through scripts/release."""
+
+import argparse
+import bz2
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+from datetime import datetime, timezone
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import bill_of_materials
+import vendor
+from vendor import ROOT, Stop, shown
+
+NAME = "SQLCipherKit"
+# The one line of the manifest that a release changes: who uses a release fetches no package that only its makers need.
+DEVELOPMENT = "let isDevelopment = true\n"
+ON_REQUEST = 'let isDevelopment = Context.environment["SQLCIPHERKIT_DEVELOPMENT"] != nil\n'
+# Only for the project itself.
+LEFT_OUT = (".ci/",)
+# https://semver.org; SwiftPM takes no other tags for versions.
+VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?")
+
+HELP = """\
+Makes a release of the commit that is checked out. The working tree has to be clean, and Vendor/sqlcipher verified.
+
+Without an option: writes NAME-VERSION.tar.bz2, a source archive that is complete, with the engine's source and the licences
+inside, its bill of materials (SPDX 2.3, JSON), and SHA256SUMS of both. The same commit gives the same bytes, wherever and whenever.
+
+With --commit: adds a commit with the same files to the branch release/VERSION; the branch and the files that are checked
+out stay as they are. With --tag: tags it too, so that SwiftPM can depend on it by URL and version. Nothing is pushed."""
+
+
+def say(text):
+    print(f"release: {text}", flush=True)
+
+
+def git(*arguments, data=None, environment=None):
+    settings = {**os.environ, **(environment or {})}
+    done = subprocess.run(["git", "-C", str(ROOT), *arguments], input=data, env=settings, capture_output=True, check=False)
+    if done.returncode != 0:
+        lines = done.stderr.decode(errors="replace").strip().splitlines()
+        raise Stop(f"git {arguments[0]} failed: {lines[-1] if lines else f'exit status {done.returncode}'}")
+    return done.stdout
+
+
+def git_line(*arguments, **options):
+    return git(*arguments, **options).decode().strip()
+
+
+class Commit:
+    """What a release is made from, and nothing else counts: no clock, no user, no setting of this machine."""
+
+    def __init__(self):
+        try:
+            if Path(git_line("rev-parse", "--show-toplevel")).resolve() != ROOT:
+                raise Stop("no git checkout of this package")
+        except FileNotFoundError as error:
+            raise Stop("git is not installed") from error
+        except Stop as stop:
+            raise Stop(f"a release is made from a git checkout of this package, which this folder is not ({stop})") from stop
+        changed = git("status", "--porcelain", "-z", "--untracked-files=no").decode(errors="replace").split("\0")[0]
+        if changed:
+            raise Stop(f"{changed[3:]} is changed and not committed; a release is made from a commit")
+        self.id = git_line("rev-parse", "HEAD")
+        self.time = int(git_line("show", "--no-patch", "--format=%ct", "HEAD"))
+
+    def files(self):
+        """Path, git's mode and bytes of each file, in the order of their names' bytes."""
+        rows = [row for row in git("ls-tree", "-r", "-z", "HEAD").decode().split("\0") if row]
+        entries = []
+        for row in rows:
+            (mode, kind, object_id), path = row.partition("\t")[0].split(), row.partition("\t")[2]
+            if kind != "blob":
+                raise Stop(f"{path}: is a {kind}, which a release cannot hold")
+            if not path.startswith(LEFT_OUT):
+                entries.append((path, mode, object_id))
+        # Two lines, "ID blob SIZE" and the bytes, for each: one process for all files.
+        stream = io.BytesIO(git("cat-file", "--batch", data="".join(f"{entry[2]}\n" for entry in entries).encode()))
+        files = {}
+        for path, mode, _ in entries:
+            files[path] = (mode, stream.read(int(stream.readline().split()[2])))
+            stream.read(1)
+        return files
+
+
+# --- What is in a release ---------------------------------------------------------------------------------------------
+
+
+def engine(pins):
+    """The files of Vendor/sqlcipher, verified. The notice of a library that is only linked is not the local system's."""
+    problem = vendor.inspect(pins)
+    if problem is not None:
+        raise Stop(f"{problem}; run ./scripts/vendor")
+    names = [*pins.members, "symbols.h", "LICENSE.SQLCipher", "LICENSE.SQLite"]
+    files = {name: (vendor.FOLDER / name).read_bytes() for name in names}
+    files["LICENSE.LibTomCrypt"] = vendor.linked_notice(pins).encode()
+    files[vendor.SUMS] = vendor.sums_text(files, pins).encode()
+    return {f"Vendor/sqlcipher/{name}": ("100644", data) for name, data in files.items()}
+
+
+def contents(commit, version):
+    with vendor.locked(vendor.VENDOR):
+        pins = vendor.Pins()
+        files = {**commit.files(), **engine(pins)}
+    mode, manifest = files["Package.swift"]
+    if manifest.decode().count(DEVELOPMENT) != 1:
+        raise Stop(f"Package.swift: the line '{DEVELOPMENT.strip()}' is not there once, so a release cannot change it")
+    files["Package.swift"] = (mode, manifest.decode().replace(DEVELOPMENT, ON_REQUEST).encode())
+    bill = bill_of_materials.document(version, datetime.fromtimestamp(commit.time, timezone.utc), pins, files)
+    files[f"{NAME}.spdx.json"] = ("100644", (json.dumps(bill, indent=2, ensure_ascii=False) + "\n").encode())
+    return {path: files[path] for path in sorted(files, key=str.encode)}
+
+
+def tar(files, folder, time):
+    output = io.BytesIO()
+    # USTAR has no room for anything that differs from machine to machine but for what is set here.
+    with tarfile.open(fileobj=output, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for path, (mode, data) in files.items():
+            entry = tarfile.TarInfo(f"{folder}/{path}")
+            entry.mtime = time
+            if mode == "120000":
+                entry.type, entry.linkname, entry.mode = tarfile.SYMTYPE, data.decode(), 0o777
+                archive.addfile(entry)
+            else:
+                entry.size, entry.mode = len(data), 0o755 if mode == "100755" else 0o644
+                archive.addfile(entry, io.BytesIO(data))
+    return output.getvalue()
+
+
+# --- The two kinds of release -----------------------------------------------------------------------------------------
+
+
+def write_archive(version, folder):
+    commit = Commit()
+    files = contents(commit, version)
+    name = f"{NAME}-{version}"
+    # bzip2, as its one library has written the same bytes for twenty years; those of gzip depend on whose zlib it is.
+    made = {
+        f"{name}.spdx.json": files[f"{NAME}.spdx.json"][1],
+        f"{name}.tar.bz2": bz2.compress(tar(files, name, commit.time), 9),
+    }
+    made["SHA256SUMS"] = "".join(f"{vendor.sha256(data)}  {path}\n" for path, data in made.items()).encode()
+    folder.mkdir(parents=True, exist_ok=True)
+    fresh = {path: folder / f".{path}.new" for path in made}
+    try:
+        for path, data in made.items():
+            vendor.write(fresh[path], data)
+        # SHA256SUMS comes last: what is half done does not look whole.
+        for path in made:
+            os.replace(fresh[path], folder / path)
+    finally:
+        for path in fresh.values():
+            path.unlink(missing_ok=True)
+    vendor.sync_folder(folder)
+    say(f"{len(files)} files of commit {commit.id[:12]}, SQLCipher's source among them")
+    for path, data in made.items():
+        say(f"wrote {shown(folder / path)} ({len(data):,} bytes)")
+
+
+def write_commit(version, with_tag):
+    commit = Commit()
+    branch = f"refs/heads/release/{version}"
+    taken = [name for name in git("for-each-ref", "--format=%(refname)", f"refs/tags/{version}").decode().split()]
+    if with_tag and taken:
+        raise Stop(f"the tag {version} is there already; a tag that somebody may have fetched is never moved")
+    files = contents(commit, version)
+    with tempfile.TemporaryDirectory(prefix="release-") as scratch:
+        index = {"GIT_INDEX_FILE": f"{scratch}/index"}
+        rows = []
+        for path, (mode, data) in files.items():
+            rows.append(f"{mode} {git_line('hash-object', '-w', '--stdin', data=data)}\t{path}\0")
+        git("update-index", "-z", "--index-info", data="".join(rows).encode(), environment=index)
+        tree = git_line("write-tree", environment=index)
+    # Name and time are those of the commit that it is made from, so that the same release has the same commit everywhere.
+    who, mail = git_line("show", "--no-patch", "--format=%cn%n%ce", "HEAD").split("\n")
+    identity = {}
+    for role in ("AUTHOR", "COMMITTER"):
+        identity.update({f"GIT_{role}_NAME": who, f"GIT_{role}_EMAIL": mail, f"GIT_{role}_DATE": f"{commit.time} +0000"})
+    message = f"{NAME} {version}\n\nThe files of {commit.id}, with the engine's source that Vendor/pins.json pins.\n"
+    made = git_line("commit-tree", tree, "-p", commit.id, data=message.encode(), environment=identity)
+    git("update-ref", "-m", f"release {version}", branch, made)
+    say(f"commit {made} is on the branch release/{version}: {len(files)} files, SQLCipher's source among them")
+    if with_tag:
+        git("tag", "--annotate", "--message", f"{NAME} {version}", version, made)
+        say(f"tagged it {version}; publish both with: git push REMOTE {version} release/{version}")
+    else:
+        say(f"to tag and publish it: ./scripts/release --tag {version}")
+
+
+def checked_version(text):
+    if VERSION.fullmatch(text) is None:
+        raise argparse.ArgumentTypeError(f"'{text}' is no semantic version such as 1.2.0 or 1.2.0-beta.1")
+    return text
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        prog="scripts/release", description=HELP.replace("NAME", NAME), formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("version", metavar="VERSION", type=checked_version)
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--output", metavar="FOLDER", type=Path, help="where the archive goes (default: .build/release-VERSION)")
+    kind.add_argument("--commit", action="store_true", help="make the commit on the branch release/VERSION")
+    kind.add_argument("--tag", action="store_true", help="make the commit and tag it")
+    arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, vendor.terminated)
+    try:
+        if arguments.commit or arguments.tag:
+            write_commit(arguments.version, arguments.tag)
+        else:
+            write_archive(arguments.version, arguments.output or ROOT / ".build" / f"release-{arguments.version}")
+    except Stop as stop:
+        print(f"release: {' '.join(str(stop).split())}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"release: {shown(error.filename or ROOT)}: {error.strerror}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("release: interrupted", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
