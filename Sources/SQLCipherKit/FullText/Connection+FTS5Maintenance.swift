@@ -95,6 +95,8 @@ extension Connection {
     /// while try db.mergeFullText("note_fts", pages: 500, everything: isFirst) { isFirst = false }   // optimize, in portions
     /// ```
     /// - Parameters:
+    ///   - table: the full-text table.
+    ///   - schema: the attached database that the table is in. Default: the main one.
     ///   - pages: about how many pages of the index are written. Default: 500.
     ///   - everything: whether all segments are put into one level first, so that calls until false come to what
     ///     ``optimizeFullText(_:schema:)`` does. Default: no.
@@ -111,7 +113,10 @@ extension Connection {
     }
 
     /// Whether the index is sound, and with content, whether it holds exactly what the content does.
-    /// - Parameter comparingContent: whether external content is read and compared. Default: yes.
+    /// - Parameters:
+    ///   - table: the full-text table.
+    ///   - schema: the attached database that the table is in. Default: the main one.
+    ///   - comparingContent: whether external content is read and compared. Default: yes.
     /// - Throws: what SQLite reports, other than that the index is damaged.
     public func isFullTextIntact(
         _ table: String, schema: String = "main", comparingContent: Bool = true

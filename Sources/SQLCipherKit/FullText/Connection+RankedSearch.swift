@@ -20,7 +20,15 @@ extension Connection {
     /// let first = try db.hits(of: ranking, 0..<20, snippet: .best())
     /// let second = try db.hits(of: ranking, 20..<40, snippet: .best())   // none twice, none left out, whatever was written
     /// ```
-    /// - Parameter limit: the number of hits kept, at 16 bytes each. Default: all.
+    /// - Parameters:
+    ///   - table: the full-text table.
+    ///   - query: what is searched for.
+    ///   - schema: the attached database that the table is in. Default: the main one.
+    ///   - weights: how much each column counts, in their order. Default: all alike.
+    ///   - function: a ranking function that is registered. Default: bm25.
+    ///   - filter: an SQL condition over the content's columns. Default: all rows.
+    ///   - order: what the hits are sorted by. Default: their rank.
+    ///   - limit: the number of hits kept, at 16 bytes each. Default: all.
     /// - Throws: as ``search(_:_:schema:weights:rankedBy:snippet:highlights:columns:where:orderedBy:limit:offset:)``.
     public func rankedSearch(
         _ table: String, _ query: FTS5Query, schema: String = "main", weights: [Double] = [], rankedBy function: String? = nil,
@@ -36,7 +44,12 @@ extension Connection {
     }
 
     /// The hits at these places of a ranking. Rows that are gone since then, or no longer match, are left out.
-    /// - Parameter range: the places, counted from 0; those beyond the end are passed over.
+    /// - Parameters:
+    ///   - ranking: what ``rankedSearch(_:_:schema:weights:rankedBy:where:orderedBy:limit:)`` has given.
+    ///   - range: the places, counted from 0; those beyond the end are passed over.
+    ///   - snippet: the part of the text that each hit shows. Default: none.
+    ///   - highlights: columns whose whole text each hit brings along, marked. Default: none.
+    ///   - columns: columns whose values each hit brings along. Default: none.
     public func hits(
         of ranking: SearchRanking, _ range: Range<Int>, snippet: FTS5Snippet? = nil, highlights: [String] = [], columns: [String] = []
     ) throws -> [SearchHit] {
@@ -133,8 +146,12 @@ extension Connection {
     /// let years = try db.facets("note_fts", query, by: "strftime('%Y', created)", limit: 10)
     /// ```
     /// - Parameters:
+    ///   - table: the full-text table.
+    ///   - query: what is searched for.
     ///   - expression: a column of the content table, or an SQL expression over its columns; of the full-text table itself if
     ///     that has its own content.
+    ///   - schema: the attached database that the table is in. Default: the main one.
+    ///   - filter: an SQL condition over the content's columns. Default: all rows.
     ///   - limit: the number of values wanted. Default: all.
     /// - Returns: the values, the most frequent first.
     public func facets(

@@ -29,7 +29,9 @@ public struct FTS5Query: Hashable, Sendable {
     public static let nothing = FTS5Query(.any([]))
 
     /// A word, or the words of a phrase in their order.
-    /// - Parameter prefix: whether the last word is only the beginning of one. Default: no.
+    /// - Parameters:
+    ///   - text: the word or words, as they stand.
+    ///   - prefix: whether the last word is only the beginning of one. Default: no.
     public static func phrase(_ text: String, prefix: Bool = false) -> FTS5Query {
         FTS5Query(.text(text, isPrefix: prefix, isInitial: false))
     }

@@ -89,7 +89,9 @@ extension Connection {
     /// ```
     /// What the function throws ends the search with that error. Each connection that searches with it needs the registration:
     /// put it into ``Configuration/prepare``.
-    /// - Parameter name: letters, digits and underscores, as FTS5's own syntax wants it.
+    /// - Parameters:
+    ///   - name: letters, digits and underscores, as FTS5's own syntax wants it.
+    ///   - function: gives a hit's rank; the smaller, the better.
     public func registerRanking(
         _ name: String, _ function: @escaping @Sendable (borrowing FTS5RankingContext) throws -> Double
     ) throws(DatabaseError) {

@@ -37,6 +37,8 @@ extension Connection {
     /// let frequent = try db.fullTextTerms("note_fts", orderedBy: .frequency, limit: 50)
     /// ```
     /// - Parameters:
+    ///   - table: the full-text table.
+    ///   - schema: the attached database that the table is in. Default: the main one.
     ///   - prefix: what the words begin with, in the form of the index. Default: all words.
     ///   - byColumn: whether each column is counted on its own. Default: no.
     ///   - order: how they are sorted. Default: by the word.
@@ -69,6 +71,8 @@ extension Connection {
     /// Words come in the form of the index: folded, and stems where it has stems.
     /// - Parameters:
     ///   - text: what was typed so far.
+    ///   - table: the full-text table.
+    ///   - schema: the attached database that the table is in. Default: the main one.
     ///   - limit: how many are wanted. Default: 8.
     public func suggestions(for text: String, in table: String, schema: String = "main", limit: Int = 8) throws -> [FTS5Term] {
         guard let last = try plainTokens(of: text, table, schema).last, last.range.upperBound == text.endIndex else { return [] }
@@ -80,6 +84,9 @@ extension Connection {
     ///
     /// It reads all words of the index: with many words, keep a ``FTS5Vocabulary`` and ask that.
     /// - Parameters:
+    ///   - word: what was typed.
+    ///   - table: the full-text table.
+    ///   - schema: the attached database that the table is in. Default: the main one.
     ///   - distance: how many errors are allowed, at most. Default: 2; 1 for words of up to four letters.
     ///   - limit: how many are wanted. Default: 5.
     public func corrections(
@@ -91,7 +98,11 @@ extension Connection {
 
     /// What was typed with each word that the index does not have replaced by the likeliest one that it has; nil if there is nothing to
     /// correct. For "did you mean".
-    /// - Parameter vocabulary: the words of the index, read before. Default: they are read now.
+    /// - Parameters:
+    ///   - text: what was typed.
+    ///   - table: the full-text table.
+    ///   - schema: the attached database that the table is in. Default: the main one.
+    ///   - vocabulary: the words of the index, read before. Default: they are read now.
     public func correctedText(
         _ text: String, in table: String, schema: String = "main", vocabulary: FTS5Vocabulary? = nil
     ) throws -> String? {

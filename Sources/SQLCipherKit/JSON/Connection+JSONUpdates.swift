@@ -60,6 +60,7 @@ extension Connection {
     ///   - table: its table.
     ///   - schema: the attached database that the table is in; nil to look in all of them.
     ///   - condition: which rows; `"TRUE"` for all.
+    ///   - changes: what is changed, in this order.
     /// - Returns: the number of rows that the condition holds for.
     /// - Throws: ``DatabaseError``; its message says "malformed JSON" if a column holds something else.
     @discardableResult

@@ -18,7 +18,9 @@ public struct JSONColumn<Value: Codable & Sendable>: Sendable {
     public var format: JSONFormat
 
     /// A value for a column.
-    /// - Parameter format: how it is stored. Default: JSONB.
+    /// - Parameters:
+    ///   - value: what is stored.
+    ///   - format: how it is stored. Default: JSONB.
     public init(_ value: Value, as format: JSONFormat = .jsonb) {
         self.value = value
         self.format = format

@@ -39,14 +39,21 @@ extension JSONExpression {
     }
 
     /// `json_group_array`: the values of a group of rows as a JSON array (<https://sqlite.org/json1.html#jgrouparray>).
-    /// - Parameter order: what the elements are sorted by.
+    /// - Parameters:
+    ///   - value: gives each element.
+    ///   - order: what the elements are sorted by.
+    ///   - format: text or JSONB. Default: text.
     public static func groupArray(_ value: SQL, orderedBy order: SQL? = nil, as format: JSONFormat = .text) -> JSONExpression {
         JSONExpression("\(raw: format.prefix)_group_array(\(value)\(order: order))")
     }
 
     /// `json_group_object`: the values of a group of rows as the members of a JSON object
     /// (<https://sqlite.org/json1.html#jgroupobject>).
-    /// - Parameter order: what the members are sorted by.
+    /// - Parameters:
+    ///   - key: gives each member's name.
+    ///   - value: gives each element.
+    ///   - order: what the members are sorted by.
+    ///   - format: text or JSONB. Default: text.
     public static func groupObject(
         key: SQL, value: SQL, orderedBy order: SQL? = nil, as format: JSONFormat = .text
     ) -> JSONExpression {

@@ -18,7 +18,9 @@ public struct JSONExpression: Sendable {
     public init(_ sql: SQL) { self.sql = sql }
 
     /// A document from a column.
-    /// - Parameter table: the table or its alias; nil where the column's name alone is clear.
+    /// - Parameters:
+    ///   - column: the column's name.
+    ///   - table: the table or its alias; nil where the column's name alone is clear.
     public init(column: String, of table: String? = nil) {
         if let table { sql = "\(identifier: table).\(identifier: column)" } else { sql = "\(identifier: column)" }
     }
@@ -78,14 +80,18 @@ extension JSONExpression {
     /// let tags = meta.each("tags", as: "tag")
     /// try db.fetchAll(String.self, "SELECT DISTINCT tag.value FROM note, \(tags) ORDER BY 1")
     /// ```
-    /// - Parameter alias: the table's name in the statement.
+    /// - Parameters:
+    ///   - path: where in the document.
+    ///   - alias: the table's name in the statement.
     public func each(_ path: any JSONPathComponent..., as alias: String = "json_each") -> SQL {
         "json_each(\(sql), \(literal: JSONPath(list: path))) AS \(identifier: alias)"
     }
 
     /// `json_tree`: what is at a path and everything below it as a table, for a FROM clause
     /// (<https://sqlite.org/json1.html#jtree>). Its rows can be read as ``JSONElement``s.
-    /// - Parameter alias: the table's name in the statement.
+    /// - Parameters:
+    ///   - path: where in the document.
+    ///   - alias: the table's name in the statement.
     public func tree(_ path: any JSONPathComponent..., as alias: String = "json_tree") -> SQL {
         "json_tree(\(sql), \(literal: JSONPath(list: path))) AS \(identifier: alias)"
     }

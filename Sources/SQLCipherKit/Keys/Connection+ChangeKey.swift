@@ -50,8 +50,12 @@ extension Connection {
     ///     print("\(progress.pagesDone) of \(progress.pagesTotal)")
     /// }
     /// ```
-    /// - Parameter progress: called every few pages, and once with all pages done before the change takes effect. If it throws,
-    ///   the change is undone, this call throws the same error, and the connection goes on with the old key.
+    /// - Parameters:
+    ///   - key: the new key.
+    ///   - schema: the database whose key is changed. Default: the main one.
+    ///   - mode: how the file is rewritten.
+    ///   - progress: called every few pages, and once with all pages done before the change takes effect. If it throws,
+    ///     the change is undone, this call throws the same error, and the connection goes on with the old key.
     /// - Throws: what the form without progress throws, and what `progress` throws.
     public func changeKey(
         to key: EncryptionKey, of schema: String = "main", mode: KeyChangeMode = .inPlace,

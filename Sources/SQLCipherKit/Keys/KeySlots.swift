@@ -5,7 +5,7 @@ import Foundation
 /// without rewriting it: what LUKS does for a disk.
 ///
 /// The database is encrypted with a random key. A small file beside it holds that key once per slot, sealed under a key
-/// derived from the slot's passphrase or recovery key. The article <doc:KeySlots> has the file format and what this protects from.
+/// derived from the slot's passphrase or recovery key. The article <doc:KeySlotsGuide> has the file format and what this protects from.
 /// ```swift
 /// let notes = Location.file("notes.db")
 /// let slots = try KeySlots.create(.passphrase("correct horse"), label: "laptop", for: notes)

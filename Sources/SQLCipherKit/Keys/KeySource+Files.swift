@@ -31,7 +31,9 @@ extension KeyProvider where Self == KeySource {
     /// A credential that systemd hands to a service (`LoadCredential=`, `LoadCredentialEncrypted=`;
     /// <https://systemd.io/CREDENTIALS/>): a file in the folder that `$CREDENTIALS_DIRECTORY` names. Nil outside of such a service,
     /// and for a credential that it was not given.
-    /// - Parameter name: the credential's name.
+    /// - Parameters:
+    ///   - name: the credential's name.
+    ///   - encoding: how the key is written there.
     public static func credential(_ name: String, as encoding: KeyEncoding = .passphrase) -> KeySource {
         KeySource("the credential \(name)") {
             guard !name.isEmpty, name != ".", name != "..", !name.utf8.contains(UInt8(ascii: "/")), !name.utf8.contains(0) else {

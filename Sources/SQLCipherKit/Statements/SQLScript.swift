@@ -57,7 +57,9 @@ public struct SQLScriptError: Error, Sendable, CustomStringConvertible {
 extension Connection {
     /// Runs all statements of a script in order, each on its own: wrap the call in a transaction to have all or nothing.
     ///
-    /// - Parameter row: called for each row of each statement, with the statement's index.
+    /// - Parameters:
+    ///   - script: the statements.
+    ///   - row: called for each row of each statement, with the statement's index.
     /// - Throws: ``SQLScriptError`` with the index of the statement that failed, or what `row` throws.
     public func execute(_ script: SQLScript, row: ((Int, borrowing Row) throws -> ScriptStep)? = nil) throws {
         var text: SQLText

@@ -6,7 +6,7 @@ import CSQLCipher
 /// let insert = try db.prepare("INSERT INTO point(x, y) VALUES (?, ?)")
 /// for (x, y) in points { try insert.execute(binding: x, y) }
 /// ```
-/// ``Connection/execute(_:)`` and the fetching methods keep statements in a cache of their own; prepare one yourself for the
+/// ``Connection/execute(_:_:)`` and the fetching methods keep statements in a cache of their own; prepare one yourself for the
 /// tightest loops, or to step through rows by hand.
 ///
 /// A statement keeps its connection alive. After ``Connection/close()`` each call throws ``DatabaseError/Reason/closed``.

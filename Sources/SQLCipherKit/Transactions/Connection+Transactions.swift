@@ -59,7 +59,9 @@ extension Connection {
     ///     try db.execute("UPDATE account SET balance = balance + \(amount) WHERE id = \(to)")
     /// }
     /// ```
-    /// - Parameter kind: how it begins. Default: immediate, so that a write does not find the database busy half-way.
+    /// - Parameters:
+    ///   - kind: how it begins. Default: immediate, so that a write does not find the database busy half-way.
+    ///   - body: what is done inside.
     /// - Throws: what `body` throws, and what beginning and committing throw; nothing has changed then.
     @discardableResult
     public func transaction<R>(_ kind: TransactionKind = .immediate, _ body: (Connection) throws -> R) throws -> R {
@@ -103,7 +105,9 @@ extension Connection {
 
     /// Runs `body` in a savepoint: keeps its changes, or undoes them and no others if it throws. Outside of a transaction it
     /// is one (<https://sqlite.org/lang_savepoint.html>).
-    /// - Parameter name: a name, for a trace; nil makes one.
+    /// - Parameters:
+    ///   - name: a name, for a trace; nil makes one.
+    ///   - body: what is done inside.
     @discardableResult
     public func savepoint<R>(_ name: String? = nil, _ body: (Connection) throws -> R) throws -> R {
         try savepoint(name) { db in TransactionEnd.commit(try body(db)) }
