@@ -5,10 +5,11 @@ import TestSupport
 struct Pins: Decodable {
     struct Archive: Decodable { let file: String, sha256: String, bytes: Int }
     struct Member: Decodable { let file: String, sha256: String, bytes: Int }
+    struct Package: Decodable { let name: String, version: String }
     struct Upstream: Decodable {
         let name: String, licence: String
         let cipherVersion: String?, version: String?, sourceID: String?, minimumVersion: String?
-        let archive: Archive?, members: [Member]?
+        let package: Package?, archive: Archive?, members: [Member]?
     }
     struct Missing: Error { let name: String }
 

@@ -23,6 +23,7 @@ VENDOR = ROOT / "Vendor"
 FOLDER = VENDOR / "sqlcipher"
 FRESH = VENDOR / ".sqlcipher.new"
 RETIRED = VENDOR / ".sqlcipher.old"
+FRESH_PINS = VENDOR / ".pins.json.new"
 SUMS = "SHA256SUMS"
 # What the throw-away Python environment of a download takes, with some room.
 SCRATCH_BYTES = 64 << 20
@@ -60,10 +61,13 @@ def sha256(data):
 
 
 class Pins:
-    def __init__(self):
+    """What Vendor/pins.json says, or `pins` in its place."""
+
+    def __init__(self, pins=None):
         path = VENDOR / "pins.json"
         try:
-            pins = json.loads(path.read_text(encoding="utf-8"))
+            pins = pins or json.loads(path.read_text(encoding="utf-8"))
+            self.all = pins
             self.upstreams = pins["upstreams"]
             self.source = next(u for u in pins["upstreams"] if u["kind"] == "source")
             self.sqlite = next(u for u in pins["upstreams"] if u["name"] == "SQLite")
@@ -261,9 +265,8 @@ def pip_settings(python, environment, folder):
     return {name: value for _, name, value in sorted(found)}
 
 
-def download(pins, cache):
-    """The archive into the cache, by way of a throw-away Python environment: it is needed once for each pin."""
-    file = pins.archive["file"]
+def download(pins, cache, package, file, expected):
+    """An archive into the cache, by way of a throw-away Python environment: it is needed once for each pin."""
     for stale in cache.glob(".download-*"):
         shutil.rmtree(stale, ignore_errors=True)
     scratch = Path(tempfile.mkdtemp(prefix=".download-", dir=cache))
@@ -293,13 +296,14 @@ def download(pins, cache):
                              ("find-links", "--find-link"), ("trusted-host", "--trusted-host")):
             for value in settings.get(name, "").split():
                 command += [option, value]
-        run_tool(f"downloading {file}", command + [pins.package], environment, scratch)
+        run_tool(f"downloading {file}", command + [package], environment, scratch)
 
         arrived = scratch / "archive" / file
         if not arrived.is_file():
-            raise Stop(f"downloading {file}: the package index gave another file for {pins.package}")
+            raise Stop(f"downloading {file}: the package index gave another file for {package}")
         data = arrived.read_bytes()
-        require_sum(file, data, pins.archive["sha256"], "Vendor/pins.json", "the package index does not give what was pinned")
+        if expected is not None:
+            require_sum(file, data, expected, "Vendor/pins.json", "the package index does not give what was pinned")
         with open(arrived, "rb") as done:
             os.fsync(done.fileno())
         os.rename(arrived, cache / file)
@@ -318,7 +322,7 @@ def fetch(pins):
         if path.exists():
             return read_archive(path, pins, "remove it and run ./scripts/vendor again")
         say(f"downloading {pins.archive['file']}")
-        return download(pins, cache)
+        return download(pins, cache, pins.package, pins.archive["file"], pins.archive["sha256"])
 
 
 def unpack(archive, pins):
@@ -400,11 +404,25 @@ def install(files):
             remove(RETIRED)
 
 
-def vendor(pins, offline):
+@contextlib.contextmanager
+def ready():
+    """Alone with Vendor, and without what a run that was killed has left behind."""
     with locked(VENDOR):
-        # Both are left behind only by a run that was killed.
-        remove(FRESH)
-        remove(RETIRED)
+        for path in (FRESH, RETIRED, FRESH_PINS):
+            remove(path)
+        yield
+
+
+def complete(files, pins):
+    """The members of the archive and what is made from them: all that goes into the folder."""
+    files = {**files, **generated(files["sqlite3.c"], pins)}
+    files["LICENSE.LibTomCrypt"] = libtomcrypt_notice(pins).encode()
+    files[SUMS] = sums_text(files, pins).encode()
+    return files
+
+
+def vendor(pins, offline):
+    with ready():
         if inspect(pins) is None:
             say(f"{pins.title} is in Vendor/sqlcipher, verified")
             return
@@ -412,11 +430,7 @@ def vendor(pins, offline):
             archive = fetch(pins)
         else:
             archive = read_archive(Path(offline) / pins.archive["file"], pins, "it is not the pinned archive")
-        files = unpack(archive, pins)
-        files.update(generated(files["sqlite3.c"], pins))
-        files["LICENSE.LibTomCrypt"] = libtomcrypt_notice(pins).encode()
-        files[SUMS] = sums_text(files, pins).encode()
-        install(files)
+        install(complete(unpack(archive, pins), pins))
         say(f"{pins.title} unpacked into Vendor/sqlcipher")
 
 
@@ -428,6 +442,124 @@ def check(pins):
     say(f"{pins.title} is in Vendor/sqlcipher, verified")
 
 
+# --- Another version --------------------------------------------------------------------------------------------------
+
+
+def found(pattern, text, where):
+    match = re.search(pattern, text, re.MULTILINE)
+    if match is None:
+        raise Stop(f"{where}: does not say what scripts/vendor looks for: {pattern}")
+    return match.group(1)
+
+
+def members_of(archive, file, names):
+    """Path and bytes of each member, wherever it stands in the archive."""
+    members = {}
+    try:
+        with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as tar:
+            for name in names:
+                paths = [info for info in tar.getmembers() if info.isreg() and info.name.rpartition("/")[2] == name]
+                if len(paths) != 1:
+                    raise Stop(f"{file}: has {len(paths)} files named {name}; it needs one")
+                members[name] = (paths[0].name, tar.extractfile(paths[0]).read())
+    except (tarfile.TarError, EOFError, zlib.error) as error:
+        raise Stop(f"{file}: cannot be unpacked: {error}") from error
+    return members
+
+
+def pins_for(pins, version, file, archive):
+    """The pins as they will be, from what the archive itself says, and its files."""
+    members = members_of(archive, file, pins.members)
+    source, header = (members[name][1].decode("utf-8", "replace") for name in ("sqlite3.c", "sqlite3.h"))
+    fresh = json.loads(json.dumps(pins.all))
+    sqlcipher = next(u for u in fresh["upstreams"] if u["kind"] == "source")
+    sqlite = next(u for u in fresh["upstreams"] if u["name"] == "SQLite")
+    for key, pattern in (("version", r'^#define SQLITE_VERSION\s+"([^"]+)"'), ("sourceID", r'^#define SQLITE_SOURCE_ID\s+"([^"]+)"')):
+        sqlite[key] = found(pattern, source, f"{file}: sqlite3.c")
+        if found(pattern, header, f"{file}: sqlite3.h") != sqlite[key]:
+            raise Stop(f"{file}: sqlite3.c and sqlite3.h are of different versions")
+    number = found(r"^#define CIPHER_VERSION_NUMBER\s+(\S+)", source, f"{file}: sqlite3.c")
+    sqlcipher["cipherVersion"] = f"{number} {found(r'^#define CIPHER_VERSION_BUILD *(.+)$', source, f'{file}: sqlite3.c').strip()}"
+    sqlcipher["copyright"] = found(r"(Copyright \(c\) [0-9, -]+ ZETETIC LLC)", licences(source)["LICENSE.SQLCipher"], f"{file}: sqlite3.c")
+    sqlcipher["package"]["version"] = version
+    sqlcipher["archive"] = {"file": file, "bytes": len(archive), "sha256": sha256(archive)}
+    sqlcipher["members"] = [
+        {"file": name, "path": path, "bytes": len(data), "sha256": sha256(data)} for name, (path, data) in members.items()
+    ]
+    return Pins(fresh), {name: data for name, (_, data) in members.items()}
+
+
+def listed_symbols(text):
+    return set(re.findall(r"^#pragma redefine_extname (\w+)", text, re.MULTILINE))
+
+
+def changes(old, new, new_files):
+    """What is another in the new pins, a line for each."""
+    rows = [("package", old.package, new.package), ("SQLCipher", old.source["cipherVersion"], new.source["cipherVersion"]),
+            ("SQLite", old.sqlite["version"], new.sqlite["version"]), ("source id", old.sqlite["sourceID"], new.sqlite["sourceID"]),
+            ("copyright", old.source["copyright"], new.source["copyright"])]
+    for name, before, after in [(new.archive["file"], old.archive, new.archive)] + [(n, old.members[n], m) for n, m in new.members.items()]:
+        rows.append((f"{name}, SHA-256", before["sha256"], after["sha256"]))
+        rows.append((f"{name}, bytes", f"{before['bytes']:,}", f"{after['bytes']:,}"))
+    lines = [f"{title}: {before} -> {after}" for title, before, after in rows if before != after]
+    after = listed_symbols(new_files["symbols.h"].decode())
+    try:
+        # Only the symbols of the old pins are worth comparing with.
+        text = (FOLDER / "symbols.h").read_text(encoding="utf-8")
+        before = listed_symbols(text) if old.members["sqlite3.c"]["sha256"] in text else None
+    except OSError:
+        before = None
+    if before is None:
+        return lines + [f"symbols: {len(after)}"]
+    lines.append(f"symbols: {len(before)} -> {len(after)}")
+    lines += [f"new symbol: {name}" for name in sorted(after - before)] + [f"symbol gone: {name}" for name in sorted(before - after)]
+    return lines
+
+
+def update(pins, wanted, offline):
+    """Pins another version. Vendor/pins.json changes last, when all else has succeeded."""
+    name = pins.source["package"]["name"]
+    match = re.fullmatch(r"([\w.-]+)==(\d[\w.]*)", wanted)
+    if match is None or match.group(1) != name:
+        raise Stop(f"'{wanted}' cannot be pinned; what can is {name}==VERSION")
+    version = match.group(2)
+    file = f"{name}-{version}.tar.gz"
+    with ready():
+        if version == pins.source["package"]["version"]:
+            say(f"{wanted} is pinned already")
+            return
+        if offline is not None:
+            archive = (Path(offline) / file).read_bytes()
+        else:
+            cache = cache_folder()
+            cache.mkdir(parents=True, exist_ok=True)
+            with locked(cache):
+                if (cache / file).exists():
+                    archive = (cache / file).read_bytes()
+                else:
+                    say(f"downloading {file}")
+                    archive = download(pins, cache, wanted, file, None)
+        fresh, members = pins_for(pins, version, file, archive)
+        files = complete(members, fresh)
+        lines = changes(pins, fresh, files)
+        try:
+            write(FRESH_PINS, (json.dumps(fresh.all, indent=2, ensure_ascii=False) + "\n").encode())
+            # A run that dies between the two leaves the old pins, by which the next run puts the old files back.
+            install(files)
+            os.replace(FRESH_PINS, VENDOR / "pins.json")
+        finally:
+            FRESH_PINS.unlink(missing_ok=True)
+        sync_folder(VENDOR)
+    for line in lines:
+        say(line)
+    old = {pins.source["cipherVersion"].split()[0], pins.sqlite["version"]} - {fresh.source["cipherVersion"].split()[0], fresh.sqlite["version"]}
+    stale = [path.name for path in (ROOT / "README.md", ROOT / "NOTICE.md")
+             if path.exists() and any(v in path.read_text(encoding="utf-8") for v in old)]
+    if stale:
+        say(f"the old version still stands in {' and '.join(stale)}")
+    say(f"{fresh.title} is pinned and unpacked; compare the sum of {file} with the upstream's, then run ./scripts/test")
+
+
 def terminated(number, _frame):
     # Raised where the program stands, so that temporary folders are removed on the way out.
     sys.exit(128 + number)
@@ -437,10 +569,13 @@ def main():
     parser = argparse.ArgumentParser(
         prog="scripts/vendor", description=HELP, formatter_class=argparse.RawDescriptionHelpFormatter)
     mode = parser.add_mutually_exclusive_group()
-    mode.add_argument("--from", dest="offline", metavar="DIR", help="take the archive from DIR; use no network and no cache")
+    mode.add_argument("--update", metavar="NAME==VERSION", help="pin another version: fetch it, rewrite Vendor/pins.json, show what changes")
     mode.add_argument("--check", action="store_true", help="only verify Vendor/sqlcipher; change nothing")
     mode.add_argument("--fetch", action="store_true", help="only put the verified archive into the cache; print its path")
+    parser.add_argument("--from", dest="offline", metavar="DIR", help="take the archive from DIR; use no network and no cache")
     arguments = parser.parse_args()
+    if arguments.offline is not None and (arguments.check or arguments.fetch):
+        parser.error("--from goes with neither --check nor --fetch")
     signal.signal(signal.SIGTERM, terminated)
     try:
         pins = Pins()
@@ -450,6 +585,8 @@ def main():
             print(cache_folder() / pins.archive["file"])
         elif arguments.check:
             check(pins)
+        elif arguments.update is not None:
+            update(pins, arguments.update, arguments.offline)
         else:
             vendor(pins, arguments.offline)
     except Stop as stop:
