@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Packages that use a release, with the network off. They build the library anew, which takes a minute: scripts/test asks for
-/// it once, by an environment variable.
-@Suite(.enabled(if: ProcessInfo.processInfo.environment["SQLCIPHERKIT_CONSUMER_TESTS"] != nil, "SQLCIPHERKIT_CONSUMER_TESTS is not set"))
+/// Packages that use a release, with the network off. They build the library anew, which takes a minute.
+@Suite(.enabled(if: testsReleases, "SQLCIPHERKIT_RELEASE_TESTS is not set, or this is no git checkout"),
+       .enabled(if: ReleaseConsumerTests.offline != nil, "this machine gives no network namespace"))
 struct ReleaseConsumerTests {
     /// How to run a program that sees no network but an interface that is down; nil where this machine does not allow it.
-    static let offline: [String]? = !isGitCheckout ? nil : [["unshare", "--net"], ["unshare", "--net", "--map-root-user"]].first { command in
+    static let offline: [String]? = [["unshare", "--net"], ["unshare", "--net", "--map-root-user"]].first { command in
         let seen = try? Command.run(command[0], command.dropFirst() + ["cat", "/proc/net/dev"])
         return seen?.status == 0 && seen?.output.split(separator: "\n").filter { $0.contains(":") && !$0.contains("lo:") }.isEmpty == true
     }
@@ -33,8 +33,7 @@ struct ReleaseConsumerTests {
                                environment: ReleaseScriptTests.Checkout.environment.merging(["HOME": home.path, "XDG_CACHE_HOME": home.path]) { $1 })
     }
 
-    @Test(.enabled(if: offline != nil, "this machine gives no network namespace, or this is no git checkout"))
-    func archiveBesideAnEmptyPackage() throws {
+    @Test func archiveBesideAnEmptyPackage() throws {
         let checkout = try ReleaseScriptTests.Checkout()
         try checkout.release()
         let folder = try TemporaryFolder()
@@ -59,8 +58,7 @@ struct ReleaseConsumerTests {
     }
 
     /// By URL and version, with nothing fetched but the release itself; its files are those of the archive, which the other test builds.
-    @Test(.enabled(if: offline != nil, "this machine gives no network namespace, or this is no git checkout"))
-    func tagByURLAndVersion() throws {
+    @Test func tagByURLAndVersion() throws {
         let checkout = try ReleaseScriptTests.Checkout()
         try checkout.release()
         try ReleaseScriptTests.Checkout.require(try checkout.run("1.2.3", "--tag"))
@@ -79,8 +77,7 @@ struct ReleaseConsumerTests {
     }
 
     /// The guard of the guard: a package that has to fetch something does not build this way.
-    @Test(.enabled(if: offline != nil, "this machine gives no network namespace, or this is no git checkout"))
-    func theNetworkIsReallyOff() throws {
+    @Test func theNetworkIsReallyOff() throws {
         let folder = try TemporaryFolder()
         let package = try consumer(in: folder.url, dependency: ".package(url: \"https://github.com/apple/swift-argument-parser\", from: \"1.8.2\")")
         #expect(try swift("package", "resolve", in: package).status != 0)

@@ -5,10 +5,12 @@ import Testing
 /// What the releases of these tests are called.
 let releaseVersion = "1.2.3-beta.4"
 
-let isGitCheckout = FileManager.default.fileExists(atPath: Repository.file(".git").path)
+/// Releases are the same whatever the tests are compiled as: scripts/test asks for their tests once, by an environment variable.
+let testsReleases = ProcessInfo.processInfo.environment["SQLCIPHERKIT_RELEASE_TESTS"] != nil
+    && FileManager.default.fileExists(atPath: Repository.file(".git").path)
 
 /// `scripts/release`, run in git checkouts of its own that hold the files of this one.
-@Suite(.enabled(if: isGitCheckout, "this is no git checkout")) struct ReleaseScriptTests {
+@Suite(.enabled(if: testsReleases, "SQLCIPHERKIT_RELEASE_TESTS is not set, or this is no git checkout")) struct ReleaseScriptTests {
     struct Checkout {
         let folder: TemporaryFolder
         let root: URL
