@@ -2,16 +2,16 @@ import Foundation
 import TestSupport
 import Testing
 
+/// How to run a program that sees no network but an interface that is down; nil where this machine does not allow it.
+private let offline: [String]? = [["unshare", "--net"], ["unshare", "--net", "--map-root-user"]].first { command in
+    let seen = try? Command.run(command[0], command.dropFirst() + ["cat", "/proc/net/dev"])
+    return seen?.status == 0 && seen?.output.split(separator: "\n").filter { $0.contains(":") && !$0.contains("lo:") }.isEmpty == true
+}
+
 /// Packages that use a release, with the network off. They build the library anew, which takes a minute.
 @Suite(.enabled(if: testsReleases, "SQLCIPHERKIT_RELEASE_TESTS is not set, or this is no git checkout"),
-       .enabled(if: ReleaseConsumerTests.offline != nil, "this machine gives no network namespace"))
+       .enabled(if: offline != nil, "this machine gives no network namespace"))
 struct ReleaseConsumerTests {
-    /// How to run a program that sees no network but an interface that is down; nil where this machine does not allow it.
-    static let offline: [String]? = [["unshare", "--net"], ["unshare", "--net", "--map-root-user"]].first { command in
-        let seen = try? Command.run(command[0], command.dropFirst() + ["cat", "/proc/net/dev"])
-        return seen?.status == 0 && seen?.output.split(separator: "\n").filter { $0.contains(":") && !$0.contains("lo:") }.isEmpty == true
-    }
-
     /// The package Tests/Consumer in `folder`, with `dependency` for the one that its manifest names.
     private func consumer(in folder: URL, dependency: String) throws -> URL {
         let target = folder.appendingPathComponent("Consumer")
@@ -28,7 +28,7 @@ struct ReleaseConsumerTests {
         let home = package.deletingLastPathComponent().appendingPathComponent("home")
         try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)
         let shell = "cd \"$1\" && shift && unset SQLCIPHERKIT_DEVELOPMENT && exec \"$@\""
-        let command = try #require(Self.offline) + ["swift"] + arguments
+        let command = try #require(offline) + ["swift"] + arguments
         return try Command.run("bash", ["-c", shell, "bash", package.path] + command,
                                environment: ReleaseScriptTests.Checkout.environment.merging(["HOME": home.path, "XDG_CACHE_HOME": home.path]) { $1 })
     }
