@@ -100,6 +100,28 @@ int sqlcipherkit_page_counts(sqlite3 *db, const char *schema, unsigned int *decl
     return rc;
 }
 
+int sqlcipherkit_derived_key(sqlite3 *db, const char *schema, void *text, int capacity, int *count) {
+    int index = sqlcipher_find_db_index(db, schema);
+    if (index < 0 || db->aDb[index].pBt == NULL) return SQLITE_NOTFOUND;
+    codec_ctx *codec = (codec_ctx *)sqlcipherPagerGetCodec(sqlite3BtreePager(db->aDb[index].pBt));
+    if (codec == NULL || codec->read_ctx->derive_key) return SQLITE_NOTFOUND;
+    char *copy = NULL;
+    int size = 0;
+    int rc = sqlcipher_cipher_ctx_get_keyspec(codec, codec->read_ctx, &copy, &size);
+    if (rc != SQLITE_OK) return rc;
+    if (size > capacity) rc = SQLITE_TOOBIG;
+    else memcpy(text, copy, *count = size);
+    /* Wipes it. */
+    sqlcipher_free(copy, size);
+    return rc;
+}
+
+void sqlcipherkit_set_query_only(sqlite3 *db, int on) {
+    /* Looked at when a statement begins to write, not when it is compiled. */
+    if (on) db->flags |= SQLITE_QueryOnly;
+    else db->flags &= ~(u64)SQLITE_QueryOnly;
+}
+
 /* Reads a page and marks it for writing, which saves it in the journal. */
 static int sqlcipherkit_journal_page(Pager *pager, Pgno number) {
     PgHdr *page;

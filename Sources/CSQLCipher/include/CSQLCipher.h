@@ -12,5 +12,6 @@
 #include "wrap.h"
 #include "keyring.h"
 #include "stack.h"
+#include "threads.h"
 
 #endif

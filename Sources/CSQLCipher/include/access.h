@@ -30,6 +30,15 @@ int sqlcipherkit_derive_key(int algorithm, const void *passphrase, int passphras
 /* Random bytes from the provider. Returns an SQLite result code; on any but SQLITE_OK nothing may be used of `bytes`. */
 int sqlcipherkit_random(void *bytes, int count);
 
+/* The key of an open database in the form that spares a second connection all derivation: x'…' with the key, the HMAC key if
+ * there is one, and the salt, in hexadecimal. Writes up to `capacity` bytes to `text`, without a 0 behind them, and their
+ * number to *count. Returns SQLITE_OK, SQLITE_NOTFOUND for a database without a key, SQLITE_TOOBIG or SQLITE_NOMEM. */
+int sqlcipherkit_derived_key(sqlite3 *db, const char *schema, void *text, int capacity, int *count);
+
+/* `PRAGMA query_only`, without the compilation of a statement: 1 makes every write through the connection fail with
+ * SQLITE_READONLY, 0 lifts that. Outside of a statement. */
+void sqlcipherkit_set_query_only(sqlite3 *db, int on);
+
 /* The number of pages that a database's header declares (https://sqlite.org/fileformat2.html, offset 28), and of those that are
  * there, in the file or its write-ahead log. SQLite itself refuses every statement on a file that lacks some.
  * Returns an SQLite result code; writes both numbers on SQLITE_OK. */

@@ -7,7 +7,7 @@ import CSQLCipher
 /// configuration.busyTimeout = .seconds(10)
 /// let db = try Connection(.file("notes.db"), key: key, configuration: configuration)
 /// ```
-public struct Configuration {
+public struct Configuration: Sendable {
     /// What may be done to the file.
     public enum Access: Hashable, Sendable {
         /// Read only. The file must exist.
@@ -47,12 +47,12 @@ public struct Configuration {
     /// Whether errors show the values bound to the failed statement: for debugging only. Default: no.
     public var errorsShowArguments = false
     /// Runs before the header of a new file is written, for what must be settled by then.
-    var beforeHeader: ((Connection) throws -> Void)?
+    var beforeHeader: (@Sendable (Connection) throws -> Void)?
     /// Runs once, for a file that this opening has made, in a transaction. If it throws, the file is removed and opening throws
     /// that error; if the process dies meanwhile, the next opening begins anew.
-    public var onCreate: ((Connection) throws -> Void)?
+    public var onCreate: (@Sendable (Connection) throws -> Void)?
     /// Runs at the end of each opening. If it throws, opening throws that error.
-    public var prepare: ((Connection) throws -> Void)?
+    public var prepare: (@Sendable (Connection) throws -> Void)?
 
     /// The defaults.
     public init() {}

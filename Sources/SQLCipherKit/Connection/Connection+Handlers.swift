@@ -60,7 +60,7 @@ extension Connection {
         let (hooks, handle) = try usableHooks()
         guard instructions >= 1 else { throw .invalidArgument("a progress handler every \(instructions) instructions") }
         hooks.progress = body
-        guard body != nil else {
+        guard body != nil || hooks.stopsLentWork else {
             sqlite3_progress_handler(handle, 0, nil, nil)
             return
         }
@@ -76,6 +76,7 @@ extension ConnectionHooks {
     }
 
     fileprivate func progressed() -> Int32 {
+        if stopsLentWork, connection.mustStop { return 1 }
         guard let progress else { return 0 }
         return connection.inHook {
             do {

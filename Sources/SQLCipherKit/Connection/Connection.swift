@@ -1,4 +1,5 @@
 import CSQLCipher
+import Synchronization
 
 /// A connection to one database, encrypted or plain.
 ///
@@ -35,6 +36,14 @@ public final class Connection {
     private var closingHandle: OpaquePointer?
     /// An error thrown by a Swift callback while SQLite was on the stack; it is rethrown in place of SQLite's own.
     private var callbackError: (error: DatabaseError, rc: Int32, message: String?)?
+    /// The thread that the connection is lent to; see `Holder`.
+    @usableFromInline let holder = Atomic<UInt>(Holder.anybody)
+    /// When the running call of a queue or a pool must have ended.
+    var deadline: ContinuousClock.Instant?
+    /// The number of forks when the connection was opened.
+    @usableFromInline let forks = sqlcipherkit_forks()
+    /// The statements that callers hold, cursors among them.
+    var heldStatements = 0
     /// Whether the main database was opened with a key.
     var isKeyed = false
     /// The cipher settings of attached databases, by their names in lower case.
@@ -62,6 +71,8 @@ public final class Connection {
     }
 
     deinit {
+        // Nobody is left who could be using it.
+        if holder.load(ordering: .relaxed) != Holder.anybody { holder.store(Holder.anybody, ordering: .relaxed) }
         close()
         finishClosing()
     }
@@ -69,15 +80,22 @@ public final class Connection {
     /// Whether the connection is open.
     public var isOpen: Bool { handle != nil }
 
+    /// The handle, where a call cannot throw.
+    @inlinable var usableHandle: OpaquePointer? { isUsable ? handle : nil }
+
     /// Closes the connection: an open transaction is rolled back, cursors and statements end, locks are released. Closing
     /// twice does nothing.
+    ///
+    /// In a child process nothing is closed that the parent had opened: the locks and the journal are still the parent's.
     public func close() {
-        guard let handle else { return }
+        guard let handle, isUsable || isForked else { return }
         self.handle = nil
-        interrupter?.connectionCloses()
+        // The lock may have been another thread's when the process forked.
+        if !isForked { interrupter?.connectionCloses() }
         cache.removeAll()
         insertions = nil
         while let statement = statements { statement.invalidate() }
+        if isForked { return }
         guard callbackDepth == 0 else {
             // SQLite is on the stack and will go on with the handle: it is told to stop, and closed when it has returned.
             closingHandle = handle
@@ -90,7 +108,7 @@ public final class Connection {
 
     /// Closes a handle that a callback wanted closed, now that SQLite has returned.
     func finishClosing() {
-        guard callbackDepth == 0, let handle = closingHandle else { return }
+        guard callbackDepth == 0, !isForked, let handle = closingHandle else { return }
         closingHandle = nil
         sqlite3_close_v2(handle)
     }
@@ -99,19 +117,21 @@ public final class Connection {
     @inlinable
     @inline(__always)
     func live() throws(DatabaseError) -> OpaquePointer {
-        guard let handle else { throw DatabaseError.closedConnection }
+        guard isUsable, let handle else { throw refusal() }
         return handle
     }
 
     // MARK: The list of statements
 
     func register(_ statement: Statement) {
+        if statement.isHeld { heldStatements += 1 }
         statement.next = statements
         statements?.previous = statement
         statements = statement
     }
 
     func unregister(_ statement: Statement) {
+        if statement.isHeld { heldStatements -= 1 }
         if let previous = statement.previous { previous.next = statement.next } else { statements = statement.next }
         statement.next?.previous = statement.previous
         statement.previous = nil
@@ -120,7 +140,7 @@ public final class Connection {
 
     /// Whether a ``RowCursor`` has not come to its end.
     public var hasOpenCursors: Bool {
-        var statement = statements
+        var statement = isUsable ? statements : nil
         while let current = statement {
             if current.isCursor { return true }
             statement = current.next
@@ -130,10 +150,19 @@ public final class Connection {
 
     /// Ends all cursors: their next call throws ``DatabaseError/Reason/closed``.
     public func closeCursors() {
-        var statement = statements
+        var statement = isUsable ? statements : nil
         while let current = statement {
             statement = current.next
             if current.isCursor { current.invalidate() }
+        }
+    }
+
+    /// Ends all statements but those of the connection's own cache.
+    func invalidateHeldStatements() {
+        var statement = statements
+        while let current = statement {
+            statement = current.next
+            if current.isHeld { current.invalidate() }
         }
     }
 

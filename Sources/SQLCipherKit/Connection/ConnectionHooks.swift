@@ -43,6 +43,8 @@ final class ConnectionHooks {
     var starts: [OpaquePointer: ContinuousClock.Instant] = [:]
     var busy: ((Int) -> Bool)?
     var progress: (() throws -> Bool)?
+    /// Whether the progress handler asks whether the call of a queue or a pool must end.
+    var stopsLentWork = false
     var authorizer: ((AuthorizationRequest) -> AuthorizationDecision)?
     /// The table of a DROP whose authorization SQLite asked for last.
     var droppedTable: String?

@@ -29,6 +29,10 @@ public struct DatabaseError: Error, Sendable {
         case conversionFailed
         /// Another connection held a lock for longer than the busy timeout.
         case busy
+        /// A call of a queue or a pool took longer than its timeout: it waited, or ran and was rolled back.
+        case timeout
+        /// What the parent process opened is used by its child, after `fork`. The parent goes on undisturbed.
+        case forked
         /// The file could not be opened or created; the message names it.
         case cannotOpen
         /// A call at the wrong time, such as a commit without a transaction.

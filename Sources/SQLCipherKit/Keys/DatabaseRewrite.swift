@@ -216,7 +216,7 @@ struct DatabaseRewrite {
 
 extension Configuration {
     /// `prepare` for the functions and collations that it registers; what it may write is undone, as a copy must be a copy.
-    var preparingOnly: ((Connection) throws -> Void)? {
+    var preparingOnly: (@Sendable (Connection) throws -> Void)? {
         guard let prepare else { return nil }
         return { db in
             try db.savepoint { db in

@@ -1,3 +1,4 @@
+import CSQLCipher
 import Foundation
 
 /// The key of an encrypted database.
@@ -8,6 +9,8 @@ public struct EncryptionKey: Sendable {
     enum Form: Sendable {
         case passphrase
         case raw(salted: Bool)
+        /// What the engine has derived, in its own spelling: for further connections to the same database.
+        case derived
     }
 
     let form: Form
@@ -74,6 +77,22 @@ public struct EncryptionKey: Sendable {
         return try EncryptionKey(.raw(salted: bytes.count == 48), bytes, UnsafeRawBufferPointer(start: nil, count: 0))
     }
 
+    /// The key that the engine has derived for an open database.
+    /// - Returns: nil for a plaintext database.
+    static func derived(of schema: String, _ handle: OpaquePointer) throws(DatabaseError) -> EncryptionKey? {
+        var rc = SQLITE_OK
+        let text = try SecureBytes(upTo: 256) { memory throws(DatabaseError) in
+            var count: Int32 = 0
+            rc = sqlcipherkit_derived_key(handle, schema, memory.baseAddress, Int32(memory.count), &count)
+            return 0..<Int(count)
+        }
+        if rc == SQLITE_NOTFOUND { return nil }
+        if rc != SQLITE_OK { throw DatabaseError(code: ResultCode(rawValue: rc), message: "the derived key could not be read") }
+        return try text.withUnsafeBytes { text throws(DatabaseError) in
+            try EncryptionKey(.derived, text, UnsafeRawBufferPointer(start: nil, count: 0))
+        }
+    }
+
     private static func check(_ count: Int, _ expected: Int, _ what: String) throws(DatabaseError) {
         if count == 0 { throw .emptyKey }
         guard count == expected else {
@@ -104,6 +123,7 @@ extension EncryptionKey: CustomStringConvertible, CustomDebugStringConvertible, 
         case .passphrase: "EncryptionKey(passphrase)"
         case .raw(false): "EncryptionKey(raw)"
         case .raw(true): "EncryptionKey(raw, salt)"
+        case .derived: "EncryptionKey(derived)"
         }
     }
 

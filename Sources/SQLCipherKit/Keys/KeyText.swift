@@ -11,6 +11,7 @@ struct KeyText: ~Copyable {
         let external = try Self.externalSalt(key, cipher)
         bytes = try key.withUnsafeBytes { bytes throws(DatabaseError) in
             switch key.form {
+            case .derived: try SecureBytes(copying: bytes)
             case .raw(salted: true): try Self.hexadecimal(bytes)
             case .raw(salted: false): try Self.hexadecimal(bytes, salt: external)
             // A file with a plaintext header has no salt for SQLCipher to find.
@@ -25,6 +26,7 @@ struct KeyText: ~Copyable {
     /// The salt that is kept outside of the file, for a key that has none itself.
     private static func externalSalt(_ key: EncryptionKey, _ cipher: CipherConfiguration) throws(DatabaseError) -> [UInt8]? {
         guard cipher.plaintextHeaderSize > 0 else { return nil }
+        if case .derived = key.form { return nil }
         if case .raw(salted: true) = key.form {
             let own = key.withUnsafeBytes { Array($0.suffix(16)) }
             guard cipher.salt == nil || cipher.salt == own else {

@@ -55,32 +55,37 @@ extension Connection {
 
     /// The row id of the last row inserted, 0 if there was none
     /// (<https://sqlite.org/c3ref/last_insert_rowid.html>).
-    public var lastInsertedRowID: Int64 { handle.map { sqlite3_last_insert_rowid($0) } ?? 0 }
+    public var lastInsertedRowID: Int64 { usableHandle.map { sqlite3_last_insert_rowid($0) } ?? 0 }
 
     /// The number of rows that the last INSERT, UPDATE or DELETE changed itself, triggers and foreign keys apart
     /// (<https://sqlite.org/c3ref/changes.html>).
-    public var changes: Int { handle.map { Int(sqlite3_changes64($0)) } ?? 0 }
+    public var changes: Int { usableHandle.map { Int(sqlite3_changes64($0)) } ?? 0 }
 
     /// The number of rows changed since the connection was opened, by triggers and foreign keys as well.
-    public var totalChanges: Int { handle.map { Int(sqlite3_total_changes64($0)) } ?? 0 }
+    public var totalChanges: Int { usableHandle.map { Int(sqlite3_total_changes64($0)) } ?? 0 }
 
     // MARK: The cache
 
     /// The number of statements in the cache, and how often one was found there or not.
-    public var statementCacheStatistics: (count: Int, hits: Int, misses: Int) { (cache.count, cache.hits, cache.misses) }
+    public var statementCacheStatistics: (count: Int, hits: Int, misses: Int) {
+        isUsable ? (cache.count, cache.hits, cache.misses) : (0, 0, 0)
+    }
 
     /// The number of statements that the cache may keep; fewer drops those not used for the longest time.
     public var statementCacheCapacity: Int {
-        get { cache.capacity }
-        set { cache.capacity = max(0, newValue) }
+        get { isUsable ? cache.capacity : 0 }
+        set { if isUsable { cache.capacity = max(0, newValue) } }
     }
 
     /// Drops all cached statements.
-    public func clearStatementCache() { cache.removeAll() }
+    public func clearStatementCache() {
+        if isUsable { cache.removeAll() }
+    }
 
     /// The statement for a text, from the cache if it is there and not in use.
     @usableFromInline
     func cached(_ sql: SQL) throws(DatabaseError) -> Statement {
+        _ = try live()
         if let found = cache.find(sql.text) { return found }
         let statement = try prepareOnly(sql.text, keepsConnection: false)
         cache.insert(statement, sql.text)
@@ -143,7 +148,7 @@ extension Connection {
 
     /// Whether a statement of this connection stands on a row.
     var hasRunningStatements: Bool {
-        guard let handle else { return false }
+        guard let handle = usableHandle else { return false }
         var statement = sqlite3_next_stmt(handle, nil)
         while let current = statement {
             if sqlite3_stmt_busy(current) != 0 { return true }

@@ -33,6 +33,7 @@ public final class Statement {
     @usableFromInline @exclusivity(unchecked) var unretainedNames: Unmanaged<ColumnNames>?
     @usableFromInline @exclusivity(unchecked) var knownPreparations: Int32 = 0
     private let usableHandle: OpaquePointer
+    private let forks: UInt32
     /// Whether a RowCursor steps through it.
     let isCursor: Bool
 
@@ -41,6 +42,7 @@ public final class Statement {
         self.isCursor = isCursor
         self.handle = handle
         usableHandle = handle
+        forks = connection.forks
         keepAlive = keepsConnection ? connection : nil
         connection.register(self)
     }
@@ -49,9 +51,9 @@ public final class Statement {
         // Without a handle the connection has let go of this statement already, and may be gone itself.
         if let handle {
             connection.unregister(self)
-            sqlite3_finalize(handle)
+            finalize(handle)
         } else if isBroken {
-            sqlite3_finalize(usableHandle)
+            finalize(usableHandle)
         }
     }
 
@@ -61,14 +63,22 @@ public final class Statement {
         self.handle = nil
         connection.unregister(self)
         // A call on the stack still reads its row: finalizing waits for its end.
-        if uses == 0 { sqlite3_finalize(handle) } else { isBroken = true }
+        if uses == 0 { finalize(handle) } else { isBroken = true }
+    }
+
+    /// Whether a caller holds the statement, and not the connection's cache.
+    var isHeld: Bool { keepAlive != nil }
+
+    /// In a child process the statement is the parent's: ending it would end the parent's transaction.
+    private func finalize(_ handle: OpaquePointer) {
+        if forks == sqlcipherkit_forks() { sqlite3_finalize(handle) }
     }
 
     /// The handle, for as long as the connection is open.
     @inlinable
     @inline(__always)
     func live() throws(DatabaseError) -> OpaquePointer {
-        guard let handle else { throw DatabaseError.closedConnection }
+        guard connection.isUsable, let handle else { throw connection.refusal() }
         return handle
     }
 
@@ -102,7 +112,7 @@ public final class Statement {
     func finishInvalidated() {
         guard isBroken else { return }
         isBroken = false
-        sqlite3_finalize(usableHandle)
+        finalize(usableHandle)
         connection.finishClosing()
     }
 

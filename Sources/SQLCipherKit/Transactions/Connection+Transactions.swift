@@ -22,7 +22,7 @@ extension TransactionEnd: Sendable where Value: Sendable {}
 
 extension Connection {
     /// Whether a transaction is open (<https://sqlite.org/c3ref/get_autocommit.html>).
-    public var isInTransaction: Bool { handle.map { sqlite3_get_autocommit($0) == 0 } ?? false }
+    public var isInTransaction: Bool { usableHandle.map { sqlite3_get_autocommit($0) == 0 } ?? false }
 
     /// Begins a transaction.
     /// - Throws: ``DatabaseError/Reason/misuse`` inside one, ``DatabaseError/Reason/busy``.

@@ -46,6 +46,7 @@ extension Connection {
     public func insert<T: Encodable>(
         _ record: T, into table: String, in schema: String? = nil, onConflict conflict: ConflictResolution? = nil
     ) throws {
+        _ = try live()
         let cache = insertions ?? InsertionCache()
         insertions = cache
         let target = InsertionCache.Target(type: ObjectIdentifier(T.self), table: table, schema: schema, conflict: conflict)

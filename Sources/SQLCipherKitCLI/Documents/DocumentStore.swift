@@ -18,7 +18,9 @@ struct DocumentStore {
 
     /// Makes a new database and fills it in one transaction; if `fill` throws, no file is left.
     static func make<R>(_ path: String, key: EncryptionKey, fill: @escaping (Writer) throws -> R) throws -> (Connection, R) {
-        var result: R?
+        // Opening runs the closure on this thread, before it returns.
+        nonisolated(unsafe) var result: R?
+        nonisolated(unsafe) let fill = fill
         var configuration = Configuration()
         configuration.onCreate = { db in
             // Room for what the index holds before it is written, so that pages are encrypted once and not over and over.

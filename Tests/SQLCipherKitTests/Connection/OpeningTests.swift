@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test func onCreateRunsOnceForANewFile() throws {
-        var runs = 0
+        nonisolated(unsafe) var runs = 0
         var configuration = Configuration.quick
         configuration.onCreate = { db in
             runs += 1
@@ -219,7 +219,7 @@ import Testing
     @Test func theConfigurationTakesEffect() throws {
         var configuration = Configuration.quick
         configuration.journalMode = .wal
-        var prepared = 0
+        nonisolated(unsafe) var prepared = 0
         configuration.prepare = { db in prepared += try db.fetchOne(Int.self, "PRAGMA foreign_keys") ?? 0 }
         let db = try Connection(.file(path), key: .passphrase("k"), configuration: configuration)
         #expect(prepared == 1)

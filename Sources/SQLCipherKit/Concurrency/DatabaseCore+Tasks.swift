@@ -1,0 +1,92 @@
+import CSQLCipher
+
+/// Calls of tasks: they wait without a thread, and run on the thread of their connection.
+extension DatabaseCore {
+    func run<R>(
+        _ mode: ConnectionSlot.Mode, timeout: Duration?, _ body: sending @escaping (Connection) throws -> sending R
+    ) async throws -> sending R {
+        try checkCall()
+        try Task.checkCancellation()
+        let deadline = timeout.map { ContinuousClock.now + $0 }
+        let ticket = Ticket()
+        let lender = lender(for: mode)
+        if case .read = mode, let slot = try takeForShortRead(lender) {
+            defer { self.pace.end() }
+            return try await withTaskCancellationHandler {
+                defer { lender.giveBack(slot) }
+                return try self.pace.measure { try slot.run(mode, until: deadline, ticket, body) }
+            } onCancel: {
+                ticket.stop(CancellationError())
+            }
+        }
+        let pace = self.pace
+        return try await wait(for: lender, ticket, timeout) { slot in
+            try pace.measure { try slot.run(mode, until: deadline, ticket, body) }
+        }
+    }
+
+    func runAlone<R>(timeout: Duration?, _ body: sending @escaping (Connection) throws -> sending R) async throws -> sending R {
+        try checkCall()
+        try Task.checkCancellation()
+        let deadline = timeout.map { ContinuousClock.now + $0 }
+        let ticket = Ticket()
+        return try await wait(for: writer, ticket, timeout) { [self] slot in try alone(slot, until: deadline, ticket, body) }
+    }
+
+    /// Waits for a slot, and runs `work` on its thread.
+    private func wait<R>(
+        for lender: Lender, _ ticket: Ticket, _ timeout: Duration?, _ work: sending @escaping (ConnectionSlot) throws -> sending R
+    ) async throws -> sending R {
+        // The worker's thread knows a deadline while it runs; what waits has no thread to look at a clock.
+        let timer = timeout.map { timeout in
+            Task {
+                try await Task.sleep(for: timeout)
+                ticket.stop(DatabaseError.timeout)
+            }
+        }
+        defer { timer?.cancel() }
+        // Sent to the one job that calls it, once.
+        nonisolated(unsafe) let work = work
+        return try await withTaskCancellationHandler {
+            try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<R, any Error>) in
+                let waiter = Waiter(isJob: true) { outcome in
+                    guard case .success(let slot?) = outcome else {
+                        if case .failure(let error) = outcome { continuation.resume(throwing: error) }
+                        return nil
+                    }
+                    let result: Result<R, any Error>
+                    do { result = .success(try work(slot)) } catch { result = .failure(error) }
+                    let next = lender.giveBack(slot, on: slot.worker)
+                    nonisolated(unsafe) let sent = result
+                    continuation.resume(with: sent)
+                    return next
+                }
+                ticket.whenStopped { lender.abandon(waiter, $0) }
+                do {
+                    if let slot = try lender.takeOrWait(waiter) {
+                        slot.worker.run(Job { waiter.serve(.success(slot)) })
+                    } else if let error = ticket.error {
+                        lender.abandon(waiter, error)
+                    }
+                } catch {
+                    continuation.resume(throwing: error)
+                }
+            }
+        } onCancel: {
+            ticket.stop(CancellationError())
+        }
+    }
+
+    /// A free reader for a read that is likely to be short, which then need not go to another thread.
+    private func takeForShortRead(_ lender: Lender) throws(DatabaseError) -> ConnectionSlot? {
+        guard readers != nil, pace.begin() else { return nil }
+        do throws(DatabaseError) {
+            if let slot = try lender.takeAtOnce(opened: true) { return slot }
+        } catch {
+            pace.end()
+            throw error
+        }
+        pace.end()
+        return nil
+    }
+}

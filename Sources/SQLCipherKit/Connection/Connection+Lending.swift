@@ -1,0 +1,84 @@
+import CSQLCipher
+import Synchronization
+
+/// Who may use a connection. One that was opened by itself is its owner's, as the type is not `Sendable`. One of a queue or
+/// a pool is lent to a closure, on one thread, and looks at each call whether it is that thread's: a reference that outlives
+/// the closure is of no use, and does no harm.
+extension Connection {
+    /// What ``Connection/holder`` is, other than the number of the thread that the connection is lent to.
+    enum Holder {
+        /// Nobody asks.
+        static let anybody: UInt = 0
+        /// It is not lent.
+        static let nobody: UInt = 1
+        /// It is lent, but its task was cancelled.
+        static let cancelled: UInt = 2
+        /// It is lent, but its time is over.
+        static let late: UInt = 3
+    }
+
+    /// Whether the calling thread may use the connection.
+    @inlinable
+    @inline(__always)
+    var isUsable: Bool {
+        let holder = holder.load(ordering: .relaxed)
+        return (holder == 0 || holder == sqlcipherkit_thread()) && forks == sqlcipherkit_forks()
+    }
+
+    /// Whether the connection was made by a process of which this one is a child.
+    var isForked: Bool { forks != sqlcipherkit_forks() }
+
+    /// Why the connection cannot be used.
+    @usableFromInline
+    @inline(never)
+    func refusal() -> DatabaseError {
+        if isForked { return .forked }
+        switch holder.load(ordering: .relaxed) {
+        case Holder.cancelled: return DatabaseError(code: .interrupted, message: "the task was cancelled")
+        case Holder.late: return .timeout
+        case Holder.anybody, sqlcipherkit_thread(): return .closedConnection
+        default: return .misuse("the connection is used outside of the closure that it was lent to")
+        }
+    }
+
+    // MARK: For who lends it
+
+    /// Lends the connection to the calling thread.
+    func lend(until deadline: ContinuousClock.Instant?) {
+        self.deadline = deadline
+        holder.store(sqlcipherkit_thread(), ordering: .relaxed)
+    }
+
+    /// Refuses all further use, from any thread; whoever has the connection is to notice at the next call.
+    func refuseUse(_ reason: UInt, to thread: UInt) {
+        _ = holder.compareExchange(expected: thread, desired: reason, ordering: .relaxed)
+    }
+
+    /// Takes the connection back. Statements and cursors that the closure has let out throw from now on.
+    func takeBack() {
+        guard !isForked else { return }
+        holder.store(sqlcipherkit_thread(), ordering: .relaxed)
+        deadline = nil
+        if heldStatements > 0 { invalidateHeldStatements() }
+        if isInTransaction { try? execute("ROLLBACK") }
+        holder.store(Holder.nobody, ordering: .relaxed)
+    }
+
+    /// Whether the running statement is to stop, as SQLite asks now and then.
+    var mustStop: Bool {
+        switch holder.load(ordering: .relaxed) {
+        case Holder.cancelled, Holder.late: return true
+        default: break
+        }
+        guard let deadline, ContinuousClock.now >= deadline else { return false }
+        refuseUse(Holder.late, to: sqlcipherkit_thread())
+        return true
+    }
+}
+
+extension DatabaseError {
+    static let forked = DatabaseError(
+        code: .misuse, reason: .forked, message: "the connection belongs to the parent process: open another one after a fork")
+
+    static let timeout = DatabaseError(code: .interrupted, reason: .timeout, message: "the call took longer than its timeout")
+}

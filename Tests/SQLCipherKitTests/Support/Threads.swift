@@ -1,0 +1,84 @@
+import Foundation
+
+/// Runs `body` on as many threads at once, and waits for all. Threads, as what waits must not take those of Swift's tasks.
+func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws {
+    let outcomes = Outcomes(count)
+    for number in 0..<count {
+        let thread = Thread { outcomes.finish(Result { try body(number) }) }
+        thread.stackSize = 1 << 20
+        thread.start()
+    }
+    try outcomes.wait()
+}
+
+/// Starts `body` on a thread of its own.
+func onThread(_ body: @escaping @Sendable () throws -> Void) -> Outcomes {
+    let outcomes = Outcomes(1)
+    Thread { outcomes.finish(Result { try body() }) }.start()
+    return outcomes
+}
+
+/// What threads come to.
+final class Outcomes: @unchecked Sendable {
+    // Sendable: what changes is touched under the condition's lock only.
+    private let condition = NSCondition()
+    private var left: Int
+    private var error: (any Error)?
+
+    init(_ count: Int) { left = count }
+
+    func finish(_ result: Result<Void, any Error>) {
+        condition.withLock {
+            left -= 1
+            if case .failure(let error) = result, self.error == nil { self.error = error }
+            condition.broadcast()
+        }
+    }
+
+    /// Waits for all of them, for a minute at most; throws the first error.
+    func wait() throws {
+        try condition.withLock {
+            while left > 0 {
+                guard condition.wait(until: Date(timeIntervalSinceNow: 60)) else { throw StillRunning() }
+            }
+            if let error { throw error }
+        }
+    }
+
+    /// The same without holding a thread, for tests with tasks.
+    func ended() async throws {
+        for _ in 0..<12000 {
+            if isEnded { return try wait() }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        throw StillRunning()
+    }
+
+    var isEnded: Bool { condition.withLock { left <= 0 } }
+
+    struct StillRunning: Error {}
+}
+
+/// A gate that threads wait at until it is opened.
+final class Latch: @unchecked Sendable {
+    // Sendable: `isOpen` is touched under the condition's lock only.
+    private let condition = NSCondition()
+    private var isOpen = false
+
+    func open() {
+        condition.withLock {
+            isOpen = true
+            condition.broadcast()
+        }
+    }
+
+    /// The same without holding a thread, for tests with tasks.
+    func opened() async throws {
+        for _ in 0..<6000 where !condition.withLock({ isOpen }) { try await Task.sleep(for: .milliseconds(5)) }
+    }
+
+    /// Waits for half a minute at most.
+    func wait() {
+        condition.withLock { while !isOpen, condition.wait(until: Date(timeIntervalSinceNow: 30)) {} }
+    }
+}
