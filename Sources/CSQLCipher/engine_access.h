@@ -70,6 +70,27 @@ int sqlcipherkit_derive_key(int algorithm, const void *passphrase, int passphras
     return rc;
 }
 
+int sqlcipherkit_copy_key(sqlite3 *db, const char *schema, unsigned char *key) {
+    int index = sqlcipher_find_db_index(db, schema);
+    if (index < 0 || db->aDb[index].pBt == NULL) return SQLITE_MISUSE;
+    sqlite3_mutex_enter(db->mutex);
+    int rc = SQLITE_NOTFOUND;
+    codec_ctx *codec = (codec_ctx *)sqlcipherPagerGetCodec(sqlite3BtreePager(db->aDb[index].pBt));
+    if (codec != NULL && codec->key_sz == 32 && codec->kdf_salt_sz == 16) {
+        /* A database in memory may have had no use for its key yet. */
+        rc = sqlcipher_codec_key_derive(codec);
+        if (rc == SQLITE_OK) {
+            /* The key lies masked in memory. */
+            sqlcipher_shield(codec->read_ctx->key, codec->key_sz);
+            memcpy(key, codec->read_ctx->key, 32);
+            sqlcipher_shield(codec->read_ctx->key, codec->key_sz);
+            memcpy(key + 32, codec->kdf_salt, 16);
+        }
+    }
+    sqlite3_mutex_leave(db->mutex);
+    return rc;
+}
+
 int sqlcipherkit_random(void *bytes, int count) {
     sqlcipher_provider *provider;
     void *context;

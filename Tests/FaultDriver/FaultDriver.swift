@@ -97,6 +97,8 @@ struct FaultDriver {
             try runSlots(action, path, arguments)
         case "report":
             try runReport(path, arguments)
+        case _ where action.hasPrefix("backup-"):
+            try runBackup(action, path, arguments)
         case _ where action.hasPrefix("memory-"):
             try runMemory(action, path, arguments)
         case _ where action.hasPrefix("keys-"):

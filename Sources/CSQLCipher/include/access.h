@@ -27,6 +27,10 @@ int sqlcipherkit_column_bytes(sqlite3_stmt *statement, int index, const void **b
 int sqlcipherkit_derive_key(int algorithm, const void *passphrase, int passphrase_count, const void *salt, int salt_count,
                             int iterations, void *key, int key_count);
 
+/* The key of an open database that is encrypted: writes its 32 bytes and the 16 of its salt, one behind the other, for a second
+ * database with the same key. Returns SQLITE_OK, SQLITE_NOTFOUND for a plaintext database, or another result code. */
+int sqlcipherkit_copy_key(sqlite3 *db, const char *schema, unsigned char *key);
+
 /* Random bytes from the provider. Returns an SQLite result code; on any but SQLITE_OK nothing may be used of `bytes`. */
 int sqlcipherkit_random(void *bytes, int count);
 

@@ -16,9 +16,7 @@ struct DatabaseRewrite {
     let relay: ProgressRelay?
     /// The old file's permissions and owner; nil for a file of its own.
     private let original: stat?
-
-    /// The path of the unfinished new file.
-    static func newPath(_ path: String) -> String { path + "-sqlcipherkit-new" }
+    private let isReplacing: Bool
 
     /// - Throws: ``DatabaseError/Reason/misuse`` for a database without a file, or a file without permission to write.
     init(
@@ -28,6 +26,7 @@ struct DatabaseRewrite {
         self.schema = schema
         self.target = target
         self.pageSize = pageSize
+        isReplacing = true
         relay = handler.map { ProgressRelay($0) }
         // SQLite's own name for the file: absolute, and without symbolic links.
         path = sqlite3_db_filename(try connection.live(), schema).map { String(cString: $0) } ?? ""
@@ -42,10 +41,11 @@ struct DatabaseRewrite {
         self.original = original
     }
 
-    /// A copy with a name of its own, in place of nothing.
-    /// - Throws: ``DatabaseError/Reason/cannotOpen`` if there is a file of that name.
+    /// A copy with a name of its own, in place of nothing, or of another file that is not looked at.
+    /// - Throws: ``DatabaseError/Reason/cannotOpen`` if there is a file of that name that is not to be replaced.
     init(
-        _ connection: Connection, _ schema: String, exportingTo path: String, as target: Encryption, handler: RewriteProgressHandler?
+        _ connection: Connection, _ schema: String, exportingTo path: String, as target: Encryption, replacing: Bool = false,
+        handler: RewriteProgressHandler?
     ) throws(DatabaseError) {
         self.connection = connection
         self.schema = schema
@@ -57,28 +57,24 @@ struct DatabaseRewrite {
         if case .key(_, let cipher) = target { try cipher.validate() }
         if path.isEmpty || path.utf8.contains(0) { throw .invalidArgument("the path of the new file is empty or contains a NUL character") }
         var info = stat()
-        if lstat(self.path, &info) == 0 { throw DatabaseFile.cannotOpen(self.path, "there is a file of that name already") }
+        isReplacing = replacing
+        if !replacing, lstat(self.path, &info) == 0 { throw DatabaseFile.cannotOpen(self.path, "there is a file of that name already") }
     }
 
-    /// Writes the copy. When it throws, there is no file.
-    func export() throws {
-        let new = Self.newPath(path)
-        DatabaseFile.remove(new)
-        defer { DatabaseFile.remove(new) }
-        try makeFile(new)
+    /// Writes the copy. When it throws, there is no new file.
+    /// - Parameter check: called last of all before the copy gets its name.
+    func export(beforePublishing check: () throws -> Void = {}) throws {
+        let file = try UnfinishedFile(for: path)
         // One look at the database for the copy and for the comparison.
         try connection.savepoint("export") { _ in
             let reporter = try makeReporter()
-            try export(to: new, reporter)
-            try finish(new, hadWAL: false, reporter)
-            try flush(new)
+            try export(to: file.newPath, reporter)
+            try finish(file.newPath, hadWAL: false, reporter)
+            try file.flush()
             try reporter?.finish()
         }
-        // Unlike a rename, a link takes nobody's place.
-        guard link(new, path) == 0 else {
-            throw fileError(errno == EEXIST ? .cannotOpen : .ioError, "the new file cannot have its name", path)
-        }
-        flushFolder()
+        try check()
+        try file.publish(replacing: isReplacing)
     }
 
     /// Rewrites the database. When it throws, the old file is as it was. Afterwards the connection still has the old file open,
@@ -86,34 +82,21 @@ struct DatabaseRewrite {
     func run() throws {
         let hadWAL = try connection.hasWAL(schema)
         try connection.lockForRewrite(schema, hadWAL: hadWAL)
-        let new = Self.newPath(path)
         do {
-            // Under the lock, so that it belongs to nobody who is still at work.
-            DatabaseFile.remove(new)
-            try makeFile(new)
+            let file = try UnfinishedFile(for: path)
             let reporter = try makeReporter()
-            try export(to: new, reporter)
-            try finish(new, hadWAL: hadWAL, reporter)
-            try flush(new)
+            try export(to: file.newPath, reporter)
+            try finish(file.newPath, hadWAL: hadWAL, reporter)
+            try file.flush(like: original)
             try reporter?.finish()
             // Nothing of the old file may be applied to the new one. There is nothing in them: the log is merged, and a journal
             // that was left by a crash has been played back when the lock was taken.
             for suffix in ["-journal", "-wal", "-shm"] { unlink(path + suffix) }
-            guard rename(new, path) == 0 else { throw fileError(ResultCode.ioError, "the new file cannot take the old one's place", path) }
+            try file.publish(replacing: true)
         } catch {
-            DatabaseFile.remove(new)
             try? connection.unlockAfterRewrite(schema, hadWAL: hadWAL)
             throw error
         }
-        flushFolder()
-    }
-
-    /// Makes the file, for its owner alone, and only if nothing stands there: not even a link that someone else has put there.
-    private func makeFile(_ new: String) throws(DatabaseError) {
-        let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw fileError(.cannotOpen, "the new file cannot be made", new) }
-        // No connection has it open yet, so that closing drops nobody's lock.
-        close(descriptor)
     }
 
     // MARK: Copying
@@ -122,22 +105,11 @@ struct DatabaseRewrite {
         let (settings, key) = targetSettings
         var configuration = settings
         let pageSize = try self.pageSize ?? connection.pageSize(schema)
-        let old = schema.quotedSQLIdentifier
-        let encoding = try connection.fetchOne(String.self, SQL(raw: "PRAGMA \(old).encoding")) ?? "UTF-8"
-        let autoVacuum = try connection.fetchOne(Int.self, SQL(raw: "PRAGMA \(old).auto_vacuum")) ?? 0
-        configuration.beforeHeader = { copy in
-            // The page size of an encrypted file comes with its settings.
-            if key == nil { try copy.execute(SQL(raw: "PRAGMA page_size = \(pageSize)")) }
-            try copy.execute(SQL(raw: "PRAGMA encoding = '\(encoding)'"))
-            try copy.execute(SQL(raw: "PRAGMA auto_vacuum = \(autoVacuum)"))
-            // The encoding is written with the first table, and there may be none to copy.
-            if encoding != "UTF-8" { try copy.execute(SQLScript("CREATE TABLE encoding_keeper(x); DROP TABLE encoding_keeper")) }
-        }
+        // The page size of an encrypted file comes with its settings.
+        configuration.beforeHeader = try connection.shape(of: schema, pageSize: key == nil ? pageSize : nil)
         let copy = try Connection(.file(new), key: key, configuration: configuration)
         defer { copy.close() }
-        // An unfinished file is worth nothing: no journal, and one flush at the end.
-        try copy.execute("PRAGMA journal_mode = OFF")
-        try copy.execute("PRAGMA synchronous = OFF")
+        try copy.makeUnsafeAndFast()
         try DatabaseCopy(connection, schema, copy, reporter).run()
     }
 
@@ -161,8 +133,6 @@ struct DatabaseRewrite {
         return RewriteReporter(relay, total: max(1, pages * sourcePageSize / targetPageSize))
     }
 
-    // MARK: Making it durable
-
     /// Opens the new file as anybody will, compares it with the old one, and gives it its journal mode.
     private func finish(_ new: String, hadWAL: Bool, _ reporter: RewriteReporter?) throws {
         let (configuration, key) = targetSettings
@@ -175,42 +145,6 @@ struct DatabaseRewrite {
         defer { copy.close() }
         if hadWAL { try copy.execute("PRAGMA journal_mode = WAL") }
         try DatabaseComparison(connection, schema, copy, reporter).run()
-    }
-
-    private func flush(_ new: String) throws(DatabaseError) {
-        // The connection that compared it is closed, and nobody else knows the name.
-        let descriptor = open(new, O_RDWR | O_NOFOLLOW)
-        guard descriptor >= 0 else { throw fileError(.ioError, "the new file cannot be opened", new) }
-        defer { close(descriptor) }
-        // As root, the owner stays who it was; for others it is themselves.
-        if let original, geteuid() == 0 { _ = fchown(descriptor, original.st_uid, original.st_gid) }
-        guard original.map({ fchmod(descriptor, $0.st_mode & 0o7777) }) ?? 0 == 0, sync(descriptor) else {
-            throw fileError(.ioError, "the new file cannot be flushed to disk", new)
-        }
-    }
-
-    /// Makes the rename durable. A folder that cannot be flushed, as on some network file systems, is no error: either name
-    /// leads to a whole database.
-    private func flushFolder() {
-        let descriptor = open((path as NSString).deletingLastPathComponent, O_RDONLY | O_DIRECTORY)
-        guard descriptor >= 0 else { return }
-        _ = sync(descriptor)
-        close(descriptor)
-    }
-
-    private func sync(_ descriptor: Int32) -> Bool {
-        #if canImport(Darwin)
-            // There, fsync leaves the data in the drive's cache.
-            if fcntl(descriptor, F_FULLFSYNC) == 0 { return true }
-        #endif
-        return fsync(descriptor) == 0
-    }
-
-    private func fileError(_ code: ResultCode, _ what: String, _ path: String) -> DatabaseError {
-        let error = errno
-        return DatabaseError(
-            code: error == ENOSPC || error == EFBIG ? .full : code, reason: code == .cannotOpen ? .cannotOpen : .engine,
-            message: "\(what): \(String(cString: strerror(error))); the database is unchanged", path: path)
     }
 }
 
@@ -228,6 +162,26 @@ extension Configuration {
 }
 
 extension Connection {
+    /// What gives a new file a database's shape before its header is written.
+    func shape(of schema: String, pageSize: Int?) throws(DatabaseError) -> (Connection) throws -> Void {
+        let name = schema.quotedSQLIdentifier
+        let encoding = try fetchOne(String.self, SQL(raw: "PRAGMA \(name).encoding")) ?? "UTF-8"
+        let autoVacuum = try fetchOne(Int.self, SQL(raw: "PRAGMA \(name).auto_vacuum")) ?? 0
+        return { copy in
+            if let pageSize { try copy.execute(SQL(raw: "PRAGMA page_size = \(pageSize)")) }
+            try copy.execute(SQL(raw: "PRAGMA encoding = '\(encoding)'"))
+            try copy.execute(SQL(raw: "PRAGMA auto_vacuum = \(autoVacuum)"))
+            // The encoding is written with the first table, and there may be none to copy.
+            if encoding != "UTF-8" { try copy.execute(SQLScript("CREATE TABLE encoding_keeper(x); DROP TABLE encoding_keeper")) }
+        }
+    }
+
+    /// An unfinished file is worth nothing: no journal, and one flush at the end.
+    func makeUnsafeAndFast() throws(DatabaseError) {
+        try execute("PRAGMA journal_mode = OFF")
+        try execute("PRAGMA synchronous = OFF")
+    }
+
     /// A database's page size. An encrypted one answers with text.
     func pageSize(_ schema: String) throws(DatabaseError) -> Int {
         let value = try fetchOne(SQLValue.self, SQL(raw: "PRAGMA \(schema.quotedSQLIdentifier).page_size"))

@@ -19,11 +19,13 @@ final class ProgressRelay {
     private let handler: RewriteProgressHandler
     /// What the handler has thrown.
     private(set) var error: (any Error)?
+    private var lastTotal = 1
 
     init(_ handler: @escaping RewriteProgressHandler) { self.handler = handler }
 
     /// Whether to go on.
     func report(done: Int, total: Int) -> Bool {
+        lastTotal = max(1, total)
         do {
             try handler(RewriteProgress(pagesDone: min(done, total), pagesTotal: total))
             return true
@@ -32,6 +34,9 @@ final class ProgressRelay {
             return false
         }
     }
+
+    /// Reports that all is done. Whether to go on.
+    func finish() -> Bool { report(done: lastTotal, total: lastTotal) }
 
     /// Calls `body` with the pointer to be handed to C.
     func withPointer<R>(_ body: (UnsafeMutableRawPointer) throws -> R) rethrows -> R {

@@ -1,0 +1,24 @@
+import Foundation
+import SQLCipherKit
+
+/// Backups and restores, in steps so small that there is time to strike between two of them.
+extension FaultDriver {
+    static func runBackup(_ action: String, _ path: String, _ arguments: [String]) throws {
+        var configuration = Configuration()
+        configuration.cipher.kdfIterations = 10
+        configuration.busyTimeout = .seconds(5)
+        let db = try Connection(.file(path), key: .passphrase(arguments[0]), configuration: configuration)
+        var options = BackupOptions()
+        options.pagesPerStep = 20
+        options.replacesFile = true
+        let encryption = Encryption.key(try .passphrase(arguments[2]), cipher: configuration.cipher)
+        ready()
+        if action == "backup-write" {
+            try db.backup(toFileAt: arguments[1], as: encryption, options: options)
+        } else {
+            // Pages leave the small cache, so that the file is half rewritten when the process dies.
+            try db.execute("PRAGMA cache_size = 10")
+            try db.restore(fromFileAt: arguments[1], as: encryption, options: options)
+        }
+    }
+}

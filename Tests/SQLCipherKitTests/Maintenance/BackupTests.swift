@@ -1,0 +1,251 @@
+import Foundation
+import SQLCipherKit
+import TestSupport
+import Testing
+
+@Suite struct BackupTests {
+    let folder: TemporaryFolder
+    let key: EncryptionKey, otherKey: EncryptionKey
+
+    init() throws {
+        folder = try TemporaryFolder()
+        key = try .passphrase("one")
+        otherKey = try .passphrase("two")
+    }
+
+    private func rich(_ change: (inout Configuration) -> Void = { _ in }, key: EncryptionKey? = nil) throws -> Connection {
+        var configuration = Configuration.quick
+        change(&configuration)
+        let db = try Connection(.file(folder.path("a.db")), key: key ?? self.key, configuration: configuration)
+        try RichDatabase.fill(db)
+        return db
+    }
+
+    private static let layouts: [(String, CipherConfiguration)] = {
+        var pages = CipherConfiguration.quick, plainPages = pages, old = pages, header = pages
+        pages.pageSize = 1024
+        plainPages.usesHMAC = false
+        old.hmacAlgorithm = .sha1
+        header.plaintextHeaderSize = 32
+        header.salt = Array(0..<16)
+        return [("default", .quick), ("1024", pages), ("no HMAC", plainPages), ("SHA-1", old), ("header", header)]
+    }()
+
+    /// The same key and settings, from every kind of settings, with and without a log.
+    @Test(arguments: 0..<5, [Configuration.JournalMode.delete, .wal])
+    func withTheSameKey(layout: Int, mode: Configuration.JournalMode) throws {
+        let cipher = Self.layouts[layout].1
+        let db = try rich { $0.cipher = cipher; $0.journalMode = mode }
+        var options = BackupOptions()
+        options.pagesPerStep = 7
+        var reports: [RewriteProgress] = []
+        try db.backup(toFileAt: folder.path("b.db"), options: options) { reports.append($0) }
+        #expect(reports.count > 5 && reports.last?.fraction == 1)
+        #expect(zip(reports, reports.dropFirst()).allSatisfy { $0.pagesDone <= $1.pagesDone })
+        #expect(try folder.names().filter { $0.hasPrefix("b.db") } == ["b.db"])
+        #expect(try FileManager.default.attributesOfItem(atPath: folder.path("b.db"))[.posixPermissions] as? Int == 0o600)
+        var configuration = Configuration.quick
+        configuration.cipher = cipher
+        let copy = try Connection(.file(folder.path("b.db")), key: key, configuration: configuration)
+        #expect(try RichDatabase.summary(copy) == RichDatabase.summary(db))
+        #expect(try copy.journalMode == .delete)
+        #expect(try copy.verify().problems.isEmpty)
+    }
+
+    /// Any encryption to any other.
+    @Test(arguments: [0, 1, 3, 5], [0, 2, 4, 5])
+    func withAnother(from: Int, to: Int) throws {
+        func encryption(_ index: Int, _ key: EncryptionKey) -> Encryption {
+            index < 5 ? .key(key, cipher: Self.layouts[index].1) : .plaintext
+        }
+        let path = folder.path("a.db"), target = folder.path("b.db")
+        let db = try open(path, encryption(from, key))
+        try RichDatabase.fill(db, rows: 40)
+        try db.backup(toFileAt: target, as: encryption(to, otherKey))
+        let copy = try open(target, encryption(to, otherKey))
+        #expect(try RichDatabase.summary(copy) == RichDatabase.summary(db))
+        if to < 5 {
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: target))
+            #expect(bytes.range(of: Data("title 1".utf8)) == nil)
+            copy.close()
+            #expect(throws: DatabaseError.self) { try open(target, encryption(to, key)) }
+        }
+        // And back, over what is there.
+        try db.execute("DELETE FROM note")
+        try db.restore(fromFileAt: target, as: encryption(to, otherKey))
+        #expect(try RichDatabase.summary(db) == RichDatabase.summary(open(target, encryption(to, otherKey))))
+        #expect(try db.verify().problems.isEmpty)
+        // With its own key still.
+        db.close()
+        #expect(try open(path, encryption(from, key)).fetchOne(Int.self, "SELECT count(*) FROM note") == 30)
+        #expect(try folder.names() == ["a.db", "b.db"])
+    }
+
+    private func open(_ path: String, _ encryption: Encryption) throws -> Connection {
+        guard case .key(let key, let cipher) = encryption else { return try Connection(.file(path)) }
+        var configuration = Configuration.quick
+        configuration.cipher = cipher
+        return try Connection(.file(path), key: key, configuration: configuration)
+    }
+
+    @Test func toMemoryAndBack() throws {
+        let db = try rich()
+        let dump = try RichDatabase.summary(db)
+        for memory in [try Connection(.memory, key: otherKey, configuration: .quick), try Connection(.memory)] {
+            try db.backup(to: memory)
+            #expect(try RichDatabase.summary(memory) == dump)
+            try db.execute("DELETE FROM pair")
+            try memory.backup(to: db)
+            #expect(try RichDatabase.summary(db) == dump)
+            #expect(try db.verify().problems.isEmpty)
+        }
+        var cipher = CipherConfiguration.quick
+        cipher.pageSize = 8192
+        var configuration = Configuration.quick
+        configuration.cipher = cipher
+        let large = try Connection(.memory, key: otherKey, configuration: configuration)
+        try db.backup(to: large)
+        #expect(try RichDatabase.summary(large) == dump)
+        try large.backup(to: db)
+        #expect(try RichDatabase.summary(db) == dump)
+        // From memory into a file, with the memory's own key.
+        let memory = try Connection(.memory, key: otherKey, configuration: .quick)
+        try db.backup(to: memory)
+        try memory.backup(toFileAt: folder.path("m.db"))
+        #expect(try RichDatabase.summary(open(folder.path("m.db"), .key(otherKey, cipher: .quick))) == dump)
+    }
+
+    @Test func attachedDatabases() throws {
+        let db = try rich()
+        try db.attach(.file(folder.path("x.db")), as: "archive", key: .key(otherKey, cipher: .quick))
+        try db.execute("CREATE TABLE archive.t AS SELECT 5 AS x")
+        try db.backup("archive", toFileAt: folder.path("y.db"))
+        #expect(try open(folder.path("y.db"), .key(otherKey, cipher: .quick)).fetchAll(Int.self, "SELECT x FROM t") == [5])
+        try db.execute("UPDATE archive.t SET x = 6")
+        try db.restore("archive", fromFileAt: folder.path("y.db"))
+        #expect(try db.fetchAll(Int.self, "SELECT x FROM archive.t") == [5])
+        #expect(throws: DatabaseError.noSuchSchema) { try db.backup("nowhere", toFileAt: folder.path("z.db")) }
+    }
+
+    /// An independent build reads what was backed up and restored.
+    @Test func anotherEngineReadsIt() throws {
+        let db = try rich { $0.cipher = CipherConfiguration() }
+        try db.backup(toFileAt: folder.path("b.db"))
+        try db.backup(toFileAt: folder.path("c.db"), as: .key(otherKey))
+        try db.execute("DELETE FROM no_key")
+        try db.restore(fromFileAt: folder.path("c.db"), as: .key(otherKey))
+        db.close()
+        for (name, key) in [("a.db", "one"), ("b.db", "one"), ("c.db", "two")] {
+            let found = try Python.run(
+                """
+                import sys
+                from sqlcipher3 import dbapi2 as sqlite
+                db = sqlite.connect(sys.argv[1])
+                db.execute("PRAGMA key = '%s'" % sys.argv[2])
+                print(db.execute('SELECT count(*), sum(rowid) FROM no_key').fetchone(), db.execute('PRAGMA integrity_check').fetchall(),
+                      db.execute('PRAGMA cipher_integrity_check').fetchall(), db.execute("SELECT count(*) FROM own WHERE own MATCH 'common'").fetchone())
+                """, folder.path(name), key)
+            #expect(found == "(270, 202260) [('ok',)] [] (300,)")
+        }
+    }
+
+    @Test func refusals() throws {
+        let db = try rich()
+        let path = folder.path("b.db")
+        func reason(_ body: () throws -> Void) -> DatabaseError.Reason? {
+            do { try body() } catch { return (error as? DatabaseError)?.reason }
+            return nil
+        }
+        try Data("mine".utf8).write(to: URL(fileURLWithPath: path))
+        #expect(reason { try db.backup(toFileAt: path) } == .cannotOpen)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data("mine".utf8))
+        var options = BackupOptions()
+        options.replacesFile = true
+        try Data().write(to: URL(fileURLWithPath: path + "-journal"))
+        #expect(reason { try db.backup(toFileAt: path, options: options) } == .cannotOpen)
+        try FileManager.default.removeItem(atPath: path + "-journal")
+        try db.backup(toFileAt: path, options: options)
+        #expect(try open(path, .key(key, cipher: .quick)).fetchOne(Int.self, "SELECT count(*) FROM pair") == 300)
+        // Itself, by any name.
+        try FileManager.default.linkItem(atPath: folder.path("a.db"), toPath: folder.path("same.db"))
+        #expect(reason { try db.backup(toFileAt: folder.path("same.db"), options: options) } == .cannotOpen)
+        try FileManager.default.removeItem(atPath: folder.path("same.db"))
+        #expect(reason { try db.backup(toFileAt: folder.path("a.db"), options: options) } == .cannotOpen)
+        #expect(reason { try db.backup(to: db) } == .misuse)
+        options.pagesPerStep = 0
+        #expect(reason { try db.backup(toFileAt: folder.path("z.db"), options: options) } == .invalidArgument)
+        #expect(reason { try db.backup(toFileAt: "") } == .invalidArgument)
+        #expect(reason { try db.backup(toFileAt: folder.path("none/b.db")) } == .cannotOpen)
+        #expect(reason { try db.backup(toFileAt: folder.url.path) } == .cannotOpen)
+        // Uncommitted changes, and a target in use.
+        try db.begin()
+        try db.execute("DELETE FROM pair")
+        #expect(reason { try db.backup(toFileAt: folder.path("z.db")) } == .misuse)
+        #expect(reason { try db.restore(fromFileAt: path) } == .misuse)
+        try db.rollback()
+        // A wrong key, no backup, a damaged one.
+        #expect(reason { try db.restore(fromFileAt: path, as: .key(otherKey, cipher: .quick)) } == .wrongKeyOrNotADatabase)
+        #expect(reason { try db.restore(fromFileAt: folder.path("none")) } == .cannotOpen)
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        bytes[bytes.count / 2] ^= 1
+        try bytes.write(to: URL(fileURLWithPath: path))
+        #expect(reason { try db.restore(fromFileAt: path) } == .conversionFailed)
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM pair") == 300)
+        try db.setJournalMode(.off)
+        #expect(reason { try db.restore(fromFileAt: path) } == .misuse)
+        db.close()
+        #expect(reason { try db.backup(toFileAt: path) } == .closed)
+        #expect(reason { try db.restore(fromFileAt: path) } == .closed)
+        #expect(try folder.names() == ["a.db", "b.db"])
+    }
+
+    @Test func aFolderWithoutPermission() throws {
+        // Nothing is forbidden to root but what the system has no place for.
+        let db = try rich()
+        let place = "/proc/sqlcipherkit/b.db"
+        let error = #expect(throws: DatabaseError.self) { try db.backup(toFileAt: place) }
+        #expect(error?.reason == .cannotOpen && error?.path?.hasPrefix(place) == true)
+    }
+
+    @Test func cancelled() async throws {
+        struct Enough: Error {}
+        let db = try rich()
+        var options = BackupOptions()
+        options.pagesPerStep = 5
+        #expect(throws: Enough.self) { try db.backup(toFileAt: folder.path("b.db"), options: options) { if $0.fraction > 0.5 { throw Enough() } } }
+        #expect(throws: Enough.self) { try db.backup(toFileAt: folder.path("b.db"), options: options) { if $0.fraction == 1 { throw Enough() } } }
+        let handle = try db.interruptHandle
+        let interrupted = #expect(throws: DatabaseError.self) {
+            try db.backup(toFileAt: folder.path("b.db"), options: options) { if $0.fraction > 0.5 { handle.interrupt() } }
+        }
+        #expect(interrupted?.code.primary == .interrupted)
+        let closed = #expect(throws: DatabaseError.self) {
+            let other = try open(folder.path("a.db"), .key(key, cipher: .quick))
+            try other.backup(toFileAt: folder.path("b.db"), options: options) { _ in other.close() }
+        }
+        #expect(closed?.reason == .closed)
+        #expect(try folder.names() == ["a.db"])
+        // A half-done restore is undone.
+        try db.backup(toFileAt: folder.path("b.db"))
+        try db.execute("DELETE FROM pair WHERE c > 100")
+        let dump = try RichDatabase.summary(db)
+        try db.execute("PRAGMA cache_size = 10")
+        #expect(throws: Enough.self) { try db.restore(fromFileAt: folder.path("b.db"), options: options) { if $0.fraction > 0.5 { throw Enough() } } }
+        #expect(try RichDatabase.summary(db) == dump)
+        #expect(try db.verify().problems.isEmpty)
+        db.close()
+        let path = folder.path("a.db"), target = folder.path("c.db"), ownKey = self.key
+        let task = Task.detached {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try Connection(.file(path), key: ownKey, configuration: .quick).backup(toFileAt: target)
+        }
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(try folder.names() == ["a.db", "b.db"])
+    }
+}
+
+extension DatabaseError {
+    fileprivate static var noSuchSchema: DatabaseError {
+        DatabaseError(code: .error, reason: .schemaName, message: "no database is attached as nowhere")
+    }
+}

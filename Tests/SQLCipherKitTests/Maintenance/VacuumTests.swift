@@ -1,0 +1,101 @@
+import Foundation
+import SQLCipherKit
+import TestSupport
+import Testing
+
+@Suite struct VacuumTests {
+    let folder: TemporaryFolder
+    let key: EncryptionKey
+
+    init() throws {
+        folder = try TemporaryFolder()
+        key = try .passphrase("one")
+    }
+
+    private static func cipher(_ index: Int) -> CipherConfiguration {
+        var cipher = CipherConfiguration.quick
+        switch index {
+        case 1: cipher.pageSize = 1024
+        case 2: cipher.usesHMAC = false
+        case 3: cipher.hmacAlgorithm = .sha1
+        case 4: cipher.pageSize = 8192
+        case 5:
+            cipher.plaintextHeaderSize = 32
+            cipher.salt = Array(0..<16)
+        default: break
+        }
+        return cipher
+    }
+
+    /// With all settings but the default's, SQLite's VACUUM INTO writes a file that does not open.
+    @Test(arguments: 0..<6, [Configuration.JournalMode.delete, .wal])
+    func everySetting(index: Int, mode: Configuration.JournalMode) throws {
+        var configuration = Configuration.quick
+        configuration.cipher = Self.cipher(index)
+        configuration.journalMode = mode
+        let db = try Connection(.file(folder.path("a.db")), key: key, configuration: configuration)
+        try RichDatabase.fill(db)
+        try db.execute("DELETE FROM note WHERE id % 3 = 0")
+        // Tables without an integer primary key get new row ids.
+        func content() throws -> [String] {
+            try RichDatabase.summary(db).filter { !$0.hasPrefix("SELECT rowid, * FROM no_key") && !$0.hasPrefix("SELECT oid") }
+        }
+        let summary = try content()
+        let before = try db.pageCount
+        try db.vacuum()
+        #expect(try db.pageCount < before && db.freePageCount == 0)
+        #expect(try content() == summary)
+        #expect(try db.verify().problems.isEmpty)
+
+        try db.execute("DELETE FROM own")
+        let smaller = try RichDatabase.summary(db)
+        try db.vacuum(intoFileAt: folder.path("b.db"))
+        db.close()
+        configuration.journalMode = nil
+        // With the same passphrase.
+        let copy = try Connection(.file(folder.path("b.db")), key: key, configuration: configuration)
+        #expect(try RichDatabase.summary(copy) == smaller && copy.freePageCount == 0)
+        let again = try Connection(.file(folder.path("a.db")), key: key, configuration: configuration)
+        #expect(try RichDatabase.summary(again) == smaller)
+    }
+
+    @Test func attachedOnes() throws {
+        let other = try EncryptionKey.passphrase("two")
+        for (name, main) in [("plain.db", nil), ("keyed.db", key)] as [(String, EncryptionKey?)] {
+            let db = try Connection(.file(folder.path(name)), key: main, configuration: .quick)
+            try db.attach(.file(folder.path("x\(name)")), as: "a b", key: .key(other, cipher: Self.cipher(1)))
+            try db.execute(SQLScript("CREATE TABLE \"a b\".t(x); INSERT INTO \"a b\".t SELECT randomblob(500) FROM pragma_function_list; DELETE FROM \"a b\".t WHERE rowid % 2"))
+            let sum = try db.fetchAll(Data.self, "SELECT x FROM \"a b\".t")
+            try db.vacuum("a b")
+            try db.vacuum("a b", intoFileAt: folder.path("y\(name)"))
+            try db.vacuum("a b", intoFileAt: folder.path("z\(name)"), as: .key(key, cipher: .quick))
+            #expect(try db.fetchAll(Data.self, "SELECT x FROM \"a b\".t") == sum)
+            var configuration = Configuration.quick
+            configuration.cipher = Self.cipher(1)
+            for file in ["x\(name)", "y\(name)"] {
+                let db = try Connection(.file(folder.path(file)), key: other, configuration: configuration)
+                #expect(try db.fetchAll(Data.self, "SELECT x FROM t") == sum && db.freePageCount == 0)
+            }
+            let copy = try Connection(.file(folder.path("z\(name)")), key: key, configuration: .quick)
+            #expect(try copy.fetchAll(Data.self, "SELECT x FROM t") == sum)
+        }
+    }
+
+    @Test func refusals() throws {
+        let db = try Connection(.file(folder.path("a.db")), key: key, configuration: .quick)
+        try db.execute("CREATE TABLE t AS SELECT 1 AS x")
+        func reason(_ body: () throws -> Void) -> DatabaseError.Reason? {
+            do { try body() } catch { return (error as? DatabaseError)?.reason }
+            return nil
+        }
+        #expect(reason { try db.vacuum("nowhere") } == .schemaName)
+        #expect(reason { try db.vacuum("nowhere", intoFileAt: folder.path("b.db")) } == .schemaName)
+        #expect(reason { try db.transaction { try $0.vacuum() } } == .misuse)
+        try Data("mine".utf8).write(to: URL(fileURLWithPath: folder.path("b.db")))
+        #expect(reason { try db.vacuum(intoFileAt: folder.path("b.db")) } == .cannotOpen)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path("b.db"))) == Data("mine".utf8))
+        db.close()
+        #expect(reason { try db.vacuum() } == .closed)
+        #expect(reason { try db.vacuum(intoFileAt: folder.path("c.db")) } == .closed)
+    }
+}
