@@ -163,7 +163,7 @@ extension Configuration {
 
 extension Connection {
     /// What gives a new file a database's shape before its header is written.
-    func shape(of schema: String, pageSize: Int?) throws(DatabaseError) -> (Connection) throws -> Void {
+    func shape(of schema: String, pageSize: Int?) throws(DatabaseError) -> @Sendable (Connection) throws -> Void {
         let name = schema.quotedSQLIdentifier
         let encoding = try fetchOne(String.self, SQL(raw: "PRAGMA \(name).encoding")) ?? "UTF-8"
         let autoVacuum = try fetchOne(Int.self, SQL(raw: "PRAGMA \(name).auto_vacuum")) ?? 0
