@@ -13,6 +13,7 @@ import Testing
         let query = FTS5Query(userInput: "fox* -\"lazy cat\"")
         var lines: [String] = []
         for hit in try db.search("note_fts", query, weights: [5, 1], snippet: .column("body"), limit: 20) {
+            print(hit.rowID, hit.rank, hit.snippet)      // 1, the rank, The quick brown [fox] jumps over the lazy dog
             lines.append("\(hit.rowID) \(hit.snippet)")
             #expect(hit.rank < 0)
         }
@@ -39,7 +40,7 @@ import Testing
             try db.search("note_fts", FTS5Query(userInput: "qui", options: .init(completesLastWord: true)), limit: 20)
         }
         let words = try db.suggestions(for: "the qui", in: "note_fts")
-        let meant = try db.correctedText("quikc fox", in: "note_fts")
+        let meant = try db.correctedText("quikc fox", in: "note_fts")      // quick fox
         #expect(hits.count == 1 && words.map(\.term) == ["quick"] && meant == "quick fox")
 
         try db.optimizeFullText("note_fts")

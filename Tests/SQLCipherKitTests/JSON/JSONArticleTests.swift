@@ -1,8 +1,7 @@
-import Foundation
 import SQLCipherKit
 import Testing
 
-/// The article's examples, compiled and run.
+/// The examples of the article "JSON".
 @Suite struct JSONArticleTests {
     struct Meta: Codable, Sendable {
         var city: String
@@ -48,24 +47,5 @@ import Testing
             content: .external(table: "note")))
         let hits = try db.search("note_fts", FTS5Query(userInput: "river"))
         #expect(hits.map(\.rowID) == [1])
-    }
-
-    /// Each line of code in the article stands in this file as well, so that it is the article's own code that was run.
-    @Test func theArticleShowsTheSameCode() throws {
-        let here = URL(filePath: #filePath)
-        let package = here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        let article = try String(contentsOf: package.appending(path: "Sources/SQLCipherKit/Documentation.docc/JSON.md"), encoding: .utf8)
-        let own = Set(try String(contentsOf: here, encoding: .utf8).split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) })
-        var isCode = false
-        var count = 0
-        for line in article.split(separator: "\n").map({ $0.trimmingCharacters(in: .whitespaces) }) {
-            if line.hasPrefix("```") {
-                isCode = line == "```swift"
-            } else if isCode {
-                count += 1
-                #expect(own.contains(line), "\(line)")
-            }
-        }
-        #expect(count > 25)
     }
 }

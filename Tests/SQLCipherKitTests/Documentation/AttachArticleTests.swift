@@ -1,0 +1,39 @@
+import SQLCipherKit
+import TestSupport
+import Testing
+
+/// The examples of the article "Attached databases".
+@Suite struct AttachArticleTests {
+    @Test func theArticle() throws {
+        let folder = try TemporaryFolder()
+        let archivePath = folder.path("archive.db"), archiveKey = try EncryptionKey.raw([UInt8](repeating: 7, count: 32))
+        let db = try Connection(.file(folder.path("notes.db")), key: .raw([UInt8](repeating: 8, count: 32)))
+        try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, year INTEGER)")
+        try db.execute("INSERT INTO note(title, year) VALUES ('old', 2001), ('new', 2024)")
+        let archive = try Connection(.file(archivePath), key: archiveKey)
+        try archive.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, year INTEGER)")
+        archive.close()
+
+        try db.attach(.file(archivePath), as: "archive", key: .key(archiveKey))
+        try db.transaction { db in
+            try db.execute("INSERT INTO archive.note SELECT * FROM main.note WHERE year < \(2020)")
+            try db.execute("DELETE FROM main.note WHERE year < \(2020)")
+        }
+        let both = try db.fetchAll(String.self, "SELECT title FROM main.note UNION ALL SELECT title FROM archive.note ORDER BY 1")
+        try db.detach("archive")
+        #expect(both == ["new", "old"])
+
+        let moved = try db.withAttached(.file(archivePath), as: "archive", key: .key(archiveKey)) { db in
+            try db.fetchOne(Int.self, "SELECT count(*) FROM archive.note")
+        }
+        #expect(moved == 1)
+        #expect(try db.attachedDatabases().map(\.name) == ["main"])
+
+        try db.attach(.memory, as: "scratch", key: .plaintext)
+        let copied = try db.copyTables(["note"], to: "scratch") { progress in
+            if progress.rowsDone == progress.rowsTotal { print(progress.table, progress.rowsTotal) }
+        }
+        #expect(copied == 1)
+        #expect(try db.fetchAll(String.self, "SELECT title FROM scratch.note") == ["new"])
+    }
+}

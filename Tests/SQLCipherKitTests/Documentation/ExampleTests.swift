@@ -1,0 +1,74 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Every piece of Swift that the README and the articles show stands in a test as well, so that it is compiled and run.
+///
+/// For each page there has to be one test file with all lines of all its examples, in their order; other lines, which look at the results,
+/// may stand between them. Blanks at the beginning of a line do not count. A block whose first line is ```` ```swift manifest ````
+/// is part of a package's manifest: ReleaseConsumerTests builds with these.
+@Suite struct ExampleTests {
+    static let pages: [String] = {
+        let articles = "Sources/SQLCipherKit/Documentation.docc"
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: Repository.file(articles).path)) ?? []
+        return ["README.md"] + names.filter { $0.hasSuffix(".md") }.sorted().map { "\(articles)/\($0)" }
+    }()
+
+    /// The source of each test file, line by line.
+    static let sources: [String: [Substring]] = {
+        let folder = Repository.file("Tests/SQLCipherKitTests")
+        let paths = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
+        var sources: [String: [Substring]] = [:]
+        for path in paths where path.hasSuffix(".swift") {
+            sources[path] = (try? String(contentsOf: folder.appendingPathComponent(path), encoding: .utf8)).map(lines)
+        }
+        return sources
+    }()
+
+    /// What is on each line that is not empty.
+    static func lines(of text: String) -> [Substring] {
+        text.split(separator: "\n").map { line in line.drop { $0 == " " } }.filter { !$0.isEmpty }
+    }
+
+    static func examples(in page: String) -> [Substring] {
+        var isExample = false
+        return lines(of: page).filter { line in
+            if line.hasPrefix("```") {
+                isExample = line == "```swift"
+                return false
+            }
+            return isExample
+        }
+    }
+
+    /// How many of `examples` stand in `source`, in their order, before the first that does not.
+    static func count(of examples: [Substring], in source: [Substring]) -> Int {
+        var found = 0
+        for line in source where found < examples.count && line == examples[found] { found += 1 }
+        return found
+    }
+
+    @Test(arguments: pages) func examplesStandInATest(_ page: String) throws {
+        let examples = Self.examples(in: try String(contentsOf: Repository.file(page), encoding: .utf8))
+        guard !examples.isEmpty else { return }
+        let best = try #require(Self.sources.max { Self.count(of: examples, in: $0.value) < Self.count(of: examples, in: $1.value) })
+        let count = Self.count(of: examples, in: best.value)
+        #expect(count == examples.count, "\(page): no test has the line '\(examples[min(count, examples.count - 1)])' (nearest: \(best.key))")
+    }
+
+    /// The pages that must have examples, so that a change of how they are marked is noticed.
+    @Test func thereAreExamples() throws {
+        for page in ["README.md", "Sources/SQLCipherKit/Documentation.docc/JSON.md"] {
+            let text = try String(contentsOf: Repository.file(page), encoding: .utf8)
+            #expect(Self.examples(in: text).count >= 10, "\(page)")
+        }
+    }
+
+    @Test func aLineThatDiffersIsFound() {
+        let examples = Self.examples(in: "text\n```swift\nlet a = 1\n    let b = 2\n```\n```sh\nrun\n```\n```swift\nprint(a)\n```\n")
+        #expect(examples == ["let a = 1", "let b = 2", "print(a)"])
+        #expect(Self.count(of: examples, in: Self.lines(of: "  let a = 1\n#expect(a == 1)\n  let b = 2\nprint(a)\n")) == 3)
+        #expect(Self.count(of: examples, in: Self.lines(of: "let a = 1\nprint(a)\nlet b = 2\n")) == 2)
+        #expect(Self.count(of: examples, in: Self.lines(of: "let a = 1\nlet b = 3\nprint(a)\n")) == 1)
+    }
+}

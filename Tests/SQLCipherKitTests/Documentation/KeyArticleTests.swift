@@ -1,0 +1,94 @@
+import SQLCipherKit
+import TestSupport
+import Testing
+
+/// The examples of the articles about keys, security and formats, each in a folder of its own.
+@Suite struct KeyArticleTests {
+    /// "Keys".
+    @Test func keys() throws {
+        let folder = try TemporaryFolder()
+        let (path, oldPath, handoverPath) = (folder.path("notes.db"), folder.path("old.db"), folder.path("handover.db"))
+        let key = try EncryptionKey.raw([UInt8](repeating: 1, count: 32)), otherKey = try EncryptionKey.raw([UInt8](repeating: 2, count: 32))
+        do {
+            let db = try Connection(.file(path), key: .passphrase("correct horse"))
+            try db.execute("CREATE TABLE note(title TEXT)")
+            db.close()
+        }
+        try DatabaseConverter.decrypt(fileAt: path, key: .passphrase("correct horse"))
+        try makeOldFile(oldPath, key)
+
+        let settings = try DatabaseConverter.encrypt(fileAt: path, key: key)
+        let version = try DatabaseConverter.migrate(fileAt: oldPath, key: key)
+        let db = try Connection(.file(path), key: key)
+        try DatabaseConverter.export(db, toFileAt: handoverPath, as: .key(otherKey))
+        #expect(settings.pageSize == 4096 && version == 3)
+        #expect(try Connection(.file(handoverPath), key: otherKey).fetchOne(Int.self, "SELECT count(*) FROM note") == 0)
+    }
+
+    private func makeOldFile(_ path: String, _ key: EncryptionKey) throws {
+        var configuration = Configuration()
+        configuration.cipher = .sqlCipher3
+        let old = try Connection(.file(path), key: key, configuration: configuration)
+        try old.execute("CREATE TABLE note(title TEXT)")
+        old.close()
+    }
+
+    /// "Key slots".
+    @Test func keySlots() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("notes.db")
+        let notes = Location.file(path)
+        let slots = try KeySlots.create(.passphrase("correct horse"), label: "laptop", for: notes)
+        try slots.add(.passphrase("battery staple"), label: "desktop")
+        let recovery = try slots.addRecoveryKey(label: "safe")
+        print(recovery.text)                       // to be written down, and shown only here
+
+        let db = try Connection(notes, slots: .beside, secret: .passphrase("battery staple"), first: "desktop")
+        try db.execute("CREATE TABLE note(title TEXT)")
+        db.close()
+
+        try slots.changePassphrase("laptop", from: .passphrase("correct horse"), to: .passphrase("something new"))
+        try slots.revoke("desktop")
+        #expect(throws: DatabaseError.self) {
+            _ = try Connection(notes, slots: .beside, secret: .passphrase("battery staple"), first: "desktop")
+        }
+    }
+
+    /// "Security".
+    @Test func security() throws {
+        let db = try Connection(.memory)
+        try db.execute("CREATE TABLE note(title TEXT)")
+        let fromAStranger = "SELECT count(*) FROM note"
+        let found = try db.withAccess(.readOnly) { db in
+            try db.fetchAll(SQLValue.self, "\(raw: fromAStranger)")
+        }
+        #expect(found == [.integer(0)])
+        #expect(throws: DatabaseError.self) { try db.withAccess(.readOnly) { try $0.execute("DROP TABLE note") } }
+
+        let folder = try TemporaryFolder()
+        try verify(Connection(.file(folder.path("notes.db")), key: .raw([UInt8](repeating: 1, count: 32))))
+    }
+
+    private func verify(_ db: Connection) throws {
+        let report = try db.verify()
+        print(report.isWhole, report.isAuthenticated, report.problems)
+        #expect(report.isWhole && report.isAuthenticated)
+    }
+
+    /// "Format compatibility".
+    @Test func formatCompatibility() throws {
+        let folder = try TemporaryFolder()
+        let oldPath = folder.path("old.db")
+        try makeOldFile(oldPath, .passphrase("correct horse"))
+
+        var configuration = Configuration()
+        configuration.cipher = .sqlCipher3
+        let old = try Connection(.file(oldPath), key: .passphrase("correct horse"), configuration: configuration)
+        old.close()
+
+        let version = try DatabaseConverter.migrate(fileAt: oldPath, key: .passphrase("correct horse"))     // 3
+        let db = try Connection(.file(oldPath), key: .passphrase("correct horse"))
+        #expect(version == 3)
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM note") == 0)
+    }
+}
