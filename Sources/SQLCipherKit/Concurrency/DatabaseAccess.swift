@@ -34,7 +34,7 @@ public protocol DatabaseAccess: Sendable {
     ///   - timeout: how long the call may take, waiting and running; nil for any time. A commit that has begun is finished.
     ///   - body: reads and writes.
     /// - Throws: what `body` throws, and what beginning and committing throw, ``DatabaseError/Reason/busy`` for instance; nothing
-    ///   has changed then. And what ``read(timeout:_:)-swift.method`` throws.
+    ///   has changed then. And what `read(timeout:_:)` throws.
     func write<R>(timeout: Duration?, _ body: (Connection) throws -> sending R) throws -> sending R
 
     /// The same for a task.
@@ -46,7 +46,7 @@ public protocol DatabaseAccess: Sendable {
     /// - Parameters:
     ///   - timeout: how long the call may take, waiting and running; nil for any time.
     ///   - body: may begin and end transactions; one that it leaves open is rolled back.
-    /// - Throws: what `body` throws, and what ``read(timeout:_:)-swift.method`` throws.
+    /// - Throws: what `body` throws, and what `read(timeout:_:)` throws.
     func barrier<R>(timeout: Duration?, _ body: (Connection) throws -> sending R) throws -> sending R
 
     /// The same for a task.
@@ -64,7 +64,7 @@ public protocol DatabaseAccess: Sendable {
 
 extension DatabaseAccess {
     /// Runs `body` on a connection that can only read, and that sees one moment of the database all the time.
-    /// - Throws: as ``read(timeout:_:)-swift.method``.
+    /// - Throws: as `read(timeout:_:)`.
     @inlinable
     public func read<R>(_ body: (Connection) throws -> sending R) throws -> sending R { try read(timeout: nil, body) }
 
@@ -75,7 +75,7 @@ extension DatabaseAccess {
     }
 
     /// Runs `body` in a transaction that may write: commits and gives its value back, or rolls back if it throws.
-    /// - Throws: as ``write(timeout:_:)-swift.method``.
+    /// - Throws: as `write(timeout:_:)`.
     @inlinable
     @discardableResult
     public func write<R>(_ body: (Connection) throws -> sending R) throws -> sending R { try write(timeout: nil, body) }
@@ -88,7 +88,7 @@ extension DatabaseAccess {
     }
 
     /// Runs `body` while nobody else has a connection of this queue or pool, and without a transaction.
-    /// - Throws: as ``barrier(timeout:_:)-swift.method``.
+    /// - Throws: as `barrier(timeout:_:)`.
     @inlinable
     @discardableResult
     public func barrier<R>(_ body: (Connection) throws -> sending R) throws -> sending R { try barrier(timeout: nil, body) }
