@@ -5,6 +5,7 @@ import SQLCipherKit
 enum Status: Int32 {
     case failed = 1
     case key = 3
+    case different = 4
     case usage = 64
     case interrupted = 130
 }
@@ -25,6 +26,9 @@ struct Failure: Error {
             self = failure
         case let error as DatabaseError:
             self.init(error)
+        case let error as SQLScriptError:
+            let failure = Failure(error.error)
+            self.init((error.index == 0 ? "" : "statement \(error.index + 1): ") + failure.message, status: failure.status)
         default:
             if SQLCipherKitCommand.exitCode(for: error) == .validationFailure {
                 let message = SQLCipherKitCommand.message(for: error).withoutValueOfUnknownOption
@@ -36,9 +40,18 @@ struct Failure: Error {
     }
 
     private init(_ error: DatabaseError) {
+        // Only what a progress handler throws has a Failure in it: that the user wants to stop.
+        if let failure = error.underlyingError as? Failure {
+            self = failure
+            return
+        }
         switch error.reason {
-        case .wrongKeyOrNotADatabase, .notEncrypted, .emptyKey, .invalidKey, .keyProvider:
+        case .notEncrypted:
+            self.init(error.message + ": --no-key opens it", status: .key)
+        case .wrongKeyOrNotADatabase, .emptyKey, .invalidKey, .keyProvider, .noSlotOpens:
             self.init(error.message, status: .key)
+        case .engine where .interrupted ~= error.code && Interruption.isWanted:
+            self.init("interrupted: what was not complete is undone", status: .interrupted)
         case .engine where .readOnly ~= error.code:
             self.init(error.message + ": --write allows changes")
         default:

@@ -7,15 +7,40 @@ struct SQLCipherKitCommand: ParsableCommand {
         commandName: "sqlcipherkit",
         abstract: "Encrypted SQLite databases with full-text search and JSON.",
         discussion: """
-            A key is asked for on the terminal, or comes from a file, the environment or a file descriptor \
-            (--key-file, --key-env, --key-fd); it is never an argument.
+            A key is asked for on the terminal, or comes from a file, the environment, a file descriptor or a credential of \
+            systemd (--key-file, --key-env, --key-fd, --key-credential); it is never an argument.
 
-            An error is one line on standard error. Exit status: 0 done, 1 failed, 3 wrong or missing key or no database, \
-            64 wrong usage, 130 interrupted.
+            An error is one line on standard error.
+
+            EXIT STATUS
+              0  done
+              1  failed
+              3  wrong or missing key, or no database
+              4  verify has found damage, or diff a difference
+              64  wrong usage
+              130  interrupted; what is written is complete
+
+            ENVIRONMENT
+              NO_COLOR  no colours, which otherwise only a terminal gets
+
+            EXAMPLES
+              sqlcipherkit import notes.db ~/Documents
+              sqlcipherkit search notes.db baking bread
+              sqlcipherkit query notes.db "SELECT path, size FROM document LIMIT 3"
+
+            COMPLETION
+              sqlcipherkit --generate-completion-script bash (or zsh, or fish)
             """,
         version: "sqlcipherkit, SQLCipher \(Engine.cipherVersion), SQLite \(Engine.sqliteVersion)",
-        subcommands: [
-            IndexCommand.self, SearchCommand.self, QueryCommand.self, TourCommand.self, VersionCommand.self,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Content",
+                subcommands: [CreateCommand.self, ImportCommand.self, SearchCommand.self, QueryCommand.self, ShellCommand.self, SchemaCommand.self]),
+            CommandGroup(
+                name: "Keys",
+                subcommands: [KeyCommand.self, RekeyCommand.self, EncryptCommand.self, DecryptCommand.self, MigrateCommand.self]),
+            CommandGroup(name: "Maintenance", subcommands: [InfoCommand.self, VerifyCommand.self]),
+            CommandGroup(name: "About", subcommands: [TourCommand.self, VersionCommand.self]),
         ])
 
     /// In place of the parser's own, so that every error is one line and has the status that the help promises.

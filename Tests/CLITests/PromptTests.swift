@@ -39,11 +39,11 @@ import TestSupport
 
     @Test func aNewKeyIsTypedTwice() throws {
         let sample = try SampleFolder()
-        let session = try Typist.run(["index", sample.path, database], typing: ["new key\n", "new key\n"])
+        let session = try Typist.run(["import", database, sample.path], typing: ["new key\n", "new key\n"])
         #expect(session.status == 0)
         #expect(session.screen.contains("The same again: "))
         // The progress bar, which only a terminal gets.
-        #expect(session.screen.contains("Indexing") && session.screen.contains("100%"))
+        #expect(session.screen.contains("Importing") && session.screen.contains("100%"))
         #expect(!session.screen.contains("new key"))
         let db = try Connection(.file(database), key: .passphrase("new key"))
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM document") == 3)
@@ -51,7 +51,7 @@ import TestSupport
 
     @Test func aSlipIsNoticed() throws {
         let sample = try SampleFolder()
-        let session = try Typist.run(["index", sample.path, database], typing: ["new key\n", "mew key\n"])
+        let session = try Typist.run(["import", database, sample.path], typing: ["new key\n", "mew key\n"])
         #expect(session.status == 3)
         #expect(session.screen.contains("the two keys are not the same"))
         #expect(try folder.names() == [])

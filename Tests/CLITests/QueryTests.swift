@@ -62,15 +62,55 @@ import TestSupport
         #expect(try query("SELECT 1 AS one WHERE 0").output == "one\n───\n")
     }
 
+    @Test func linesAndJSONLines() throws {
+        #expect(try query("SELECT id, name FROM t WHERE id > 1 ORDER BY id", "--format", "lines").output == """
+            id    2
+            name  NULL
+
+            id    3
+            name\u{20}\u{20}
+
+            """)
+        #expect(try query("SELECT id, name FROM t WHERE id > 1 ORDER BY id", "--format", "jsonl").output == """
+            {"id":2,"name":null}
+            {"id":3,"name":""}
+
+            """)
+    }
+
+    @Test func attachedDatabases() throws {
+        let plain = folder.path("plain.db"), locked = folder.path("locked.db")
+        do {
+            for (path, key) in [(plain, nil), (locked, try EncryptionKey.passphrase("other"))] as [(String, EncryptionKey?)] {
+                let db = try Connection(.file(path), key: key)
+                try db.execute("CREATE TABLE u(x)")
+                try db.execute("INSERT INTO u VALUES ('from ' || \(key == nil ? "plain" : "locked"))")
+            }
+        }
+        let outcome = try Tool.run(
+            [
+                "query", database, "SELECT p.x AS a, l.x AS b, (SELECT count(*) FROM t) AS n FROM p.u AS p, l.u AS l", "--format", "csv",
+                "--attach", "p=\(plain)", "--attach-key", "p=none", "--attach", "l=\(locked)", "--attach-key", "l=env:OTHER", "--raw-key",
+                "--key-env", "TEST_KEY",
+            ], environment: ["TEST_KEY": String(repeating: "ab", count: 32), "OTHER": "other"])
+        #expect(outcome.output == "a,b,n\nfrom plain,from locked,4\n", "\(outcome.errors)")
+        try query("SELECT 1", "--attach", "m=\(folder.path("mistyped.db"))", "--attach-key", "m=same").expectFailure(1, "mistyped.db", "No such file")
+        try query("SELECT 1", "--attach", "m").expectFailure(64, "NAME=PATH")
+        try query("SELECT 1", "--attach-key", "m=same").expectFailure(64, "--attach does not")
+        // For reading only, too.
+        try query("DELETE FROM p.u", "--attach", "p=\(plain)", "--attach-key", "p=none").expectFailure(1, "--write")
+        #expect(try folder.names() == ["a.db", "locked.db", "plain.db"])
+    }
+
     @Test func textThatIsNotUTF8IsShownAsBytes() throws {
         #expect(try query("SELECT CAST(x'63e9' AS TEXT) AS x", "--format", "csv").output == "x\nx'63e9'\n")
     }
 
     @Test func manyRows() throws {
         let sql = "WITH RECURSIVE c(x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM c WHERE x < 5000) SELECT x FROM c"
-        for format in ["table", "csv", "json"] {
+        for format in ["table", "csv", "json", "jsonl"] {
             let lines = try query(sql, "--format", format).output.split(separator: "\n")
-            #expect(lines.count == 5000 + ["table": 2, "csv": 1, "json": 0][format]!)
+            #expect(lines.count == 5000 + ["table": 2, "csv": 1, "json": 0, "jsonl": 0][format]!)
             #expect(lines.last!.contains("5000"))
         }
     }

@@ -35,15 +35,34 @@ import TestSupport
         #expect(try search("--", "-", "\"").output == "nothing found\n")
     }
 
-    @Test func asJSON() throws {
-        let text = try search("bread", "--json", "--limit", "1").output
-        let object = try JSONValue(text: text.trimmingCharacters(in: .newlines))
-        #expect(object["total"] == 2)
-        let hit = object["hits"]?[0]
-        #expect(hit?["path"] == "deep/er/note.txt")
-        #expect(hit?["matches"] == ["Bread"])
-        guard case .array(let hits)? = object["hits"] else { throw CocoaError(.coderInvalidValue) }
-        #expect(hits.count == 1)
+    @Test func forPrograms() throws {
+        let line = try search("bread", "--format", "jsonl", "--limit", "1").output
+        let hit = try JSONValue(text: line.trimmingCharacters(in: .newlines))
+        #expect(hit["path"] == "deep/er/note.txt")
+        #expect(hit["title"] == "Bread needs flour, water and salt.")
+        #expect(hit["snippet"] == "[Bread] needs flour, water and salt.\nEnough café.\n")
+        guard case .real(let score)? = hit["score"] else { throw CocoaError(.coderInvalidValue) }
+        #expect(score > 0)
+        let csv = try search("plan", "--format", "csv").output.split(separator: "\n")
+        #expect(csv.first == "score,path,title,snippet")
+        #expect(csv.count >= 2 && csv[1].contains(",plan.md,The grand plan,"))
+    }
+
+    @Test func severalIndexes() throws {
+        let file = sample.folder.path("cake.csv")
+        try Data("name,note\nSponge,light as air\nBread pudding,not light\n".utf8).write(to: URL(fileURLWithPath: file))
+        #expect(try Tool.run(["import", sample.database, file, "--search", "name,note"] + Tool.key).status == 0)
+        try search("light").expectFailure(64, "--in", "cake_search, document_search")
+        let outcome = try search("light", "--in", "cake_search")
+        #expect(outcome.output.contains("row 1  Sponge\n"), "\(outcome.errors)")
+        #expect(outcome.output.hasSuffix("2 hits\n"))
+        try search("light", "--in", "nope").expectFailure(1, "no full-text table nope")
+        // One of an attached database.
+        let other = sample.folder.path("other.db")
+        try Tool.run(["create", other] + Tool.key).expectSuccess()
+        let attached = try Tool.run(
+            ["search", other, "sponge", "--in", "c.cake_search", "--attach", "c=\(sample.database)", "--attach-key", "c=same"] + Tool.key)
+        #expect(attached.output.contains("[Sponge]"), "\(attached.errors)")
     }
 
     @Test func aDatabaseOfAnotherKind() throws {
@@ -54,7 +73,7 @@ import TestSupport
             try db.execute("CREATE TABLE t(x)")
         }
         let hex = (0..<32).map { String(format: "%02x", $0 % 8 * 0x22 + 1) }.joined()
-        try Tool.run(["search", path, "x"] + Tool.key, environment: ["TEST_KEY": hex]).expectFailure(1, "no indexed documents")
+        try Tool.run(["search", path, "x"] + Tool.key, environment: ["TEST_KEY": hex]).expectFailure(1, "no full-text index", "import")
     }
 
     @Test func controlCharactersOfADocumentDoNotReachTheTerminal() throws {
@@ -64,7 +83,7 @@ import TestSupport
         let outcome = try search("evil")
         #expect(outcome.output.contains("1 hit"))
         #expect(!outcome.output.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" || (0x7f..<0xa0).contains($0.value) })
-        let json = try search("evil", "--json").output
+        let json = try search("evil", "--format", "json").output
         #expect(!json.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" || (0x7f..<0xa0).contains($0.value) })
     }
 }

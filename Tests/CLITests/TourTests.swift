@@ -44,13 +44,13 @@ import TestSupport
         let folder = try TemporaryFolder()
         let empty = folder.path("empty")
         try FileManager.default.createDirectory(atPath: empty, withIntermediateDirectories: true)
-        try Tool.run("tour", empty, "--into", folder.path("tour")).expectFailure(1, "no file to index")
+        try Tool.run("tour", empty, "--into", folder.path("tour")).expectFailure(1, "no file to import")
         try Tool.run("tour", folder.path("missing"), "--into", folder.path("tour")).expectFailure(1, "No such file")
         #expect(try folder.names() == ["empty"])
         try Data([0xff, 0]).write(to: URL(fileURLWithPath: empty + "/a.bin"))
         let outcome = try Tool.run("tour", empty, "--into", folder.path("tour"))
         #expect(outcome.status == 1)
-        #expect(outcome.errors == "sqlcipherkit: there is no text file to index: 1 binary file left out\n")
+        #expect(outcome.errors == "sqlcipherkit: there is no text file to import: 1 binary file left out\n")
     }
 
     @Test func aDatabaseOfSomebodyElseStays() throws {

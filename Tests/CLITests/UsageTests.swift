@@ -4,13 +4,18 @@ import TestSupport
 
 /// Mistakes in the command line: one line, status 64.
 @Suite struct UsageTests {
+    static let commands = [
+        "create", "import", "search", "query", "shell", "schema", "key", "rekey", "encrypt", "decrypt", "migrate", "info", "verify", "tour",
+        "version",
+    ]
+
     @Test func unknownThings() throws {
         try Tool.run("frobnicate").expectFailure(64, "frobnicate", "--help")
         try Tool.run("query", "a.db", "SELECT 1", "--frob").expectFailure(64, "--frob")
         try Tool.run("search", "a.db").expectFailure(64, "words")
         try Tool.run("query", "a.db", "SELECT 1", "--format", "xml").expectFailure(64, "xml")
         try Tool.run("search", "a.db", "x", "--limit", "0").expectFailure(64, "--limit")
-        try Tool.run("index", "a", "b", "--max-size", "0").expectFailure(64, "--max-size")
+        try Tool.run("import", "a", "b", "--max-size", "0").expectFailure(64, "--max-size")
         try Tool.run("query", "a.db", "SELECT 1", "--key-env", "A", "--key-fd", "3").expectFailure(64, "only one of")
     }
 
@@ -21,14 +26,23 @@ import TestSupport
         let second = try Tool.run("query", "a.db", "SELECT 1", "--passphrase", "topsecret")
         #expect(second.status == 64)
         #expect(!second.errors.contains("topsecret"))
+        // Nor where the source of a key is expected.
+        for option in ["--new-key", "--attach-key"] {
+            let arguments = option == "--new-key" ? ["rekey", "a.db"] : ["query", "a.db", "SELECT 1", "--attach", "x=b.db"]
+            for text in ["topsecret", "topsecret:topsecret", "fd:topsecret"] {
+                let outcome = try Tool.run(arguments + [option, option == "--new-key" ? text : "x=" + text])
+                outcome.expectFailure(64, "key")
+                #expect(!outcome.errors.contains("topsecret"))
+            }
+        }
     }
 
     @Test func helpNamesTheStatuses() throws {
         let help = try Tool.output("--help")
-        for part in ["0 done", "1 failed", "3 wrong", "64 wrong usage", "130 interrupted", "never an argument"] {
-            #expect(help.replacingOccurrences(of: "\n", with: " ").contains(part))
+        for part in ["0 done", "1 failed", "3 wrong", "4 verify", "64 wrong usage", "130 interrupted", "never an argument"] {
+            #expect(help.replacingOccurrences(of: "  ", with: " ").replacingOccurrences(of: "\n", with: " ").contains(part), "\(part)")
         }
-        for command in ["index", "search", "query", "tour", "version"] { #expect(help.contains("  \(command) ")) }
+        for command in Self.commands { #expect(help.contains("  \(command) "), "\(command)") }
     }
 
     @Test func aFullDiskBehindStandardOutputIsAnError() throws {

@@ -31,6 +31,28 @@ public struct SlotSecret: Sendable {
         recoveryKey(try RecoveryKey(text: text))
     }
 
+    /// The passphrase that a ``KeySource`` has given as a key, so that a slot's passphrase can come from wherever a key can.
+    /// - Throws: ``DatabaseError/Reason/invalidKey`` for a raw key.
+    public static func passphrase(of key: EncryptionKey) throws(DatabaseError) -> SlotSecret {
+        try bytes(of: key) { bytes throws(DatabaseError) in try passphrase(copying: bytes) }
+    }
+
+    /// The recovery key whose text a ``KeySource`` has given as a passphrase.
+    /// - Throws: ``DatabaseError/Reason/invalidKey`` for a raw key or a text that is no recovery key.
+    public static func recoveryKey(of key: EncryptionKey) throws(DatabaseError) -> SlotSecret {
+        try bytes(of: key) { bytes throws(DatabaseError) in recoveryKey(try RecoveryKey(utf8: bytes)) }
+    }
+
+    private static func bytes(
+        of key: EncryptionKey, _ body: (UnsafeRawBufferPointer) throws(DatabaseError) -> SlotSecret
+    ) throws(DatabaseError) -> SlotSecret {
+        guard !key.isRaw else {
+            throw DatabaseError(
+                code: .misuse, reason: .invalidKey, message: "a key slot opens with a passphrase or a recovery key, not with a raw key")
+        }
+        return try key.withUnsafeBytes(body)
+    }
+
     private static func passphrase(copying bytes: UnsafeRawBufferPointer) throws(DatabaseError) -> SlotSecret {
         if bytes.isEmpty { throw .emptyKey }
         guard bytes.count <= Int(Int32.max) else { throw .invalidArgument("a passphrase is longer than 2 GB") }

@@ -1,3 +1,4 @@
+import CSQLCipher
 import Foundation
 
 /// Several SQL statements, separated by semicolons, with comments, and with triggers whose bodies hold semicolons.
@@ -34,6 +35,12 @@ public struct SQLScript: Sendable {
         }
         try self.init(contentsOf: url)
     }
+}
+
+extension SQLScript {
+    /// Whether the text ends with a semicolon that ends a statement: one inside of a string, a comment or a trigger's body does
+    /// not (<https://sqlite.org/c3ref/complete.html>). For programs that read SQL line by line. Nothing is compiled.
+    public var isComplete: Bool { !text.utf8.contains(0) && sqlite3_complete(text) == 1 }
 }
 
 /// What a script's row callback wants next.

@@ -13,10 +13,14 @@ struct QueryCommand: ParsableCommand {
             --param NAME=VALUE. A value is what SQL would read there (a number, 'text', x'blob' or NULL), or else plain text.
 
             Blobs are shown as x'…' in hexadecimal. In CSV, NULL is an empty field and empty text one in quotes.
+
+            EXAMPLES
+              sqlcipherkit query notes.db "SELECT * FROM note WHERE id > ?" --param 3
+              sqlcipherkit query notes.db "DELETE FROM note WHERE id = 7" --write
+              sqlcipherkit query notes.db "SELECT * FROM old.note" --attach old=old.db
             """)
 
-    @Argument(help: ArgumentHelp("The database file.", valueName: "database"))
-    var database: String
+    @OptionGroup var database: DatabaseOptions
 
     @Argument(help: ArgumentHelp("The SQL statement; - reads it from standard input.", valueName: "sql"))
     var sql: String
@@ -26,24 +30,21 @@ struct QueryCommand: ParsableCommand {
         help: ArgumentHelp("A value for a parameter; may be given several times.", valueName: "value"))
     var parameters: [String] = []
 
-    @Option(help: "table, json (an array of objects) or csv (with a header).")
-    var format = OutputFormat.table
+    @OptionGroup var output: OutputOptions
 
     @Flag(help: "Allow the statement to change the database.")
     var write = false
 
-    @OptionGroup(title: "Key") var keyOptions: KeyOptions
-
     func run() throws {
         let text = try sql == "-" ? standardInput() : sql
-        let db = try Database.open(database, keyOptions, access: write ? .readWrite : .readOnly)
+        let db = try database.open(write ? .readWrite : .readOnly)
         let statement = try db.prepare(SQL(raw: text))
         let arguments = try ParameterValues.arguments(parameters, for: statement)
         let columns = statement.columnNames
         if columns.isEmpty {
             try statement.execute(arguments)
         } else {
-            let writer = format.writer(columns)
+            let writer = (output.format ?? .table).writer(columns)
             try statement.forEach(arguments) { row in try writer.write(try row.shownValues()) }
             writer.finish()
         }

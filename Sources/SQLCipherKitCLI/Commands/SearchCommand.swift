@@ -5,15 +5,21 @@ import SQLCipherKit
 struct SearchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "search",
-        abstract: "Search the documents of a database made by index.",
+        abstract: "Search the full text of a database.",
         discussion: """
-            All words must be found, in any form of theirs (run finds running); the best hits come first. "two words" in double \
-            quotes are a phrase, encr* is the beginning of a word, -word must not be found, one OR other, title:word and \
-            path:word look only there. After -- words may begin with a dash.
+            All words must be found, in any form of theirs if the index stems (run finds running); the best hits come first. \
+            "two words" in double quotes are a phrase, encr* is the beginning of a word, -word must not be found, one OR other, \
+            title:word looks only in that column. After -- words may begin with a dash.
+
+            The format table is for people: a numbered list with the words marked. The others have the words in brackets.
+
+            EXAMPLES
+              sqlcipherkit search notes.db baking bread
+              sqlcipherkit search notes.db 'title:plan OR "first steps"' --limit 3
+              sqlcipherkit search notes.db bread --format jsonl | head
             """)
 
-    @Argument(help: ArgumentHelp("The database file.", valueName: "database"))
-    var database: String
+    @OptionGroup var database: DatabaseOptions
 
     @Argument(help: ArgumentHelp("What to search for.", valueName: "words"))
     var words: [String]
@@ -21,21 +27,20 @@ struct SearchCommand: ParsableCommand {
     @Option(name: .shortAndLong, help: ArgumentHelp("The number of hits to show.", valueName: "number"))
     var limit = 10
 
-    @Flag(help: "Write one JSON object with the number of all hits and those shown.")
-    var json = false
+    @Option(name: .customLong("in"), help: ArgumentHelp("The full-text table; needed only if there are several.", valueName: "table"))
+    var table: String?
 
-    @OptionGroup(title: "Key") var keyOptions: KeyOptions
+    @OptionGroup var output: OutputOptions
 
     func validate() throws {
         if limit < 1 { throw ValidationError("--limit is a number from 1 on") }
     }
 
     func run() throws {
-        let db = try Database.open(database, keyOptions, access: .readOnly)
-        let (hits, total) = try DocumentStore(db, path: database).search(DocumentStore.query(words), limit: limit)
-        if json {
-            let object: JSONValue = ["total": .integer(Int64(total)), "hits": .array(hits.map(\.json))]
-            Output.line(try object.line())
+        let index = try SearchIndex(database.open(.readOnly), named: table, path: database.path)
+        let (hits, total) = try index.search(index.query(words), limit: limit)
+        if let format = output.format, format != .table {
+            try output.write(index.rowColumns, hits.map(\.row))
             return
         }
         let style = Terminal.style

@@ -22,10 +22,10 @@ struct TourCommand: ParsableCommand {
 
     func run() throws {
         let start = ContinuousClock.now
-        let indexer = try FolderIndexer(folder, includesHidden: false, limit: 8 << 20)
+        let source = try FolderImport(folder, includesHidden: false, limit: 8 << 20)
         let files = TourFiles(folder: into)
         try files.prepare()
-        var tour = Tour(indexer, into: files, words: words.map { [$0] } ?? [])
+        var tour = Tour(source, into: files, words: words.map { [$0] } ?? [])
         try tour.run()
         Output.line("The whole tour took \(start.duration(to: .now).readable). The database is \(files.database)")
         Output.line("Next, try")

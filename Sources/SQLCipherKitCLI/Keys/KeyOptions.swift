@@ -8,7 +8,8 @@ struct KeyOptions: ParsableArguments {
     @Option(
         name: .customLong("key-file"),
         help: ArgumentHelp(
-            "Read the key from a file that only its owner may read; a newline at its end does not count.", valueName: "file"))
+            "Read the key from a file that only its owner may read; a newline at its end does not count.", valueName: "file"),
+        completion: .file())
     var file: String?
 
     @Option(name: .customLong("key-env"), help: ArgumentHelp("Read the key from an environment variable.", valueName: "name"))
@@ -19,41 +20,95 @@ struct KeyOptions: ParsableArguments {
         help: ArgumentHelp("Read the key from an open file descriptor, to its end; a newline there does not count.", valueName: "number"))
     var descriptor: Int32?
 
+    @Option(
+        name: .customLong("key-credential"),
+        help: ArgumentHelp("Read the key from a credential that systemd gave to the service.", valueName: "name"))
+    var credential: String?
+
     @Flag(
         name: .customLong("raw-key"),
         help: "The key is no passphrase but 64 hexadecimal digits, or 96 with the salt.")
     var isRaw = false
 
+    @Flag(name: .customLong("recovery-key"), help: "The key is a recovery key of the database's key slots.")
+    var isRecoveryKey = false
+
+    @Flag(name: .customLong("no-key"), help: "The database is not encrypted.")
+    var isPlain = false
+
     func validate() throws {
-        let given = [file != nil, variable != nil, descriptor != nil].count { $0 }
-        if given > 1 { throw ValidationError("only one of --key-file, --key-env and --key-fd can be given") }
+        let given = [file != nil, variable != nil, descriptor != nil, credential != nil, isPlain].count { $0 }
+        if given > 1 {
+            throw ValidationError("only one of --key-file, --key-env, --key-fd, --key-credential and --no-key can be given")
+        }
         if let descriptor, descriptor < 0 { throw ValidationError("--key-fd needs a descriptor's number, 0 or more") }
+        if [isRaw, isRecoveryKey, isPlain].count(where: { $0 }) > 1 {
+            throw ValidationError("only one of --raw-key, --recovery-key and --no-key can be given")
+        }
     }
 
-    /// The key for a database; asked for on the terminal if no option says where else it is.
-    /// - Parameters:
-    ///   - database: what the prompt names.
-    ///   - isNew: whether the key will be set, so that a slip of the finger would lock the user out: it is asked for twice.
-    func key(for database: String, isNew: Bool = false) throws -> EncryptionKey {
-        let encoding = isRaw ? KeyEncoding.hexadecimal : .passphrase
-        if let file {
-            guard let key = try KeySource.file(file, as: encoding).encryptionKey() else {
-                throw Failure("there is no key file \(file)", status: .key)
-            }
-            return key
+    var reference: KeyReference {
+        let place: KeyReference.Place =
+            if let file { .file(file) } else if let variable { .variable(variable) } else if let descriptor {
+                .descriptor(descriptor)
+            } else if let credential { .credential(credential) } else { .prompt }
+        return KeyReference(place: place, encoding: isRaw ? .hexadecimal : .passphrase)
+    }
+
+    /// The key for a new database; nil for a plaintext one.
+    func newKey(for path: String) throws -> EncryptionKey? {
+        if isRecoveryKey { throw Failure("a new database has no recovery key yet: sqlcipherkit key recovery makes one", status: .usage) }
+        return isPlain ? nil : try reference.key(for: path, isNew: true)
+    }
+
+    /// How an existing database is unlocked; nil for a plaintext one.
+    func access(to path: String, _ configuration: Configuration = Configuration()) throws -> UnlockedKey? {
+        if isPlain { return nil }
+        return try UnlockedKey(reference, to: path, isRecoveryKey: isRecoveryKey, configuration)
+    }
+
+    /// What opens a slot of a database that has key slots.
+    func secret(for path: String) throws -> SlotSecret {
+        if isRaw || isPlain { throw Failure("key slots open with a passphrase or a recovery key: leave out --raw-key and --no-key", status: .usage) }
+        let key = try reference.key(for: path)
+        return try isRecoveryKey ? .recoveryKey(of: key) : .passphrase(of: key)
+    }
+}
+
+/// Where a new key comes from, on commands that have an old one too.
+struct NewKeyOptions: ParsableArguments {
+    @Option(
+        name: .customLong("new-key"),
+        help: ArgumentHelp("Where the new key comes from: \(KeyReference.grammar). By default it is asked for.", valueName: "source"))
+    var source = "prompt"
+
+    func validate() throws { _ = try reference }
+
+    var reference: KeyReference { get throws { try KeyReference.parse(source, option: "--new-key") } }
+}
+
+/// The key of an existing database, or the key slots that hold it.
+struct UnlockedKey {
+    let key: EncryptionKey
+    let slots: KeySlots?
+
+    /// Asks for the key, and opens the database's key slots with it if it has any. A raw key passes them by.
+    init(_ reference: KeyReference, to path: String, isRecoveryKey: Bool = false, _ configuration: Configuration = Configuration()) throws {
+        let hasSlots = try Self.hasSlots(path)
+        if isRecoveryKey, !hasSlots { throw Failure("the database \(path) has no key slots, and so no recovery key", status: .key) }
+        let given = try reference.key(for: path)
+        guard hasSlots, reference.encoding == .passphrase else {
+            (key, slots) = (given, nil)
+            return
         }
-        if let variable {
-            guard let key = try KeySource.environment(variable, as: encoding).encryptionKey() else {
-                throw Failure("the environment variable \(variable), which should hold the key, is not set", status: .key)
-            }
-            return key
+        let secret: SlotSecret = try isRecoveryKey ? .recoveryKey(of: given) : .passphrase(of: given)
+        let slots = try KeySlots.unlock(secret, of: .file(path), configuration: configuration)
+        (key, self.slots) = (slots.key, slots)
+    }
+
+    static func hasSlots(_ path: String) throws -> Bool {
+        do { return try !KeySlots.unverifiedList(of: .file(path)).isEmpty } catch let error as DatabaseError where error.reason == .cannotOpen {
+            return false
         }
-        let source: KeySource
-        if let descriptor { source = .descriptor(descriptor, as: encoding) } else {
-            let what = isRaw ? "Raw key" : "Passphrase"
-            source = try KeyPrompt.ask("\(what) for \(database): ", again: isNew ? "The same again: " : nil, encoding)
-        }
-        guard let key = try source.encryptionKey() else { throw Failure("there is no key", status: .key) }
-        return key
     }
 }

@@ -17,11 +17,11 @@ enum KeyPrompt {
         let terminal = own >= 0 ? own : STDIN_FILENO
         guard Terminal.isTerminal(terminal) else {
             throw Failure(
-                "no key: there is no terminal to ask on, and none of --key-file, --key-env and --key-fd is given", status: .key)
+                "no key: there is no terminal to ask on, and none of --key-file, --key-env, --key-fd and --key-credential is given", status: .key)
         }
-        let first = try HiddenInput.during(terminal) { try line(terminal, question) }
+        let first = try TerminalMode.hidingInput(terminal) { try line(terminal, question) }
         if let again {
-            let second = try HiddenInput.during(terminal) { try line(terminal, again) }
+            let second = try TerminalMode.hidingInput(terminal) { try line(terminal, again) }
             let isSame = first.withUnsafeBytes { a in second.withUnsafeBytes { b in a.elementsEqual(b) } }
             guard isSame else { throw Failure("the two keys are not the same", status: .key) }
         }
@@ -65,41 +65,5 @@ enum KeyPrompt {
             }
         }
         return .descriptor(ends[0], as: encoding)
-    }
-}
-
-/// A terminal that does not show what is typed, and shows it again on every way out, signals included.
-private enum HiddenInput {
-    /// What a signal's handler needs; handlers can be given nothing.
-    nonisolated(unsafe) private static var saved: (descriptor: Int32, settings: termios)?
-
-    static func during<R: ~Copyable>(_ descriptor: Int32, _ body: () throws -> R) throws -> R {
-        var settings = termios()
-        guard tcgetattr(descriptor, &settings) == 0 else {
-            throw Failure("the terminal cannot be asked for a key: \(systemMessage(errno))", status: .key)
-        }
-        saved = (descriptor, settings)
-        settings.c_lflag &= ~tcflag_t(ECHO)
-        let ending = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
-        let former = ending.map { signal($0, restoreAndDie) }
-        // Stopped, the process would leave the user's shell without an echo.
-        let formerStop = signal(SIGTSTP, SIG_IGN)
-        defer {
-            tcsetattr(descriptor, TCSAFLUSH, &saved!.settings)
-            for (number, handler) in zip(ending, former) { signal(number, handler) }
-            signal(SIGTSTP, formerStop)
-        }
-        // What was typed ahead may be meant for another program: TCSAFLUSH drops it.
-        guard tcsetattr(descriptor, TCSAFLUSH, &settings) == 0 else {
-            throw Failure("the terminal cannot hide what is typed: \(systemMessage(errno))", status: .key)
-        }
-        return try body()
-    }
-
-    private static let restoreAndDie: @convention(c) (Int32) -> Void = { number in
-        // Only calls that POSIX allows in a signal handler.
-        if var saved { tcsetattr(saved.descriptor, TCSANOW, &saved.settings) }
-        signal(number, SIG_DFL)
-        raise(number)
     }
 }

@@ -4,15 +4,33 @@ import SQLCipherKit
 
 /// How a result is written.
 enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
-    case table, json, csv
+    case table, lines, json, jsonl, csv
 
     /// The writer for a result with these columns.
     func writer(_ columns: [String]) -> any RowWriter {
         switch self {
         case .table: TableWriter(columns)
+        case .lines: LinesWriter(columns)
         case .json: JSONWriter(columns)
+        case .jsonl: JSONLinesWriter(columns)
         case .csv: CSVWriter(columns)
         }
+    }
+}
+
+/// The option of commands that show rows.
+struct OutputOptions: ParsableArguments {
+    @Option(
+        help: """
+            table, lines (a line for each value), json (an array of objects), jsonl (an object in each line) or csv (with a header).
+            """)
+    var format: OutputFormat?
+
+    /// Writes rows that are at hand.
+    func write(_ columns: [String], _ rows: [[SQLValue]], default format: OutputFormat = .table) throws {
+        let writer = (self.format ?? format).writer(columns)
+        for row in rows { try writer.write(row) }
+        writer.finish()
     }
 }
 
@@ -22,11 +40,9 @@ protocol RowWriter: AnyObject {
     func finish()
 }
 
-/// A JSON array with an object per row, a line each.
-private final class JSONWriter: RowWriter {
+/// A row as a JSON object.
+private struct ObjectText {
     private let names: [String]
-    // A row is written when the next one comes, as only the last has no comma behind it.
-    private var pending: String?
 
     init(_ columns: [String]) {
         // An object with two members of one name would lose a value in most readers.
@@ -37,9 +53,54 @@ private final class JSONWriter: RowWriter {
         }
     }
 
-    func write(_ row: [SQLValue]) throws {
+    func line(_ row: [SQLValue]) throws -> String {
         let members = zip(names, row).map { (name: $0, value: JSONValue(shown: $1)) }
-        let object = try JSONValue.object(JSONObject(members: members)).line()
+        return try JSONValue.object(JSONObject(members: members)).line()
+    }
+}
+
+/// An object per row, a line each.
+private final class JSONLinesWriter: RowWriter {
+    private let object: ObjectText
+
+    init(_ columns: [String]) { object = ObjectText(columns) }
+
+    func write(_ row: [SQLValue]) throws { Output.line(try object.line(row)) }
+
+    func finish() {}
+}
+
+/// A line for each value, with the column's name before it, and an empty one between rows.
+private final class LinesWriter: RowWriter {
+    private let labels: [String]
+    private let style = Terminal.style
+    private var isFirst = true
+
+    init(_ columns: [String]) {
+        let shown = columns.map(\.onOneLine)
+        let width = shown.map(\.columns).max() ?? 0
+        labels = shown.map { $0.padded(toColumns: width) }
+    }
+
+    func write(_ row: [SQLValue]) {
+        if !isFirst { Output.line() }
+        isFirst = false
+        for (label, value) in zip(labels, row) { Output.line(style.dim(label) + "  " + value.plainText.onOneLine) }
+    }
+
+    func finish() {}
+}
+
+/// A JSON array with an object per row, a line each.
+private final class JSONWriter: RowWriter {
+    private let object: ObjectText
+    // A row is written when the next one comes, as only the last has no comma behind it.
+    private var pending: String?
+
+    init(_ columns: [String]) { object = ObjectText(columns) }
+
+    func write(_ row: [SQLValue]) throws {
+        let object = try object.line(row)
         if let pending { Output.line(pending + ",") }
         pending = (pending == nil ? "[" : " ") + object
     }

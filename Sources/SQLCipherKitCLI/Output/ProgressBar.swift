@@ -1,32 +1,61 @@
 import Foundation
+import SQLCipherKit
 
 /// A line on the terminal's standard error that shows how far a long task is. Silent where there is no terminal.
-struct ProgressBar: ~Copyable {
+final class ProgressBar {
     private let label: String
-    private let total: Int
     private let isVisible = Terminal.isTerminal(STDERR_FILENO)
     private let clock = ContinuousClock()
     private var lastDrawn: ContinuousClock.Instant?
 
-    init(_ label: String, total: Int) {
-        self.label = label
-        self.total = total
-    }
+    init(_ label: String) { self.label = label }
 
     /// Shows the state, at most ten times a second, as drawing must not cost more than the work.
-    mutating func show(_ done: Int, _ detail: @autoclosure () -> String) {
+    /// - Parameter share: what is done, from 0 to 1; nil where that is not known.
+    func show(_ share: Double?, _ detail: @autoclosure () -> String) {
         guard isVisible else { return }
         let now = clock.now
-        if let lastDrawn, done < total, lastDrawn.duration(to: now) < .milliseconds(100) { return }
+        if let lastDrawn, (share ?? 0) < 1, lastDrawn.duration(to: now) < .milliseconds(100) { return }
         lastDrawn = now
-        let share = total == 0 ? 1 : Double(done) / Double(total)
-        let filled = Int(share * 24)
-        let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: 24 - filled)
-        let line = "\(label) \(bar) \(Int(share * 100))%  \(detail().onOneLine)"
+        var line = label
+        if let share {
+            let filled = Int(min(max(share, 0), 1) * 24)
+            line += " " + String(repeating: "█", count: filled) + String(repeating: "░", count: 24 - filled) + " \(Int(share * 100))%"
+        }
+        line += "  " + detail().onOneLine
         Output.write("\r" + line.cut(toColumns: Terminal.width(STDERR_FILENO) - 1) + "\u{1b}[K", to: STDERR_FILENO)
     }
 
-    deinit {
+    /// Takes the line away, for what is written next.
+    func clear() {
         if lastDrawn != nil { Output.write("\r\u{1b}[K", to: STDERR_FILENO) }
+        lastDrawn = nil
+    }
+
+    deinit { clear() }
+
+    /// A bar for the rewriting of a database, which control-C ends with the database as it was.
+    static func rewriting(_ label: String) -> RewriteProgressHandler {
+        Interruption.catchSignals()
+        let bar = ProgressBar(label)
+        return { progress in
+            try Interruption.check()
+            bar.show(progress.fraction, "\(progress.pagesDone.grouped) of \(progress.pagesTotal.counted("page"))")
+            if progress.pagesDone == progress.pagesTotal { bar.clear() }
+        }
+    }
+}
+
+/// How fast a task goes.
+struct Rate {
+    private let start = ContinuousClock.now
+
+    var elapsed: Duration { start.duration(to: .now) }
+
+    /// So many a second, on average since the start.
+    func perSecond(_ count: Int) -> Int {
+        let components = elapsed.components
+        let seconds = Double(components.seconds) + Double(components.attoseconds) / 1e18
+        return seconds > 0.001 ? Int(Double(count) / seconds) : 0
     }
 }

@@ -36,7 +36,7 @@ enum Terminal {
 extension Character {
     /// The number of terminal columns: 0 for a mark on its own, 2 for East Asian wide characters and emoji
     /// (Unicode's UAX #11, its large blocks).
-    fileprivate var columns: Int {
+    var columns: Int {
         guard let scalar = unicodeScalars.first else { return 0 }
         switch scalar.value {
         case 0x20..<0x300: return 1

@@ -6,15 +6,15 @@ struct Tour {
     private static let steps = 6
 
     let files: TourFiles
-    let indexer: FolderIndexer
+    let source: FolderImport
     /// What to search for; chosen from the texts if empty.
     private(set) var words: [String]
     private let style = Terminal.style
     private var number = 0
     private var passphrase = TourFiles.randomPassphrase()
 
-    init(_ indexer: FolderIndexer, into files: TourFiles, words: [String]) {
-        self.indexer = indexer
+    init(_ source: FolderImport, into files: TourFiles, words: [String]) {
+        self.source = source
         self.files = files
         self.words = words
     }
@@ -34,7 +34,9 @@ struct Tour {
 
     private mutating func index() throws -> Connection {
         try files.write(passphrase, to: files.keyFile)
-        let (db, report) = try indexer.index(into: files.database, key: .passphrase(passphrase))
+        let db = try Connection(.file(files.database), key: .passphrase(passphrase))
+        try Interruption.stop(db)
+        let report = try source.run(db, BatchWriter(db, rowsPerBatch: 10_000))
         report.warn()
         say("\(report.documents.counted("file")), \(report.textSize.bytes) of text")
         if let omissions = report.omissions { say(omissions) }
@@ -44,7 +46,8 @@ struct Tour {
 
     private mutating func search(_ db: Connection) throws {
         if words.isEmpty { words = try SearchWords.choose(from: db) }
-        let (hits, total) = try DocumentStore(db, path: files.database).search(DocumentStore.query(words), limit: 3)
+        let index = try SearchIndex(db, path: files.database)
+        let (hits, total) = try index.search(index.query(words), limit: 3)
         let best = hits.count < total ? ", the best \(hits.count)" : ""
         say("“\(words.joined(separator: " ").onOneLine)”: \(total.counted("hit"))\(best)")
         for (index, hit) in hits.enumerated() {
@@ -139,7 +142,7 @@ struct Tour {
             say("  no SQLite header, and an entropy of " + String(format: "%.4f bits per byte, 8 being the most", proof.entropy))
         }
         // The same search where the text must be found, so that finding nothing means something.
-        let found = try pieces.count { path, text in try CipherProof(indexer.folder + "/" + path).contains(text) }
+        let found = try pieces.count { path, text in try CipherProof(source.folder + "/" + path).contains(text) }
         say("\(pieces.count.counted("piece")) of text searched for: \(found.grouped) found in the folder's files, none in the databases")
     }
 

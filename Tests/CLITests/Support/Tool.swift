@@ -25,6 +25,12 @@ enum Tool {
         return outcome.output
     }
 
+    /// Starts the tool so that it can be interrupted: the threads that run tests block signals, and programs inherit that.
+    static func start(_ arguments: [String]) throws -> Command {
+        let unblocked = "import os, signal, sys; signal.pthread_sigmask(signal.SIG_SETMASK, ()); os.execv(sys.argv[1], sys.argv[1:])"
+        return try Command("python3", ["-c", unblocked, path] + arguments, environment: ["TEST_KEY": rawKey])
+    }
+
     /// Runs the tool as a user whom file permissions hold back, even where the tests run as root.
     static func runUnprivileged(_ arguments: [String], in folder: TemporaryFolder) throws -> Command.Outcome {
         guard geteuid() == 0 else { return try run(arguments) }
@@ -37,6 +43,13 @@ enum Tool {
 }
 
 extension Command.Outcome {
+    /// Checks that the tool did what it was told.
+    @discardableResult
+    func expectSuccess(sourceLocation: SourceLocation = #_sourceLocation) -> Command.Outcome {
+        #expect(status == 0, "\(errors)", sourceLocation: sourceLocation)
+        return self
+    }
+
     /// Checks that the tool failed with a status, and said why in one line and nothing else.
     func expectFailure(_ status: Int32, _ parts: String..., sourceLocation: SourceLocation = #_sourceLocation) {
         #expect(self.status == status, sourceLocation: sourceLocation)
@@ -75,7 +88,7 @@ struct SampleFolder {
 
     /// Makes the database.
     @discardableResult
-    func index(_ options: String...) throws -> Command.Outcome { try Tool.run(["index", path, database] + Tool.key + options) }
+    func index(_ options: String...) throws -> Command.Outcome { try Tool.run(["import", database, path] + Tool.key + options) }
 
     /// The rows that a query gives, as CSV without the header.
     func rows(_ sql: String) throws -> [String] {

@@ -27,4 +27,11 @@ struct FilePath {
             if byte < 0x80 { text.unicodeScalars.append(Unicode.Scalar(byte)) } else { text += "\\x" + String(byte, radix: 16) }
         }
     }
+
+    /// The path from the root, without links, if there is something.
+    static func absolute(_ path: String) -> String {
+        guard let resolved = realpath(path, nil) else { return path }
+        defer { free(resolved) }
+        return FilePath(String(cString: resolved)).text()
+    }
 }

@@ -34,18 +34,18 @@ enum TextFile {
         }
         let content = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? bytes[3...] : bytes[...]
         guard let text = String(validating: content, as: UTF8.self) else { return .binary }
-        return .text(text, modified: Date(timeIntervalSince1970: info.modificationTime))
+        return .text(text, modified: info.modified)
     }
 }
 
 extension stat {
-    /// In seconds since 1970.
-    fileprivate var modificationTime: Double {
+    /// When the file's content was last changed.
+    var modified: Date {
         #if canImport(Darwin)
             let time = st_mtimespec
         #else
             let time = st_mtim
         #endif
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+        return Date(timeIntervalSince1970: Double(time.tv_sec) + Double(time.tv_nsec) / 1e9)
     }
 }

@@ -6,6 +6,9 @@ struct FolderScan {
         let path: FilePath
         /// The path below the folder.
         let name: String
+        /// In bytes.
+        let size: Int
+        let modified: Date
     }
 
     /// A file or folder that the system would not let us read, and why.
@@ -40,11 +43,20 @@ struct FolderScan {
         }
     }
 
+    /// A single file in place of a folder.
+    init(file path: String, _ info: stat) {
+        root = FilePath((path as NSString).deletingLastPathComponent)
+        includesHidden = true
+        files = [
+            File(path: FilePath(path), name: (path as NSString).lastPathComponent, size: Int(info.st_size), modified: info.modified)
+        ]
+    }
+
     private static func check(_ folder: String) throws {
         var info = stat()
-        guard stat(folder, &info) == 0 else { throw Failure("the folder \(folder) cannot be read: \(systemMessage(errno))") }
+        guard stat(folder, &info) == 0 else { throw Failure("\(folder) cannot be read: \(systemMessage(errno))") }
         guard info.st_mode & S_IFMT == S_IFDIR else { throw Failure("\(folder) is not a folder") }
-        guard let stream = opendir(folder) else { throw Failure("the folder \(folder) cannot be read: \(systemMessage(errno))") }
+        guard let stream = opendir(folder) else { throw Failure("\(folder) cannot be read: \(systemMessage(errno))") }
         closedir(stream)
     }
 
@@ -66,7 +78,7 @@ struct FolderScan {
             switch info.st_mode & S_IFMT {
             case S_IFDIR: folders.append(path)
             case S_IFLNK: symbolicLinks += 1
-            case S_IFREG: files.append(File(path: path, name: path.text(below: root)))
+            case S_IFREG: files.append(File(path: path, name: path.text(below: root), size: Int(info.st_size), modified: info.modified))
             default: specialFiles += 1
             }
         }

@@ -1,0 +1,50 @@
+import ArgumentParser
+import Foundation
+import SQLCipherKit
+
+struct InfoCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "info",
+        abstract: "Show what a database is: its size, its encryption, its key slots, what is in it.",
+        discussion: """
+            EXAMPLES
+              sqlcipherkit info notes.db
+              sqlcipherkit info notes.db --format json
+            """)
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        let db = try database.open(.readOnly)
+        var members: [(String, SQLValue)] = [("file", .text(database.path))]
+        // Of an encrypted database the pragma gives text.
+        let pageSize = try db.fetchOne(Int64.self, "SELECT CAST(page_size AS INTEGER) FROM pragma_page_size") ?? 0
+        let pages = try db.pragma("page_count", as: Int64.self) ?? 0
+        members += [
+            ("bytes", .integer(pages * pageSize)), ("pages", .integer(pages)), ("page_size", .integer(pageSize)),
+            ("free_pages", .integer(try db.pragma("freelist_count", as: Int64.self) ?? 0)),
+        ]
+        if let info = try db.cipherInfo(of: "main") {
+            let settings = info.settings
+            members += [
+                ("cipher", .text(info.cipher)), ("sqlcipher", .text(info.version)),
+                ("key_derivation", .text("PBKDF2-HMAC-\(settings.kdfAlgorithm.rawValue), \(settings.kdfIterations.grouped) rounds")),
+                ("page_authentication", .text(settings.usesHMAC ? "HMAC-\(settings.hmacAlgorithm.rawValue)" : "none")),
+            ]
+        } else {
+            members.append(("cipher", .text("none: plaintext")))
+        }
+        let slots = try UnlockedKey.hasSlots(database.path) ? KeySlots.unverifiedList(of: .file(database.path)) : []
+        members.append(("key_slots", .text(slots.isEmpty ? "none" : slots.map { "\($0.label) (\($0.kind))" }.joined(separator: ", "))))
+        members += [
+            ("journal_mode", .text(try db.pragma("journal_mode", as: String.self) ?? "")),
+            ("encoding", .text(try db.pragma("encoding", as: String.self) ?? "")),
+            ("user_version", .integer(try db.pragma("user_version", as: Int64.self) ?? 0)),
+            ("application_id", .integer(try db.pragma("application_id", as: Int64.self) ?? 0)),
+            ("tables", .text(try SchemaText.tables(db).joined(separator: ", "))),
+            ("full_text_tables", .text(try db.fullTextTables().joined(separator: ", "))),
+        ]
+        try output.write(members.map(\.0), [members.map(\.1)], default: .lines)
+    }
+}

@@ -1,0 +1,184 @@
+import ArgumentParser
+import SQLCipherKit
+
+struct KeyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "key",
+        abstract: "Look after key slots: several passphrases and recovery keys for one database.",
+        discussion: """
+            A database with key slots has a random key, which a small file beside it (named like it, with .keys behind) holds \
+            once for each slot, sealed with the slot's passphrase or recovery key. Each opens the database, in every command. \
+            Keep that file with the database: without it no passphrase opens it.
+
+            EXAMPLES
+              sqlcipherkit key init notes.db --label laptop
+              sqlcipherkit key add notes.db --label desktop
+              sqlcipherkit key recovery notes.db --label safe
+              sqlcipherkit query notes.db "SELECT 1" --recovery-key
+              sqlcipherkit key revoke notes.db laptop
+            """,
+        subcommands: [
+            KeyInit.self, KeyList.self, KeyAdd.self, KeyRecovery.self, KeyChange.self, KeyRevoke.self, KeyRotate.self,
+        ])
+}
+
+/// How much an attempt at a slot costs.
+struct IterationOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The rounds of key derivation that an attempt at the slot costs.", valueName: "rounds"))
+    var iterations = KeySlots.defaultIterations
+}
+
+extension FileOptions {
+    /// The key slots of an existing database, opened.
+    fileprivate func slots(first label: String? = nil) throws -> (slots: KeySlots, secret: SlotSecret) {
+        try Self.requireDatabase(path)
+        guard try UnlockedKey.hasSlots(path) else { throw Failure("\(path) has no key slots: sqlcipherkit key init makes them") }
+        let secret = try key.secret(for: path)
+        return (try KeySlots.unlock(secret, of: .file(path), first: label), secret)
+    }
+}
+
+struct KeyInit: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "init",
+        abstract: "Give a database key slots.",
+        discussion: """
+            The key options are about the key that the database has now. In place of a passphrase it gets a random key, which \
+            rewrites it; a raw key stays.
+            """)
+
+    @OptionGroup var file: FileOptions
+    @OptionGroup var new: NewKeyOptions
+    @OptionGroup var cost: IterationOptions
+    @Option(help: ArgumentHelp("The first slot's name. It can be read without a key.", valueName: "name"))
+    var label: String
+
+    func run() throws {
+        try FileOptions.requireDatabase(file.path)
+        if try UnlockedKey.hasSlots(file.path) { throw Failure("\(file.path) has key slots already: sqlcipherkit key add adds one") }
+        guard let key = try file.unlock() else { throw Failure("a plaintext database has no key slots: sqlcipherkit encrypt comes first", status: .usage) }
+        let secret = try SlotSecret.passphrase(of: new.reference.key(for: "the slot \(label)", isNew: true))
+        _ = try KeySlots.create(secret, label: label, for: .file(file.path), existingKey: key, iterations: cost.iterations)
+        Output.line("\(file.path.onOneLine) has key slots, in \(file.path.onOneLine).keys, the first of them \(label)")
+        Output.error("sqlcipherkit key recovery makes a recovery key, for the day on which the passphrase is forgotten")
+    }
+}
+
+struct KeyList: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Show the key slots of a database.",
+        discussion: "No key is needed, so what is shown is not proven: whoever can write the file could have changed the names.")
+
+    @Argument(help: ArgumentHelp("The database file.", valueName: "database"), completion: .file())
+    var path: String
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        try FileOptions.requireDatabase(path)
+        let slots = try KeySlots.unverifiedList(of: .file(path))
+        try output.write(
+            ["label", "kind", "rounds", "created", "changed"],
+            slots.map { slot in
+                [
+                    .text(slot.label), .text(slot.kind.description), .integer(Int64(slot.iterations)), .text(slot.created.minute),
+                    .text(slot.changed.minute),
+                ]
+            })
+    }
+}
+
+struct KeyAdd: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "add", abstract: "Add a key slot with a passphrase of its own.")
+
+    @OptionGroup var file: FileOptions
+    @OptionGroup var new: NewKeyOptions
+    @OptionGroup var cost: IterationOptions
+    @Option(help: ArgumentHelp("The slot's name. It can be read without a key.", valueName: "name"))
+    var label: String
+
+    func run() throws {
+        let slots = try file.slots().slots
+        let secret = try SlotSecret.passphrase(of: new.reference.key(for: "the slot \(label)", isNew: true))
+        try slots.add(secret, label: label, iterations: cost.iterations)
+        Output.line("added the slot \(label)")
+    }
+}
+
+struct KeyRecovery: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "recovery",
+        abstract: "Add a key slot with a new recovery key, and show that key once.",
+        discussion: "The recovery key alone is written to standard output. It is kept nowhere: print it and put it away.")
+
+    @OptionGroup var file: FileOptions
+    @OptionGroup var cost: IterationOptions
+    @Option(help: ArgumentHelp("The slot's name. It can be read without a key.", valueName: "name"))
+    var label: String
+
+    func run() throws {
+        let key = try file.slots().slots.addRecoveryKey(label: label, iterations: cost.iterations)
+        Output.line(key.text)
+        Output.error("this recovery key opens the database with --recovery-key; it is not shown again")
+    }
+}
+
+struct KeyChange: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "change",
+        abstract: "Change the passphrase of a key slot.",
+        discussion: "The key options are about what opens the slot now. The database is not rewritten.")
+
+    @OptionGroup var file: FileOptions
+    @Argument(help: ArgumentHelp("The slot's name.", valueName: "label"))
+    var label: String
+    @OptionGroup var new: NewKeyOptions
+
+    func run() throws {
+        let (slots, secret) = try file.slots(first: label)
+        let changed = try SlotSecret.passphrase(of: new.reference.key(for: "the slot \(label), the new one", isNew: true))
+        try slots.changePassphrase(label, from: secret, to: changed)
+        Output.line("the slot \(label.onOneLine) has the new passphrase")
+    }
+}
+
+struct KeyRevoke: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "revoke",
+        abstract: "Take a key slot away.",
+        discussion: """
+            Its secret opens the database no more. Who kept a copy of the slots from before can still use that; key rotate shuts \
+            them out.
+            """)
+
+    @OptionGroup var file: FileOptions
+    @Argument(help: ArgumentHelp("The slot's name.", valueName: "label"))
+    var label: String
+
+    func run() throws {
+        try file.slots().slots.revoke(label)
+        Output.line("revoked the slot \(label.onOneLine)")
+    }
+}
+
+struct KeyRotate: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rotate",
+        abstract: "Give a database with key slots a new random key.",
+        discussion: """
+            The database is rewritten. The slot that the key options open stays; all others go, as each could only be kept with \
+            its own secret, and are added again with key add.
+            """)
+
+    @OptionGroup var file: FileOptions
+    @Argument(help: ArgumentHelp("The name of the slot to keep.", valueName: "label"))
+    var label: String
+
+    func run() throws {
+        var (slots, secret) = try file.slots(first: label)
+        let others = try slots.list().filter { $0.label != label }
+        let db = try Connection(slots)
+        try slots.rotateKey(of: db, keeping: [label: secret], droppingOthers: true, progress: ProgressBar.rewriting("Encrypting anew"))
+        Output.line("\(file.path.onOneLine) has a new key, and \(label.onOneLine) opens it; other slots gone: \(others.count.grouped)")
+    }
+}

@@ -1,0 +1,102 @@
+import ArgumentParser
+import Foundation
+import SQLCipherKit
+
+struct RekeyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rekey",
+        abstract: "Encrypt a database anew with another key.",
+        discussion: """
+            The database is written into a new file that takes the place of the old one when it is whole and on disk, or with \
+            --in-place in one transaction. Interrupted, it keeps the old key. Other programs must not have it open.
+
+            EXAMPLES
+              sqlcipherkit rekey notes.db
+              sqlcipherkit rekey notes.db --key-file old.key --new-key file:new.key
+            """)
+
+    @OptionGroup var file: FileOptions
+    @OptionGroup var new: NewKeyOptions
+    @Flag(help: "Rewrite the file itself; its journal needs as much room as a second file would.")
+    var inPlace = false
+
+    func run() throws {
+        try FileOptions.requireDatabase(file.path)
+        if try UnlockedKey.hasSlots(file.path) {
+            throw Failure("\(file.path) has key slots: sqlcipherkit key rotate gives it another key, and key change a slot another passphrase")
+        }
+        let db = try file.open(.readWrite)
+        let key = try new.reference.key(for: "\(file.path), the new one", isNew: true)
+        // Interrupted by its own progress and not by the connection's, which would leave it half way.
+        try db.setProgressHandler(nil)
+        try db.changeKey(to: key, mode: inPlace ? .inPlace : .newFile, progress: ProgressBar.rewriting("Encrypting anew"))
+        Output.line("\(file.path.onOneLine) has the new key")
+    }
+}
+
+struct EncryptCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "encrypt",
+        abstract: "Encrypt a plaintext SQLite database.",
+        discussion: """
+            The encrypted file takes the place of the plaintext one when it is whole and on disk. What was plaintext may still be \
+            found in free blocks of the disk.
+
+            EXAMPLES
+              sqlcipherkit encrypt notes.db
+              sqlcipherkit encrypt notes.db --key-file notes.key
+            """)
+
+    @OptionGroup var file: FileOptions
+
+    func run() throws {
+        try FileOptions.requireDatabase(file.path)
+        guard let key = try file.key.newKey(for: file.path) else { throw Failure("encrypt needs a key, and --no-key says there is none", status: .usage) }
+        // The settings that every command expects, whatever the page size was.
+        try DatabaseConverter.encrypt(fileAt: file.path, key: key, cipher: .sqlCipher4, progress: ProgressBar.rewriting("Encrypting"))
+        Output.line("\(file.path.onOneLine) is encrypted")
+    }
+}
+
+struct DecryptCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "decrypt",
+        abstract: "Turn an encrypted database into a plaintext one.",
+        discussion: """
+            Afterwards everybody who can read the file can read its content. The plaintext file takes the place of the encrypted \
+            one when it is whole and on disk.
+
+            EXAMPLES
+              sqlcipherkit decrypt notes.db
+            """)
+
+    @OptionGroup var file: FileOptions
+
+    func run() throws {
+        guard let key = try file.unlock() else { throw Failure("decrypt needs the key, and --no-key says there is none", status: .usage) }
+        try DatabaseConverter.decrypt(fileAt: file.path, key: key, progress: ProgressBar.rewriting("Decrypting"))
+        Output.line("\(file.path.onOneLine) is plaintext")
+        if try UnlockedKey.hasSlots(file.path) { Output.error("its key slots, \(file.path.onOneLine).keys, open nothing any more and can be removed") }
+    }
+}
+
+struct MigrateCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "migrate",
+        abstract: "Bring a database of SQLCipher 1, 2 or 3 to version 4.",
+        discussion: """
+            The version is found out with the key, which stays. The new file takes the place of the old one when it is whole and \
+            on disk.
+
+            EXAMPLES
+              sqlcipherkit migrate old.db --key-env OLD_KEY
+            """)
+
+    @OptionGroup var file: FileOptions
+
+    func run() throws {
+        guard let key = try file.unlock() else { throw Failure("migrate needs the key, and --no-key says there is none", status: .usage) }
+        let version = try DatabaseConverter.migrate(fileAt: file.path, key: key, progress: ProgressBar.rewriting("Migrating"))
+        Output.line(version == 4 ? "\(file.path.onOneLine) is of SQLCipher 4 already" : "\(file.path.onOneLine) was of SQLCipher \(version) and is of 4 now")
+    }
+}

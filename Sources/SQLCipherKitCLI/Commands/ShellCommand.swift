@@ -1,0 +1,42 @@
+import ArgumentParser
+import Foundation
+import SQLCipherKit
+
+struct ShellCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "shell",
+        abstract: "Type SQL and see what comes.",
+        discussion: """
+            Statements end with a semicolon and may go over several lines; .help shows the commands that are not SQL. \
+            Control-C stops a statement and not the shell, control-D leaves it.
+
+            Without a terminal, statements are read from standard input, and the first error is the end.
+
+            What is typed is forgotten with the shell, as it holds what the database keeps secret. --history keeps it in a file, \
+            without statements that have a key in them.
+
+            EXAMPLES
+              sqlcipherkit shell notes.db
+              sqlcipherkit shell notes.db --key-file notes.key < changes.sql
+            """)
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    @Flag(help: "Do not allow changes.")
+    var readOnly = false
+
+    @Option(help: ArgumentHelp("Keep what is typed in a file, which only you can read.", valueName: "file"), completion: .file())
+    var history: String?
+
+    func run() throws {
+        let isTerminal = Terminal.isTerminal(STDIN_FILENO) && Terminal.isTerminal(STDOUT_FILENO)
+        let lines: any LineSource = isTerminal ? LineEditor(try History(file: history)) : PlainLines()
+        let (db, key) = try database.openWithKey(readOnly ? .readOnly : .readWrite)
+        if isTerminal {
+            Interruption.ofStatements()
+            Output.line("SQLCipher \(Engine.cipherVersion), SQLite \(Engine.sqliteVersion); .help shows what there is besides SQL")
+        }
+        try Shell(db, key, lines, format: output.format ?? .table).run()
+    }
+}

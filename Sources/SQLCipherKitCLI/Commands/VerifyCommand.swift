@@ -1,0 +1,54 @@
+import ArgumentParser
+import SQLCipherKit
+
+struct VerifyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Check every page, the structure and the foreign keys of a database.",
+        discussion: """
+            The whole file is read, and those attached. Every changed bit is found; a file that was exchanged for an older one is \
+            not. Status 4 says that something is wrong; the problems are shown.
+
+            EXAMPLES
+              sqlcipherkit verify notes.db
+              sqlcipherkit verify notes.db --format json
+            """)
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+    @Flag(help: "Leave out the comparison of indexes with their tables.")
+    var quick = false
+
+    func run() throws {
+        let db = try database.open(.readOnly)
+        var rows: [[SQLValue]] = []
+        var pages = 0
+        for schema in try db.attachedDatabases() where schema.name != "temp" {
+            let report = try db.verify(schema.name, quick: quick)
+            pages += report.pageCount
+            rows += report.problems.map { [.text(schema.name), .text($0.sentence)] }
+            if !report.isAuthenticated {
+                Output.error("\(schema.name.onOneLine): its pages carry no authentication code, so that a changed one may go unnoticed")
+            }
+        }
+        if output.format != nil || !rows.isEmpty { try output.write(["database", "problem"], rows) }
+        guard rows.isEmpty else {
+            throw Failure("\(rows.count.counted("problem")) found: restore a backup, or save what can be read with sqlcipherkit query", status: .different)
+        }
+        if output.format == nil { Output.line("whole: \(pages.counted("page")) checked") }
+    }
+}
+
+extension IntegrityProblem {
+    fileprivate var sentence: String {
+        switch self {
+        case .damagedPage(let number): "page \(number) is damaged, or was written with another key"
+        case .damagedHeader: "the header is damaged: the key will not open the file again"
+        case .missingPages(let declared, let present): "\(declared - present) of \(declared) pages are missing"
+        case .incompletePage(let number, let bytes): "page \(number) is cut off behind \(bytes) bytes"
+        case .structure(let message): message
+        case .foreignKey(let table, let rowID, let parent, _):
+            "row \(rowID.map { String($0) } ?? "?") of \(table) refers to a row of \(parent) that does not exist"
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import Foundation
+import SQLCipherKit
+
+/// The table of text files, and the full-text index over it.
+struct DocumentTable {
+    static let index = "document_search"
+    static let indexColumns = ["title", "body", "path"]
+
+    private let upsert: Statement
+    private let source: String
+    /// What is there from this source already, by path.
+    private var known: [String: (size: Int, modified: Date)] = [:]
+
+    /// Makes the table if it is not there.
+    /// - Parameter source: the absolute path of the folder that the documents' paths are below.
+    init(in db: Connection, source: String) throws {
+        try db.transaction { db in
+            try db.execute(
+                SQLScript(
+                    """
+                    CREATE TABLE IF NOT EXISTS document(
+                        id INTEGER PRIMARY KEY,
+                        source TEXT NOT NULL,       -- the folder that path is below
+                        path TEXT NOT NULL,
+                        title TEXT NOT NULL,
+                        size INTEGER NOT NULL,      -- bytes of UTF-8
+                        modified TEXT NOT NULL,     -- ISO 8601, UTC
+                        meta BLOB NOT NULL,         -- JSONB: name, extension, folders, lines, words
+                        body TEXT NOT NULL          -- last, so that a query of the others does not read through it
+                    ) STRICT;
+                    CREATE UNIQUE INDEX IF NOT EXISTS document_path ON document(path, source);
+                    """))
+            try db.create(
+                FTS5Table(
+                    Self.index, columns: Self.indexColumns.map { .init($0) }, content: .external(table: "document", rowID: "id"),
+                    tokenizer: .porter(.unicode61()), prefixes: [2, 3]), ifNotExists: true)
+        }
+        self.source = source
+        upsert = try db.prepare(
+            """
+            INSERT INTO document(source, path, title, size, modified, meta, body) VALUES (?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (path, source) DO UPDATE SET title = excluded.title, size = excluded.size, modified = excluded.modified,
+            meta = excluded.meta, body = excluded.body
+            """)
+        let rows: [(String, Int, Date)] = try db.fetchAll("SELECT path, size, modified FROM document WHERE source = \(source)")
+        for (path, size, modified) in rows { known[path] = (size, modified) }
+    }
+
+    /// Whether the file is there as it was when it had this size and time. A byte order mark, three bytes, is not stored.
+    func has(_ path: String, size: Int, modified: Date) -> Bool {
+        guard let known = known[path] else { return false }
+        return (known.size == size || known.size + 3 == size) && abs(known.modified.timeIntervalSince(modified)) < 0.002
+    }
+
+    /// Adds a document, or replaces the one of the same path.
+    func put(_ document: Document) throws {
+        try upsert.execute(
+            binding: source, document.path, document.title, document.size, document.modified, document.meta, document.body)
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import SQLCipherKit
+
+/// Reads the text files of a folder, or a single one, into the table of documents.
+struct FolderImport {
+    let folder: String
+    private let scan: FolderScan
+    /// The largest file that is read, in bytes.
+    private let limit: Int
+
+    /// - Parameter path: the folder or the file.
+    init(_ path: String, includesHidden: Bool, limit: Int) throws {
+        self.limit = limit
+        var info = stat()
+        if stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG {
+            scan = FolderScan(file: path, info)
+            let parent = (path as NSString).deletingLastPathComponent
+            folder = parent.isEmpty ? "." : parent
+        } else {
+            scan = try FolderScan(path, includesHidden: includesHidden)
+            folder = path
+        }
+        if scan.files.isEmpty {
+            throw Failure("there is no file to import in \(folder)" + (FolderReport(scan, limit: limit).omissions.map { ": " + $0 } ?? ""))
+        }
+    }
+
+    /// Adds the files that are new or have changed. Those that the database has as they are, are not even opened.
+    /// - Throws: ``Failure`` if no file is text.
+    func run(_ db: Connection, _ writer: BatchWriter) throws -> FolderReport {
+        let rate = Rate()
+        let table = try DocumentTable(in: db, source: FilePath.absolute(folder))
+        var report = FolderReport(scan, limit: limit)
+        let bar = ProgressBar("Importing")
+        try writer.write {
+            for (number, file) in scan.files.enumerated() {
+                try Interruption.check()
+                let share = Double(number) / Double(scan.files.count)
+                bar.show(
+                    share,
+                    "\(number.grouped) of \(scan.files.count.counted("file")), \(rate.perSecond(report.textSize).bytes)/s  \(file.name)")
+                if table.has(file.name, size: file.size, modified: file.modified) {
+                    report.unchanged += 1
+                    continue
+                }
+                try add(file, to: table, writer, &report)
+            }
+            bar.show(1, "finishing")
+            if report.documents + report.unchanged == 0 {
+                throw Failure("there is no text file to import" + (report.omissions.map { ": " + $0 } ?? ""))
+            }
+        }
+        report.duration = rate.elapsed
+        return report
+    }
+
+    private func add(_ file: FolderScan.File, to table: DocumentTable, _ writer: BatchWriter, _ report: inout FolderReport) throws {
+        switch TextFile.read(file.path, limit: limit) {
+        case .text(let text, let modified):
+            try table.put(Document(path: file.name, body: text, modified: modified))
+            report.documents += 1
+            report.textSize += text.utf8.count
+            try writer.wrote(bytes: text.utf8.count)
+        case .binary: report.binaryFiles += 1
+        case .tooLarge: report.tooLargeFiles += 1
+        case .unreadable(let reason): report.unreadable.append(.init(name: file.name, reason: reason))
+        }
+    }
+}
+
+/// What became of a folder's files.
+struct FolderReport {
+    /// Documents that were added or replaced.
+    var documents = 0
+    /// Files that the database has already.
+    var unchanged = 0
+    /// In bytes.
+    var textSize = 0
+    var binaryFiles = 0
+    var tooLargeFiles = 0
+    var unreadable: [FolderScan.Unreadable]
+    var duration = Duration.zero
+    private let scan: FolderScan
+    private let limit: Int
+
+    init(_ scan: FolderScan, limit: Int) {
+        self.scan = scan
+        self.limit = limit
+        unreadable = scan.unreadable
+    }
+
+    /// What was done, in a line.
+    var summary: String {
+        let before = unchanged == 0 ? "" : "; \(unchanged.counted("file")) there already"
+        return "imported \(documents.counted("file")) (\(textSize.bytes) of text) in \(duration.readable)" + before
+    }
+
+    /// What was left out, in a line; nil if nothing was.
+    var omissions: String? {
+        var parts: [String] = []
+        if binaryFiles > 0 { parts.append(binaryFiles.counted("binary file")) }
+        if tooLargeFiles > 0 { parts.append("\(tooLargeFiles.counted("file")) larger than \(limit.bytes)") }
+        if scan.symbolicLinks > 0 { parts.append(scan.symbolicLinks.counted("symbolic link")) }
+        if scan.specialFiles > 0 { parts.append(scan.specialFiles.counted("pipe, socket or device", plural: "pipes, sockets or devices")) }
+        if scan.hidden > 0 { parts.append("\(scan.hidden.grouped) hidden") }
+        if !unreadable.isEmpty { parts.append("\(unreadable.count.grouped) unreadable") }
+        return parts.isEmpty ? nil : parts.joined(separator: ", ") + " left out"
+    }
+
+    /// Names the files that could not be read, the first of them.
+    func warn() {
+        for file in unreadable.prefix(10) { Output.error("cannot read \(file.name.onOneLine): \(file.reason)") }
+        if unreadable.count > 10 { Output.error("… and \((unreadable.count - 10).grouped) more") }
+    }
+}

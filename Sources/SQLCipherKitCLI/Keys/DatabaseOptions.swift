@@ -1,0 +1,146 @@
+import ArgumentParser
+import Foundation
+import SQLCipherKit
+
+/// A database file and its key.
+struct FileOptions: ParsableArguments {
+    @Argument(help: ArgumentHelp("The database file.", valueName: "database"), completion: .file())
+    var path: String
+
+    @OptionGroup(title: "Key") var key: KeyOptions
+
+    /// That the file is there is checked before anything else, so that nobody types a key for nothing.
+    static func requireDatabase(_ path: String) throws {
+        var info = stat()
+        guard stat(path, &info) == 0 else {
+            let advice = errno == ENOENT ? "; sqlcipherkit create makes one" : ""
+            throw Failure("the database \(path) cannot be opened: \(systemMessage(errno))\(advice)")
+        }
+        guard info.st_mode & S_IFMT != S_IFDIR else { throw Failure("the database \(path) cannot be opened: it is a folder") }
+    }
+
+    static func requireNothing(at path: String) throws {
+        var info = stat()
+        if lstat(path, &info) == 0 { throw Failure("\(path) exists already, and is not written over: give another name") }
+    }
+
+    /// The key of the existing file; nil for a plaintext one.
+    func unlock() throws -> EncryptionKey? {
+        try Self.requireDatabase(path)
+        return try key.access(to: path)?.key
+    }
+
+    /// Opens the existing file.
+    func open(_ access: Configuration.Access) throws -> Connection { try openWithKey(access).db }
+
+    fileprivate func openWithKey(_ access: Configuration.Access) throws -> (db: Connection, key: EncryptionKey?) {
+        try Self.requireDatabase(path)
+        var configuration = Configuration()
+        configuration.access = access
+        let unlocked = try key.access(to: path, configuration)
+        let db =
+            if let slots = unlocked?.slots {
+                try Connection(slots, configuration: configuration)
+            } else {
+                try Connection(.file(path), key: unlocked?.key, configuration: configuration)
+            }
+        try Interruption.stop(db)
+        return (db, unlocked?.key)
+    }
+}
+
+/// A database file with others attached to it.
+struct DatabaseOptions: ParsableArguments {
+    @OptionGroup var file: FileOptions
+
+    @OptionGroup(title: "Attached databases") var attachments: AttachOptions
+
+    var path: String { file.path }
+
+    /// Opens the existing file and attaches the others.
+    func open(_ access: Configuration.Access) throws -> Connection { try openWithKey(access).db }
+
+    /// The same, with the main database's key.
+    func openWithKey(_ access: Configuration.Access) throws -> (db: Connection, key: EncryptionKey?) {
+        let (db, key) = try file.openWithKey(access)
+        try attachments.attach(to: db, key)
+        return (db, key)
+    }
+}
+
+/// Databases to attach.
+struct AttachOptions: ParsableArguments {
+    @Option(
+        name: .customLong("attach"),
+        help: ArgumentHelp("Attach another database under a name for SQL; may be given several times.", valueName: "name=path"))
+    var databases: [String] = []
+
+    @Option(
+        name: .customLong("attach-key"),
+        help: ArgumentHelp(
+            """
+            Where the key of an attached database comes from: \(KeyReference.grammar); same for the key of the main database, none for \
+            plaintext. By default it is asked for.
+            """, valueName: "name=source"))
+    var keys: [String] = []
+
+    func validate() throws { _ = try list() }
+
+    func attach(to db: Connection, _ mainKey: EncryptionKey?) throws {
+        for attachment in try list() { try attachment.attach(to: db, mainKey) }
+    }
+
+    private func list() throws -> [Attachment] {
+        var sources: [String: String] = [:]
+        for text in keys {
+            guard let (name, source) = text.splitAtEquals else { throw ValidationError("--attach-key needs NAME=SOURCE, not the key itself") }
+            guard sources.updateValue(source, forKey: name) == nil else { throw ValidationError("--attach-key is given twice for \(name)") }
+        }
+        let attachments = try databases.map { text in
+            guard let (name, path) = text.splitAtEquals else { throw ValidationError("--attach needs NAME=PATH") }
+            return try Attachment(name: name, path: path, source: sources.removeValue(forKey: name) ?? "prompt")
+        }
+        if let name = sources.keys.first { throw ValidationError("--attach-key names \(name), which --attach does not") }
+        return attachments
+    }
+}
+
+/// A database to attach, and where its key is.
+struct Attachment {
+    private enum Key { case same, none, reference(KeyReference) }
+
+    let name: String
+    let path: String
+    private let key: Key
+
+    init(name: String, path: String, source: String) throws {
+        self.name = name
+        self.path = path
+        key =
+            switch source {
+            case "same": .same
+            case "none": .none
+            default: .reference(try KeyReference.parse(source, option: "the key of \(name)"))
+            }
+    }
+
+    func attach(to db: Connection, _ mainKey: EncryptionKey?) throws {
+        // SQLite would make a new file of a mistyped name.
+        try FileOptions.requireDatabase(path)
+        let attachKey: AttachKey =
+            switch key {
+            case .same: mainKey.map { .key($0) } ?? .plaintext
+            case .none: .plaintext
+            case .reference(let reference): .key(try UnlockedKey(reference, to: path).key)
+            }
+        try db.attach(.file(path), as: name, key: attachKey)
+    }
+}
+
+extension String {
+    /// What stands before and behind the first equals sign, if neither is empty.
+    fileprivate var splitAtEquals: (String, String)? {
+        let parts = split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        return parts.count == 2 && !parts[0].isEmpty && !parts[1].isEmpty ? (parts[0], parts[1]) : nil
+    }
+}

@@ -1,0 +1,73 @@
+import ArgumentParser
+import Foundation
+import SQLCipherKit
+
+/// Where a key comes from. In an option it is written `prompt`, `file:PATH`, `env:NAME`, `fd:NUMBER` or `credential:NAME`, with
+/// `raw:` before it for a raw key in hexadecimal.
+struct KeyReference: Equatable {
+    enum Place: Equatable {
+        case prompt
+        case file(String)
+        case variable(String)
+        case descriptor(Int32)
+        case credential(String)
+    }
+
+    static let grammar = "prompt, file:PATH, env:NAME, fd:NUMBER or credential:NAME, and raw: before it for 64 hexadecimal digits"
+
+    var place = Place.prompt
+    var encoding = KeyEncoding.passphrase
+
+    /// What an option says.
+    /// - Throws: an error that does not repeat the text, as it may be a key that somebody has given in place of its source.
+    static func parse(_ text: String, option: String) throws -> KeyReference {
+        var rest = text[...]
+        var reference = KeyReference()
+        if rest.hasPrefix("raw:") {
+            reference.encoding = .hexadecimal
+            rest = rest.dropFirst(4)
+        }
+        if rest == "prompt" { return reference }
+        let parts = rest.split(separator: ":", maxSplits: 1).map(String.init)
+        guard parts.count == 2 else { throw ValidationError("\(option) says where the key is, \(grammar); it is not the key itself") }
+        switch parts[0] {
+        case "file": reference.place = .file(parts[1])
+        case "env": reference.place = .variable(parts[1])
+        case "credential": reference.place = .credential(parts[1])
+        case "fd":
+            guard let number = Int32(parts[1]), number >= 0 else { throw ValidationError("\(option) needs a descriptor's number behind fd:") }
+            reference.place = .descriptor(number)
+        default: throw ValidationError("\(option) says where the key is, \(grammar); it is not the key itself")
+        }
+        return reference
+    }
+
+    /// The key; asked for on the terminal if that is where it comes from.
+    /// - Parameters:
+    ///   - subject: what the prompt says the key is for.
+    ///   - isNew: whether the key will be set, so that a slip of the finger would lock the user out: it is asked for twice.
+    func key(for subject: String, isNew: Bool = false) throws -> EncryptionKey {
+        let source: KeySource
+        let missing: String
+        switch place {
+        case .prompt:
+            let what = encoding == .passphrase ? "Passphrase" : "Raw key"
+            source = try KeyPrompt.ask("\(what) for \(subject): ", again: isNew ? "The same again: " : nil, encoding)
+            missing = "there is no key"
+        case .file(let path):
+            source = .file(path, as: encoding)
+            missing = "there is no key file \(path)"
+        case .variable(let name):
+            source = .environment(name, as: encoding)
+            missing = "the environment variable \(name), which should hold the key, is not set"
+        case .descriptor(let number):
+            source = .descriptor(number, as: encoding)
+            missing = "there is no key"
+        case .credential(let name):
+            source = .credential(name, as: encoding)
+            missing = "there is no credential \(name): systemd's LoadCredential= gives it to a service"
+        }
+        guard let key = try source.encryptionKey() else { throw Failure(missing, status: .key) }
+        return key
+    }
+}

@@ -1,0 +1,50 @@
+import SQLCipherKit
+
+/// What is in the databases of a connection, for `schema` and for the shell.
+enum SchemaText {
+    /// The names of the tables and views, those of attached databases with the name of the database before them. The tables
+    /// that virtual tables and full-text indexes keep for themselves are left out.
+    static func tables(_ db: Connection) throws -> [String] {
+        let rows: [(String, String)] = try db.fetchAll(
+            """
+            SELECT schema, name FROM pragma_table_list AS t
+            WHERE type <> 'shadow' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND NOT EXISTS (
+                SELECT 1 FROM pragma_table_list AS v
+                WHERE v.schema = t.schema AND v.type = 'virtual' AND t.name IN (v.name || '_replaced', v.name || '_keys'))
+            ORDER BY schema <> 'main', schema, name
+            """)
+        return rows.map { schema, name in schema == "main" ? name : "\(schema).\(name)" }
+    }
+
+    /// The statements that would make the tables, indexes, views and triggers again.
+    /// - Parameter names: which of them; all if empty. A table's name stands for its indexes and triggers as well.
+    static func statements(_ db: Connection, _ names: [String] = []) throws -> [String] {
+        var statements: [String] = []
+        var missing = Set(names)
+        for schema in try db.attachedDatabases().map(\.name) {
+            let rows: [(String, String, String)] = try db.fetchAll(
+                """
+                SELECT name, tbl_name, sql FROM \(identifier: schema).sqlite_schema
+                WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+                AND tbl_name NOT IN (SELECT name FROM pragma_table_list WHERE schema = \(schema) AND type = 'shadow')
+                ORDER BY rowid
+                """)
+            let prefix = schema == "main" ? "" : "-- in \(schema.onOneLine)\n"
+            for (name, table, sql) in rows {
+                let found = names.filter { wanted in
+                    let bare = wanted.hasPrefix(schema + ".") ? String(wanted.dropFirst(schema.count + 1)) : wanted
+                    return [name.lowercased(), table.lowercased()].contains(bare.lowercased())
+                }
+                missing.subtract(found)
+                if names.isEmpty || !found.isEmpty { statements.append(prefix + sql + ";") }
+            }
+        }
+        if let name = missing.sorted().first { throw Failure("there is no table, index, view or trigger \(name): sqlcipherkit schema without a name shows all") }
+        return statements
+    }
+}
+
+extension String {
+    /// Text of several lines, fit for a terminal.
+    var onItsLines: String { split(separator: "\n", omittingEmptySubsequences: false).map { String($0).onOneLine }.joined(separator: "\n") }
+}

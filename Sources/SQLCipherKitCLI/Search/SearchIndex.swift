@@ -1,0 +1,107 @@
+import SQLCipherKit
+
+/// A full-text table of a database, to be searched by people.
+struct SearchIndex {
+    private let db: Connection
+    private let schema: String
+    private let table: String
+    private let columns: [String]
+    private var isOfDocuments: Bool { table == DocumentTable.index && columns == DocumentTable.indexColumns }
+
+    /// - Parameters:
+    ///   - name: the table, with the name of an attached database and a dot before it if it is there; nil for the only one.
+    ///   - path: how errors name the database.
+    init(_ db: Connection, named name: String? = nil, path: String) throws {
+        var schema = "main"
+        var wanted = name
+        if let name, let dot = name.firstIndex(of: "."), try db.attachedDatabases().contains(where: { $0.name == name[..<dot] }) {
+            schema = String(name[..<dot])
+            wanted = String(name[name.index(after: dot)...])
+        }
+        let all = try db.fullTextTables(schema: schema)
+        if let wanted {
+            guard let found = all.first(where: { $0.lowercased() == wanted.lowercased() }) else {
+                throw Failure("\(path) has no full-text table \(wanted)" + (all.isEmpty ? "" : "; it has \(all.joined(separator: ", "))"))
+            }
+            table = found
+        } else {
+            guard let first = all.first else {
+                throw Failure("\(path) has no full-text index to search: sqlcipherkit import makes one")
+            }
+            guard all.count == 1 else {
+                throw Failure("\(path) has several full-text tables: --in names one of \(all.joined(separator: ", "))", status: .usage)
+            }
+            table = first
+        }
+        self.db = db
+        self.schema = schema
+        columns = try db.columns(of: table, in: schema).filter { $0.kind == .normal }.map(\.name)
+    }
+
+    /// What somebody typed as a query.
+    func query(_ words: [String]) -> FTS5Query {
+        FTS5Query(userInput: words.joined(separator: " "), options: .init(columns: columns))
+    }
+
+    /// The best hits, and the number of all. In documents, a word in the title or path counts more than one in the text.
+    func search(_ query: FTS5Query, limit: Int) throws -> (hits: [FoundText], total: Int) {
+        let isOfDocuments = isOfDocuments
+        let title = columns.count > 1 ? columns[0] : nil
+        let hits = try db.search(
+            table, query, schema: schema, weights: isOfDocuments ? [5, 1, 3] : [],
+            snippet: isOfDocuments ? .column("body", words: 24) : .best(words: 24), highlights: title.map { [$0] } ?? [],
+            columns: isOfDocuments ? ["path"] : [], limit: limit)
+        let found = try hits.map { hit in
+            let path: String? = isOfDocuments ? try hit["path"] : nil
+            return FoundText(
+                path: path, titleColumn: title, title: title.flatMap { hit.highlights[$0] } ?? MarkedText(""), snippet: hit.snippet,
+                score: -hit.rank, rowID: hit.rowID)
+        }
+        return (found, try db.searchCount(table, query, schema: schema))
+    }
+
+    /// The columns of ``FoundText/row``.
+    var rowColumns: [String] {
+        ["score", isOfDocuments ? "path" : "row"] + (columns.count > 1 ? [columns[0]] : []) + ["snippet"]
+    }
+}
+
+/// What a search has found.
+struct FoundText {
+    /// Of a document.
+    let path: String?
+    let titleColumn: String?
+    let title: MarkedText
+    let snippet: MarkedText
+    /// The greater the better. It compares the hits of one search and means nothing beyond it.
+    let score: Double
+    let rowID: Int64
+
+    /// The hit as the lines that a person reads.
+    func lines(_ number: Int, _ style: Terminal.Style) -> [String] {
+        let label = "\(number).".padded(toColumns: 4)
+        let heading = [style.number(path?.onOneLine ?? "row \(rowID)"), Self.readable(title, style) { style.bold($0) }]
+        return [
+            label + heading.filter { !$0.isEmpty }.joined(separator: "  "),
+            "    " + Self.readable(snippet, style) { $0 },
+        ]
+    }
+
+    /// Marked text on one line: runs of blanks and line ends become one blank, so that code and tables read as a sentence.
+    private static func readable(_ text: MarkedText, _ style: Terminal.Style, _ plain: (String) -> String) -> String {
+        var line = ""
+        for part in text.parts {
+            var words = part.text.split(whereSeparator: \.isWhitespace).joined(separator: " ").onOneLine
+            if part.text.first?.isWhitespace == true { words = " " + words }
+            if part.text.last?.isWhitespace == true, !words.hasSuffix(" ") { words += " " }
+            line += part.isMarked ? style.match(words) : plain(words)
+        }
+        return line
+    }
+
+    /// The hit for programs, with the words found in brackets.
+    var row: [SQLValue] {
+        [.real(score), path.map { .text($0) } ?? .integer(rowID)] + (titleColumn == nil ? [] : [.text(title.text)])
+            + [.text(snippet.marked())]
+    }
+}

@@ -1,0 +1,149 @@
+import Foundation
+import SQLCipherKit
+import Testing
+import TestSupport
+
+/// CSV and JSON lines.
+@Suite struct ImportRowsTests {
+    let folder: TemporaryFolder
+    let database: String
+
+    init() throws {
+        folder = try TemporaryFolder()
+        database = folder.path("a.db")
+    }
+
+    private func file(_ name: String, _ text: String) throws -> String {
+        let path = folder.path(name)
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        return path
+    }
+
+    private func load(_ arguments: String...) throws -> Command.Outcome {
+        try Tool.run(["import", database] + arguments + Tool.key)
+    }
+
+    private func rows(_ sql: String) throws -> [String] {
+        let outcome = try Tool.run(["query", database, sql, "--format", "jsonl"] + Tool.key)
+        try #require(outcome.status == 0, "\(outcome.errors)")
+        return outcome.output.split(separator: "\n").map(String.init)
+    }
+
+    @Test func csvKeepsWhatItHas() throws {
+        let text = "\u{feff}name,age,zip,,note\r\n\"A, b\",12,007,x,\"\"\r\n\n C ,1.50,-0,,\n\"two\nlines, \"\"quoted\"\"\",-3,1e5,é,12345678901234567890"
+        let outcome = try load(try file("my people.csv", text))
+        outcome.expectSuccess()
+        #expect(outcome.output.hasPrefix("imported 3 rows into my_people in "))
+        #expect(try rows("SELECT * FROM my_people") == [
+            #"{"id":1,"name":"A, b","age":12,"zip":"007","column4":"x","note":""}"#,
+            // A number only if nothing is lost by it; blanks are part of a field.
+            #"{"id":2,"name":" C ","age":1.5,"zip":"-0","column4":null,"note":null}"#,
+            #"{"id":3,"name":"two\nlines, \"quoted\"","age":-3,"zip":"1e5","column4":"é","note":"12345678901234567890"}"#,
+        ])
+    }
+
+    @Test func csvOptions() throws {
+        let path = try file("t.csv", "1;x\n2;\n")
+        #expect(try load(path, "--delimiter", ";", "--no-header", "--keep-text", "--table", "t u").status == 0)
+        #expect(try rows(#"SELECT typeof(column1) AS a, column2 AS b FROM "t u""#) == [#"{"a":"text","b":"x"}"#, #"{"a":"text","b":null}"#])
+        #expect(try load(try file("t.tsv", "a\tb\n1\t2,3\n"), "--table", "v").status == 0)
+        #expect(try rows("SELECT a, b FROM v") == [#"{"a":1,"b":"2,3"}"#])
+        try load(path, "--delimiter", "::").expectFailure(64, "--delimiter")
+        try load("-", "--as", "csv").expectFailure(64, "--table")
+        let misspelt = try load(path, "--search", "nope", "--table", "w")
+        #expect(misspelt.status == 64 && misspelt.errors.contains("--search"))
+    }
+
+    @Test(arguments: [
+        ("a,b\n1,2\n3\n", "line 3", "1 field"), ("a,b\n1,\"2\n3\n", "line 2", "not closed"), ("a\nx\"y\n", "line 2", "middle of a field"),
+        ("a\n\"x\"y\n", "line 2", "closing quote"), ("a,A\n1,2\n", "line 1", "named A"), ("a,b\n\"1\n2\",x\n5\n", "line 4", "1 field"),
+    ])
+    func csvErrorsSayWhere(text: String, line: String, reason: String) throws {
+        try load(try file("t.csv", text)).expectFailure(1, "t.csv", line, reason)
+        // The database was made for nothing, and is gone.
+        #expect(try folder.names() == ["t.csv"])
+    }
+
+    @Test func jsonLines() throws {
+        let text = """
+            {"name":"one","tags":["a","b"],"big":123456789012345678901234567890}
+
+            {"name":null,"meta":{"x":1},"ok":true,"real":2.5}
+            {}
+            """
+        #expect(try load(try file("docs.jsonl", text)).status == 0)
+        #expect(try rows("SELECT * FROM docs") == [
+            #"{"id":1,"name":"one","tags":"[\"a\",\"b\"]","big":"123456789012345678901234567890","meta":null,"ok":null,"real":null}"#,
+            #"{"id":2,"name":null,"tags":null,"big":null,"meta":"{\"x\":1}","ok":1,"real":2.5}"#,
+            #"{"id":3,"name":null,"tags":null,"big":null,"meta":null,"ok":null,"real":null}"#,
+        ])
+        try load(try file("bad.jsonl", "{\"a\":1}\n[1]\n")).expectFailure(1, "bad.jsonl, line 2", "no JSON object")
+        try load(try file("worse.jsonl", "{\"a\":1}\n{\"a\":\n")).expectFailure(1, "worse.jsonl, line 2", "no JSON")
+    }
+
+    @Test func aTableOfOnesOwnKeepsItsColumns() throws {
+        let script = try file("s.sql", "CREATE TABLE t(a TEXT NOT NULL, b DEFAULT 'none');")
+        try Tool.run(["create", database, "--script", script] + Tool.key).expectSuccess()
+        #expect(try load(try file("t.jsonl", "{\"a\":1}\n{\"b\":2,\"a\":\"x\"}\n")).status == 0)
+        #expect(try rows("SELECT * FROM t") == [#"{"a":"1","b":"none"}"#, #"{"a":"x","b":2}"#])
+        try load(try file("u.jsonl", "{\"a\":1,\"c\":1}\n"), "--table", "t").expectFailure(1, "line 1", "no column c")
+        try load(try file("v.jsonl", "{\"b\":1}\n"), "--table", "t").expectFailure(1, "line 1", "NOT NULL")
+        #expect(try rows("SELECT count(*) AS n FROM t") == [#"{"n":2}"#])
+    }
+
+    @Test func standardInput() throws {
+        let script = "printf '{\"a\":1}\\n{\"a\":2}\\n' | \"$0\" import \"$1\" - --as jsonl --table t --raw-key --key-env TEST_KEY"
+        let outcome = try Command.run("bash", ["-c", script, try Tool.path, database], environment: ["TEST_KEY": Tool.rawKey])
+        outcome.expectSuccess()
+        #expect(try rows("SELECT sum(a) AS s FROM t") == [#"{"s":3}"#])
+    }
+
+    @Test func aSecondRunImportsNothingTwice() throws {
+        let path = try file("t.csv", "a\n1\n2\n")
+        #expect(try load(path).status == 0)
+        #expect(try load(path).output.hasPrefix("\(path) was imported before, 2 rows"))
+        #expect(try rows("SELECT count(*) AS n FROM t") == [#"{"n":2}"#])
+        #expect(try load(path, "--again").status == 0)
+        #expect(try rows("SELECT count(*) AS n FROM t") == [#"{"n":4}"#])
+        _ = try file("t.csv", "a\n1\n2\n3\n")
+        try load(path).expectFailure(1, "has changed", "--again")
+    }
+
+    @Test func afterAnErrorItGoesOnBehindWhatIsThere() throws {
+        let path = folder.path("t.csv")
+        let good = "a,b\n1,x\n2,\"two\nlines\"\n3,y\n4,z\n"
+        try Data((good + "oops\n").utf8).write(to: URL(fileURLWithPath: path))
+        let before = try FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
+        try load(path, "--batch", "2").expectFailure(1, "line 7", "4 rows before it")
+        #expect(try rows("SELECT count(*) AS n FROM t") == [#"{"n":4}"#])
+        // The same file, mended without changing its size or time.
+        try Data((good + "55,vv").utf8).write(to: URL(fileURLWithPath: path))
+        try FileManager.default.setAttributes([.modificationDate: try #require(before)], ofItemAtPath: path)
+        let outcome = try load(path, "--batch", "2")
+        #expect(outcome.output.hasPrefix("imported 1 row into t in ") && outcome.output.contains(", after 4 of an earlier run"), "\(outcome.errors)")
+        #expect(try rows("SELECT group_concat(a) AS a FROM t") == [#"{"a":"1,2,3,4,55"}"#])
+    }
+
+    @Test func interruptedItGoesOnWhereItStopped() throws {
+        let path = folder.path("big.jsonl")
+        let padding = String(repeating: "padding ", count: 40)
+        var text = ""
+        for number in 0..<60_000 { text += "{\"n\":\(number),\"text\":\"\(padding)\"}\n" }
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        let command = try Tool.start(["import", database, path, "--batch", "500"] + Tool.key)
+        func size() -> Int { (try? FileManager.default.attributesOfItem(atPath: database)[.size] as? Int) ?? 0 }
+        for _ in 0..<6000 where size() < 1 << 20 { Thread.sleep(forTimeInterval: 0.002) }
+        command.process.interrupt()
+        try command.end().expectFailure(130, "interrupted", "the same command goes on")
+        #expect(try folder.names() == ["a.db", "big.jsonl"])
+        let row = try rows("SELECT count(*) AS n, max(n) + 1 AS next FROM big")
+        let count = try #require((500...59_500).first { row == [#"{"n":\#($0),"next":\#($0)}"#] })
+        #expect(count % 500 == 0)
+        #expect(try rows("PRAGMA integrity_check") == [#"{"integrity_check":"ok"}"#])
+        let outcome = try load(path)
+        #expect(outcome.output.hasPrefix("imported \((60_000 - count).formatted(.number.locale(Locale(identifier: "en_US")))) rows into big"))
+        #expect(try rows("SELECT count(*) AS n, count(DISTINCT n) AS d, min(n) AS a, max(n) AS b FROM big") == [
+            #"{"n":60000,"d":60000,"a":0,"b":59999}"#,
+        ])
+    }
+}

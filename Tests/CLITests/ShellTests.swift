@@ -1,0 +1,141 @@
+import Foundation
+import SQLCipherKit
+import Testing
+import TestSupport
+
+@Suite struct ShellTests {
+    let folder: TemporaryFolder
+    let database: String
+
+    init() throws {
+        folder = try TemporaryFolder()
+        database = folder.path("a.db")
+        let bytes = (0..<32).map { _ in UInt8(0xab) }
+        let db = try Connection(.file(database), key: .raw(bytes))
+        try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT)")
+        try db.execute("INSERT INTO t(name) VALUES ('one'), ('two')")
+    }
+
+    private static let key = ["--raw-key", "--key-env", "K"]
+    private static let environment = ["K": String(repeating: "ab", count: 32)]
+
+    private func script(_ text: String, _ options: String...) throws -> Command.Outcome {
+        let path = folder.path("script.sql")
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        return try Command.run(
+            "bash", ["-c", "file=$1; shift; exec \"$0\" shell \"$@\" < \"$file\"", try Tool.path, path, database] + Self.key + options,
+            environment: Self.environment)
+    }
+
+    private func type(_ conversation: [(after: String, type: String)], _ options: [String] = [], environment: [String: String] = [:]) throws -> Typist.Session {
+        try Typist.run(
+            ["shell", database] + Self.key + options, conversation: conversation, environment: Self.environment.merging(environment) { $1 })
+    }
+
+    @Test func aScript() throws {
+        let outcome = try script("""
+            .tables
+            .mode csv
+            SELECT id,
+              name -- a comment; with a semicolon
+            FROM t WHERE name <> ';'; SELECT 'x' AS y;
+            CREATE TRIGGER g AFTER INSERT ON t BEGIN
+              UPDATE t SET name = 'three' WHERE id = new.id; END;
+            INSERT INTO t(name) VALUES ('3');
+            .mode jsonl
+            SELECT name FROM t WHERE id = 3;
+            .databases
+            SELECT 'without a semicolon at the end' AS z
+            """)
+        outcome.expectSuccess()
+        #expect(outcome.output == """
+            t
+            id,name
+            1,one
+            2,two
+            y
+            x
+            {"name":"three"}
+            {"name":"main","file":"\(database)"}
+            {"z":"without a semicolon at the end"}
+
+            """)
+        #expect(outcome.errors == "")
+    }
+
+    @Test func theFirstErrorEndsAScript() throws {
+        let outcome = try script("INSERT INTO t(name) VALUES ('a');\nSELECT nope;\nINSERT INTO t(name) VALUES ('b');\n")
+        outcome.expectFailure(1, "no such column: nope")
+        #expect(try script("SELECT count(*) AS n FROM t;", "--format", "csv").output == "n\n3\n")
+        try script(".frob").expectFailure(64, ".frob", ".help")
+        try script(".mode").expectFailure(64, ".mode FORMAT")
+        try script("DELETE FROM t;", "--read-only").expectFailure(1, "readonly")
+        #expect(try script("BEGIN; DELETE FROM t;").errors.contains("rolled back"))
+        #expect(try script("SELECT count(*) AS n FROM t;", "--format", "csv").output == "n\n3\n")
+    }
+
+    @Test func attaching() throws {
+        let other = folder.path("other.db")
+        do { try Connection(.file(other)).execute("CREATE TABLE u AS SELECT 7 AS x") }
+        let outcome = try script(".attach o=\(other) none\n.tables\n.schema o.u\nSELECT x FROM o.u;\n.detach o\n.tables\n", "--format", "csv")
+        #expect(outcome.output == "t\no.u\n-- in o\nCREATE TABLE u(x);\nx\n7\nt\n", "\(outcome.errors)")
+    }
+
+    @Test func onATerminal() throws {
+        let session = try type([
+            ("sqlcipherkit> ", "SELECT nope;\r"), ("error: no such column: nope", "SELECT name\r"), ("...> ", "FROM t WHERE id = 2;\r"),
+            ("two\r\n", ".timer on\r"), ("\n", "UPDATE t SET name = 'x' WHERE id = 1;\r"), ("took ", ".quit\r"),
+        ])
+        #expect(session.status == 0, "\(session.screen)")
+        #expect(session.screen.contains("1 row changed"))
+        #expect(session.echoes)
+    }
+
+    @Test func editingAndHistory() throws {
+        let session = try type([
+            // A letter is inserted behind the first, the end is cut off, and the word before that.
+            ("sqlcipherkit> ", "SLECT 40 + 2 AS answer; garbage\u{01}\u{1b}[CE\u{05}\u{17}\r"),
+            ("42", "SELECT 'é日' AS wideX\u{7f};\r"),
+            ("é日\r\n", "\u{1b}[A\u{1b}[A\u{1b}OB\u{1b}[A\u{1b}[D\u{1b}[1;5D\u{0b}again;\r"),
+            ("again", "\u{04}"),
+        ])
+        #expect(session.status == 0, "\(session.screen)")
+        #expect(session.screen.contains("answer\r\n"))
+        #expect(session.screen.contains("again\r\n"))
+        #expect(session.screen.contains("wide\r\n"))
+    }
+
+    @Test func controlCStopsTheStatementAndNotTheShell() throws {
+        let endless = "WITH RECURSIVE c(x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c;"
+        let session = try type(
+            [
+                ("sqlcipherkit> ", "SELECT 'begun' AS b; " + endless + "\r"), ("b\r\nbegun\r\n", "\u{03}"), ("interrupted", "SELECT 6 * 7;\r"),
+                ("42\r\n", "half a line\u{03}"), ("^C", "\u{04}"),
+            ], ["--format", "csv"])
+        #expect(session.status == 0, "\(session.screen)")
+        #expect(session.screen.contains("42\r\n"))
+    }
+
+    @Test func historyHoldsNoKeys() throws {
+        let history = folder.path("history")
+        let session = try type(
+            [
+                ("sqlcipherkit> ", "SELECT 1 AS one;\r"), ("one", "ATTACH '\(folder.path("n.db"))' AS n\r"), ("...> ", "KEY 'topsecret';\r"),
+                ("\n", "PRAGMA n.rekey = 'topsecret';\r"), ("\n", "SELECT 2 AS two;\r"), ("two\r\n", "\u{04}"),
+            ], ["--history", history])
+        #expect(session.status == 0, "\(session.screen)")
+        #expect(try String(contentsOfFile: history, encoding: .utf8) == "SELECT 1 AS one;\nSELECT 2 AS two;\n")
+        #expect(try FileManager.default.attributesOfItem(atPath: history)[.posixPermissions] as? Int == 0o600)
+        // The next shell has it.
+        let next = try type([("sqlcipherkit> ", "\u{10}\r"), ("two\r\n", "\u{04}")], ["--history", history])
+        #expect(next.status == 0, "\(next.screen)")
+    }
+
+    @Test func withoutATerminalOfItsOwnNothingIsColoured() throws {
+        let coloured = try type([("sqlcipherkit> ", "SELECT 1 AS a;\r"), ("\n1\r\n", "\u{04}")], environment: ["NO_COLOR": ""])
+        #expect(coloured.screen.contains("\u{1b}[1ma"))
+        let plain = try Typist.run(
+            ["query", database, "SELECT 1 AS a"] + Self.key, conversation: [], environment: Self.environment.merging(["NO_COLOR": "1"]) { $1 })
+        #expect(plain.screen == "a\r\n─\r\n1\r\n")
+    }
+}
