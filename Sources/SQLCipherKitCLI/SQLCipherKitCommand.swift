@@ -39,7 +39,10 @@ struct SQLCipherKitCommand: ParsableCommand {
             CommandGroup(
                 name: "Keys",
                 subcommands: [KeyCommand.self, RekeyCommand.self, EncryptCommand.self, DecryptCommand.self, MigrateCommand.self]),
-            CommandGroup(name: "Maintenance", subcommands: [InfoCommand.self, VerifyCommand.self]),
+            CommandGroup(name: "Maintenance", subcommands: [
+                    InfoCommand.self, VerifyCommand.self, BackupCommand.self, RestoreCommand.self, VacuumCommand.self, AnalyzeCommand.self,
+                    SpaceCommand.self,
+                ]),
             CommandGroup(name: "About", subcommands: [TourCommand.self, VersionCommand.self]),
         ])
 

@@ -110,7 +110,7 @@ import TestSupport
         let session = try type(
             [
                 ("sqlcipherkit> ", "SELECT 'begun' AS b; " + endless + "\r"), ("b\r\nbegun\r\n", "\u{03}"), ("interrupted", "SELECT 6 * 7;\r"),
-                ("42\r\n", "half a line\u{03}"), ("^C", "\u{04}"),
+                ("42\r\n\rsqlcipherkit> ", "half a line\u{03}"), ("^C", "\u{04}"),
             ], ["--format", "csv"])
         #expect(session.status == 0, "\(session.screen)")
         #expect(session.screen.contains("42\r\n"))

@@ -33,10 +33,10 @@ struct ShellCommand: ParsableCommand {
         let isTerminal = Terminal.isTerminal(STDIN_FILENO) && Terminal.isTerminal(STDOUT_FILENO)
         let lines: any LineSource = isTerminal ? LineEditor(try History(file: history)) : PlainLines()
         let (db, key) = try database.openWithKey(readOnly ? .readOnly : .readWrite)
-        if isTerminal {
-            Interruption.ofStatements()
-            Output.line("SQLCipher \(Engine.cipherVersion), SQLite \(Engine.sqliteVersion); .help shows what there is besides SQL")
-        }
-        try Shell(db, key, lines, format: output.format ?? .table).run()
+        let shell = Shell(db, key, lines, format: output.format ?? .table)
+        guard isTerminal else { return try shell.run() }
+        Interruption.ofStatements()
+        Output.line("SQLCipher \(Engine.cipherVersion), SQLite \(Engine.sqliteVersion); .help shows what there is besides SQL")
+        try TerminalMode.givingKeys(STDIN_FILENO) { try shell.run() }
     }
 }

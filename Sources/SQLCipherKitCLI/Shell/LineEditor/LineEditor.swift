@@ -22,7 +22,7 @@ final class PlainLines: LineSource {
 }
 
 /// Lines typed on a terminal: with the arrow keys, the keys of Emacs, and a history. A line longer than the terminal is wide is
-/// scrolled sideways.
+/// scrolled sideways. The terminal is one that gives keys (``TerminalMode``).
 final class LineEditor: LineSource {
     let history: History
     private let descriptor = STDIN_FILENO
@@ -36,7 +36,7 @@ final class LineEditor: LineSource {
         buffer = LineBuffer()
         history.rewind()
         try Output.flush()
-        return try TerminalMode.givingKeys(descriptor) {
+        return try TerminalMode.withoutSignals(descriptor) {
             draw()
             while true {
                 if let input = take(Keystroke.read(descriptor)) {

@@ -1,0 +1,199 @@
+import ArgumentParser
+import Foundation
+import SQLCipherKit
+
+struct BackupCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backup",
+        abstract: "Copy a database into a file while others use it.",
+        discussion: """
+            The copy holds what was committed at one moment, and has the key of the database unless --new-key gives it another. It \
+            is checked page by page and on disk before it gets its name. A database with key slots opens with the key in them: copy \
+            the .keys file too, or give the backup a key of its own.
+
+            EXAMPLES
+              sqlcipherkit backup notes.db monday.db
+              sqlcipherkit backup notes.db handover.db --new-key prompt
+            """)
+
+    @OptionGroup var file: FileOptions
+
+    @Argument(help: ArgumentHelp("The file to make.", valueName: "backup"), completion: .file())
+    var target: String
+
+    @Flag(help: "Let the backup take the place of a file of its name, when it is whole.")
+    var replace = false
+
+    @Option(
+        name: .customLong("new-key"),
+        help: ArgumentHelp("Where the backup's own key comes from: \(KeyReference.grammar).", valueName: "source"))
+    var source: String?
+
+    func validate() throws { _ = try reference }
+
+    private var reference: KeyReference? { get throws { try source.map { try KeyReference.parse($0, option: "--new-key") } } }
+
+    func run() throws {
+        let db = try file.open(.readOnly)
+        let encryption = try reference.map { Encryption.key(try $0.key(for: "the backup \(target)", isNew: true)) }
+        var options = BackupOptions()
+        options.replacesFile = replace
+        try db.backup(toFileAt: target, as: encryption, options: options, progress: ProgressBar.rewriting("Copying"))
+        Output.line("copied \(file.path.onOneLine) to \(target.onOneLine)")
+        if encryption == nil, try UnlockedKey.hasSlots(file.path) {
+            Output.error("the backup opens with \(target.onOneLine).keys beside it: copy \(file.path.onOneLine).keys to that name")
+        }
+    }
+}
+
+struct RestoreCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restore",
+        abstract: "Replace everything in a database by the content of a backup.",
+        discussion: """
+            The backup is checked before anything is written, and the database replaced in one transaction: interrupted, it is as \
+            before. It keeps its key. One that does not exist is made, with the backup's key.
+
+            EXAMPLES
+              sqlcipherkit restore notes.db monday.db
+              sqlcipherkit restore notes.db handover.db --backup-key file:handover.key
+            """)
+
+    @OptionGroup var file: FileOptions
+
+    @Argument(help: ArgumentHelp("The backup's file.", valueName: "backup"), completion: .file())
+    var backup: String
+
+    @Option(
+        name: .customLong("backup-key"),
+        help: ArgumentHelp(
+            "Where the backup's key comes from, if it is another one: \(KeyReference.grammar); none for plaintext.", valueName: "source"))
+    var source: String?
+
+    func validate() throws { _ = try reference }
+
+    private var reference: KeyReference? {
+        get throws { try source.flatMap { try $0 == "none" ? nil : KeyReference.parse($0, option: "--backup-key") } }
+    }
+
+    func run() throws {
+        try FileOptions.requireDatabase(backup)
+        var info = stat()
+        guard lstat(file.path, &info) == 0 else { return try restoreNewFile() }
+        let db = try file.open(.readWrite)
+        var encryption: Encryption?
+        if let reference = try reference {
+            encryption = .key(try UnlockedKey(reference, to: backup).key)
+        } else if source != nil {
+            encryption = .plaintext
+        }
+        try db.restore(fromFileAt: backup, as: encryption, progress: ProgressBar.rewriting("Restoring"))
+        Output.line("\(file.path.onOneLine) is as \(backup.onOneLine)")
+    }
+
+    /// What was lost as a whole is copied back, with the key that the backup has.
+    private func restoreNewFile() throws {
+        guard source == nil else {
+            throw Failure("the database \(file.path) does not exist, and gets the backup's key: --key-file and the like give that one", status: .usage)
+        }
+        var configuration = Configuration()
+        configuration.access = .readOnly
+        let unlocked = try file.key.access(to: backup, configuration)
+        let db = try Connection(.file(backup), key: unlocked?.key, configuration: configuration)
+        try Interruption.stop(db)
+        try db.backup(toFileAt: file.path, progress: ProgressBar.rewriting("Restoring"))
+        Output.line("\(file.path.onOneLine) is as \(backup.onOneLine)")
+    }
+}
+
+struct VacuumCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "vacuum",
+        abstract: "Write a database anew without its free pages.",
+        discussion: """
+            It is one transaction: interrupted, the database is as before. The new content is collected in memory, as nothing \
+            temporary may lie on the disk in plaintext; --into writes a compact copy with little memory, and keeps the row ids of \
+            tables without an INTEGER PRIMARY KEY.
+
+            EXAMPLES
+              sqlcipherkit vacuum notes.db
+              sqlcipherkit vacuum notes.db --into compact.db
+            """)
+
+    @OptionGroup var file: FileOptions
+
+    @Option(help: ArgumentHelp("Write a compact copy with the same key into a new file.", valueName: "file"), completion: .file())
+    var into: String?
+
+    func run() throws {
+        let db = try file.open(into == nil ? .readWrite : .readOnly)
+        if let into {
+            try db.vacuum(intoFileAt: into, progress: ProgressBar.rewriting("Copying"))
+            Output.line("wrote \(into.onOneLine), \(try db.freePages.counted("free page")) fewer")
+            return
+        }
+        let free = try db.freePages
+        try db.vacuum()
+        Output.line("\(file.path.onOneLine) is compact, \(free.counted("free page")) fewer")
+    }
+}
+
+struct AnalyzeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "analyze",
+        abstract: "Gather what the query planner knows of a database's indexes.",
+        discussion: """
+            EXAMPLES
+              sqlcipherkit analyze notes.db
+              sqlcipherkit analyze notes.db --limit 1000
+            """)
+
+    @OptionGroup var file: FileOptions
+
+    @Option(help: ArgumentHelp("Look at about so many rows of each index, and not at all.", valueName: "rows"))
+    var limit: Int?
+
+    func run() throws {
+        let db = try file.open(.readWrite)
+        try db.analyze(limit: limit)
+        Output.line("analyzed \(try db.statistics().count.counted("table or index", plural: "tables and indexes"))")
+    }
+}
+
+struct SpaceCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "space",
+        abstract: "Show what takes the room in a database.",
+        discussion: """
+            A row for each table and index, the largest first: its bytes, its share of the file, its pages and entries, and how \
+            full its pages are.
+
+            EXAMPLES
+              sqlcipherkit space notes.db
+              sqlcipherkit space notes.db --format csv
+            """)
+
+    @OptionGroup var file: FileOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        let report = try file.open(.readOnly).spaceReport()
+        let rows = report.objects.sorted { ($1.bytes, $0.name) < ($0.bytes, $1.name) }.map { object -> [SQLValue] in
+            [
+                .text(object.name), .text(object.kind.rawValue), .text(object.table), .integer(Int64(object.bytes)),
+                .real((Double(object.bytes) / Double(max(1, report.bytes)) * 1000).rounded() / 10), .integer(Int64(object.pages)),
+                .integer(Int64(object.entries)), .real((object.fill * 1000).rounded() / 10),
+            ]
+        }
+        try output.write(["name", "kind", "table", "bytes", "percent", "pages", "entries", "fill"], rows)
+        if output.format == nil || output.format == .table {
+            Output.line(
+                "\(report.bytes.bytes) in \(report.pageCount.counted("page")) of \(report.pageSize.bytes), \(report.freePages.grouped) of them free; "
+                    + "\(report.reservedBytes.bytes) for encryption")
+        }
+    }
+}
+
+extension Connection {
+    fileprivate var freePages: Int { get throws { try fetchOne(Int.self, "PRAGMA freelist_count") ?? 0 } }
+}
