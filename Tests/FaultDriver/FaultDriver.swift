@@ -95,6 +95,8 @@ struct FaultDriver {
             try db.execute(SQLScript(arguments[1]))
         case _ where action.hasPrefix("slots-"):
             try runSlots(action, path, arguments)
+        case _ where action.hasPrefix("records-"):
+            try runRecords(action, path, arguments)
         case "report":
             try runReport(path, arguments)
         case _ where action.hasPrefix("backup-"):

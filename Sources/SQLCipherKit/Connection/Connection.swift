@@ -28,6 +28,8 @@ public final class Connection {
     var interrupter: InterruptHandle?
     /// The statements that Codable records are inserted with; made with the first.
     var insertions: InsertionCache?
+    /// What the connection knows of the tables of records; made with the first.
+    var records: RecordStatements?
     /// Calls of Swift code by SQLite that are on the stack: closing waits for their end.
     private var callbackDepth = 0
     /// Those of them that may not use the connection, as SQLite is in the middle of something; functions may.
@@ -94,6 +96,7 @@ public final class Connection {
         if !isForked { interrupter?.connectionCloses() }
         cache.removeAll()
         insertions = nil
+        records = nil
         while let statement = statements { statement.invalidate() }
         if isForked { return }
         guard callbackDepth == 0 else {

@@ -59,6 +59,10 @@ public struct DatabaseError: Error, Sendable {
         case keySlotsRolledBack
         /// A key provider has no key, or one that it must not use; the message says which and why.
         case keyProvider
+        /// There is no row with the key of the record that was to be changed or read anew.
+        case recordNotFound
+        /// A migration could not be done, or the database has migrations that the program does not know; the message says which.
+        case migration
     }
 
     // One reference: an error is a word in a register on the way out of every call that may throw.

@@ -14,10 +14,13 @@ final class ColumnNames {
     /// What decoding rows into Codable types has learnt of these columns.
     @usableFromInline private(set) lazy var decoding = RowDecodingState(self)
 
-    init(_ handle: OpaquePointer) {
+    /// - Parameter range: the columns that can be found; nil for all.
+    init(_ handle: OpaquePointer, only range: Range<Int>? = nil) {
         count = Int(sqlite3_column_count(handle))
         names = (0..<count).map { index in
-            sqlite3_column_name(handle, Int32(index)).map { String(cString: $0) } ?? ""
+            // No column's name has a NUL character.
+            if range?.contains(index) == false { return "\0" }
+            return sqlite3_column_name(handle, Int32(index)).map { String(cString: $0) } ?? ""
         }
         // One slot more than columns: `next` may point behind the last, or at the only one of a row without columns.
         literals = .allocate(capacity: count + 1)

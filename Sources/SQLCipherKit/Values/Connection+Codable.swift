@@ -60,7 +60,7 @@ extension Connection {
         let sql = target.sql(state.collected.map(\.name))
         try execute(SQL(raw: sql), StatementArguments(state.collected.map(\.value)))
         if cache.find(target) == nil {
-            cache.add(Insertion(try prepareKept(sql), RowEncodingState(dateStrategy, keys: state.collected.map(\.name))), target)
+            cache.add(EncodedStatement(try prepareKept(sql), RowEncodingState(dateStrategy, keys: state.collected.map(\.name))), target)
         }
     }
 }
@@ -99,30 +99,6 @@ extension Statement {
     }
 }
 
-/// The statement that records of one type are inserted into one table with, and the order of their keys.
-final class Insertion {
-    let statement: Statement
-    private let state: RowEncodingState
-
-    init(_ statement: Statement, _ state: RowEncodingState) {
-        self.statement = statement
-        self.state = state
-    }
-
-    /// - Returns: false, without having inserted anything, if the record has other keys than those before.
-    func run(_ record: some Encodable) throws -> Bool {
-        let handle = try statement.beginUse()
-        defer { statement.endUse(handle) }
-        state.begin(handle)
-        // An encoder that somebody has kept must not bind to a statement that may be gone.
-        defer { state.end() }
-        try record.encode(to: RowEncoder(state: state))
-        guard state.isComplete else { return false }
-        try statement.drain(handle)
-        return true
-    }
-}
-
 final class InsertionCache {
     struct Target: Hashable {
         let type: ObjectIdentifier
@@ -138,18 +114,18 @@ final class InsertionCache {
         }
     }
 
-    private var insertions: [Target: Insertion] = [:]
+    private var insertions: [Target: EncodedStatement] = [:]
     // Loops insert into the same table again and again: a comparison is cheaper than a hash.
-    private var last: (target: Target, insertion: Insertion)?
+    private var last: (target: Target, insertion: EncodedStatement)?
 
-    func find(_ target: Target) -> Insertion? {
+    func find(_ target: Target) -> EncodedStatement? {
         if let last, last.target == target { return last.insertion }
         guard let found = insertions[target] else { return nil }
         last = (target, found)
         return found
     }
 
-    func add(_ insertion: Insertion, _ target: Target) {
+    func add(_ insertion: EncodedStatement, _ target: Target) {
         // Types and tables are few, but names of temporary tables need not be.
         if insertions.count >= 64 { insertions.removeAll() }
         insertions[target] = insertion

@@ -16,21 +16,26 @@ final class RowEncodingState {
     /// Raw memory, so that a look at it costs no retain.
     let progress: UnsafeMutablePointer<Progress>
     let keys: [String]
+    /// Keys that the statement has no need for.
+    private let unused: Set<String>
     @exclusivity(unchecked) var tables: [CodingKeyTable] = []
     var collected: [(name: String, value: (any SQLValueConvertible)?)] = []
 
-    init(_ dateStrategy: DateStrategy, keys: [String] = []) {
+    init(_ dateStrategy: DateStrategy, keys: [String] = [], unused: Set<String> = []) {
         self.keys = keys
+        self.unused = unused
         progress = .allocate(capacity: 1)
         progress.initialize(to: Progress(dateStrategy: dateStrategy))
     }
 
     deinit { progress.deallocate() }
 
-    /// The parameter of a key; 0 or less if it has none.
+    /// The parameter of a key; 0 if the statement does not need it, less if it is not known.
     @inline(never)
     func parameter<Key: CodingKey>(_ key: Key, _ table: CodingKeyTable) -> Int32 {
-        table.index(key) { text in keys.firstIndex(of: text).map { Int32($0 + 1) } ?? CodingKeyTable.missing }
+        table.index(key) { text in
+            keys.firstIndex(of: text).map { Int32($0 + 1) } ?? (unused.contains(text) ? 0 : CodingKeyTable.missing)
+        }
     }
 
     @inline(never)
@@ -113,7 +118,7 @@ private struct RowEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProto
         var index = byByte[CodingKeyTable.byte(key)]
         if index <= 0 { index = state.parameter(key, table) }
         guard index > 0 else {
-            progress.pointee.hasOtherKeys = true
+            if index < 0 { progress.pointee.hasOtherKeys = true }
             return
         }
         progress.pointee.bound += 1

@@ -1,0 +1,136 @@
+/// Running queries that are values.
+extension Connection {
+    /// All rows of a query.
+    /// ```swift
+    /// let notes = try db.fetchAll(Note.filter { $0.stars > 3 })
+    /// for (author, book) in try db.fetchAll(Author.leftJoin(Book.self)) { … }
+    /// ```
+    /// - Throws: ``DatabaseError``, and what the record's own decoding throws.
+    public func fetchAll<Request: SQLRequest>(_ request: Request) throws -> [Request.Element] {
+        var elements: [Request.Element] = []
+        try run(request) { element in
+            elements.append(element)
+            return true
+        }
+        return elements
+    }
+
+    /// The first row of a query, or nil if there is none.
+    /// - Throws: ``DatabaseError``, and what the record's own decoding throws.
+    public func fetchOne<Request: SQLRequest>(_ request: Request) throws -> Request.Element? {
+        var first: Request.Element?
+        try run(request) { element in
+            first = element
+            return false
+        }
+        return first
+    }
+
+    /// A cursor over the rows of a query.
+    public func cursor<Request: SQLRequest>(_ request: Request) throws -> RowCursor<Request.Element> {
+        var reader: ((borrowing Row) throws -> Request.Element)?
+        return RowCursor(try openCursor(try request._sql(.rows, self), [])) { row in
+            if let reader { return try reader(row) }
+            let made = try request._reader(row)
+            reader = made
+            return try made(row)
+        }
+    }
+
+    private func run<Request: SQLRequest>(_ request: Request, _ body: (Request.Element) -> Bool) throws {
+        let sql = try request._sql(.rows, self)
+        let statement = try cached(sql)
+        let handle = try statement.beginUse()
+        defer { statement.endUse(handle) }
+        try statement.bindAll(sql.arguments, handle)
+        guard try statement.advance(handle) else { return }
+        let row = Row(handle, statement.names(handle))
+        let reader = try request._reader(row)
+        repeat { guard body(try reader(row)) else { return } } while try statement.advance(handle)
+    }
+
+    /// The statement that a query runs, with its values.
+    /// - Throws: ``DatabaseError`` if it cannot be written, such as a join without a foreign key.
+    public func sql<Request: SQLRequest>(of request: Request) throws(DatabaseError) -> SQL { try request._sql(.rows, self) }
+
+    /// The number of a query's rows.
+    /// - Throws: ``DatabaseError``.
+    public func count<Request: SQLRequest>(_ request: Request) throws(DatabaseError) -> Int {
+        try fetchOne(Int.self, try request._sql(.count, self)) ?? 0
+    }
+
+    /// Whether a query has a row.
+    /// - Throws: ``DatabaseError``.
+    public func exists<Request: SQLRequest>(_ request: Request) throws(DatabaseError) -> Bool {
+        try fetchOne(Bool.self, try request._sql(.existence, self)) ?? false
+    }
+
+    /// Deletes the rows of a query, up to its limit if it has one.
+    /// ```swift
+    /// try db.deleteAll(Note.filter { $0.stars == 0 })     // DELETE FROM "note" WHERE "note"."stars" = ?
+    /// ```
+    /// - Returns: the number of rows that were deleted.
+    /// - Throws: ``DatabaseError``, ``DatabaseError/Reason/misuse`` for a query with groups among them.
+    @discardableResult
+    public func deleteAll<Record: SQLRecord>(_ query: SQLQuery<Record>) throws(DatabaseError) -> Int {
+        try execute(query._clauses.change("DELETE FROM \(query._clauses.sides[0].source)"))
+        return changes
+    }
+
+    /// Changes columns in all rows of a query, up to its limit if it has one.
+    /// ```swift
+    /// try db.updateAll(Note.filter { $0.title == "Plan" }) { note, set in
+    ///     set(\.stars, to: 5)
+    ///     set(\.title, to: SQLExpression("upper(\(note.title))"))
+    /// }
+    /// // UPDATE "note" SET "stars" = ?, "title" = upper("note"."title") WHERE "note"."title" = ?
+    /// ```
+    /// - Returns: the number of rows that were changed.
+    /// - Throws: ``DatabaseError``, ``DatabaseError/Reason/misuse`` for a query with groups or without a change among them.
+    @discardableResult
+    public func updateAll<Record: SQLRecord>(
+        _ query: SQLQuery<Record>, _ changes: (SQLColumns<Record>, inout SQLAssignments<Record>) -> Void
+    ) throws(DatabaseError) -> Int {
+        let side = query._clauses.sides[0]
+        var assignments = SQLAssignments<Record>(table: side.table)
+        changes(query._columns, &assignments)
+        if let failure = assignments.failure { throw failure }
+        if assignments.list.isEmpty { throw .misuse("an update of \(side.table.name) that changes nothing") }
+        try execute(query._clauses.change("UPDATE \(side.source) SET \(list: assignments.list)"))
+        return self.changes
+    }
+}
+
+/// What an update of several rows sets.
+public struct SQLAssignments<Record: SQLRecord> {
+    let table: SQLTable
+    private(set) var list: [SQL] = []
+    private(set) var failure: DatabaseError?
+
+    init(table: SQLTable) { self.table = table }
+
+    /// Sets a column to a value, which is bound.
+    public mutating func callAsFunction<Value: SQLValueConvertible>(_ property: KeyPath<Record, Value> & Sendable, to value: Value) {
+        list.append("\(column(property)) = \(value)")
+    }
+
+    /// Sets a column to an expression.
+    public mutating func callAsFunction<Value>(_ property: KeyPath<Record, Value> & Sendable, to expression: SQLExpression<Value>) {
+        list.append("\(column(property)) = \(expression.sql)")
+    }
+
+    private mutating func column<Value>(_ property: KeyPath<Record, Value> & Sendable) -> SQL {
+        guard let name = table.columnName(property) else {
+            failure = failure ?? .invalidArgument(UnknownColumn(property).message)
+            return ""
+        }
+        return "\(identifier: name)"
+    }
+}
+
+extension SQLClauses {
+    fileprivate func change(_ sql: SQL) throws(DatabaseError) -> SQL {
+        guard groups.isEmpty, having == nil, !isDistinct else { throw .misuse("a change of rows that are grouped") }
+        return try tail(of: sql)
+    }
+}

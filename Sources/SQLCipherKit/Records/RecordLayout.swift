@@ -1,0 +1,110 @@
+/// What writing records has to know of their table.
+struct RecordLayout {
+    /// The columns to read; nil for all.
+    let columns: [String]?
+    /// The primary key's columns, in its order.
+    let key: [String]
+    /// The columns that are computed, in lower case.
+    let generated: Set<String>
+    /// The defaults as SQL expressions, by the columns' names in lower case.
+    let defaults: [String: String]
+
+    /// From a description.
+    init(_ table: SQLTable) {
+        columns = table.columns.map(\.name)
+        key = table.primaryKeyColumns
+        generated = Set(table.columns.filter(\.isGenerated).map { $0.name.lowercased() })
+        defaults = Dictionary(
+            table.columns.compactMap { column in column.defaultValue.map { (column.name.lowercased(), $0.text) } },
+            uniquingKeysWith: { first, _ in first })
+    }
+
+    /// From the database.
+    init(_ table: SQLTable, _ db: Connection) throws(DatabaseError) {
+        let found = try db.columns(of: table.name, in: table.schema)
+        guard !found.isEmpty else { throw .invalidArgument("there is no table \(table.qualifiedName)") }
+        columns = nil
+        key = found.filter { $0.primaryKeyPosition > 0 }.sorted { $0.primaryKeyPosition < $1.primaryKeyPosition }.map(\.name)
+        generated = Set(found.filter { $0.kind == .generatedStored || $0.kind == .generatedVirtual }.map { $0.name.lowercased() })
+        var defaults: [String: String] = [:]
+        for column in found {
+            guard let text = column.defaultValue else { continue }
+            // SQLite takes a bare word as text, which an expression would not.
+            let isExpression = (try? db.prepare(SQL(raw: "SELECT (\(text))"))) != nil
+            defaults[column.name.lowercased()] = isExpression ? text : text.quotedSQLLiteral
+        }
+        self.defaults = defaults
+    }
+}
+
+/// What a statement does with a record.
+enum RecordAction: Hashable {
+    case insert(ConflictResolution?, returning: Bool)
+    case upsert([String], returning: Bool)
+    case update, delete, refresh
+}
+
+/// The statement for an action on records with the same keys.
+struct RecordSQL {
+    let text: String
+    /// The keys that are bound, in the order of the parameters.
+    let keys: [String]
+
+    init(_ action: RecordAction, _ table: SQLTable, _ layout: RecordLayout, _ all: [String]) throws(DatabaseError) {
+        let written = all.filter { !layout.generated.contains($0.lowercased()) }
+        // The record's spelling of the key's columns.
+        func key() throws(DatabaseError) -> [String] {
+            if layout.key.isEmpty { throw .misuse("the table \(table.name) has no primary key") }
+            var keys: [String] = []
+            for column in layout.key {
+                guard let key = all.first(where: { $0.lowercased() == column.lowercased() }) else {
+                    throw .misuse("the record has no property for \(column), which belongs to the primary key of \(table.name)")
+                }
+                keys.append(key)
+            }
+            return keys
+        }
+        func matches(_ key: [String], _ keys: [String]) -> String {
+            key.map { "\($0.quotedSQLIdentifier) = ?\((keys.firstIndex(of: $0) ?? 0) + 1)" }.joined(separator: " AND ")
+        }
+        let columns = layout.columns.map { $0.map(\.quotedSQLIdentifier).joined(separator: ", ") } ?? "*"
+        switch action {
+        case .insert(let conflict, let returning):
+            keys = written
+            text = Self.insertion(table, layout, written, conflict) + (returning ? " RETURNING \(columns)" : "")
+        case .upsert(let target, let returning):
+            keys = written
+            let target = target.isEmpty ? try key() : target
+            let lowercased = Set((target + layout.key).map { $0.lowercased() })
+            var changed = written.filter { !lowercased.contains($0.lowercased()) }
+            // A row that has nothing but its key is written over itself, so that it is returned.
+            if changed.isEmpty { changed = [target[0]] }
+            let list = changed.map { "\($0.quotedSQLIdentifier) = excluded.\($0.quotedSQLIdentifier)" }.joined(separator: ", ")
+            let on = target.map(\.quotedSQLIdentifier).joined(separator: ", ")
+            text = Self.insertion(table, layout, written, nil) + " ON CONFLICT(\(on)) DO UPDATE SET \(list)"
+                + (returning ? " RETURNING \(columns)" : "")
+        case .update:
+            let key = try key()
+            keys = written
+            let changed = written.enumerated().filter { !key.contains($0.element) }
+            if changed.isEmpty { throw .misuse("a record of \(table.name) has nothing but its key") }
+            let list = changed.map { "\($0.element.quotedSQLIdentifier) = ?\($0.offset + 1)" }.joined(separator: ", ")
+            text = "UPDATE \(table.qualifiedName) SET \(list) WHERE \(matches(key, keys))"
+        case .delete:
+            keys = try key()
+            text = "DELETE FROM \(table.qualifiedName) WHERE \(matches(keys, keys))"
+        case .refresh:
+            keys = try key()
+            text = "SELECT \(columns) FROM \(table.qualifiedName) WHERE \(matches(keys, keys))"
+        }
+    }
+
+    /// A column with a default gets it where the record has nil.
+    private static func insertion(
+        _ table: SQLTable, _ layout: RecordLayout, _ keys: [String], _ conflict: ConflictResolution?
+    ) -> String {
+        let names = keys.map(\.quotedSQLIdentifier).joined(separator: ", ")
+        let values = keys.map { key in layout.defaults[key.lowercased()].map { "coalesce(?, \($0))" } ?? "?" }.joined(separator: ", ")
+        return "INSERT\(conflict.map { " OR \($0.rawValue)" } ?? "") INTO \(table.qualifiedName)(\(names)) VALUES (\(values))"
+    }
+}

@@ -1,0 +1,79 @@
+/// The statements that a connection writes records with, and what it has read of their tables.
+final class RecordStatements {
+    private struct Target: Hashable {
+        let type: ObjectIdentifier
+        let action: RecordAction
+    }
+
+    private var statements: [Target: EncodedStatement] = [:]
+    // Loops do the same again and again: a comparison is cheaper than a hash.
+    private var last: (target: Target, statement: EncodedStatement)?
+    private var layouts: [ObjectIdentifier: RecordLayout] = [:]
+    /// The versions of the schemas that layouts were read from.
+    private var versions: [String: Int] = [:]
+
+    /// Runs an action with a record.
+    func run<Record: SQLRecord>(
+        _ action: RecordAction, _ record: Record, _ db: Connection, _ row: ((borrowing Row) throws -> Void)? = nil
+    ) throws {
+        let table = Record.table
+        let layout = try self.layout(Record.self, table, db)
+        let target = Target(type: ObjectIdentifier(Record.self), action: action)
+        if let statement = find(target), statement.statement.uses == 0, try statement.run(record, row) { return }
+        // Keys that were not seen before, or another set of them.
+        let all = try RowEncodingState.collect(record, db.dateStrategy).map(\.name)
+        let sql = try RecordSQL(action, table, layout, all)
+        let statement = EncodedStatement(
+            try db.prepareKept(sql.text),
+            RowEncodingState(db.dateStrategy, keys: sql.keys, unused: Set(all).subtracting(sql.keys)))
+        guard try statement.run(record, row) else {
+            throw DatabaseError.misuse("\(Record.self) encodes other keys each time")
+        }
+        if find(target) == nil { add(statement, target) }
+    }
+
+    /// What is known of a record's table: from its description, or from the database as it is now.
+    func layout<Record: SQLRecord>(_ type: Record.Type, _ table: SQLTable, _ db: Connection) throws(DatabaseError) -> RecordLayout {
+        let id = ObjectIdentifier(type)
+        if table.columns.isEmpty {
+            // A key that is no longer the key would change the wrong rows.
+            let schema = table.schema ?? "main"
+            let version = try db.fetchOne(Int.self, SQL(raw: "PRAGMA \(schema.quotedSQLIdentifier).schema_version")) ?? 0
+            if versions[schema] != version {
+                layouts = [:]
+                statements = [:]
+                last = nil
+                versions[schema] = version
+            }
+        }
+        if let known = layouts[id] { return known }
+        let layout = table.columns.isEmpty ? try RecordLayout(table, db) : RecordLayout(table)
+        layouts[id] = layout
+        return layout
+    }
+
+    private func find(_ target: Target) -> EncodedStatement? {
+        if let last, last.target == target { return last.statement }
+        guard let found = statements[target] else { return nil }
+        last = (target, found)
+        return found
+    }
+
+    private func add(_ statement: EncodedStatement, _ target: Target) {
+        if statements.count >= 64 { statements.removeAll() }
+        statements[target] = statement
+        last = (target, statement)
+    }
+}
+
+extension RowEncodingState {
+    /// The keys and values of a record.
+    static func collect(_ record: some Encodable, _ strategy: DateStrategy) throws -> [(name: String, value: (any SQLValueConvertible)?)] {
+        let state = RowEncodingState(strategy)
+        try record.encode(to: RowEncoder(state: state))
+        guard !state.collected.isEmpty else {
+            throw DatabaseError.misuse("\(type(of: record)) has no coding keys that could be columns")
+        }
+        return state.collected
+    }
+}

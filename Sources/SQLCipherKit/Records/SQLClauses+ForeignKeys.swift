@@ -1,0 +1,57 @@
+extension SQLClauses {
+    /// The condition that the only foreign key between a table and those before it gives.
+    func keyCondition(_ index: Int, _ db: Connection?) throws(DatabaseError) -> SQL {
+        let new = sides[index]
+        var found: [(text: String, condition: SQL)] = []
+        for other in sides[..<index] {
+            found += try Self.links(from: new, to: other, db)
+            // A table that is joined with itself has each of its keys once.
+            if !Self.isSame(new.table, other.table) { found += try Self.links(from: other, to: new, db) }
+        }
+        guard found.count == 1, let only = found.first else {
+            let tables = sides[..<index].map(\.table.name).joined(separator: ", ")
+            if found.isEmpty {
+                throw .misuse("no foreign key links \(new.table.name) with \(tables): say what to join on")
+            }
+            let keys = found.map(\.text).joined(separator: "; ")
+            throw .misuse("several foreign keys link \(new.table.name) with \(tables): say what to join on (\(keys))")
+        }
+        return only.condition
+    }
+
+    private static func isSame(_ a: SQLTable, _ b: SQLTable) -> Bool { a.name.lowercased() == b.name.lowercased() && a.schema == b.schema }
+
+    /// A condition for each foreign key of one table to another.
+    private static func links(
+        from child: Side, to parent: Side, _ db: Connection?
+    ) throws(DatabaseError) -> [(text: String, condition: SQL)] {
+        var links: [(text: String, condition: SQL)] = []
+        for key in try keys(child.table, db) where key.parent.lowercased() == parent.table.name.lowercased() {
+            var columns = key.parentColumns
+            if columns.isEmpty { columns = try primaryKey(parent.table, db) }
+            guard columns.count == key.columns.count, !columns.isEmpty else {
+                throw .misuse("the foreign key of \(child.table.name) to \(parent.table.name) has \(key.columns.count) columns for \(columns.count)")
+            }
+            var condition: SQL = ""
+            for (from, to) in zip(key.columns, columns) {
+                if !condition.text.isEmpty { condition = "\(condition) AND " }
+                let pair: SQL = "\(identifier: child.alias).\(identifier: from) = \(identifier: parent.alias).\(identifier: to)"
+                condition = "\(condition)\(pair)"
+            }
+            links.append(("\(child.table.name)(\(key.columns.joined(separator: ", "))) to \(parent.table.name)", condition))
+        }
+        return links
+    }
+
+    private static func keys(_ table: SQLTable, _ db: Connection?) throws(DatabaseError) -> [SQLForeignKey] {
+        if !table.columns.isEmpty { return table.allForeignKeys }
+        guard let db else { throw .misuse("the table \(table.name) has no description: say what to join on in a subquery") }
+        return try db.foreignKeyList(of: table.name, in: table.schema)
+    }
+
+    private static func primaryKey(_ table: SQLTable, _ db: Connection?) throws(DatabaseError) -> [String] {
+        if !table.columns.isEmpty { return table.primaryKeyColumns }
+        guard let db else { throw .misuse("the table \(table.name) has no description: say what to join on in a subquery") }
+        return try db.primaryKey(of: table.name, in: table.schema)
+    }
+}

@@ -1,0 +1,134 @@
+/// The parts of a query, as far as they are the same for records of any type. They are not for use.
+public struct SQLClauses: Sendable {
+    /// One of the tables.
+    struct Side: Sendable {
+        var table: SQLTable
+        var alias: String
+        var join = ""
+        var link = Link.none
+
+        var source: SQL {
+            alias == table.name ? "\(raw: table.qualifiedName)" : "\(raw: table.qualifiedName) AS \(identifier: alias)"
+        }
+
+        /// All columns that a record is read from.
+        var columns: SQL {
+            if table.columns.isEmpty { return "\(identifier: alias).*" }
+            return "\(list: table.columns.map { "\(identifier: alias).\(identifier: $0.name)" })"
+        }
+    }
+
+    /// What a table is joined by.
+    enum Link: Sendable {
+        case none, foreignKey, predicate(SQLPredicate)
+    }
+
+    var sides: [Side]
+    var filter: SQLPredicate?
+    var groups: [SQL] = []
+    var having: SQLPredicate?
+    var orderings: [SQL] = []
+    var limit: Int?
+    var offset = 0
+    var isDistinct = false
+
+    init(_ table: SQLTable) { sides = [Side(table: table, alias: table.name)] }
+
+    /// The columns of one of the tables.
+    func columns<Source>(_ index: Int) -> SQLColumns<Source> {
+        SQLColumns(table: sides[index].table, alias: sides[index].alias)
+    }
+
+    /// With another table, by a condition on its columns or by the foreign key.
+    func joined(_ table: SQLTable, _ join: String, _ condition: ((SQLClauses) -> SQLPredicate)?) -> SQLClauses {
+        let copy = joined(table, join, .foreignKey)
+        guard let condition else { return copy }
+        return joined(table, join, .predicate(condition(copy)))
+    }
+
+    func joined(_ table: SQLTable, _ join: String, _ link: Link) -> SQLClauses {
+        var copy = self
+        // A table that is joined with itself needs a second name.
+        var alias = table.name
+        var number = 1
+        while sides.contains(where: { $0.alias.lowercased() == alias.lowercased() }) {
+            number += 1
+            alias = "\(table.name)_\(number)"
+        }
+        copy.sides.append(Side(table: table, alias: alias, join: join, link: link))
+        return copy
+    }
+
+    /// Whether there is nothing but a condition.
+    var isPlain: Bool { !isDistinct && groups.isEmpty && having == nil && limit == nil && offset == 0 }
+
+    /// The columns of all tables, a separator between each two.
+    var records: SQL {
+        var list: [SQL] = []
+        for side in sides {
+            if !list.isEmpty { list.append("NULL AS \(identifier: SQLSide.separator)") }
+            list.append(side.columns)
+        }
+        return "\(list: list)"
+    }
+
+    /// As part of another statement. Foreign keys are looked for in the descriptions alone there, as no connection is at hand.
+    func subquery(_ columns: SQL) -> SQL {
+        do throws(DatabaseError) { return try select(columns, nil) } catch { return "\(FailedQuery(error))" }
+    }
+
+    /// The statement for a request of these columns.
+    func request(_ form: SQLRequestForm, _ columns: SQL, _ db: Connection) throws(DatabaseError) -> SQL {
+        switch form {
+        case .rows: return try select(columns, db)
+        case .existence: return "SELECT EXISTS (\(try select("1", db)))"
+        case .count:
+            guard isPlain else { return "SELECT count(*) FROM (\(try select(isDistinct ? columns : "1", db)))" }
+            var unordered = self
+            unordered.orderings = []
+            return try unordered.select("count(*)", db)
+        }
+    }
+
+    func select(_ columns: SQL, _ db: Connection?) throws(DatabaseError) -> SQL {
+        var sql: SQL = "SELECT \(raw: isDistinct ? "DISTINCT " : "")\(columns) FROM "
+        for (index, side) in sides.enumerated() {
+            if index == 0 {
+                sql = "\(sql)\(side.source)"
+                continue
+            }
+            sql = "\(sql) \(raw: side.join) \(side.source)"
+            switch side.link {
+            case .none: break
+            case .foreignKey: sql = "\(sql) ON \(try keyCondition(index, db))"
+            case .predicate(let predicate): sql = "\(sql) ON \(predicate.sql)"
+            }
+        }
+        return try tail(of: sql)
+    }
+
+    /// A statement that begins with `sql`, with everything from WHERE on.
+    func tail(of sql: SQL) throws(DatabaseError) -> SQL {
+        var sql = sql
+        if let filter { sql = "\(sql) WHERE \(filter.sql)" }
+        if !groups.isEmpty { sql = "\(sql) GROUP BY \(list: groups)" }
+        if let having { sql = "\(sql) HAVING \(having.sql)" }
+        if !orderings.isEmpty { sql = "\(sql) ORDER BY \(list: orderings)" }
+        // To SQLite a negative limit is none at all.
+        if let limit, limit < 0 { throw .invalidArgument("a limit of \(limit) rows") }
+        if offset < 0 { throw .invalidArgument("an offset of \(offset) rows") }
+        if limit != nil || offset > 0 { sql = "\(sql) LIMIT \(limit ?? -1)" }
+        if offset > 0 { sql = "\(sql) OFFSET \(offset)" }
+        return sql
+    }
+}
+
+/// Stands for a query that could not be written: using it throws.
+struct FailedQuery: SQLValueConvertible {
+    let error: DatabaseError
+
+    init(_ error: DatabaseError) { self.error = error }
+
+    var sqlValue: SQLValue { get throws(DatabaseError) { throw error } }
+    init?(sqlValue: SQLValue) { nil }
+}

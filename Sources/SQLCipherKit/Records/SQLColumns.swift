@@ -1,0 +1,34 @@
+/// The columns of one of a query's tables, under the names of the record's properties.
+@dynamicMemberLookup
+public struct SQLColumns<Source>: Sendable {
+    let table: SQLTable
+    let alias: String
+
+    func expression<Root, Value, Result>(_ keyPath: KeyPath<Root, Value> & Sendable) -> SQLExpression<Result> {
+        guard let name = table.columnName(keyPath) else { return SQLExpression("\(UnknownColumn(keyPath))", .atom) }
+        return SQLExpression("\(identifier: alias).\(identifier: name)", .atom)
+    }
+
+    /// A column that the record has no property for.
+    public subscript<Value>(column name: String, as type: Value.Type = Value.self) -> SQLExpression<Value> {
+        SQLExpression("\(identifier: alias).\(identifier: name)", .atom)
+    }
+}
+
+extension SQLColumns where Source: SQLRecord {
+    /// The column of a property.
+    public subscript<Value>(dynamicMember keyPath: KeyPath<Source, Value> & Sendable) -> SQLExpression<Value> { expression(keyPath) }
+}
+
+/// On the side of an outer join that may have no row each column may be NULL.
+extension SQLColumns {
+    /// The column of a property, which is NULL where there is no row.
+    public subscript<Record: SQLRecord, Value>(
+        dynamicMember keyPath: KeyPath<Record, Value> & Sendable
+    ) -> SQLExpression<Value?> where Source == Record? { expression(keyPath) }
+
+    /// The column of an optional property.
+    public subscript<Record: SQLRecord, Value>(
+        dynamicMember keyPath: KeyPath<Record, Value?> & Sendable
+    ) -> SQLExpression<Value?> where Source == Record? { expression(keyPath) }
+}

@@ -1,0 +1,94 @@
+extension SQLExpression {
+    /// Whether it has no value.
+    public var isNull: SQLPredicate { SQLPredicate("\(operand(.atom)) IS NULL", .comparison) }
+
+    /// Whether it has a value.
+    public var isNotNull: SQLPredicate { SQLPredicate("\(operand(.atom)) IS NOT NULL", .comparison) }
+
+    private func compare<T>(_ name: String, _ other: SQLExpression<T>) -> SQLPredicate {
+        SQLPredicate("\(operand(.atom)) \(raw: name) \(other.operand(.atom))", .comparison)
+    }
+
+    private func compare(_ name: String, _ value: some SQLValueConvertible) -> SQLPredicate {
+        SQLPredicate("\(operand(.atom)) \(raw: name) \(value)", .comparison)
+    }
+}
+
+/// With a value, which is bound.
+extension SQLExpression where Value: SQLValueConvertible {
+    public static func == (a: Self, b: Value) -> SQLPredicate { b.isSQLNull ? a.isNull : a.compare("=", b) }
+    public static func != (a: Self, b: Value) -> SQLPredicate {
+        b.isSQLNull ? a.isNotNull : a.compare(Value.self is any SQLNullable.Type ? "IS NOT" : "<>", b)
+    }
+    public static func < (a: Self, b: Value) -> SQLPredicate { a.compare("<", b) }
+    public static func <= (a: Self, b: Value) -> SQLPredicate { a.compare("<=", b) }
+    public static func > (a: Self, b: Value) -> SQLPredicate { a.compare(">", b) }
+    public static func >= (a: Self, b: Value) -> SQLPredicate { a.compare(">=", b) }
+
+    /// Whether it is one of these values. NULL is one of them if the list has a nil.
+    public func `in`(_ values: [Value]) -> SQLPredicate {
+        let present = values.filter { !$0.isSQLNull }
+        let found = SQLPredicate("\(operand(.atom)) IN \(present)", .comparison)
+        return present.count == values.count ? found : found || isNull
+    }
+
+    /// Whether it is one of a query's values.
+    /// ```swift
+    /// Book.filter { $0.author.in(Author.filter { $0.country == "IT" }.select { $0.id }) }
+    /// ```
+    public func `in`<T>(_ selection: SQLSelection<T>) -> SQLPredicate {
+        SQLPredicate("\(operand(.atom)) IN (\(selection.subquery))", .comparison)
+    }
+
+    /// Whether it lies between two values, both included.
+    public func between(_ lower: Value, and upper: Value) -> SQLPredicate {
+        SQLPredicate("\(operand(.atom)) BETWEEN \(lower) AND \(upper)", .comparison)
+    }
+
+    /// Whether it lies in a range, both ends included.
+    public func between(_ range: ClosedRange<Value>) -> SQLPredicate where Value: Comparable {
+        between(range.lowerBound, and: range.upperBound)
+    }
+}
+
+/// With another expression; one side may be optional.
+extension SQLExpression {
+    public static func == (a: Self, b: Self) -> SQLPredicate { a.compare(Value.self is any SQLNullable.Type ? "IS" : "=", b) }
+    public static func == (a: SQLExpression<Value?>, b: Self) -> SQLPredicate { a.compare("=", b) }
+    public static func == (a: Self, b: SQLExpression<Value?>) -> SQLPredicate { a.compare("=", b) }
+    public static func != (a: Self, b: Self) -> SQLPredicate { a.compare(Value.self is any SQLNullable.Type ? "IS NOT" : "<>", b) }
+    public static func != (a: SQLExpression<Value?>, b: Self) -> SQLPredicate { a.compare("IS NOT", b) }
+    public static func != (a: Self, b: SQLExpression<Value?>) -> SQLPredicate { a.compare("IS NOT", b) }
+    public static func < (a: Self, b: Self) -> SQLPredicate { a.compare("<", b) }
+    public static func < (a: SQLExpression<Value?>, b: Self) -> SQLPredicate { a.compare("<", b) }
+    public static func < (a: Self, b: SQLExpression<Value?>) -> SQLPredicate { a.compare("<", b) }
+    public static func <= (a: Self, b: Self) -> SQLPredicate { a.compare("<=", b) }
+    public static func <= (a: SQLExpression<Value?>, b: Self) -> SQLPredicate { a.compare("<=", b) }
+    public static func <= (a: Self, b: SQLExpression<Value?>) -> SQLPredicate { a.compare("<=", b) }
+    public static func > (a: Self, b: Self) -> SQLPredicate { a.compare(">", b) }
+    public static func > (a: SQLExpression<Value?>, b: Self) -> SQLPredicate { a.compare(">", b) }
+    public static func > (a: Self, b: SQLExpression<Value?>) -> SQLPredicate { a.compare(">", b) }
+    public static func >= (a: Self, b: Self) -> SQLPredicate { a.compare(">=", b) }
+    public static func >= (a: SQLExpression<Value?>, b: Self) -> SQLPredicate { a.compare(">=", b) }
+    public static func >= (a: Self, b: SQLExpression<Value?>) -> SQLPredicate { a.compare(">=", b) }
+}
+
+/// Text (<https://sqlite.org/lang_expr.html#like>). Only ASCII letters match without regard to case.
+extension SQLExpression {
+    /// Whether it matches a pattern, in which `%` stands for any text and `_` for any character.
+    public func like(_ pattern: String) -> SQLPredicate { compare("LIKE", pattern) }
+
+    /// Whether it matches a pattern in which text stands for itself, such as `.contains("100%")`.
+    public func like(_ pattern: LikePattern) -> SQLPredicate {
+        SQLPredicate("\(operand(.atom)) LIKE \(pattern.pattern) ESCAPE '\\'", .comparison)
+    }
+}
+
+/// What may be NULL.
+protocol SQLNullable {}
+extension Optional: SQLNullable {}
+
+extension SQLValueConvertible {
+    /// Whether it is a nil, or stored as NULL.
+    var isSQLNull: Bool { (try? sqlValue) == .null }
+}

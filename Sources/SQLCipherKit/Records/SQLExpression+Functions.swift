@@ -1,0 +1,71 @@
+/// Aggregate functions (<https://sqlite.org/lang_aggfunc.html>).
+extension SQLExpression {
+    /// The number of rows.
+    public static var countAll: SQLExpression<Int> { SQLExpression<Int>("count(*)", .atom) }
+
+    /// The number of rows in which it is not NULL.
+    public var count: SQLExpression<Int> { function("count") }
+
+    /// The number of different values, NULL apart.
+    public var countDistinct: SQLExpression<Int> { SQLExpression<Int>("count(DISTINCT \(sql))", .atom) }
+
+    /// The least value; nil if there is none.
+    public func min() -> SQLExpression<Value?> { function("min") }
+    public func min<T>() -> SQLExpression<Value> where Value == T? { function("min") }
+
+    /// The greatest value; nil if there is none.
+    public func max() -> SQLExpression<Value?> { function("max") }
+    public func max<T>() -> SQLExpression<Value> where Value == T? { function("max") }
+
+    /// The sum; nil if there is no value. One of integers that does not fit into `Int64` is an error.
+    public func sum() -> SQLExpression<Value?> { function("sum") }
+    public func sum<T>() -> SQLExpression<Value> where Value == T? { function("sum") }
+
+    /// The sum as a floating-point number; 0 if there is no value.
+    public var total: SQLExpression<Double> { function("total") }
+
+    /// The average; nil if there is no value.
+    public var average: SQLExpression<Double?> { function("avg") }
+
+    private func function<T>(_ name: String) -> SQLExpression<T> { SQLExpression<T>("\(raw: name)(\(sql))", .atom) }
+}
+
+// MARK: Order
+
+extension SQLExpression {
+    /// From the least to the greatest; NULL comes first.
+    public var ascending: SQLOrdering { SQLOrdering(sql: "\(sql)") }
+
+    /// From the greatest to the least; NULL comes last.
+    public var descending: SQLOrdering { SQLOrdering(sql: "\(sql) DESC") }
+
+    /// Compared by a collation, such as `NOCASE` or one of your own.
+    public func collate(_ name: String) -> Self { Self("\(operand(.atom)) COLLATE \(identifier: name)", .atom) }
+}
+
+/// One term of an order (<https://sqlite.org/lang_select.html#orderby>).
+public struct SQLOrdering: Sendable {
+    /// The term's SQL.
+    public let sql: SQL
+
+    /// A term of one's own, such as `"random()"`.
+    public init(sql: SQL) { self.sql = sql }
+
+    /// With NULL before everything else.
+    public var nullsFirst: SQLOrdering { SQLOrdering(sql: "\(sql) NULLS FIRST") }
+
+    /// With NULL behind everything else.
+    public var nullsLast: SQLOrdering { SQLOrdering(sql: "\(sql) NULLS LAST") }
+}
+
+/// Collects the terms of an order: one on each line.
+@resultBuilder
+public enum SQLOrderingBuilder {
+    public static func buildExpression(_ term: SQLOrdering) -> [SQLOrdering] { [term] }
+    public static func buildExpression<T>(_ term: SQLExpression<T>) -> [SQLOrdering] { [term.ascending] }
+    public static func buildBlock(_ terms: [SQLOrdering]...) -> [SQLOrdering] { terms.flatMap { $0 } }
+    public static func buildOptional(_ terms: [SQLOrdering]?) -> [SQLOrdering] { terms ?? [] }
+    public static func buildEither(first terms: [SQLOrdering]) -> [SQLOrdering] { terms }
+    public static func buildEither(second terms: [SQLOrdering]) -> [SQLOrdering] { terms }
+    public static func buildArray(_ terms: [[SQLOrdering]]) -> [SQLOrdering] { terms.flatMap { $0 } }
+}

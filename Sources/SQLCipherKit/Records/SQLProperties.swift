@@ -1,0 +1,54 @@
+import Foundation
+
+/// The properties of a record as columns to describe.
+@dynamicMemberLookup
+public struct SQLProperties<Record: SQLRecord> {
+    /// The column of a property: with its name, the type that its values are stored as, and `NOT NULL` unless it is optional. A
+    /// property that is computed or observed tells no name: give it one with ``SQLColumn/named(_:)``.
+    public subscript<Value>(dynamicMember keyPath: KeyPath<Record, Value> & Sendable) -> SQLColumn {
+        SQLColumn(
+            property: AnyProperty(keyPath), name: PropertyName.of(keyPath) ?? "", type: .of(Value.self),
+            isNotNull: !(Value.self is any SQLNullable.Type))
+    }
+}
+
+/// A key path as the key of a dictionary.
+struct AnyProperty: Hashable, Sendable {
+    private let keyPath: AnyKeyPath & Sendable
+
+    init<Root, Value>(_ keyPath: KeyPath<Root, Value> & Sendable) { self.keyPath = keyPath }
+
+    static func == (a: AnyProperty, b: AnyProperty) -> Bool { a.keyPath == b.keyPath }
+    func hash(into hasher: inout Hasher) { keyPath.hash(into: &hasher) }
+}
+
+extension SQLColumn.DeclaredType {
+    /// The type that values of a Swift type are stored as.
+    static func of(_ type: any Any.Type) -> Self {
+        switch type {
+        case let type as any SQLWrapping.Type: of(type.wrapped)
+        case is any FixedWidthInteger.Type, is Bool.Type: .integer
+        case is any BinaryFloatingPoint.Type: .real
+        case is String.Type, is URL.Type, is Decimal.Type: .text
+        case is Data.Type, is [UInt8].Type, is UUID.Type: .blob
+        // Text or a number, as the connection's DateStrategy says.
+        case is Date.Type: .any
+        case let type as any RawRepresentable.Type: rawValue(type)
+        // A type that says itself how it is stored may say it differently for each value.
+        case is any SQLValueConvertible.Type: .any
+        // JSON.
+        default: .text
+        }
+    }
+
+    private static func rawValue<T: RawRepresentable>(_ type: T.Type) -> Self { of(T.RawValue.self) }
+}
+
+/// An optional's own type.
+private protocol SQLWrapping {
+    static var wrapped: any Any.Type { get }
+}
+
+extension Optional: SQLWrapping {
+    static var wrapped: any Any.Type { Wrapped.self }
+}

@@ -1,0 +1,78 @@
+/// A query for the records of one table: see ``SQLQueryable``.
+public struct SQLQuery<Record: SQLRecord>: SQLQueryable {
+    public var _clauses: SQLClauses
+
+    init(_ clauses: SQLClauses) { _clauses = clauses }
+
+    public var _columns: SQLColumns<Record> { _clauses.columns(0) }
+
+    public func _reader(_ row: borrowing Row) throws -> (borrowing Row) throws -> Record {
+        { row in try row.decode(Record.self) }
+    }
+}
+
+extension SQLRecord {
+    /// All records of the table.
+    public static var all: SQLQuery<Self> { SQLQuery(SQLClauses(table)) }
+
+    /// The records that meet a condition.
+    public static func filter(_ condition: (SQLColumns<Self>) -> SQLPredicate) -> SQLQuery<Self> { all.filter(condition) }
+
+    /// All records in an order.
+    public static func order(@SQLOrderingBuilder by terms: (SQLColumns<Self>) -> [SQLOrdering]) -> SQLQuery<Self> {
+        all.order(by: terms)
+    }
+}
+
+/// Joins (<https://sqlite.org/lang_select.html#strange_join_names>).
+///
+/// Without a condition the tables are joined by the foreign key between the new table and those before it, which must be exactly
+/// one: none, or several, is a thrown error. The keys are taken from the tables' descriptions, or from the database for tables
+/// that have none.
+extension SQLQuery {
+    /// A condition for a join.
+    public typealias On<B> = (SQLColumns<Record>, SQLColumns<B>) -> SQLPredicate
+
+    /// The pairs of rows that belong together.
+    /// ```swift
+    /// Author.join(Book.self)
+    /// Author.join(Book.self) { author, book in author.id == book.translator }
+    /// ```
+    public func join<B: SQLRecord>(_ type: B.Type, on condition: On<B>? = nil) -> SQLJoin<Record, B> {
+        SQLJoin(joined(type, "JOIN", condition))
+    }
+
+    /// The same, and the first table's rows that have no partner, with nil.
+    public func leftJoin<B: SQLRecord>(_ type: B.Type, on condition: On<B>? = nil) -> SQLJoin<Record, B?> {
+        SQLJoin(joined(type, "LEFT JOIN", condition))
+    }
+
+    /// The pairs, and the second table's rows that have no partner, with nil.
+    public func rightJoin<B: SQLRecord>(_ type: B.Type, on condition: On<B>? = nil) -> SQLJoin<Record?, B> {
+        SQLJoin(joined(type, "RIGHT JOIN", condition))
+    }
+
+    /// The pairs, and the rows of both tables that have no partner.
+    public func fullJoin<B: SQLRecord>(_ type: B.Type, on condition: On<B>? = nil) -> SQLJoin<Record?, B?> {
+        SQLJoin(joined(type, "FULL JOIN", condition))
+    }
+
+    /// Each row with each row of the other table.
+    public func crossJoin<B: SQLRecord>(_ type: B.Type) -> SQLJoin<Record, B> { SQLJoin(_clauses.joined(B.table, "CROSS JOIN", SQLClauses.Link.none)) }
+
+    private func joined<B: SQLRecord>(_ type: B.Type, _ keyword: String, _ condition: On<B>?) -> SQLClauses {
+        _clauses.joined(B.table, keyword, condition.map { condition in { clauses in condition(clauses.columns(0), clauses.columns(1)) } })
+    }
+}
+
+extension SQLRecord {
+    /// The pairs of rows that belong together; see ``SQLQuery/join(_:on:)``.
+    public static func join<B: SQLRecord>(_ type: B.Type, on condition: SQLQuery<Self>.On<B>? = nil) -> SQLJoin<Self, B> {
+        all.join(type, on: condition)
+    }
+
+    /// The same, and the rows of this type that have no partner, with nil.
+    public static func leftJoin<B: SQLRecord>(_ type: B.Type, on condition: SQLQuery<Self>.On<B>? = nil) -> SQLJoin<Self, B?> {
+        all.leftJoin(type, on: condition)
+    }
+}

@@ -1,0 +1,114 @@
+/// A query for the records of a table, or of joined tables, as a value: nothing happens before it is given to a connection.
+/// ```swift
+/// let query = Note.filter { $0.title.like(.begins(with: "P")) && $0.stars > 3 }.order { $0.stars.descending; $0.id }.limit(10)
+/// let notes = try db.fetchAll(query)
+/// // SELECT "note".* FROM "note" WHERE "note"."title" LIKE ? ESCAPE '\' AND "note"."stars" > ?
+/// // ORDER BY "note"."stars" DESC, "note"."id" LIMIT ?
+///
+/// for (author, book) in try db.fetchAll(Author.leftJoin(Book.self)) {
+///     print(author.name, book?.title ?? "nothing yet")
+/// }
+/// ```
+/// The closures get the columns of each table, in order: `{ $0.id < $1.id }` or `{ author, book in author.id < book.id }`. What is put
+/// into them is bound; ``Connection/sql(of:)`` shows the statement.
+///
+/// You never conform to it yourself: ``SQLQuery``, ``SQLJoin`` and ``SQLTripleJoin`` do.
+public protocol SQLQueryable<Element>: SQLRequest, Sendable {
+    /// The columns of the table, or a tuple of those of each table.
+    associatedtype Columns
+
+    var _clauses: SQLClauses { get set }
+    var _columns: Columns { get }
+}
+
+extension SQLQueryable {
+    private func changed(_ body: (inout SQLClauses) -> Void) -> Self {
+        var copy = self
+        body(&copy._clauses)
+        return copy
+    }
+
+    /// The rows that meet a condition; of several calls, those that meet all of them.
+    public func filter(_ condition: (Columns) -> SQLPredicate) -> Self {
+        let condition = condition(_columns)
+        return changed { $0.filter = $0.filter.map { $0 && condition } ?? condition }
+    }
+
+    /// In this order: a term on each line. Further calls add terms that decide where those before are equal.
+    public func order(@SQLOrderingBuilder by terms: (Columns) -> [SQLOrdering]) -> Self {
+        let terms = terms(_columns)
+        return changed { $0.orderings += terms.map(\.sql) }
+    }
+
+    /// No more than so many rows, after leaving out so many.
+    public func limit(_ count: Int, offset: Int = 0) -> Self {
+        changed {
+            $0.limit = count
+            $0.offset = offset
+        }
+    }
+
+    /// All but the first rows.
+    public func offset(_ count: Int) -> Self { changed { $0.offset = count } }
+
+    /// Each different row once.
+    public func distinct() -> Self { changed { $0.isDistinct = true } }
+
+    /// A row for each group of rows that are equal in these expressions: for ``select(_:)`` with aggregate functions.
+    /// ```swift
+    /// Book.all.group { $0.author }.having { _ in .countAll > 2 }.select { ($0.author, .countAll) }
+    /// ```
+    public func group(@SQLOrderingBuilder by terms: (Columns) -> [SQLOrdering]) -> Self {
+        let terms = terms(_columns)
+        return changed { $0.groups += terms.map(\.sql) }
+    }
+
+    /// The groups that meet a condition.
+    public func having(_ condition: (Columns) -> SQLPredicate) -> Self {
+        let condition = condition(_columns)
+        return changed { $0.having = $0.having.map { $0 && condition } ?? condition }
+    }
+
+    /// Another name for the last table: where the same table is in a query that this one is part of.
+    /// ```swift
+    /// Folder.filter { folder in Folder.all.named("child").filter { $0.parent == folder.id }.exists }
+    /// ```
+    public func named(_ alias: String) -> Self { changed { $0.sides[$0.sides.count - 1].alias = alias } }
+
+    /// Values in place of records: a column, an aggregate function, or an expression of one's own.
+    /// ```swift
+    /// let titles = try db.fetchAll(Note.all.select { $0.title })
+    /// ```
+    public func select<Value: SQLValueConvertible>(
+        _ expression: (Columns) -> SQLExpression<Value>
+    ) -> SQLSelection<Value> {
+        SQLSelection(_clauses, expression(_columns).sql) { row in try row.get(0, as: Value.self) }
+    }
+
+    /// Several values in place of records, as a tuple.
+    /// ```swift
+    /// let (count, best) = try db.fetchOne(Note.all.select { (.countAll, $0.stars.max()) }) ?? (0, nil)
+    /// ```
+    public func select<each Value: SQLValueConvertible>(
+        _ expressions: (Columns) -> (repeat SQLExpression<each Value>)
+    ) -> SQLSelection<(repeat each Value)> {
+        let expressions = expressions(_columns)
+        var list: [SQL] = []
+        for expression in repeat each expressions { list.append(expression.sql) }
+        return SQLSelection(_clauses, "\(list: list)") { row in
+            var index = -1
+            func next() -> Int {
+                index += 1
+                return index
+            }
+            return (repeat try row.get(next(), as: (each Value).self))
+        }
+    }
+
+    /// Whether there is a row, as a condition of another query.
+    public var exists: SQLPredicate { SQLPredicate("EXISTS (\(_clauses.subquery("1")))", .atom) }
+
+    public func _sql(_ form: SQLRequestForm, _ db: Connection) throws(DatabaseError) -> SQL {
+        try _clauses.request(form, _clauses.records, db)
+    }
+}

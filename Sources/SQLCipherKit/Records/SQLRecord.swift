@@ -1,0 +1,67 @@
+/// A type whose values are the rows of a table.
+///
+/// A `Codable` type needs nothing more: its coding keys are the columns' names, and its name, with a small first letter, is the
+/// table's unless ``tableName`` says another one.
+/// ```swift
+/// struct Note: SQLRecord {
+///     var id: Int64?
+///     var title: String
+///     var stars = 0
+/// }
+/// var note = Note(title: "Plan")
+/// try db.insert(&note)                                        // note.id is filled in
+/// let best = try db.fetchAll(Note.filter { $0.stars > 3 }.order { $0.title }.limit(10))
+/// ```
+/// With a description beside the type, ``SQLTable`` makes the table as well, knows its keys without asking the database, and
+/// gives properties columns of another name:
+/// ```swift
+/// extension Note {
+///     static let table = SQLTable(of: Note.self) {
+///         $0.id.primaryKey()
+///         $0.title.unique().collate("NOCASE")
+///         $0.stars.default(0).check("stars BETWEEN 0 AND 5")
+///     }
+/// }
+/// try db.create(Note.table)
+/// ```
+/// Values are read and written as ``Row/decode(_:)`` and ``Connection/insert(_:into:in:onConflict:)`` do it.
+public protocol SQLRecord: Codable, SQLSource {
+    /// The table's name. Default: the type's own, with a small first letter.
+    static var tableName: String { get }
+
+    /// The table's description. Default: the name alone; keys, defaults and generated columns are then read from the database.
+    static var table: SQLTable { get }
+}
+
+extension SQLRecord {
+    public static var tableName: String {
+        let name = "\(Self.self)"
+        return name.prefix(1).lowercased() + name.dropFirst()
+    }
+
+    public static var table: SQLTable { SQLTable(tableName) }
+}
+
+/// What a query reads from one of its tables: a record, or an optional record where an outer join may have none.
+///
+/// You never conform to it yourself: ``SQLRecord`` and optionals of such types do.
+public protocol SQLSource: Sendable {
+    /// The same, where an outer join may have no row of it.
+    associatedtype SQLOptional = Self?
+
+    static func _read(_ row: borrowing Row, _ side: SQLSide) throws -> Self
+}
+
+extension SQLRecord {
+    @inlinable
+    public static func _read(_ row: borrowing Row, _ side: SQLSide) throws -> Self { try side.decode(Self.self, row) }
+}
+
+extension Optional: SQLSource where Wrapped: SQLRecord {
+    public typealias SQLOptional = Wrapped?
+
+    @inlinable
+    public static func _read(_ row: borrowing Row, _ side: SQLSide) throws -> Wrapped? {
+        side.isAbsent(row) ? nil : try side.decode(Wrapped.self, row)
+    }
+}

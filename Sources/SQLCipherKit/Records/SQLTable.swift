@@ -1,0 +1,179 @@
+/// The description of a table (<https://sqlite.org/lang_createtable.html>), of a record's or of any other.
+/// ```swift
+/// struct Enrolment: SQLRecord {
+///     var student: Int64
+///     var course: String
+///     var grade: Int?
+///
+///     static let table = SQLTable(of: Enrolment.self, options: [.withoutRowID, .strict]) {
+///         $0.student.references(Student.self, onDelete: .cascade)
+///         $0.course
+///         $0.grade.check("grade BETWEEN 1 AND 6")
+///         SQLConstraint.primaryKey($0.student, $0.course)
+///         SQLIndex("enrolment_course", on: [.column($0.course)])
+///     }
+/// }
+/// try db.create(Enrolment.table)
+///
+/// let tag = SQLTable("tag") {
+///     SQLColumn("name", .text).notNull().primaryKey()
+///     SQLColumn("added", .text).default(sql: "CURRENT_TIMESTAMP")
+/// }
+/// ```
+/// Migrations had better describe tables in the second way: what a migration makes must not change when a type does.
+public struct SQLTable: Sendable {
+    /// Kinds of tables.
+    public struct Options: OptionSet, Hashable, Sendable {
+        public let rawValue: Int
+        public init(rawValue: Int) { self.rawValue = rawValue }
+
+        /// Rows are kept in the order of the primary key (<https://sqlite.org/withoutrowid.html>).
+        public static let withoutRowID = Options(rawValue: 1)
+        /// A column takes only values of its type (<https://sqlite.org/stricttables.html>).
+        public static let strict = Options(rawValue: 2)
+    }
+
+    /// The table's name.
+    public let name: String
+    /// The attached database that it belongs to; nil for the first one that has it, and `main` for a new one.
+    public var schema: String?
+    /// The columns, in order; empty if the table is not described.
+    public let columns: [SQLColumn]
+    /// The indexes that are made with the table.
+    public let indexes: [SQLIndex]
+    /// What kind of table it is.
+    public let options: Options
+    private let constraints: [SQLConstraint]
+    private let columnNames: [AnyProperty: String]
+
+    /// A table that is known by its name alone.
+    public init(_ name: String, schema: String? = nil) { self.init(name, schema, [], []) }
+
+    /// A table.
+    public init(_ name: String, schema: String? = nil, options: Options = [], @SQLTableBuilder _ parts: () -> [SQLTableBuilder.Part]) {
+        self.init(name, schema, options, parts())
+    }
+
+    /// The table of a record: the closure gets its properties as columns.
+    public init<Record: SQLRecord>(
+        of type: Record.Type, schema: String? = nil, options: Options = [],
+        @SQLTableBuilder _ parts: (SQLProperties<Record>) -> [SQLTableBuilder.Part]
+    ) {
+        self.init(Record.tableName, schema, options, parts(SQLProperties()))
+    }
+
+    private init(_ name: String, _ schema: String?, _ options: Options, _ parts: [SQLTableBuilder.Part]) {
+        self.name = name
+        self.schema = schema
+        self.options = options
+        var columns: [SQLColumn] = [], indexes: [SQLIndex] = [], constraints: [SQLConstraint] = []
+        for part in parts {
+            switch part {
+            case .column(let column): columns.append(column)
+            case .index(let index): indexes.append(index)
+            case .constraint(let constraint): constraints.append(constraint)
+            }
+        }
+        self.columns = columns
+        self.indexes = indexes
+        self.constraints = constraints
+        columnNames = Dictionary(
+            columns.compactMap { column in column.property.map { ($0, column.name) } }, uniquingKeysWith: { first, _ in first })
+    }
+
+    var qualifiedName: String { (schema.map { $0.quotedSQLIdentifier + "." } ?? "") + name.quotedSQLIdentifier }
+
+    /// The column of a property; nil if the property has no name and is not described.
+    func columnName<Root, Value>(_ keyPath: KeyPath<Root, Value> & Sendable) -> String? {
+        if !columnNames.isEmpty, let name = columnNames[AnyProperty(keyPath)] { return name }
+        return PropertyName.of(keyPath)
+    }
+
+    /// The columns of the primary key, in its order.
+    public var primaryKeyColumns: [String] {
+        for case .primaryKey(let columns) in constraints.map(\.kind) { return columns }
+        return columns.filter(\.isPrimaryKey).map(\.name)
+    }
+
+    /// All foreign keys.
+    public var allForeignKeys: [SQLForeignKey] {
+        columns.compactMap { column in
+            column.reference.map { key in
+                var key = key
+                key.columns = [column.name]
+                return key
+            }
+        } + constraints.compactMap { if case .foreignKey(let key) = $0.kind { key } else { nil } }
+    }
+
+    /// The statements that make the table and its indexes.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a description without columns, with two of the same name, or with two
+    ///   primary keys.
+    public func creation(ifNotExists: Bool = false) throws(DatabaseError) -> [SQL] {
+        guard !columns.isEmpty else { throw .invalidArgument("the table \(name) has no columns") }
+        var seen: Set<String> = []
+        for column in columns where !seen.insert(column.name.lowercased()).inserted {
+            throw .invalidArgument("the table \(name) has two columns named \(column.name)")
+        }
+        let keys = columns.filter(\.isPrimaryKey).count + constraints.filter { if case .primaryKey = $0.kind { true } else { false } }.count
+        if keys > 1 { throw .invalidArgument("the table \(name) has \(keys) primary keys: use SQLConstraint.primaryKey for one of several columns") }
+        var list: [SQL] = []
+        for column in columns { list.append(try column.definition(isStrict: options.contains(.strict))) }
+        list += constraints.map(\.sql)
+        var kinds: [String] = []
+        if options.contains(.withoutRowID) { kinds.append("WITHOUT ROWID") }
+        if options.contains(.strict) { kinds.append("STRICT") }
+        let suffix = kinds.isEmpty ? "" : " " + kinds.joined(separator: ", ")
+        let table: SQL =
+            "CREATE TABLE \(raw: ifNotExists ? "IF NOT EXISTS " : "")\(raw: qualifiedName)(\(list: list))\(raw: suffix)"
+        return [table] + indexes.map { $0.sql(table: name, schema: schema, ifNotExists: ifNotExists) }
+    }
+}
+
+/// A constraint of a table on several columns.
+public struct SQLConstraint: Sendable {
+    enum Kind: Sendable {
+        case primaryKey([String]), unique([String]), check(SQL), foreignKey(SQLForeignKey)
+    }
+
+    let kind: Kind
+
+    /// The primary key.
+    public static func primaryKey(_ columns: SQLColumn...) -> SQLConstraint { SQLConstraint(kind: .primaryKey(columns.map(\.name))) }
+
+    /// No two rows may be equal in all of these columns.
+    public static func unique(_ columns: SQLColumn...) -> SQLConstraint { SQLConstraint(kind: .unique(columns.map(\.name))) }
+
+    /// A condition that each row must meet.
+    public static func check(_ condition: SQL) -> SQLConstraint { SQLConstraint(kind: .check(condition)) }
+
+    /// A reference of several columns to another table.
+    public static func foreignKey(_ key: SQLForeignKey) -> SQLConstraint { SQLConstraint(kind: .foreignKey(key)) }
+
+    var sql: SQL {
+        switch kind {
+        case .primaryKey(let columns): "PRIMARY KEY (\(names: columns))"
+        case .unique(let columns): "UNIQUE (\(names: columns))"
+        case .check(let condition): "CHECK (\(condition))"
+        case .foreignKey(let key): "FOREIGN KEY (\(names: key.columns)) \(key.clause)"
+        }
+    }
+}
+
+/// Collects the parts of a table's description: one on each line.
+@resultBuilder
+public enum SQLTableBuilder {
+    /// A column, an index or a constraint.
+    public enum Part: Sendable {
+        case column(SQLColumn), index(SQLIndex), constraint(SQLConstraint)
+    }
+
+    public static func buildExpression(_ column: SQLColumn) -> [Part] { [.column(column)] }
+    public static func buildExpression(_ index: SQLIndex) -> [Part] { [.index(index)] }
+    public static func buildExpression(_ constraint: SQLConstraint) -> [Part] { [.constraint(constraint)] }
+    public static func buildBlock(_ parts: [Part]...) -> [Part] { parts.flatMap { $0 } }
+    public static func buildArray(_ parts: [[Part]]) -> [Part] { parts.flatMap { $0 } }
+    public static func buildOptional(_ parts: [Part]?) -> [Part] { parts ?? [] }
+    public static func buildEither(first parts: [Part]) -> [Part] { parts }
+    public static func buildEither(second parts: [Part]) -> [Part] { parts }
+}

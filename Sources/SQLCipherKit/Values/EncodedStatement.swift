@@ -1,0 +1,24 @@
+/// A statement whose parameters are the values of records of one type, by their coding keys.
+final class EncodedStatement {
+    let statement: Statement
+    private let state: RowEncodingState
+
+    init(_ statement: Statement, _ state: RowEncodingState) {
+        self.statement = statement
+        self.state = state
+    }
+
+    /// Runs the statement with a record's values.
+    /// - Returns: false, without having run anything, if the record has other keys than those before.
+    func run(_ record: some Encodable, _ row: ((borrowing Row) throws -> Void)? = nil) throws -> Bool {
+        let handle = try statement.beginUse()
+        defer { statement.endUse(handle) }
+        state.begin(handle)
+        // An encoder that somebody has kept must not bind to a statement that may be gone.
+        defer { state.end() }
+        try record.encode(to: RowEncoder(state: state))
+        guard state.isComplete else { return false }
+        while try statement.advance(handle) { try row?(Row(handle, statement.names(handle))) }
+        return true
+    }
+}

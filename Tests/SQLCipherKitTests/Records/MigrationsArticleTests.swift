@@ -1,0 +1,38 @@
+import SQLCipherKit
+import Testing
+
+/// The examples of the article "Migrations and the schema", in its order.
+@Suite struct MigrationsArticleTests {
+    @Test func theArticle() throws {
+        let db = try Connection(.memory, key: .passphrase("secret"), configuration: .quick)
+        var migrator = Migrator()
+        migrator.add("authors and books") { db in
+            try db.execute("CREATE TABLE author(id INTEGER PRIMARY KEY, name TEXT NOT NULL)")
+            try db.execute("CREATE TABLE book(id INTEGER PRIMARY KEY, title TEXT, author INTEGER REFERENCES author(id))")
+        }
+        migrator.add("pages") { db in
+            try db.addColumn(SQLColumn("pages", .integer).notNull().default(100), to: "book")
+        }
+        try migrator.migrate(db)
+        migrator.add("authors without books go", foreignKeys: .enforced) { db in
+            try db.execute("DELETE FROM author WHERE id NOT IN (SELECT author FROM book WHERE author IS NOT NULL)")
+        }
+
+        let pending = try migrator.pending(in: db)
+        try migrator.dryRun(db)                     // does them, and undoes them
+        #expect(pending == ["authors without books go"])
+
+        for table in try db.tables() where table.kind == .table {
+            print(table.name, table.primaryKey, table.columns.map(\.name))
+        }
+        let keys = try db.table("book")?.foreignKeys
+        #expect(keys == [SQLForeignKey(["author"], references: "author", ["id"])])
+
+        try db.renameColumn("title", to: "name", of: "book")
+        try db.renameTable("book", to: "work")
+        try db.create(SQLIndex("work_name", on: [.column("name")]), on: "work")
+        try db.dropColumn("pages", from: "work")
+        #expect(try db.columns(of: "work").map(\.name) == ["id", "name", "author"])
+        #expect(try db.indexes(of: "work").map(\.name) == ["work_name"])
+    }
+}
