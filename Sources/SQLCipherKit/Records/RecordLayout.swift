@@ -28,12 +28,19 @@ struct RecordLayout {
         generated = Set(found.filter { $0.kind == .generatedStored || $0.kind == .generatedVirtual }.map { $0.name.lowercased() })
         var defaults: [String: String] = [:]
         for column in found {
-            guard let text = column.defaultValue else { continue }
-            // SQLite takes a bare word as text, which an expression would not.
-            let isExpression = (try? db.prepare(SQL(raw: "SELECT (\(text))"))) != nil
-            defaults[column.name.lowercased()] = isExpression ? text : text.quotedSQLLiteral
+            defaults[column.name.lowercased()] = column.defaultValue.map(Self.expression)
         }
         self.defaults = defaults
+    }
+
+    /// A default as an expression: SQLite takes a bare or double-quoted word there for text, and a column anywhere else.
+    private static func expression(_ text: String) -> String {
+        if text.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") {
+            return String(text.dropFirst().dropLast()).replacing("\"\"", with: "\"").quotedSQLLiteral
+        }
+        let words: Set<String> = ["null", "true", "false", "current_time", "current_date", "current_timestamp"]
+        let isWord = text.first.map { $0.isLetter || $0 == "_" } ?? false && text.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
+        return isWord && !words.contains(text.lowercased()) ? text.quotedSQLLiteral : text
     }
 }
 

@@ -32,14 +32,6 @@ extension SQLExpression where Value: SQLValueConvertible {
         return present.count == values.count ? found : found || isNull
     }
 
-    /// Whether it is one of a query's values.
-    /// ```swift
-    /// Book.filter { $0.author.in(Author.filter { $0.country == "IT" }.select { $0.id }) }
-    /// ```
-    public func `in`<T>(_ selection: SQLSelection<T>) -> SQLPredicate {
-        SQLPredicate("\(operand(.atom)) IN (\(selection.subquery))", .comparison)
-    }
-
     /// Whether it lies between two values, both included.
     public func between(_ lower: Value, and upper: Value) -> SQLPredicate {
         SQLPredicate("\(operand(.atom)) BETWEEN \(lower) AND \(upper)", .comparison)
@@ -71,6 +63,24 @@ extension SQLExpression {
     public static func >= (a: Self, b: Self) -> SQLPredicate { a.compare(">=", b) }
     public static func >= (a: SQLExpression<Value?>, b: Self) -> SQLPredicate { a.compare(">=", b) }
     public static func >= (a: Self, b: SQLExpression<Value?>) -> SQLPredicate { a.compare(">=", b) }
+}
+
+/// With a query's values. A NULL among these makes the opposite, by `!`, true for nothing: leave it out, or ask
+/// ``SQLQueryable/exists``.
+/// ```swift
+/// Book.filter { $0.author.in(Author.filter { $0.country == "IT" }.select { $0.id }) }
+/// ```
+extension SQLExpression {
+    /// Whether it is one of a query's values.
+    public func `in`(_ selection: SQLSelection<Value>) -> SQLPredicate { among(selection.subquery) }
+
+    /// Whether it is one of a query's values, of which some may be NULL.
+    public func `in`(_ selection: SQLSelection<Value?>) -> SQLPredicate { among(selection.subquery) }
+
+    /// Whether it has a value that is one of a query's.
+    public func `in`<T>(_ selection: SQLSelection<T>) -> SQLPredicate where Value == T? { among(selection.subquery) }
+
+    private func among(_ subquery: SQL) -> SQLPredicate { SQLPredicate("\(operand(.atom)) IN (\(subquery))", .comparison) }
 }
 
 /// Text (<https://sqlite.org/lang_expr.html#like>). Only ASCII letters match without regard to case.

@@ -290,6 +290,38 @@ import Testing
         }
     }
 
+    struct Odds: SQLRecord, Equatable {
+        var id: Int64?
+        var word: String?
+        var text: String?
+        var isTrue: Bool?
+        var sum: Int?
+        var day: String?
+        var none: String?
+    }
+
+    @Test func allKindsOfDefaults() throws {
+        // As old files have them: SQLite takes a bare word for text.
+        try db.execute(
+            """
+            CREATE TABLE odds(id INTEGER PRIMARY KEY, word DEFAULT hello, text DEFAULT 'it''s; --', isTrue DEFAULT true,
+                sum DEFAULT (1 + max(2, 3)), day DEFAULT CURRENT_DATE, none DEFAULT NULL)
+            """)
+        var odds = Odds()
+        try db.insert(&odds)
+        try db.execute("INSERT INTO odds DEFAULT VALUES")
+        var theirs = try #require(try db.fetchOne(Odds.self, id: 2))
+        theirs.id = 1
+        #expect(odds == theirs)
+        #expect(odds.word == "hello" && odds.text == "it's; --" && odds.isTrue == true && odds.sum == 4 && odds.day?.count == 10)
+        // Where a function is forbidden the insertion fails, and nothing else is stored.
+        try db.setAuthorizer { $0.action == .function && $0.second == "max" ? .deny : .allow }
+        #expect(throws: DatabaseError.self) { try db.insert(&odds) }
+        #expect(throws: DatabaseError.self) { try db.insert(Odds()) }
+        try db.setAuthorizer(nil)
+        #expect(try db.count(Odds.all) == 2)
+    }
+
     struct Stamp: SQLRecord, Equatable {
         var id: Int64?
         var at: Date
