@@ -35,7 +35,9 @@ struct SQLCipherKitCommand: ParsableCommand {
         groupedSubcommands: [
             CommandGroup(
                 name: "Content",
-                subcommands: [CreateCommand.self, ImportCommand.self, SearchCommand.self, QueryCommand.self, ShellCommand.self, SchemaCommand.self]),
+                subcommands: [
+                    CreateCommand.self, ImportCommand.self, SearchCommand.self, QueryCommand.self, ShellCommand.self, SchemaCommand.self,
+                ]),
             CommandGroup(
                 name: "Keys",
                 subcommands: [KeyCommand.self, RekeyCommand.self, EncryptCommand.self, DecryptCommand.self, MigrateCommand.self]),

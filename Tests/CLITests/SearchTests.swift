@@ -48,6 +48,12 @@ import TestSupport
         #expect(csv.count >= 2 && csv[1].contains(",plan.md,The grand plan,"))
     }
 
+    @Test func onATerminalTheWordsAreHighlighted() throws {
+        let session = try Typist.run(["search", sample.database, "bread"] + Tool.key, conversation: [], environment: ["NO_COLOR": ""])
+        #expect(session.screen.contains("\u{1b}[1;33mBread\u{1b}[0m"), "\(session.screen)")
+        #expect(!session.screen.contains("[Bread]"))
+    }
+
     @Test func severalIndexes() throws {
         let file = sample.folder.path("cake.csv")
         try Data("name,note\nSponge,light as air\nBread pudding,not light\n".utf8).write(to: URL(fileURLWithPath: file))

@@ -97,7 +97,8 @@ struct ImportCommand: ParsableCommand {
             if isNew, committed == 0 { remove(db) }
             guard Interruption.isWanted else {
                 let failure = Failure(describing: error)
-                let rest = committed == 0 ? "" : "; \(committed.counted("row")) before it are in the database, and the same command goes on behind them"
+                let there = "\(committed.counted("row")) before it are in the database, and the same command goes on behind them"
+                let rest = committed == 0 ? "" : "; " + there
                 throw Failure(failure.message + rest, status: failure.status)
             }
             throw Failure(
@@ -128,7 +129,8 @@ struct ImportCommand: ParsableCommand {
         options.delimiter = try delimiterByte(for: name)
         options.hasHeader = !noHeader
         options.readsNumbers = !keepText
-        return .file(try FileImport(name, table: table ?? Self.tableName(name), format: kind == .csv ? .csv(options) : .jsonLines, again: again))
+        return .file(
+            try FileImport(name, table: table ?? Self.tableName(name), format: kind == .csv ? .csv(options) : .jsonLines, again: again))
     }
 
     private func delimiterByte(for name: String) throws -> UInt8 {
@@ -182,7 +184,8 @@ struct ImportCommand: ParsableCommand {
         try db.create(
             FTS5Table(name, columns: columns, content: .external(table: table), tokenizer: .porter(.unicode61()), prefixes: [2, 3])
         ) { progress in
-            bar.show(Double(progress.indexed) / Double(max(1, progress.total)), "\(progress.indexed.grouped) of \(progress.total.counted("row"))")
+            let share = Double(progress.indexed) / Double(max(1, progress.total))
+            bar.show(share, "\(progress.indexed.grouped) of \(progress.total.counted("row"))")
         }
         Output.line("made the full-text index \(name.onOneLine)")
     }

@@ -56,7 +56,9 @@ struct KeyInit: ParsableCommand {
     func run() throws {
         try FileOptions.requireDatabase(file.path)
         if try UnlockedKey.hasSlots(file.path) { throw Failure("\(file.path) has key slots already: sqlcipherkit key add adds one") }
-        guard let key = try file.unlock() else { throw Failure("a plaintext database has no key slots: sqlcipherkit encrypt comes first", status: .usage) }
+        guard let key = try file.unlock() else {
+            throw Failure("a plaintext database has no key slots: sqlcipherkit encrypt comes first", status: .usage)
+        }
         let secret = try SlotSecret.passphrase(of: new.reference.key(for: "the slot \(label)", isNew: true))
         _ = try KeySlots.create(secret, label: label, for: .file(file.path), existingKey: key, iterations: cost.iterations)
         Output.line("\(file.path.onOneLine) has key slots, in \(file.path.onOneLine).keys, the first of them \(label)")

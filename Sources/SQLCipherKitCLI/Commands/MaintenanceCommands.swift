@@ -94,7 +94,8 @@ struct RestoreCommand: ParsableCommand {
     /// What was lost as a whole is copied back, with the key that the backup has.
     private func restoreNewFile() throws {
         guard source == nil else {
-            throw Failure("the database \(file.path) does not exist, and gets the backup's key: --key-file and the like give that one", status: .usage)
+            throw Failure(
+                "the database \(file.path) does not exist, and gets the backup's key: --key-file and the like give that one", status: .usage)
         }
         var configuration = Configuration()
         configuration.access = .readOnly
@@ -150,7 +151,7 @@ struct AnalyzeCommand: ParsableCommand {
 
     @OptionGroup var file: FileOptions
 
-    @Option(help: ArgumentHelp("Look at about so many rows of each index, and not at all.", valueName: "rows"))
+    @Option(help: ArgumentHelp("Look at about so many rows of each index, and not at all of them.", valueName: "rows"))
     var limit: Int?
 
     func run() throws {
@@ -188,8 +189,8 @@ struct SpaceCommand: ParsableCommand {
         try output.write(["name", "kind", "table", "bytes", "percent", "pages", "entries", "fill"], rows)
         if output.format == nil || output.format == .table {
             Output.line(
-                "\(report.bytes.bytes) in \(report.pageCount.counted("page")) of \(report.pageSize.bytes), \(report.freePages.grouped) of them free; "
-                    + "\(report.reservedBytes.bytes) for encryption")
+                "\(report.bytes.bytes) in \(report.pageCount.counted("page")) of \(report.pageSize.bytes), "
+                    + "\(report.freePages.grouped) of them free; \(report.reservedBytes.bytes) for encryption")
         }
     }
 }

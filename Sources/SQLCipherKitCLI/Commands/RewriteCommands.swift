@@ -23,7 +23,8 @@ struct RekeyCommand: ParsableCommand {
     func run() throws {
         try FileOptions.requireDatabase(file.path)
         if try UnlockedKey.hasSlots(file.path) {
-            throw Failure("\(file.path) has key slots: sqlcipherkit key rotate gives it another key, and key change a slot another passphrase")
+            throw Failure(
+                "\(file.path) has key slots: sqlcipherkit key rotate gives it another key, and key change a slot another passphrase")
         }
         let db = try file.open(.readWrite)
         let key = try new.reference.key(for: "\(file.path), the new one", isNew: true)
@@ -51,7 +52,9 @@ struct EncryptCommand: ParsableCommand {
 
     func run() throws {
         try FileOptions.requireDatabase(file.path)
-        guard let key = try file.key.newKey(for: file.path) else { throw Failure("encrypt needs a key, and --no-key says there is none", status: .usage) }
+        guard let key = try file.key.newKey(for: file.path) else {
+            throw Failure("encrypt needs a key, and --no-key says there is none", status: .usage)
+        }
         // The settings that every command expects, whatever the page size was.
         try DatabaseConverter.encrypt(fileAt: file.path, key: key, cipher: .sqlCipher4, progress: ProgressBar.rewriting("Encrypting"))
         Output.line("\(file.path.onOneLine) is encrypted")
@@ -76,7 +79,9 @@ struct DecryptCommand: ParsableCommand {
         guard let key = try file.unlock() else { throw Failure("decrypt needs the key, and --no-key says there is none", status: .usage) }
         try DatabaseConverter.decrypt(fileAt: file.path, key: key, progress: ProgressBar.rewriting("Decrypting"))
         Output.line("\(file.path.onOneLine) is plaintext")
-        if try UnlockedKey.hasSlots(file.path) { Output.error("its key slots, \(file.path.onOneLine).keys, open nothing any more and can be removed") }
+        if try UnlockedKey.hasSlots(file.path) {
+            Output.error("its key slots, \(file.path.onOneLine).keys, open nothing any more and can be removed")
+        }
     }
 }
 
@@ -97,6 +102,7 @@ struct MigrateCommand: ParsableCommand {
     func run() throws {
         guard let key = try file.unlock() else { throw Failure("migrate needs the key, and --no-key says there is none", status: .usage) }
         let version = try DatabaseConverter.migrate(fileAt: file.path, key: key, progress: ProgressBar.rewriting("Migrating"))
-        Output.line(version == 4 ? "\(file.path.onOneLine) is of SQLCipher 4 already" : "\(file.path.onOneLine) was of SQLCipher \(version) and is of 4 now")
+        let said = version == 4 ? "is of SQLCipher 4 already" : "was of SQLCipher \(version) and is of 4 now"
+        Output.line("\(file.path.onOneLine) \(said)")
     }
 }

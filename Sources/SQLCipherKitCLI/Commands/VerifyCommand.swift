@@ -33,7 +33,8 @@ struct VerifyCommand: ParsableCommand {
         }
         if output.format != nil || !rows.isEmpty { try output.write(["database", "problem"], rows) }
         guard rows.isEmpty else {
-            throw Failure("\(rows.count.counted("problem")) found: restore a backup, or save what can be read with sqlcipherkit query", status: .different)
+            throw Failure(
+                "\(rows.count.counted("problem")) found: restore a backup, or save what can be read with sqlcipherkit query", status: .different)
         }
         if output.format == nil { Output.line("whole: \(pages.counted("page")) checked") }
     }

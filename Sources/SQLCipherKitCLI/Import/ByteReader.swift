@@ -22,7 +22,9 @@ final class ByteReader {
 
     /// Goes on at another place of a file.
     func seek(to offset: Int) throws {
-        guard lseek(descriptor, off_t(offset), SEEK_SET) == off_t(offset) else { throw Failure("\(name) cannot be read from its middle: \(systemMessage(errno))") }
+        guard lseek(descriptor, off_t(offset), SEEK_SET) == off_t(offset) else {
+            throw Failure("\(name) cannot be read from its middle: \(systemMessage(errno))")
+        }
         (position, end, bufferStart) = (0, 0, offset)
     }
 

@@ -75,7 +75,9 @@ final class CSVReader: RecordReader {
             let byte = try bytes.next()
             switch byte {
             case UInt8(ascii: "\""):
-                guard field.isEmpty, !isQuoted else { throw Failure("a quote stands in the middle of a field: the whole field has to be quoted, and quotes in it doubled") }
+                guard field.isEmpty, !isQuoted else {
+                    throw Failure("a quote stands in the middle of a field: the whole field has to be quoted, and quotes in it doubled")
+                }
                 isQuoted = true
                 try readQuoted()
                 if let next = try bytes.peek(), next != options.delimiter, next != 0x0a, next != 0x0d {

@@ -39,7 +39,8 @@ struct FileImport {
         var report = Report(earlier: entry?.rows ?? 0)
         if let entry {
             guard entry.bytes == bytes, abs(entry.modified.timeIntervalSince(modified)) < 0.002 else {
-                throw Failure("\(path) has changed since \(entry.rows.counted("row")) of it went into \(table): --again imports all of it once more")
+                throw Failure(
+                    "\(path) has changed since \(entry.rows.counted("row")) of it went into \(table): --again imports all of it once more")
             }
             if entry.isFinished {
                 report.isNothingNew = true
@@ -65,9 +66,8 @@ struct FileImport {
                 try writer.wrote(bytes: reader.offset - last)
                 last = reader.offset
                 if report.rows % 256 == 0 {
-                    bar.show(
-                        bytes > 0 ? Double(last) / Double(bytes) : nil,
-                        "\(report.rows.counted("row")), \(rate.perSecond(report.rows).grouped) rows/s, \(rate.perSecond(last - start).bytes)/s")
+                    let speed = "\(rate.perSecond(report.rows).grouped) rows/s, \(rate.perSecond(last - start).bytes)/s"
+                    bar.show(bytes > 0 ? Double(last) / Double(bytes) : nil, "\(report.rows.counted("row")), \(speed)")
                 }
             }
             if path != "-" {

@@ -44,7 +44,10 @@ struct ImportLedger {
 
     func entry(_ source: Source, _ table: String) throws -> Entry? {
         let row: (Int, Date, Int, Int, Int, Bool)? = try db.fetchOne(
-            "SELECT bytes, modified, position, line, rows, is_finished FROM sqlcipherkit_import WHERE source = \(source.path) AND target = \(table)")
+            """
+            SELECT bytes, modified, position, line, rows, is_finished FROM sqlcipherkit_import
+            WHERE source = \(source.path) AND target = \(table)
+            """)
         return row.map { Entry(bytes: $0.0, modified: $0.1, offset: $0.2, line: $0.3, rows: $0.4, isFinished: $0.5) }
     }
 
@@ -57,7 +60,8 @@ struct ImportLedger {
         try db.execute(
             """
             INSERT OR REPLACE INTO sqlcipherkit_import
-            VALUES (\(source.path), \(table.name), \(source.bytes), \(source.modified), \(reader.offset), \(reader.resumeLine), \(rows), \(isFinished), \(table.isMade))
+            VALUES (\(source.path), \(table.name), \(source.bytes), \(source.modified), \(reader.offset), \(reader.resumeLine),
+                \(rows), \(isFinished), \(table.isMade))
             """)
     }
 }

@@ -93,7 +93,9 @@ struct AttachOptions: ParsableArguments {
     private func list() throws -> [Attachment] {
         var sources: [String: String] = [:]
         for text in keys {
-            guard let (name, source) = text.splitAtEquals else { throw ValidationError("--attach-key needs NAME=SOURCE, not the key itself") }
+            guard let (name, source) = text.splitAtEquals else {
+                throw ValidationError("--attach-key needs NAME=SOURCE, not the key itself")
+            }
             guard sources.updateValue(source, forKey: name) == nil else { throw ValidationError("--attach-key is given twice for \(name)") }
         }
         let attachments = try databases.map { text in

@@ -69,7 +69,9 @@ struct KeyOptions: ParsableArguments {
 
     /// What opens a slot of a database that has key slots.
     func secret(for path: String) throws -> SlotSecret {
-        if isRaw || isPlain { throw Failure("key slots open with a passphrase or a recovery key: leave out --raw-key and --no-key", status: .usage) }
+        if isRaw || isPlain {
+            throw Failure("key slots open with a passphrase or a recovery key: leave out --raw-key and --no-key", status: .usage)
+        }
         let key = try reference.key(for: path)
         return try isRecoveryKey ? .recoveryKey(of: key) : .passphrase(of: key)
     }
@@ -107,7 +109,9 @@ struct UnlockedKey {
     }
 
     static func hasSlots(_ path: String) throws -> Bool {
-        do { return try !KeySlots.unverifiedList(of: .file(path)).isEmpty } catch let error as DatabaseError where error.reason == .cannotOpen {
+        do { return try !KeySlots.unverifiedList(of: .file(path)).isEmpty } catch let error as DatabaseError
+            where error.reason == .cannotOpen
+        {
             return false
         }
     }

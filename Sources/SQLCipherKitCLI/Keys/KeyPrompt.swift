@@ -17,7 +17,8 @@ enum KeyPrompt {
         let terminal = own >= 0 ? own : STDIN_FILENO
         guard Terminal.isTerminal(terminal) else {
             throw Failure(
-                "no key: there is no terminal to ask on, and none of --key-file, --key-env, --key-fd and --key-credential is given", status: .key)
+                "no key: there is no terminal to ask on, and none of --key-file, --key-env, --key-fd and --key-credential is given",
+                status: .key)
         }
         let first = try TerminalMode.hidingInput(terminal) { try line(terminal, question) }
         if let again {

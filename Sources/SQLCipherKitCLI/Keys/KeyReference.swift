@@ -35,7 +35,9 @@ struct KeyReference: Equatable {
         case "env": reference.place = .variable(parts[1])
         case "credential": reference.place = .credential(parts[1])
         case "fd":
-            guard let number = Int32(parts[1]), number >= 0 else { throw ValidationError("\(option) needs a descriptor's number behind fd:") }
+            guard let number = Int32(parts[1]), number >= 0 else {
+                throw ValidationError("\(option) needs a descriptor's number behind fd:")
+            }
             reference.place = .descriptor(number)
         default: throw ValidationError("\(option) says where the key is, \(grammar); it is not the key itself")
         }

@@ -39,7 +39,9 @@ enum SchemaText {
                 if names.isEmpty || !found.isEmpty { statements.append(prefix + sql + ";") }
             }
         }
-        if let name = missing.sorted().first { throw Failure("there is no table, index, view or trigger \(name): sqlcipherkit schema without a name shows all") }
+        if let name = missing.sorted().first {
+            throw Failure("there is no table, index, view or trigger \(name): sqlcipherkit schema without a name shows all")
+        }
         return statements
     }
 }

@@ -17,7 +17,9 @@ final class History {
     init(file path: String?) throws {
         self.path = path
         guard let path, FileManager.default.fileExists(atPath: path) else { return }
-        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { throw Failure("the history file \(path) cannot be read") }
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
+            throw Failure("the history file \(path) cannot be read")
+        }
         lines = Array(text.split(separator: "\n").map(String.init).suffix(Self.limit))
     }
 

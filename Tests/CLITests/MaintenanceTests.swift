@@ -1,0 +1,104 @@
+import Foundation
+import SQLCipherKit
+import Testing
+import TestSupport
+
+/// backup, restore, vacuum, analyze, space.
+@Suite struct MaintenanceTests {
+    let folder: TemporaryFolder
+    let database: String
+
+    init() throws {
+        folder = try TemporaryFolder()
+        database = folder.path("a.db")
+        let script = folder.path("s.sql")
+        let text = """
+            CREATE TABLE t(id INTEGER PRIMARY KEY, x TEXT);
+            CREATE INDEX t_x ON t(x);
+            WITH RECURSIVE c(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM c WHERE n < 500) INSERT INTO t(x) SELECT 'row ' || n FROM c;
+            """
+        try Data(text.utf8).write(to: URL(fileURLWithPath: script))
+        try run("create", "--script", script).expectSuccess()
+        try FileManager.default.removeItem(atPath: script)
+    }
+
+    private func run(_ command: String, _ arguments: String...) throws -> Command.Outcome {
+        try Tool.run([command, database] + arguments + Tool.key, environment: ["OTHER": "another key", "ROWS": Tool.rawKey])
+    }
+
+    private func count(_ path: String, _ key: [String] = Tool.key) throws -> String {
+        let outcome = try Tool.run(["query", path, "SELECT count(*) AS n FROM t", "--format", "csv"] + key, environment: ["OTHER": "another key"])
+        return outcome.status == 0 ? outcome.output : outcome.errors
+    }
+
+    @Test func backupAndRestore() throws {
+        let backup = folder.path("b.db")
+        try run("backup", backup).expectSuccess()
+        #expect(try count(backup) == "n\n500\n")
+        try run("backup", backup).expectFailure(1, "b.db")
+        try run("query", "DELETE FROM t WHERE id > 100", "--write").expectSuccess()
+        try run("restore", backup).expectSuccess()
+        #expect(try count(database) == "n\n500\n")
+        try run("query", "DELETE FROM t WHERE id > 100", "--write").expectSuccess()
+        try run("backup", backup, "--replace").expectSuccess()
+        #expect(try count(backup) == "n\n100\n")
+        // A damaged backup changes nothing.
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: backup))
+        bytes[9000] ^= 1
+        try bytes.write(to: URL(fileURLWithPath: backup))
+        let damaged = try run("restore", backup)
+        #expect(damaged.status == 1 && damaged.errors.contains("b.db"), "\(damaged.errors)")
+        #expect(try count(database) == "n\n100\n")
+        try run("restore", folder.path("missing.db")).expectFailure(1, "missing.db", "No such file")
+        #expect(try folder.names() == ["a.db", "b.db"])
+    }
+
+    @Test func aBackupWithAKeyOfItsOwn() throws {
+        let backup = folder.path("b.db")
+        try run("backup", backup, "--new-key", "env:OTHER").expectSuccess()
+        #expect(try count(backup, ["--key-env", "OTHER"]) == "n\n500\n")
+        try run("query", "DELETE FROM t", "--write").expectSuccess()
+        try run("restore", backup, "--backup-key", "env:OTHER").expectSuccess()
+        #expect(try count(database) == "n\n500\n")
+    }
+
+    @Test func aLostDatabaseComesBack() throws {
+        let backup = folder.path("b.db")
+        try run("backup", backup).expectSuccess()
+        try FileManager.default.removeItem(atPath: database)
+        try run("restore", backup).expectSuccess()
+        #expect(try count(database) == "n\n500\n")
+    }
+
+    @Test func vacuumGivesRoomBack() throws {
+        try run("query", "DELETE FROM t WHERE id > 10", "--write").expectSuccess()
+        func size(_ path: String) throws -> Int { try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0 }
+        let before = try size(database)
+        let compact = folder.path("c.db")
+        try run("vacuum", "--into", compact).expectSuccess()
+        #expect(try size(database) == before)
+        let outcome = try run("vacuum")
+        #expect(outcome.output.contains("free pages fewer"), "\(outcome.errors)")
+        #expect(try size(database) < before)
+        #expect(try size(compact) == size(database))
+        #expect(try count(database) == "n\n10\n")
+        #expect(try count(compact) == "n\n10\n")
+    }
+
+    @Test func analyzeFillsTheStatistics() throws {
+        try run("analyze").expectSuccess()
+        let rows = try run("query", "SELECT idx, stat FROM sqlite_stat1", "--format", "csv").output
+        #expect(rows == "idx,stat\nt_x,500 1\n")
+        try run("analyze", "--limit", "0").expectFailure(1, "0 rows")
+    }
+
+    @Test func spaceIsShownLargestFirst() throws {
+        let lines = try run("space", "--format", "jsonl").output.split(separator: "\n").map { try JSONValue(text: String($0)) }
+        #expect(lines.count == 3)
+        #expect(Set(lines.prefix(2).map { $0["name"] }) == ["t", "t_x"])
+        #expect(lines.allSatisfy { $0["pages"] != nil && $0["fill"] != nil })
+        guard case .integer(let entries)? = lines.first(where: { $0["name"] == "t_x" })?["entries"] else { throw CocoaError(.coderInvalidValue) }
+        #expect(entries == 500)
+        #expect(try run("space").output.contains("for encryption"))
+    }
+}
