@@ -23,6 +23,11 @@ struct ReleaseConsumerTests {
         return target
     }
 
+    /// The README tells people to write what these tests write.
+    private func expectInREADME(_ text: String) throws {
+        #expect(try String(contentsOf: Repository.file("README.md"), encoding: .utf8).contains(text), "\(text)")
+    }
+
     /// SwiftPM as on a machine that has never seen a package: no caches, no mirrors, no settings of git.
     private func swift(_ arguments: String..., in package: URL) throws -> Command.Outcome {
         let home = package.deletingLastPathComponent().appendingPathComponent("home")
@@ -39,7 +44,9 @@ struct ReleaseConsumerTests {
         let folder = try TemporaryFolder()
         _ = try checkout.unpack(into: folder.url)
         let name = "SQLCipherKit-\(releaseVersion)"
-        let package = try consumer(in: folder.url, dependency: ".package(name: \"SQLCipherKit\", path: \"../\(name)\")")
+        let dependency = ".package(name: \"SQLCipherKit\", path: \"../\(name)\")"
+        let package = try consumer(in: folder.url, dependency: dependency)
+        try expectInREADME(dependency.replacing(releaseVersion, with: "1.0.0"))
 
         let build = try swift("build", in: package)
         try #require(build.status == 0, "\(build.output)\(build.errors)")
@@ -64,6 +71,7 @@ struct ReleaseConsumerTests {
         try ReleaseScriptTests.Checkout.require(try checkout.run("1.2.3", "--tag"))
         let folder = try TemporaryFolder()
         let package = try consumer(in: folder.url, dependency: ".package(url: \"\(checkout.root.absoluteString)\", from: \"1.2.3\")")
+        try expectInREADME(".package(url: \"<this repository>\", from: \"1.0.0\")")
         let resolve = try swift("package", "resolve", in: package)
         try #require(resolve.status == 0, "\(resolve.output)\(resolve.errors)")
         let checkouts = package.appendingPathComponent(".build/checkouts")

@@ -147,7 +147,12 @@ let testsReleases = ProcessInfo.processInfo.environment["SQLCIPHERKIT_RELEASE_TE
         // The unpacked engine is in order by the script's own judgement, and nothing has to be fetched.
         let vendor = try Command.run(root.appendingPathComponent("scripts/vendor").path, ["--check"])
         #expect(vendor.status == 0, "\(vendor.errors)")
-        #expect(try text("Package.swift").contains("SQLCIPHERKIT_DEVELOPMENT\"] != nil\n"))
+        for (environment, hasTool) in [("env -u SQLCIPHERKIT_DEVELOPMENT", false), ("env SQLCIPHERKIT_DEVELOPMENT=1", true)] {
+            let shell = "cd \"$0\" && exec \(environment) swift package dump-package"
+            let manifest = try Command.run("bash", ["-c", shell, root.path])
+            try #require(manifest.status == 0, "\(manifest.errors)")
+            #expect(manifest.output.contains("swift-argument-parser") == hasTool && manifest.output.contains("SQLCipherKitCLI") == hasTool)
+        }
         #expect(try text("SQLCipherKit.spdx.json")
                 == String(contentsOf: checkout.output.appendingPathComponent("SQLCipherKit-\(releaseVersion).spdx.json"), encoding: .utf8))
     }
