@@ -4,7 +4,9 @@ extension Connection {
     /// ```swift
     /// try db.create(Note.table)
     /// ```
-    /// - Parameter ifNotExists: whether a table, or index, of that name that is there already is left as it is. Default: an error.
+    /// - Parameters:
+    ///   - table: its description.
+    ///   - ifNotExists: whether a table, or index, of that name that is there already is left as it is. Default: an error.
     /// - Throws: ``DatabaseError``; nothing has been made then.
     public func create(_ table: SQLTable, ifNotExists: Bool = false) throws {
         let statements = try table.creation(ifNotExists: ifNotExists)
@@ -69,7 +71,9 @@ extension Connection {
     }
 
     /// Builds indexes anew, as is needed after the order of a collation has changed (<https://sqlite.org/lang_reindex.html>).
-    /// - Parameter name: an index, a table or a collation; nil for everything.
+    /// - Parameters:
+    ///   - name: an index, a table or a collation; nil for everything.
+    ///   - schema: the attached database that it is in; nil to look in all of them.
     public func reindex(_ name: String? = nil, in schema: String? = nil) throws(DatabaseError) {
         guard let name else {
             if let schema { throw .invalidArgument("the indexes of \(schema) cannot be built anew without a name") }

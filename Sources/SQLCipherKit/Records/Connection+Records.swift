@@ -11,7 +11,9 @@ extension Connection {
     /// print(note.id!)
     /// ```
     /// A nil in a column with a default means the default; in any other column it is NULL.
-    /// - Parameter conflict: what to do where a constraint is broken. Default: the statement fails.
+    /// - Parameters:
+    ///   - record: what is written; what the database has filled in is put into it.
+    ///   - conflict: what to do where a constraint is broken. Default: the statement fails.
     /// - Throws: ``DatabaseError``, and what the record's own coding throws; nothing has been inserted then.
     public func insert<Record: SQLRecord>(_ record: inout Record, onConflict conflict: ConflictResolution? = nil) throws {
         record = try writing(.insert(conflict, returning: true), record)
@@ -53,7 +55,9 @@ extension Connection {
     /// // ON CONFLICT("title") DO UPDATE SET "stars" = excluded."stars" RETURNING *
     /// ```
     /// Unlike an insertion that replaces, it deletes nothing: rows that refer to this one stay.
-    /// - Parameter columns: the columns of the unique constraint by which the row is known; empty, the default, for the primary key.
+    /// - Parameters:
+    ///   - record: what is written; what the database has filled in is put into it.
+    ///   - columns: the columns of the unique constraint by which the row is known; empty, the default, for the primary key.
     /// - Throws: ``DatabaseError``, and what the record's own coding throws; nothing has changed then.
     public func upsert<Record: SQLRecord>(_ record: inout Record, onConflict columns: [String] = []) throws {
         record = try writing(.upsert(columns, returning: true), record)

@@ -25,7 +25,7 @@ extension Migrator {
 
     /// Tries the migrations that are still to be done, and undoes them: nothing has changed afterwards.
     /// - Returns: the names of those that would be done.
-    /// - Throws: what ``migrate(_:through:)`` would throw.
+    /// - Throws: what ``migrate(_:through:)-(Connection,_)`` would throw.
     @discardableResult
     public func dryRun(_ db: Connection) throws -> [String] {
         let pending = try pending(in: db)

@@ -54,7 +54,7 @@ extension SQLQueryable {
     /// Each different row once.
     public func distinct() -> Self { changed { $0.isDistinct = true } }
 
-    /// A row for each group of rows that are equal in these expressions: for ``select(_:)`` with aggregate functions.
+    /// A row for each group of rows that are equal in these expressions: for `select` with aggregate functions.
     /// ```swift
     /// Book.all.group { $0.author }.having { _ in .countAll > 2 }.select { ($0.author, .countAll) }
     /// ```

@@ -1,4 +1,4 @@
-/// A query for values in place of records: see ``SQLQueryable/select(_:)``.
+/// A query for values in place of records: see ``SQLQueryable``.
 public struct SQLSelection<Element>: Sendable {
     let clauses: SQLClauses
     private let list: SQL
