@@ -99,6 +99,8 @@ struct FaultDriver {
             try runRecords(action, path, arguments)
         case "report":
             try runReport(path, arguments)
+        case "blob":
+            try runBlob(path, arguments[0], megabytes: Int(arguments[1]) ?? 1)
         case _ where action.hasPrefix("backup-"):
             try runBackup(action, path, arguments)
         case _ where action.hasPrefix("memory-"):

@@ -60,6 +60,7 @@ extension Connection {
         holder.store(sqlcipherkit_thread(), ordering: .relaxed)
         deadline = nil
         if heldStatements > 0 { invalidateHeldStatements() }
+        for dependent in dependents.values where dependent.object?.endsWithLoan == true { dependent.object?.connectionCloses() }
         if isInTransaction { try? execute("ROLLBACK") }
         holder.store(Holder.nobody, ordering: .relaxed)
     }

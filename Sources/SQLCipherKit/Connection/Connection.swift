@@ -46,6 +46,8 @@ public final class Connection {
     @usableFromInline let forks = sqlcipherkit_forks()
     /// The statements that callers hold, cursors among them.
     var heldStatements = 0
+    /// What else of SQLite's has to end before the connection does.
+    var dependents: [ObjectIdentifier: WeakDependent] = [:]
     /// Whether the main database was opened with a key.
     var isKeyed = false
     /// The cipher settings of attached databases, by their names in lower case.
@@ -99,6 +101,8 @@ public final class Connection {
         records = nil
         while let statement = statements { statement.invalidate() }
         if isForked { return }
+        for dependent in dependents.values { dependent.object?.connectionCloses() }
+        dependents = [:]
         guard callbackDepth == 0 else {
             // SQLite is on the stack and will go on with the handle: it is told to stop, and closed when it has returned.
             closingHandle = handle

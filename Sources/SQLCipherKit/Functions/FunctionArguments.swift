@@ -46,18 +46,7 @@ public struct FunctionArguments: ~Copyable {
     ///   for an index out of range.
     public func value(_ index: Int) throws(DatabaseError) -> SQLValue {
         let value = try pointer(index)
-        switch sqlite3_value_type(value) {
-        case SQLITE_INTEGER: return .integer(sqlite3_value_int64(value))
-        case SQLITE_FLOAT: return .real(sqlite3_value_double(value))
-        case SQLITE_TEXT:
-            guard let text = String(validating: Self.bytes(value), as: UTF8.self) else {
-                throw DatabaseError(
-                    code: .mismatch, reason: .typeMismatch, message: "argument \(index + 1) is text that is not well-formed UTF-8")
-            }
-            return .text(text)
-        case SQLITE_BLOB: return .blob(Data(Self.bytes(value)))
-        default: return .null
-        }
+        return try SQLValue(copying: value, "argument \(index + 1)")
     }
 
     /// Whether an argument is NULL.
@@ -89,7 +78,7 @@ public struct FunctionArguments: ~Copyable {
         return value
     }
 
-    private static func bytes(_ value: OpaquePointer) -> UnsafeBufferPointer<UInt8> {
+    static func bytes(_ value: OpaquePointer) -> UnsafeBufferPointer<UInt8> {
         let start: UnsafeRawPointer?
         if sqlite3_value_type(value) == SQLITE_BLOB {
             start = sqlite3_value_blob(value)
@@ -98,5 +87,24 @@ public struct FunctionArguments: ~Copyable {
         }
         return UnsafeBufferPointer(
             start: start?.assumingMemoryBound(to: UInt8.self), count: start == nil ? 0 : Int(sqlite3_value_bytes(value)))
+    }
+}
+
+extension SQLValue {
+    /// The value under one of SQLite's pointers, in its own storage class.
+    /// - Parameter what: what an error calls it.
+    init(copying value: OpaquePointer, _ what: String = "a value") throws(DatabaseError) {
+        switch sqlite3_value_type(value) {
+        case SQLITE_INTEGER: self = .integer(sqlite3_value_int64(value))
+        case SQLITE_FLOAT: self = .real(sqlite3_value_double(value))
+        case SQLITE_TEXT:
+            guard let text = String(validating: FunctionArguments.bytes(value), as: UTF8.self) else {
+                throw DatabaseError(
+                    code: .mismatch, reason: .typeMismatch, message: "\(what) is text that is not well-formed UTF-8")
+            }
+            self = .text(text)
+        case SQLITE_BLOB: self = .blob(Data(FunctionArguments.bytes(value)))
+        default: self = .null
+        }
     }
 }

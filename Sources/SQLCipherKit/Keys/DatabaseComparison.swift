@@ -1,6 +1,3 @@
-import CSQLCipher
-import Foundation
-
 /// Compares a database with its copy: schema, settings, and every row byte for byte. Then checks the copy's own structure.
 struct DatabaseComparison {
     private let original: Connection
@@ -45,8 +42,8 @@ struct DatabaseComparison {
     /// Steps through the same query on both sides. They are stored in the same order.
     private func compare(_ select: String, _ table: String, _ rest: String) throws {
         let name = table.quotedSQLIdentifier
-        let a = try Side(original, "\(select) \(schema.quotedSQLIdentifier).\(name) \(rest)")
-        let b = try Side(copy, "\(select) main.\(name) \(rest)")
+        let a = try RawStatement(original, "\(select) \(schema.quotedSQLIdentifier).\(name) \(rest)")
+        let b = try RawStatement(copy, "\(select) main.\(name) \(rest)")
         var row = 0
         while true {
             let more = try a.step()
@@ -62,54 +59,5 @@ struct DatabaseComparison {
         DatabaseError(
             code: .corrupt, reason: .conversionFailed, message: "the new file differs from the old one \(what); the old one stays",
             path: original.location.path)
-    }
-}
-
-/// One side's statement. It goes past the cache and past anything that looks at values, as there are very many of them.
-private final class Side {
-    private let connection: Connection
-    private let statement: OpaquePointer
-    private let columns: Int32
-
-    init(_ connection: Connection, _ sql: String) throws(DatabaseError) {
-        self.connection = connection
-        var statement: OpaquePointer?
-        let rc = sqlite3_prepare_v2(try connection.live(), sql, -1, &statement, nil)
-        guard rc == SQLITE_OK, let statement else { throw connection.failure(rc, sql: sql) }
-        self.statement = statement
-        columns = sqlite3_column_count(statement)
-    }
-
-    deinit { sqlite3_finalize(statement) }
-
-    func step() throws(DatabaseError) -> Bool {
-        let rc = sqlite3_step(statement)
-        if rc == SQLITE_ROW { return true }
-        if rc == SQLITE_DONE { return false }
-        throw connection.failure(rc)
-    }
-
-    func equals(_ other: Side) -> Bool {
-        guard columns == other.columns else { return false }
-        for column in 0..<columns {
-            let type = sqlite3_column_type(statement, column)
-            guard type == sqlite3_column_type(other.statement, column) else { return false }
-            switch type {
-            case SQLITE_INTEGER:
-                if sqlite3_column_int64(statement, column) != sqlite3_column_int64(other.statement, column) { return false }
-            case SQLITE_FLOAT:
-                if sqlite3_column_double(statement, column) != sqlite3_column_double(other.statement, column) { return false }
-            case SQLITE_TEXT, SQLITE_BLOB:
-                // As a blob, text is not converted from the database's encoding, and compared as it is stored.
-                let a = sqlite3_column_blob(statement, column), b = sqlite3_column_blob(other.statement, column)
-                let count = sqlite3_column_bytes(statement, column)
-                guard count == sqlite3_column_bytes(other.statement, column) else { return false }
-                if count > 0 {
-                    guard let a, let b, memcmp(a, b, Int(count)) == 0 else { return false }
-                }
-            default: break
-            }
-        }
-        return true
     }
 }

@@ -106,6 +106,8 @@ struct PageCopy {
     /// The steps run no statement that an interrupt would stop; its flag stays up until the next one.
     private func checkCancellation(_ from: OpaquePointer, _ to: OpaquePointer) throws {
         try Task.checkCancellation()
+        for connection in [source, target] where connection.mustStop { throw connection.refusal() }
+        _ = (try source.live(), try target.live())
         if sqlite3_is_interrupted(from) != 0 || sqlite3_is_interrupted(to) != 0 {
             throw DatabaseError(code: .interrupted, message: "the backup was interrupted")
         }

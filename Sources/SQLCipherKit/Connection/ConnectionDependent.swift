@@ -1,0 +1,21 @@
+/// An object of SQLite's, other than a statement, that has to end before its connection does. It keeps its connection alive.
+protocol ConnectionDependent: AnyObject {
+    /// Whether it ends with the closure that the connection is lent to, as it holds a transaction open.
+    var endsWithLoan: Bool { get }
+    /// Ends it: from here on every call throws.
+    func connectionCloses()
+}
+
+struct WeakDependent {
+    weak var object: (any ConnectionDependent)?
+}
+
+extension Connection {
+    func register(_ dependent: any ConnectionDependent) {
+        dependents[ObjectIdentifier(dependent)] = WeakDependent(object: dependent)
+    }
+
+    func unregister(_ dependent: any ConnectionDependent) {
+        dependents[ObjectIdentifier(dependent)] = nil
+    }
+}

@@ -1,0 +1,117 @@
+import CSQLCipher
+
+/// Records which rows a connection changes, for a ``Changeset`` (<https://sqlite.org/session/intro.html>).
+///
+/// ```swift
+/// let recorder = try ChangeRecorder(db)
+/// try db.execute("DELETE FROM note WHERE id = 5")
+/// let changes = try recorder.changeset()
+/// ```
+/// What is recorded is the difference between the first and the last state of each row: one that was changed back is no change, and
+/// one that was rolled back is none either. Changes by other connections are not seen. A row of a table without a declared
+/// primary key is not recorded, nor one with NULL in its key.
+public final class ChangeRecorder: ConnectionDependent {
+    private let connection: Connection
+    private var handle: OpaquePointer?
+    /// Tables that virtual tables keep their content in, which are written again where the changes are applied.
+    private var shadows: Set<String> = []
+
+    var endsWithLoan: Bool { false }
+
+    /// Begins to record.
+    /// - Parameters:
+    ///   - db: the connection.
+    ///   - schema: `main`, or what the database was attached as.
+    ///   - tables: the tables; nil, the default, for all, also those that are made later, but not those behind full-text and
+    ///     other virtual tables that are there now.
+    /// - Throws: ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/closed``.
+    public init(_ db: Connection, schema: String = "main", tables: [String]? = nil) throws(DatabaseError) {
+        connection = db
+        try db.requireSchema(schema)
+        try db.check(sqlite3session_create(db.liveOutsideHooks(), schema, &handle))
+        guard let handle else { throw DatabaseError(code: .outOfMemory, message: "no memory for a change recorder") }
+        db.register(self)
+        if let tables {
+            for table in tables { try db.check(sqlite3session_attach(handle, table)) }
+            return
+        }
+        shadows = Set(
+            try db.fetchAll(
+                String.self, SQL(raw: "SELECT name FROM pragma_table_list WHERE type = 'shadow' AND schema = ? COLLATE NOCASE", [schema])))
+        try db.check(sqlite3session_attach(handle, nil))
+        sqlite3session_table_filter(
+            handle,
+            { context, table in
+                guard let context, let table else { return 1 }
+                let recorder = Unmanaged<ChangeRecorder>.fromOpaque(context).takeUnretainedValue()
+                return recorder.shadows.contains(String(cString: table)) ? 0 : 1
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    deinit { close() }
+
+    /// Ends the recording. Closing twice does nothing; after it, or after the connection has closed, each call throws
+    /// ``DatabaseError/Reason/closed``.
+    public func close() {
+        if connection.isUsable { connectionCloses() }
+    }
+
+    func connectionCloses() {
+        guard let handle else { return }
+        self.handle = nil
+        connection.unregister(self)
+        if !connection.isForked { sqlite3session_delete(handle) }
+    }
+
+    /// Whether changes are recorded now. What is known of a row stays, and its state at the end counts.
+    public var isRecording: Bool { get throws(DatabaseError) { sqlite3session_enable(try live(), -1) != 0 } }
+
+    /// Stops recording for a while, or goes on.
+    public func setRecording(_ isOn: Bool) throws(DatabaseError) { sqlite3session_enable(try live(), isOn ? 1 : 0) }
+
+    /// Whether changes are marked as indirect now. Those of triggers and foreign keys always are.
+    public var isIndirect: Bool { get throws(DatabaseError) { sqlite3session_indirect(try live(), -1) != 0 } }
+
+    /// Marks the changes from now on as indirect, or no longer.
+    public func setIndirect(_ isOn: Bool) throws(DatabaseError) { sqlite3session_indirect(try live(), isOn ? 1 : 0) }
+
+    /// Records another table as well.
+    public func add(table: String) throws(DatabaseError) { try connection.check(sqlite3session_attach(live(), table)) }
+
+    /// Whether nothing has changed. A change that was undone may still count as one.
+    public var isEmpty: Bool { get throws(DatabaseError) { sqlite3session_isempty(try live()) != 0 } }
+
+    /// What has changed since the recording began, which goes on.
+    /// - Throws: ``ResultCode/schema`` if a table has other columns than it had then.
+    public func changeset() throws(DatabaseError) -> Changeset {
+        let handle = try live()
+        return try Changeset.output { sqlite3session_changeset(handle, $0, $1) }
+    }
+
+    /// The same without the old values.
+    public func patchset() throws(DatabaseError) -> Changeset {
+        let handle = try live()
+        return try Changeset.output { sqlite3session_patchset(handle, $0, $1) }
+    }
+
+    private func live() throws(DatabaseError) -> OpaquePointer {
+        _ = try connection.liveOutsideHooks()
+        guard let handle else { throw DatabaseError(code: .misuse, reason: .closed, message: "the recorder is closed") }
+        return handle
+    }
+}
+
+extension Connection {
+    /// Runs `body` and gives back what it has changed.
+    /// - Parameters:
+    ///   - schema: as with ``ChangeRecorder``.
+    ///   - tables: likewise.
+    public func recordingChanges(
+        _ schema: String = "main", tables: [String]? = nil, _ body: (Connection) throws -> Void
+    ) throws -> Changeset {
+        let recorder = try ChangeRecorder(self, schema: schema, tables: tables)
+        defer { recorder.close() }
+        try body(self)
+        return try recorder.changeset()
+    }
+}

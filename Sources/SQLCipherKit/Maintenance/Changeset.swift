@@ -1,0 +1,235 @@
+import CSQLCipher
+import Foundation
+
+/// Changes of rows, as bytes that can be kept, sent and applied to another database (<https://sqlite.org/sessionintro.html>).
+///
+/// ```swift
+/// let changes = try laptop.recordingChanges { db in try db.execute("UPDATE note SET title = 'x' WHERE id = 1") }
+/// try phone.apply(changes) { conflict in .omit }
+/// ```
+/// A changeset has the old and the new values of each row, so that conflicts are noticed and it can be inverted. A patchset
+/// has the new values only, and is smaller. Rows are told apart by their declared primary key; tables without one have no changes.
+///
+/// The bytes are the data in the clear: encrypt them before they leave the program. Bytes that are no changeset make each call
+/// throw ``ResultCode/corrupt``.
+public struct Changeset: Hashable, Sendable {
+    /// The bytes, as SQLite's session extension defines them.
+    public let data: Data
+
+    /// A changeset from bytes that were kept.
+    public init(data: Data) { self.data = data }
+
+    /// Whether there is no change in it.
+    public var isEmpty: Bool { data.isEmpty }
+
+    /// Whether it is a patchset.
+    public var isPatchset: Bool { data.first == UInt8(ascii: "P") }
+
+    /// One change of one row.
+    public struct Change: Hashable, Sendable {
+        /// What was done.
+        public enum Kind: Hashable, Sendable {
+            case insert, update, delete
+        }
+
+        /// What was done.
+        public let kind: Kind
+        /// The table.
+        public let table: String
+        /// Whether a trigger or a foreign key did it, or the recorder was told so.
+        public let isIndirect: Bool
+        /// The places, from 0, of the columns of the primary key.
+        public let primaryKey: [Int]
+        /// The values before an update or a delete, column by column; of an update only those of the key and of the columns that it
+        /// changes, of a patchset only those of the key. Nil for all others.
+        public let old: [SQLValue?]
+        /// The values after an insert or an update, column by column; of an update only those that it changes. Nil for all others.
+        public let new: [SQLValue?]
+    }
+
+    /// The changes.
+    /// - Throws: ``ResultCode/corrupt`` for bytes that are no changeset.
+    public func changes() throws(DatabaseError) -> [Change] {
+        var changes: [Change] = []
+        do { try forEach { changes.append($0) } } catch let error as DatabaseError { throw error } catch {
+            throw DatabaseError(thrownBy: "reading a changeset", error)
+        }
+        return changes
+    }
+
+    /// Calls `body` with each change.
+    /// - Throws: ``ResultCode/corrupt`` for bytes that are no changeset, and what `body` throws.
+    public func forEach(_ body: (Change) throws -> Void) throws { try iterate { try body(Change($0)) } }
+
+    /// Looks at the bytes of all changes.
+    func validate() throws { try iterate { _ in } }
+
+    private func iterate(_ body: (OpaquePointer) throws -> Void) throws {
+        if isEmpty { return }
+        try withBytes { bytes, count in
+            var iterator: OpaquePointer?
+            try check(sqlite3changeset_start(&iterator, count, bytes))
+            var isFinished = false
+            // Ends the iteration on the way out with an error.
+            defer { if !isFinished { sqlite3changeset_finalize(iterator) } }
+            while sqlite3changeset_next(iterator) == SQLITE_ROW, let iterator { try body(iterator) }
+            isFinished = true
+            // It tells now whether the end was one.
+            try check(sqlite3changeset_finalize(iterator))
+        }
+    }
+
+    /// The changes that undo these.
+    /// - Throws: ``ResultCode/corrupt`` for bytes that are no changeset, or for a patchset, which has no old values.
+    public func inverted() throws(DatabaseError) -> Changeset {
+        if isEmpty { return self }
+        return try withBytes { bytes, count throws(DatabaseError) in
+            try Self.output { sqlite3changeset_invert(count, bytes, $0, $1) }
+        }
+    }
+
+    /// These changes and then others, as one: a row has one change in the result.
+    /// - Throws: ``ResultCode/corrupt`` for bytes that are no changeset, ``ResultCode/schema`` if a table has other columns in one
+    ///   of them, or a changeset meets a patchset.
+    public func followed(by other: Changeset) throws(DatabaseError) -> Changeset {
+        let group = try ChangeGroup()
+        try group.add(self)
+        try group.add(other)
+        return try group.changeset()
+    }
+
+    // MARK: C
+
+    /// Lends the bytes. SQLite takes a pointer to what it does not write.
+    func withBytes<R>(_ body: (UnsafeMutableRawPointer?, Int32) throws(DatabaseError) -> R) throws(DatabaseError) -> R {
+        guard data.count < Int(Int32.max) else { throw .invalidArgument("a changeset of over 2 GB") }
+        return try data.withBytes { bytes throws(DatabaseError) in
+            try body(UnsafeMutableRawPointer(mutating: bytes.baseAddress), Int32(bytes.count))
+        }
+    }
+
+    func withBytes<R>(_ body: (UnsafeMutableRawPointer?, Int32) throws -> R) throws -> R {
+        guard data.count < Int(Int32.max) else { throw DatabaseError.invalidArgument("a changeset of over 2 GB") }
+        return try data.withUnsafeBytes { try body(UnsafeMutableRawPointer(mutating: $0.baseAddress), Int32($0.count)) }
+    }
+
+    /// The changeset that a C function makes.
+    static func output(
+        _ body: (UnsafeMutablePointer<Int32>, UnsafeMutablePointer<UnsafeMutableRawPointer?>) -> Int32
+    ) throws(DatabaseError) -> Changeset {
+        var count: Int32 = 0, bytes: UnsafeMutableRawPointer?
+        let rc = body(&count, &bytes)
+        defer { sqlite3_free(bytes) }
+        guard rc == SQLITE_OK else { throw failure(rc) }
+        guard let bytes else { return Changeset(data: Data()) }
+        return Changeset(data: Data(bytes: bytes, count: Int(count)))
+    }
+
+    static func failure(_ rc: Int32) -> DatabaseError {
+        switch rc & 0xff {
+        case SQLITE_CORRUPT: DatabaseError(code: .corrupt, message: "the bytes are no changeset, or not one that can be used so")
+        case SQLITE_SCHEMA: DatabaseError(code: .schema, message: "the changesets do not fit together: a table has other columns in one of them")
+        default: DatabaseError(rc: rc, database: nil)
+        }
+    }
+
+    private func check(_ rc: Int32) throws(DatabaseError) {
+        if rc != SQLITE_OK { throw Self.failure(rc) }
+    }
+}
+
+extension Changeset.Change {
+    /// The change that an iterator stands on.
+    init(_ iterator: OpaquePointer) throws(DatabaseError) {
+        var table: UnsafePointer<CChar>?
+        var columns: Int32 = 0, operation: Int32 = 0, indirect: Int32 = 0
+        var rc = sqlite3changeset_op(iterator, &table, &columns, &operation, &indirect)
+        guard rc == SQLITE_OK, let table else { throw Changeset.failure(rc) }
+        self.table = String(cString: table)
+        isIndirect = indirect != 0
+        kind = operation == SQLITE_INSERT ? .insert : operation == SQLITE_DELETE ? .delete : .update
+        var flags: UnsafeMutablePointer<UInt8>?, count: Int32 = 0
+        rc = sqlite3changeset_pk(iterator, &flags, &count)
+        guard rc == SQLITE_OK, let flags else { throw Changeset.failure(rc) }
+        primaryKey = (0..<Int(count)).filter { flags[$0] != 0 }
+        old = kind == .insert ? Array(repeating: nil, count: Int(columns))
+            : try Self.values(iterator, columns) { sqlite3changeset_old(iterator, $0, $1) }
+        new = kind == .delete ? Array(repeating: nil, count: Int(columns))
+            : try Self.values(iterator, columns) { sqlite3changeset_new(iterator, $0, $1) }
+    }
+
+    static func values(
+        _ iterator: OpaquePointer, _ columns: Int32, _ read: (Int32, UnsafeMutablePointer<OpaquePointer?>) -> Int32
+    ) throws(DatabaseError) -> [SQLValue?] {
+        var values: [SQLValue?] = []
+        for column in 0..<columns {
+            var value: OpaquePointer?
+            let rc = read(column, &value)
+            guard rc == SQLITE_OK else { throw Changeset.failure(rc) }
+            values.append(try value.map { value throws(DatabaseError) in try SQLValue(copying: value) })
+        }
+        return values
+    }
+}
+
+/// SQLite's means of making one changeset of several, or of single changes.
+final class ChangeGroup {
+    private let handle: OpaquePointer
+
+    init() throws(DatabaseError) {
+        var group: OpaquePointer?
+        let rc = sqlite3changegroup_new(&group)
+        guard rc == SQLITE_OK, let group else { throw Changeset.failure(rc) }
+        handle = group
+    }
+
+    deinit { sqlite3changegroup_delete(handle) }
+
+    func add(_ changeset: Changeset) throws(DatabaseError) {
+        if changeset.isEmpty { return }
+        try changeset.withBytes { bytes, count throws(DatabaseError) in try check(sqlite3changegroup_add(handle, count, bytes)) }
+    }
+
+    func changeset() throws(DatabaseError) -> Changeset {
+        try Changeset.output { sqlite3changegroup_output(handle, $0, $1) }
+    }
+
+    /// Takes the tables' columns from a database, for single changes.
+    func useSchema(of connection: Connection, _ schema: String) throws(DatabaseError) {
+        try check(sqlite3changegroup_schema(handle, connection.live(), schema))
+    }
+
+    /// Adds one change.
+    /// - Parameter operation: `SQLITE_INSERT` and the like.
+    func add(_ operation: Int32, _ table: String, _ values: () throws(DatabaseError) -> Void) throws(DatabaseError) {
+        try check(sqlite3changegroup_change_begin(handle, operation, table, 0, nil))
+        do throws(DatabaseError) { try values() } catch {
+            sqlite3changegroup_change_finish(handle, 1, nil)
+            throw error
+        }
+        try check(sqlite3changegroup_change_finish(handle, 0, nil))
+    }
+
+    /// Sets a value of the change that is being added, from a statement's row.
+    func set(isNew: Bool, _ place: Int, to column: Int32, of row: RawStatement) throws(DatabaseError) {
+        let new: Int32 = isNew ? 1 : 0, place = Int32(place)
+        let rc: Int32
+        switch sqlite3_column_type(row.handle, column) {
+        case SQLITE_INTEGER: rc = sqlite3changegroup_change_int64(handle, new, place, sqlite3_column_int64(row.handle, column))
+        case SQLITE_FLOAT: rc = sqlite3changegroup_change_double(handle, new, place, sqlite3_column_double(row.handle, column))
+        case SQLITE_TEXT:
+            let bytes = try Column(row.handle, column).rawBytes(text: true, blob: false, as: "text")
+            rc = sqlite3changegroup_change_text(
+                handle, new, place, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(bytes.count))
+        case SQLITE_BLOB:
+            let bytes = try Column(row.handle, column).rawBytes(text: false, blob: true, as: "a blob")
+            rc = sqlite3changegroup_change_blob(handle, new, place, bytes.baseAddress, Int32(bytes.count))
+        default: rc = sqlite3changegroup_change_null(handle, new, place)
+        }
+        try check(rc)
+    }
+
+    private func check(_ rc: Int32) throws(DatabaseError) {
+        if rc != SQLITE_OK { throw Changeset.failure(rc) }
+    }
+}

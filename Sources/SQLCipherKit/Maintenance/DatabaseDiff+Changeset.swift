@@ -1,0 +1,57 @@
+import CSQLCipher
+
+extension DatabaseDiff {
+    /// The changes of rows that turn the first database into the second.
+    ///
+    /// Only tables that both have with the same definition, and with a declared primary key, are compared; the schema, and the
+    /// tables behind virtual tables, are left out. Without a row id in the key, rows of equal keys may have other row ids.
+    /// - Parameter tables: the tables; nil, the default, for all.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table that cannot be compared so.
+    public func changeset(tables: [String]? = nil) throws -> Changeset {
+        try looking { old, new in
+            let keyed = Set(
+                try self.new.connection.fetchAll(
+                    String.self,
+                    SQL(raw: """
+                        SELECT name FROM pragma_table_list AS l WHERE schema = ? COLLATE NOCASE AND type = 'table'
+                        AND EXISTS (SELECT 1 FROM pragma_table_info(l.name, l.schema) WHERE pk > 0)
+                        """, [self.new.name])))
+            let comparable = new.tables.filter { name, table in keyed.contains(name) && old.tables[name]?.sql == table.sql }.keys
+            for table in tables ?? [] where !comparable.contains(table) {
+                throw DatabaseError.invalidArgument("the table \(table) is not in both databases, with the same definition and a primary key")
+            }
+            let group = try ChangeGroup()
+            try group.useSchema(of: self.new.connection, self.new.name)
+            for name in (tables ?? Array(comparable)).sorted() where !name.hasPrefix("sqlite_") { try add(name, to: group) }
+            return try group.changeset()
+        }
+    }
+
+    private func add(_ name: String, to group: ChangeGroup) throws {
+        let walk = try TableWalk(name, old, new, byPrimaryKey: true)
+        func set(isNew: Bool, _ places: [Int], _ row: RawStatement) throws(DatabaseError) {
+            for place in places { try group.set(isNew: isNew, place, to: Int32(place), of: row) }
+        }
+        let all = Array(walk.list.indices)
+        func hasNullKey(_ row: RawStatement) -> Bool { walk.key.contains { sqlite3_column_type(row.handle, Int32($0)) == SQLITE_NULL } }
+        try walk.overOld { finding, a, b in
+            if finding == .same || hasNullKey(a) { return }
+            let changed = finding == .missing ? [] : all.filter { !a.equals(b, column: Int32($0)) }
+            if finding == .different, !changed.contains(where: walk.key.contains) {
+                try group.add(SQLITE_UPDATE, name) { () throws(DatabaseError) in
+                    try set(isNew: false, walk.key + changed, a)
+                    try set(isNew: true, changed, b)
+                }
+                return
+            }
+            try group.add(SQLITE_DELETE, name) { () throws(DatabaseError) in try set(isNew: false, all, a) }
+            // The same key by its collation, in other bytes.
+            if finding == .different { try group.add(SQLITE_INSERT, name) { () throws(DatabaseError) in try set(isNew: true, all, b) } }
+        }
+        try walk.overNew { finding, b, _ in
+            if finding == .missing, !hasNullKey(b) {
+                try group.add(SQLITE_INSERT, name) { () throws(DatabaseError) in try set(isNew: true, all, b) }
+            }
+        }
+    }
+}

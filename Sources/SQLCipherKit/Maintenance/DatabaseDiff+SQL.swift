@@ -1,0 +1,216 @@
+import CSQLCipher
+
+extension DatabaseDiff {
+    /// The SQL that turns the first database into the second: one transaction, for this engine or another SQLite.
+    ///
+    /// Triggers are dropped first and made again last, so that none fires. Foreign keys are switched off, and are left so for the
+    /// connection that runs the script. The data stands in the text in the clear. Tables behind virtual tables are written directly,
+    /// which a connection in defensive mode refuses.
+    /// - Returns: the script; empty if nothing differs.
+    public func sql() throws -> String {
+        var script = ""
+        try forEachStatement { script += $0 + ";\n" }
+        if script.isEmpty { return "" }
+        return """
+            PRAGMA foreign_keys = OFF;
+            PRAGMA writable_schema = ON;
+            BEGIN IMMEDIATE;
+            \(script)COMMIT;
+            PRAGMA writable_schema = RESET;
+
+            """
+    }
+
+    /// Turns a database that is equal to the first into the second, in one transaction. The statements are collected in memory.
+    /// - Parameter db: the connection; it may be the first database's own, whose `main` is changed.
+    /// - Throws: ``DatabaseError/Reason/misuse`` inside of a transaction or on a read-only database, and what SQLite reports if
+    ///   the database is not equal to the first. Nothing has changed then.
+    public func apply(to db: Connection) throws {
+        try db.checkRewrite("main")
+        var statements: [String] = []
+        try forEachStatement { statements.append($0) }
+        if statements.isEmpty { return }
+        let foreignKeys = try db.setForeignKeysForDiff(false)
+        // Old schemas may have strings in double quotes.
+        let options = [SQLITE_DBCONFIG_DQS_DDL, SQLITE_DBCONFIG_DQS_DML]
+        var before: [Int32] = [0, 0], now: Int32 = 0
+        for index in options.indices {
+            try db.check(sqlcipherkit_db_config(db.live(), options[index], -1, &before[index]))
+            try db.check(sqlcipherkit_db_config(db.live(), options[index], 1, &now))
+        }
+        try db.execute("PRAGMA writable_schema = ON")
+        try db.execute("PRAGMA ignore_check_constraints = ON")
+        defer {
+            if let handle = db.handle {
+                for index in options.indices { _ = sqlcipherkit_db_config(handle, options[index], before[index], &now) }
+            }
+            // Virtual tables have to look at their tables anew.
+            try? db.execute("PRAGMA writable_schema = RESET")
+            try? db.execute("PRAGMA ignore_check_constraints = OFF")
+            if foreignKeys { _ = try? db.setForeignKeysForDiff(true) }
+        }
+        try db.transaction { db in
+            for statement in statements { try db.prepare(SQL(raw: statement)).execute() }
+        }
+    }
+
+    /// Calls `body` with each statement of the script between `BEGIN` and `COMMIT`, without its semicolon, for a diff too large for
+    /// the memory. They need `foreign_keys` off and `writable_schema` on, and `PRAGMA writable_schema = RESET` at the end.
+    public func forEachStatement(_ body: (String) throws -> Void) throws {
+        try looking { old, new in
+            let triggers = old.objects.filter { $0.type == "trigger" }
+            var isFirst = true
+            func emit(_ sql: String) throws {
+                if isFirst {
+                    isFirst = false
+                    for trigger in triggers { try body("DROP TRIGGER IF EXISTS \(trigger.name.quotedSQLIdentifier)") }
+                }
+                try body(sql)
+            }
+            try emitDrops(old, new, emit)
+            for table in new.missing("table", from: old, virtual: false) { try emit(table.sql ?? "") }
+            for name in new.tables.keys.sorted() where !name.hasPrefix("sqlite_stat") {
+                let isKept = old.tables[name]?.sql == new.tables[name]?.sql
+                try emitRows(name, isKept: isKept, emit)
+            }
+            let rebuilt = Set(new.missing("table", from: old, virtual: false).map(\.name))
+            for index in new.objects where index.type == "index" {
+                guard let sql = index.sql else { continue }
+                let isKept = old.object("index", index.name)?.sql == sql && !rebuilt.contains(index.table)
+                if !isKept { try emit(sql) }
+            }
+            try emitStatistics(old, new, emit)
+            try emitVirtual(old, new, emit)
+            for view in new.missing("view", from: old) { try emit(view.sql ?? "") }
+            for pragma in ["user_version", "application_id"] {
+                if case .integer(let value) = try self.new.pragma(pragma), try self.old.pragma(pragma) != .integer(value) {
+                    try emit("PRAGMA \(pragma) = \(value)")
+                }
+            }
+            let newTriggers = new.objects.filter { $0.type == "trigger" }
+            let isSame = triggers.map(\.name) == newTriggers.map(\.name) && triggers.map(\.sql) == newTriggers.map(\.sql)
+            if isFirst, isSame, try !sequencesDiffer(old, new) { return }
+            try emitSequences(new, old, emit)
+            if isFirst { try emit("SELECT 1") }
+            for trigger in newTriggers { try emit(trigger.sql ?? "") }
+        }
+    }
+
+    // MARK: The schema
+
+    private func emitDrops(_ old: DiffSchema, _ new: DiffSchema, _ emit: (String) throws -> Void) throws {
+        for view in old.missing("view", from: new) { try emit("DROP VIEW \(view.name.quotedSQLIdentifier)") }
+        let virtual = old.missing("table", from: new, virtual: true)
+        for table in virtual {
+            // Its module may be missing here, and its tables are dealt with one by one.
+            try emit("DELETE FROM sqlite_schema WHERE type = 'table' AND rootpage = 0 AND name = \(table.name.quotedSQLLiteral)")
+        }
+        if !virtual.isEmpty {
+            try emit("PRAGMA writable_schema = RESET")
+            try emit("PRAGMA writable_schema = ON")
+        }
+        let dropped = old.missing("table", from: new, virtual: false)
+        for index in old.missing("index", from: new) where !dropped.contains(where: { $0.name == index.table }) {
+            try emit("DROP INDEX \(index.name.quotedSQLIdentifier)")
+        }
+        for table in dropped { try emit("DROP TABLE \(table.name.quotedSQLIdentifier)") }
+    }
+
+    private func emitVirtual(_ old: DiffSchema, _ new: DiffSchema, _ emit: (String) throws -> Void) throws {
+        let tables = new.missing("table", from: old, virtual: true)
+        for table in tables {
+            let name = table.name.quotedSQLLiteral
+            try emit(
+                "INSERT INTO sqlite_schema(type, name, tbl_name, rootpage, sql) VALUES ('table', \(name), \(name), 0, \((table.sql ?? "").quotedSQLLiteral))")
+        }
+        if tables.isEmpty && old.missing("table", from: new, virtual: true).isEmpty { return }
+        // Other connections look at the schema anew only after a statement that changes it.
+        try emit("CREATE TABLE sqlcipherkit_schema_change(x)")
+        try emit("DROP TABLE sqlcipherkit_schema_change")
+    }
+
+    // MARK: Rows
+
+    private func emitRows(_ name: String, isKept: Bool, _ emit: (String) throws -> Void) throws {
+        let walk = try TableWalk(name, isKept ? old : new, new)
+        let table = name.quotedSQLIdentifier
+        let columns = walk.list.joined(separator: ", ")
+        func insert(_ row: RawStatement) throws { try emit("INSERT INTO \(table)(\(columns)) VALUES (\(try SQLLiterals.list(row)))") }
+        guard isKept else { return try walk.overOld { _, row, _ in try insert(row) } }
+        guard walk.hasKey else {
+            var isSame = true
+            try walk.overOld { finding, _, _ in if finding != .same { isSame = false } }
+            if isSame, try old.count(name) == new.count(name) { return }
+            try emit("DELETE FROM \(table)")
+            return try walk.overNew { _, row, _ in try insert(row) }
+        }
+        func condition(_ row: RawStatement) throws -> String {
+            try walk.key.map { "\(walk.list[$0]) = \(try SQLLiterals.literal(row, $0))" }.joined(separator: " AND ")
+        }
+        // A key may be equal and yet other bytes, by its collation.
+        func isReplaced(_ a: RawStatement, _ b: RawStatement) -> Bool {
+            walk.isUnique || !walk.key.allSatisfy { a.equals(b, column: Int32($0)) }
+        }
+        // All that goes goes before anything comes, so that no row is in another one's way.
+        try walk.overOld { finding, a, b in
+            switch finding {
+            case .same: break
+            case .different where !isReplaced(a, b):
+                let changes = try walk.list.indices.filter { !a.equals(b, column: Int32($0)) }
+                    .map { "\(walk.list[$0]) = \(try SQLLiterals.literal(b, $0))" }
+                try emit("UPDATE \(table) SET \(changes.joined(separator: ", ")) WHERE \(try condition(a))")
+            case .missing, .different: try emit("DELETE FROM \(table) WHERE \(try condition(a))")
+            }
+        }
+        try walk.overNew { finding, b, a in
+            if finding == .missing || (finding == .different && isReplaced(a, b)) { try insert(b) }
+        }
+    }
+
+    // MARK: Statistics and sequences
+
+    /// A table or an index that is dropped takes its statistics with it, so they are written last.
+    private func emitStatistics(_ old: DiffSchema, _ new: DiffSchema, _ emit: (String) throws -> Void) throws {
+        let isDropping = !old.missing("table", from: new, virtual: false).isEmpty || !old.missing("index", from: new).isEmpty
+        for name in new.tables.keys.sorted() where name.hasPrefix("sqlite_stat") {
+            if !isDropping, old.tables[name]?.sql == new.tables[name]?.sql {
+                var isSame = try self.old.count(name) == self.new.count(name)
+                if isSame { try TableWalk(name, self.old, self.new).overOld { finding, _, _ in if finding != .same { isSame = false } } }
+                if isSame { continue }
+            }
+            try emit("DELETE FROM \(name.quotedSQLIdentifier)")
+            try emitRows(name, isKept: false, emit)
+        }
+    }
+
+    private func sequences(_ side: DiffSide, _ schema: DiffSchema) throws -> [(String?, SQLValue)] {
+        guard schema.has("sqlite_sequence") else { return [] }
+        return try side.connection.fetchAll(SQL(raw: "SELECT name, seq FROM \(side.quoted).sqlite_sequence ORDER BY name"))
+    }
+
+    private func sequencesDiffer(_ old: DiffSchema, _ new: DiffSchema) throws -> Bool {
+        let a = try sequences(self.old, old), b = try sequences(self.new, new)
+        return a.map(\.0) != b.map(\.0) || a.map(\.1) != b.map(\.1)
+    }
+
+    /// Rows that come and go move the sequences on, so they are set last.
+    private func emitSequences(_ new: DiffSchema, _ old: DiffSchema, _ emit: (String) throws -> Void) throws {
+        guard old.has("sqlite_sequence") || new.has("sqlite_sequence") else { return }
+        if !old.has("sqlite_sequence"), !new.objects.contains(where: { $0.sql?.uppercased().contains("AUTOINCREMENT") == true }) {
+            try emit("CREATE TABLE sqlcipherkit_sequence(id INTEGER PRIMARY KEY AUTOINCREMENT)")
+            try emit("DROP TABLE sqlcipherkit_sequence")
+        }
+        try emit("DELETE FROM sqlite_sequence")
+        guard new.has("sqlite_sequence") else { return }
+        let rows = try RawStatement(self.new.connection, "SELECT name, seq FROM \(self.new.quoted).sqlite_sequence")
+        while try rows.step() { try emit("INSERT INTO sqlite_sequence(name, seq) VALUES (\(try SQLLiterals.list(rows)))") }
+    }
+}
+
+extension Connection {
+    fileprivate func setForeignKeysForDiff(_ isOn: Bool) throws(DatabaseError) -> Bool {
+        let before = try foreignKeys
+        try setForeignKeys(isOn)
+        return before
+    }
+}

@@ -1,0 +1,124 @@
+/// What makes two databases different, each with a key of its own: a summary, and the SQL or the changeset that turns the first into
+/// the second (<https://sqlite.org/sqldiff.html>).
+///
+/// ```swift
+/// let diff = try DatabaseDiff(from: yesterday, to: today)
+/// for table in try diff.summary() where !table.isSame { print(table.name, table.inserted, table.updated, table.deleted) }
+/// try diff.apply(to: replica)                  // or: try diff.sql(), try diff.changeset()
+/// ```
+/// Rows are told apart by their row id, or by the primary key in a table `WITHOUT ROWID`. A table whose definition differs is
+/// dropped and made anew with all its rows. Full-text and other virtual tables are compared by the tables that they keep
+/// their content in. `user_version`, `application_id`, sequences and statistics are compared as well; page size, journal mode and
+/// encryption are not. Both databases must have the same text encoding.
+///
+/// Each call looks at both databases anew, each at one moment.
+public struct DatabaseDiff {
+    /// What differs in a table.
+    public struct Table: Hashable, Sendable {
+        /// How the table's definition differs.
+        public enum Definition: Hashable, Sendable {
+            /// Not at all.
+            case same
+            /// Only the second database has the table.
+            case added
+            /// Only the first one has it.
+            case removed
+            /// Both have it, with other columns or constraints.
+            case changed
+        }
+
+        /// The table's name.
+        public let name: String
+        /// How its definition differs.
+        public let definition: Definition
+        /// The rows that only the second database has.
+        public let inserted: Int
+        /// The rows that only the first one has.
+        public let deleted: Int
+        /// The rows that both have, with other values.
+        public let updated: Int
+        /// The rows that are equal in both.
+        public let unchanged: Int
+
+        /// Whether nothing differs.
+        public var isSame: Bool { definition == .same && inserted == 0 && deleted == 0 && updated == 0 }
+    }
+
+    let old: DiffSide
+    let new: DiffSide
+
+    /// Compares two databases. They may be two of one connection, or of two.
+    /// - Parameters:
+    ///   - from: the connection to the first.
+    ///   - fromSchema: its name there.
+    ///   - to: the connection to the second.
+    ///   - toSchema: its name there.
+    /// - Throws: ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/closed``, and ``DatabaseError/Reason/misuse`` for two
+    ///   encodings of text.
+    public init(
+        from: Connection, fromSchema: String = "main", to: Connection, toSchema: String = "main"
+    ) throws(DatabaseError) {
+        old = try DiffSide(from, fromSchema)
+        new = try DiffSide(to, toSchema)
+        if try old.pragma("encoding") != new.pragma("encoding") {
+            throw .misuse("the two databases keep their text in different encodings")
+        }
+    }
+
+    /// What differs, table by table, in the order of their names. The tables behind virtual tables are among them.
+    public func summary() throws -> [Table] {
+        try looking { old, new in
+            var tables: [Table] = []
+            let names = Set(old.tables.keys).union(new.tables.keys).union(["sqlite_sequence"].filter { old.has($0) || new.has($0) })
+            for name in names.sorted() {
+                guard let ours = old.object("table", name) else {
+                    tables.append(try table(name, .added, inserted: self.new.count(name)))
+                    continue
+                }
+                guard let theirs = new.object("table", name) else {
+                    tables.append(try table(name, .removed, deleted: self.old.count(name)))
+                    continue
+                }
+                guard ours.sql == theirs.sql else {
+                    tables.append(try table(name, .changed, inserted: self.new.count(name), deleted: self.old.count(name)))
+                    continue
+                }
+                tables.append(try compare(name))
+            }
+            return tables
+        }
+    }
+
+    /// Whether the databases have the same content and the same schema.
+    public func isEmpty() throws -> Bool {
+        struct Found: Error {}
+        do { try forEachStatement { _ in throw Found() } } catch is Found { return false }
+        return true
+    }
+
+    /// Runs `body` with what both schemas are, at one moment each.
+    func looking<R>(_ body: (DiffSchema, DiffSchema) throws -> R) throws -> R {
+        try old.connection.savepoint { _ in
+            try new.connection.savepoint { _ in try body(old.schema(), new.schema()) }
+        }
+    }
+
+    private func table(_ name: String, _ definition: Table.Definition, inserted: Int = 0, deleted: Int = 0) -> Table {
+        Table(name: name, definition: definition, inserted: inserted, deleted: deleted, updated: 0, unchanged: 0)
+    }
+
+    private func compare(_ name: String) throws -> Table {
+        let walk = try TableWalk(name, old, new)
+        var deleted = 0, updated = 0, unchanged = 0
+        try walk.overOld { kind, _, _ in
+            switch kind {
+            case .missing: deleted += 1
+            case .different: updated += 1
+            case .same: unchanged += 1
+            }
+        }
+        return Table(
+            name: name, definition: .same, inserted: try new.count(name) - updated - unchanged, deleted: deleted, updated: updated,
+            unchanged: unchanged)
+    }
+}

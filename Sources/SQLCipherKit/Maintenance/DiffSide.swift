@@ -1,0 +1,138 @@
+import CSQLCipher
+
+/// One of the two databases of a diff.
+struct DiffSide {
+    let connection: Connection
+    let name: String
+    var quoted: String { name.quotedSQLIdentifier }
+
+    init(_ connection: Connection, _ name: String) throws(DatabaseError) {
+        try connection.requireSchema(name)
+        self.connection = connection
+        self.name = name
+    }
+
+    func pragma(_ pragma: String) throws(DatabaseError) -> SQLValue {
+        try connection.fetchOne(SQLValue.self, SQL(raw: "PRAGMA \(quoted).\(pragma)")) ?? .null
+    }
+
+    func count(_ table: String) throws(DatabaseError) -> Int {
+        try connection.fetchOne(Int.self, SQL(raw: "SELECT count(*) FROM \(quoted).\(table.quotedSQLIdentifier)")) ?? 0
+    }
+
+    func schema() throws(DatabaseError) -> DiffSchema {
+        let rows: [(String, String, String, Int?, String?)] = try connection.fetchAll(
+            SQL(raw: "SELECT type, name, tbl_name, rootpage, sql FROM \(quoted).sqlite_schema ORDER BY rowid"))
+        return DiffSchema(objects: rows.map { .init(type: $0.0, name: $0.1, table: $0.2, isVirtual: ($0.3 ?? 0) == 0, sql: $0.4) })
+    }
+}
+
+/// The schema of one side.
+struct DiffSchema {
+    struct Object {
+        let type: String, name: String, table: String
+        /// Views and triggers have no content either.
+        let isVirtual: Bool
+        /// Nil for an index that belongs to a constraint.
+        let sql: String?
+    }
+
+    let objects: [Object]
+    /// The tables with rows, without the one that SQLite makes by itself.
+    let tables: [String: Object]
+
+    init(objects: [Object]) {
+        self.objects = objects
+        tables = Dictionary(
+            objects.filter { $0.type == "table" && !$0.isVirtual && $0.name != "sqlite_sequence" }.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
+    }
+
+    func has(_ table: String) -> Bool { object("table", table) != nil }
+
+    func object(_ type: String, _ name: String) -> Object? { objects.first { $0.type == type && $0.name == name } }
+
+    /// The objects of a kind that another schema has not, or otherwise.
+    func missing(_ type: String, from other: DiffSchema, virtual: Bool? = nil) -> [Object] {
+        objects.filter { ours in
+            ours.type == type && ours.sql != nil && (virtual == nil || ours.isVirtual == virtual) && ours.name != "sqlite_sequence"
+                && !other.objects.contains { $0.type == type && $0.name == ours.name && $0.sql == ours.sql && $0.table == ours.table }
+        }
+    }
+}
+
+/// Walks through a table that both sides have with the same definition, and finds each row on the other side.
+struct TableWalk {
+    enum Finding { case missing, different, same }
+
+    /// The table's columns that are stored, quoted, behind those of its key if that is the row id.
+    let list: [String]
+    /// Which of them are the key.
+    let key: [Int]
+    /// Whether rows must differ in more than their key, so that a row cannot always be changed before another has gone.
+    let isUnique: Bool
+    /// Without a key, rows are told apart by their places only.
+    var hasKey: Bool { !key.isEmpty }
+    private let name: String
+    private let old: DiffSide
+    private let new: DiffSide
+
+    /// - Parameter byPrimaryKey: whether the key is the declared one also where there are row ids.
+    init(_ name: String, _ old: DiffSide, _ new: DiffSide, byPrimaryKey: Bool = false) throws(DatabaseError) {
+        self.name = name
+        self.old = old
+        self.new = new
+        let columns: [(String, String, Int)] = try new.connection.fetchAll(
+            SQL(raw: "SELECT name, upper(type), pk FROM pragma_table_xinfo(?, ?) WHERE hidden = 0 ORDER BY cid", [name, new.name]))
+        let isWithoutRowID = try new.connection.fetchOne(
+            Bool.self, SQL(raw: "SELECT wr FROM pragma_table_list WHERE name = ? AND schema = ? COLLATE NOCASE", [name, new.name])) ?? false
+        let indexes: [(String, Bool)] = try new.connection.fetchAll(
+            SQL(raw: "SELECT origin, \"unique\" FROM pragma_index_list(?, ?)", [name, new.name]))
+        var list = columns.map { $0.0.quotedSQLIdentifier }
+        let primary = columns.indices.filter { columns[$0].2 > 0 }.sorted { columns[$0].2 < columns[$1].2 }
+        isUnique = indexes.contains { $0.1 && !(isWithoutRowID && $0.0 == "pk") }
+        // INTEGER PRIMARY KEY is another name for the row id, and needs no index.
+        let isRowID = primary.count == 1 && columns[primary[0]].1 == "INTEGER" && !indexes.contains { $0.0 == "pk" }
+        if isWithoutRowID || isRowID || byPrimaryKey {
+            key = primary
+        } else {
+            let taken = Set(columns.map { $0.0.lowercased() })
+            if let rowID = ["rowid", "_rowid_", "oid"].first(where: { !taken.contains($0) }) {
+                list.insert(rowID, at: 0)
+                key = [0]
+            } else {
+                key = []
+            }
+        }
+        self.list = list
+    }
+
+    /// Every row of the first database, with the row of the second that has its key.
+    func overOld(_ body: (Finding, RawStatement, RawStatement) throws -> Void) throws { try walk(old, new, body) }
+
+    /// Every row of the second database, with the row of the first that has its key.
+    func overNew(_ body: (Finding, RawStatement, RawStatement) throws -> Void) throws { try walk(new, old, body) }
+
+    private func walk(_ a: DiffSide, _ b: DiffSide, _ body: (Finding, RawStatement, RawStatement) throws -> Void) throws {
+        let columns = list.joined(separator: ", ")
+        let scan = try RawStatement(a.connection, "SELECT \(columns) FROM \(a.quoted).\(name.quotedSQLIdentifier) NOT INDEXED")
+        guard hasKey else { return try walkByPlace(scan, b, columns, body) }
+        let condition = key.map { "\(list[$0]) = ?" }.joined(separator: " AND ")
+        let find = try RawStatement(b.connection, "SELECT \(columns) FROM \(b.quoted).\(name.quotedSQLIdentifier) WHERE \(condition)")
+        while try scan.step() {
+            find.reset()
+            for (index, column) in key.enumerated() { try find.bind(Int32(column), of: scan, at: Int32(index + 1)) }
+            try body(try find.step() ? (scan.equals(find) ? .same : .different) : .missing, scan, find)
+        }
+    }
+
+    private func walkByPlace(
+        _ scan: RawStatement, _ b: DiffSide, _ columns: String, _ body: (Finding, RawStatement, RawStatement) throws -> Void
+    ) throws {
+        let other = try RawStatement(b.connection, "SELECT \(columns) FROM \(b.quoted).\(name.quotedSQLIdentifier) NOT INDEXED")
+        var more = true
+        while try scan.step() {
+            if more { more = try other.step() }
+            try body(more ? (scan.equals(other) ? .same : .different) : .missing, scan, other)
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import SQLCipherKit
+import TestSupport
+import Testing
+
+/// The examples of the article "Backup and maintenance", in its order.
+@Suite struct MaintenanceArticleTests {
+    let folder: TemporaryFolder
+    let key: EncryptionKey, otherKey: EncryptionKey
+
+    init() throws {
+        folder = try TemporaryFolder()
+        key = try .raw([UInt8](repeating: 1, count: 32))
+        otherKey = try .raw([UInt8](repeating: 2, count: 32))
+    }
+
+    private func open(_ name: String) throws -> Connection {
+        let db = try Connection(.file(folder.path(name)), key: key)
+        try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT)")
+        try db.execute("INSERT INTO note VALUES (1, 'x')")
+        return db
+    }
+
+    @Test func backupAndRestore() throws {
+        let db = try open("a.db")
+        try db.backup(toFileAt: folder.path("monday.db"))
+        var options = BackupOptions()
+        options.pagesPerStep = 256
+        options.pause = .milliseconds(5)
+        options.replacesFile = true
+        try db.backup(toFileAt: folder.path("monday.db"), as: .key(otherKey), options: options) { progress in
+            try Task.checkCancellation()
+            #expect(Int(progress.fraction * 100) <= 100)
+        }
+        try db.execute("DELETE FROM note")
+        try db.restore(fromFileAt: folder.path("monday.db"), as: .key(otherKey))
+        let memory = try Connection(.memory, key: key)
+        try db.backup(to: memory)
+        try memory.backup(to: db)
+        #expect(try db.fetchAll(String.self, "SELECT title FROM note") == ["x"])
+    }
+
+    /// A reader of a pool makes the backup, while the writer goes on.
+    @Test func throughAPool() async throws {
+        let pool = try DatabasePool(.file(folder.path("p.db")), key: key)
+        try await pool.write { try $0.execute(SQLScript("CREATE TABLE t(x); INSERT INTO t VALUES (1)")) }
+        let path = folder.path("q.db")
+        var options = BackupOptions()
+        options.pagesPerStep = 1
+        let inOneStep = options
+        try await pool.read { db in
+            try db.backup(toFileAt: path, options: inOneStep) { progress in
+                if progress.fraction < 1 { try pool.write { try $0.execute("INSERT INTO t VALUES (2)") } }
+            }
+        }
+        #expect(try await pool.read { try $0.fetchOne(Int.self, "SELECT count(*) FROM t") } ?? 0 > 1)
+        #expect(try Connection(.file(path), key: key).fetchAll(Int.self, "SELECT x FROM t") == [1])
+        try await pool.write { try $0.restore(fromFileAt: path) }
+        #expect(try await pool.read { try $0.fetchAll(Int.self, "SELECT x FROM t") } == [1])
+    }
+
+    @Test func spaceAndSpeed() throws {
+        let db = try open("a.db")
+        let report = try db.spaceReport()
+        #expect(report.bytes > 0 && report.freePages == 0 && report["note"]?.overflowPages == 0 && report.bytes(ofTable: "note") == 4096)
+        try db.vacuum()
+        try db.vacuum(intoFileAt: folder.path("compact.db"))
+        try db.optimize()
+        try db.analyze("note")
+        let rows = try db.statistics().first?.rows
+        #expect(rows == 1)
+    }
+
+    @Test func largeValues() async throws {
+        let db = try open("a.db")
+        try db.execute("CREATE TABLE film(id INTEGER PRIMARY KEY, data BLOB)")
+        let pieces = (0..<200).map { Data(repeating: UInt8($0), count: 1000) }
+        try db.transaction { db in
+            try db.execute("INSERT INTO film(id, data) VALUES (1, \(ZeroBlob(count: pieces.count * 1000)))")
+            let blob = try Blob(db, table: "film", column: "data", rowID: 1, forWriting: true)
+            for piece in pieces { try blob.write(piece) }
+            blob.close()
+        }
+        let blob = try Blob(db, table: "film", column: "data", rowID: 1)
+        let end = try blob.read(100, at: blob.count - 100)
+        var total = 0
+        for try await chunk in blob.chunks(of: 65_536) { total += chunk.count }
+        #expect(end == Data(repeating: 199, count: 100) && total == 200_000)
+    }
+
+    @Test func differencesAndChangesets() throws {
+        let yesterday = try open("a.db"), today = try open("b.db"), replica = try open("c.db")
+        try today.execute("UPDATE note SET title = 'new'")
+        let diff = try DatabaseDiff(from: yesterday, to: today)
+        for table in try diff.summary() where !table.isSame {
+            #expect((table.name, table.inserted, table.updated, table.deleted) == ("note", 0, 1, 0))
+        }
+        let script = try diff.sql()
+        #expect(script.contains(#"UPDATE "note" SET "title" = 'new' WHERE "id" = 1;"#))
+        try diff.apply(to: replica)
+        #expect(try replica.fetchAll(String.self, "SELECT title FROM note") == ["new"])
+
+        let laptop = yesterday, phone = try open("d.db")
+        let mine = try laptop.recordingChanges { db in try db.execute("UPDATE note SET title = 'Foxes' WHERE id = 1") }
+        let theirs = try phone.recordingChanges { db in try db.execute("INSERT INTO note(id, title) VALUES (7, 'Owls')") }
+        try laptop.apply(theirs) { conflict in conflict.kind == .different ? .replace : .omit }
+        try phone.apply(mine) { conflict in .omit }
+        for db in [laptop, phone] { #expect(try db.fetchAll(String.self, "SELECT title FROM note ORDER BY id") == ["Foxes", "Owls"]) }
+        try phone.apply(mine.inverted())
+        #expect(try phone.fetchAll(String.self, "SELECT title FROM note ORDER BY id") == ["x", "Owls"])
+    }
+}
