@@ -57,6 +57,8 @@ struct PageCopy {
                 try copy(from, to, mayBeginAnew: false)
             }
         } else {
+            // Inside of a transaction its moment counts, which begins with its first read.
+            if source.isInTransaction { try read() }
             try copy(from, to, mayBeginAnew: !source.isInTransaction)
         }
     }

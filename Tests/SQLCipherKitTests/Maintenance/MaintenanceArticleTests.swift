@@ -40,23 +40,32 @@ import Testing
         #expect(try db.fetchAll(String.self, "SELECT title FROM note") == ["x"])
     }
 
-    /// A reader of a pool makes the backup, while the writer goes on.
+    /// A reader of a pool makes the backup, while others write.
     @Test func throughAPool() async throws {
         let pool = try DatabasePool(.file(folder.path("p.db")), key: key)
-        try await pool.write { try $0.execute(SQLScript("CREATE TABLE t(x); INSERT INTO t VALUES (1)")) }
-        let path = folder.path("q.db")
-        var options = BackupOptions()
-        options.pagesPerStep = 1
-        let inOneStep = options
+        try await pool.write { try $0.execute(SQLScript("CREATE TABLE t(x); INSERT INTO t SELECT randomblob(3000) FROM pragma_function_list LIMIT 50")) }
+        let path = folder.path("q.db"), source = folder.path("p.db"), ownKey = key
         try await pool.read { db in
-            try db.backup(toFileAt: path, options: inOneStep) { progress in
-                if progress.fraction < 1 { try pool.write { try $0.execute("INSERT INTO t VALUES (2)") } }
+            let writer = try Connection(.file(source), key: ownKey)
+            var options = BackupOptions()
+            options.pagesPerStep = 5
+            try db.backup(toFileAt: path, options: options) { progress in
+                if progress.fraction < 1 { try writer.execute("INSERT INTO t VALUES (2)") }
             }
         }
-        #expect(try await pool.read { try $0.fetchOne(Int.self, "SELECT count(*) FROM t") } ?? 0 > 1)
-        #expect(try Connection(.file(path), key: key).fetchAll(Int.self, "SELECT x FROM t") == [1])
-        try await pool.write { try $0.restore(fromFileAt: path) }
-        #expect(try await pool.read { try $0.fetchAll(Int.self, "SELECT x FROM t") } == [1])
+        #expect(try await pool.read { try $0.fetchOne(Int.self, "SELECT count(*) FROM t") } ?? 0 > 55)
+        #expect(try Connection(.file(path), key: key).fetchOne(Int.self, "SELECT count(*) FROM t") == 50)
+        try await pool.barrier { db in
+            try db.vacuum()
+            try db.restore(fromFileAt: path)
+        }
+        #expect(try await pool.read { try $0.fetchOne(Int.self, "SELECT count(*) FROM t") } == 50)
+        // A cancelled task ends its backup.
+        let target = folder.path("r.db")
+        let task = Task { try await pool.read { try $0.backup(toFileAt: target) } }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(try folder.names().filter { $0.hasPrefix("r.db") } == [])
     }
 
     @Test func spaceAndSpeed() throws {
