@@ -41,14 +41,17 @@ void sqlcipherkit_ahead_forget(struct sqlcipherkit_ahead *ahead) {
 void sqlcipherkit_ahead_free(struct sqlcipherkit_ahead *ahead) {
     free(ahead->pages);
     ahead->pages = NULL;
-    ahead->capacity = 0;
+    ahead->page_size = 0;
     sqlcipherkit_ahead_forget(ahead);
+}
+
+static uint8_t *mac_at(const struct sqlcipherkit_ahead *ahead, size_t index) {
+    return ahead->pages + sha512_many * ahead->page_size + index * sha512_digest_size;
 }
 
 /* The HMACs of sha512_many messages of `size` bytes, each followed by a page number. */
 static void macs_of(const struct sqlcipherkit_sha512_kernel *kernel, const struct sqlcipherkit_sha512_pads *pads,
-                    const uint8_t *const pages[sha512_many], size_t size, uint32_t first,
-                    uint8_t macs[sha512_many][sha512_digest_size]) {
+                    const uint8_t *const pages[sha512_many], size_t size, uint32_t first, uint8_t *macs) {
     uint64_t state[8][sha512_many];
     uint8_t tails[sha512_many][2 * sha512_block_size];
     const uint8_t *tail[sha512_many];
@@ -86,7 +89,7 @@ static void macs_of(const struct sqlcipherkit_sha512_kernel *kernel, const struc
         for (int word = 0; word < 8; word++) {
             digest[word] = state[word][lane];
         }
-        sqlcipherkit_sha512_put(macs[lane], digest);
+        sqlcipherkit_sha512_put(macs + lane * sha512_digest_size, digest);
     }
     sqlcipherkit_wipe(state, sizeof state);
 }
@@ -99,10 +102,10 @@ static int compute(struct sqlcipherkit_ahead *ahead, const struct sqlcipherkit_s
     const size_t page_size = last_read.size;
     const uint8_t *pages[sha512_many];
     ahead->count = 0;
-    if (ahead->capacity < sha512_many * page_size) {
+    if (ahead->page_size != page_size) {
         free(ahead->pages);
-        ahead->pages = malloc(sha512_many * page_size);
-        ahead->capacity = ahead->pages == NULL ? 0 : sha512_many * page_size;
+        ahead->pages = malloc(sha512_many * (page_size + sha512_digest_size));
+        ahead->page_size = ahead->pages == NULL ? 0 : page_size;
         if (ahead->pages == NULL) {
             return 0;
         }
@@ -118,7 +121,7 @@ static int compute(struct sqlcipherkit_ahead *ahead, const struct sqlcipherkit_s
     for (uint32_t i = 0; i < sha512_many; i++) {
         pages[i] = ahead->pages + (i < count ? i : 0) * page_size;
     }
-    macs_of(kernel, pads, pages, size, page, ahead->macs);
+    macs_of(kernel, pads, pages, size, page, mac_at(ahead, 0));
     ahead->mac_slot = mac_slot;
     ahead->first = page;
     ahead->count = count;
@@ -143,14 +146,14 @@ int sqlcipherkit_ahead_mac(struct sqlcipherkit_ahead *ahead, const struct sqlcip
     ahead->run = page == ahead->last_page + 1 ? ahead->run + 1 : 1;
     ahead->last_page = page;
     const uint32_t index = page - ahead->first;
-    if (index < ahead->count && ahead->mac_slot == mac_slot && ahead->size == size &&
+    if (index < ahead->count && ahead->mac_slot == mac_slot && ahead->size == size && ahead->page_size == page_size &&
         memcmp(in, ahead->pages + index * page_size, size) == 0) {
-        memcpy(mac, ahead->macs[index], sha512_digest_size);
+        memcpy(mac, mac_at(ahead, index), sha512_digest_size);
         return 1;
     }
     if (ahead->run < least_run || !compute(ahead, kernel, pads, mac_slot, in, size, page)) {
         return 0;
     }
-    memcpy(mac, ahead->macs[0], sha512_digest_size);
+    memcpy(mac, mac_at(ahead, 0), sha512_digest_size);
     return 1;
 }

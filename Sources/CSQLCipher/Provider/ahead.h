@@ -20,9 +20,8 @@ struct sqlcipherkit_ahead {
     uint32_t first;     /* number of the first page kept */
     uint32_t count;     /* how many are kept */
     size_t size;        /* bytes of each that were hashed */
-    uint8_t *pages;     /* their bytes: ciphertext */
-    size_t capacity;
-    uint8_t macs[sha512_many][sha512_digest_size];
+    uint8_t *pages;     /* their bytes: ciphertext; sha512_many pages, and behind them as many MACs */
+    size_t page_size;   /* that there is room for; 0 when `pages` is NULL */
 };
 
 /* Forgets what was computed. */

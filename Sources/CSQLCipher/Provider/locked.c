@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 /* With SQLCipher's own 48 KB the pool stays within 64 KB, the limit for locked memory on many systems. */
-enum { place_size = 2048, places = 8 };
+enum { place_size = locked_place_size, places = 8 };
 
 static _Atomic(uint8_t *) pool;
 static atomic_uint taken; /* a bit for each place */

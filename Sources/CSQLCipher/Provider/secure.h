@@ -16,7 +16,9 @@ void sqlcipherkit_wipe_stack_near(void);
 
 /* Memory for secrets: zeros, aligned to 64 bytes, kept out of swap and core dumps where the system's limits allow it, on
  * pages that nothing else shares (so that nobody else's munlock() unlocks them). `size` must be the same for the call that
- * gives it back. NULL when there is no memory. Any thread may call the two. */
+ * gives it back. NULL when there is no memory. Any thread may call the two. Up to `locked_place_size` bytes mostly come
+ * from a pool; more takes four system calls, as long as half the opening of a database with a raw key. */
+enum { locked_place_size = 2048 };
 void *sqlcipherkit_locked_alloc(size_t size);
 
 /* Wipes and gives back; NULL is allowed. */

@@ -62,6 +62,7 @@ struct sqlcipherkit_state {
     struct expected expected;
     struct sqlcipherkit_ahead ahead;
 };
+_Static_assert(sizeof(struct sqlcipherkit_state) <= locked_place_size, "a connection's state has a place in the pool");
 
 struct sqlcipherkit_state *sqlcipherkit_state_create(void) {
     const uint8_t *mask = sqlcipherkit_mask();
