@@ -42,6 +42,9 @@ extern const struct sqlcipherkit_sha512_kernel sqlcipherkit_sha512_portable;
 extern const struct sqlcipherkit_sha512_kernel sqlcipherkit_sha512_bmi2;
 extern const struct sqlcipherkit_sha512_kernel sqlcipherkit_sha512_avx2;
 extern const struct sqlcipherkit_sha512_kernel sqlcipherkit_sha512_avx512;
+/* The AVX2 kernel's encrypt_and_compress, which the AVX-512 kernel takes as well. */
+size_t sqlcipherkit_sha512_avx2_encrypt(uint64_t state[8], const struct sqlcipherkit_aes_schedule *schedule,
+                                        const uint8_t iv[16], const uint8_t *in, size_t size, uint8_t *out);
 #elif defined(__aarch64__)
 extern const struct sqlcipherkit_sha512_kernel sqlcipherkit_sha512_arm;
 #endif

@@ -45,8 +45,4 @@ AVX2_INLINE void lanes_store(uint64_t *to, __m256i words, const uint64_t *consta
 
 #include "sha512_lanes.h"
 
-/* See struct sqlcipherkit_sha512_kernel. */
-size_t sqlcipherkit_sha512_avx2_encrypt(uint64_t state[8], const struct sqlcipherkit_aes_schedule *schedule,
-                                        const uint8_t iv[16], const uint8_t *in, size_t size, uint8_t *out);
-
 #endif

@@ -15,11 +15,12 @@ AVX512_INLINE __m128i avx512_byte_order(void) {
     return _mm_set_epi8(8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
 }
 
+/* Folds one block of 128 bytes into `state`. */
+void sqlcipherkit_sha512_avx512_lone(uint64_t state[8], const uint8_t *block);
+
 /* See struct sqlcipherkit_sha512_kernel. */
 void sqlcipherkit_sha512_avx512_iterate(const uint64_t inner[8], const uint64_t outer[8], uint64_t u[8],
                                         uint64_t sum[8], uint32_t rounds);
-size_t sqlcipherkit_sha512_avx512_encrypt(uint64_t state[8], const struct sqlcipherkit_aes_schedule *schedule,
-                                          const uint8_t iv[16], const uint8_t *in, size_t size, uint8_t *out);
 void sqlcipherkit_sha512_avx512_many(uint64_t state[8][sha512_many], const uint8_t *const data[sha512_many],
                                      size_t blocks);
 

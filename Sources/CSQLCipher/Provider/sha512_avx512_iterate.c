@@ -1,5 +1,5 @@
-/* PBKDF2's loop with AVX-512. Each compression waits for the one before, so there is only one block to schedule: its
- * words are computed two at a time in 16-byte registers, sixteen rounds ahead of the scalar rounds that use them. */
+/* SHA-512 of a lone block, and PBKDF2's loop, which is made of such, with AVX-512. There is only one block to schedule:
+ * its words are computed two at a time in 16-byte registers, sixteen rounds ahead of the scalar rounds that use them. */
 #if defined(__x86_64__)
 
 #include "secure.h"
@@ -33,21 +33,10 @@ AVX512_INLINE void store_with_constants(uint64_t *to, __m128i words, const uint6
         store_with_constants(table + 2 * (i), window[i], constants + 16 + 2 * (i));                                    \
     }
 
-/* As sha512_fold_digest in sha512_rounds.h. */
-AVX512_INLINE void fold_digest(const uint64_t start[8], const uint64_t digest[8], uint64_t out[8]) {
-    /* Two whole cache lines. Where it lay across three, the loop was measured to take twice as long. */
-    __attribute__((aligned(64))) uint64_t table[16];
-    __m128i window[8];
-    for (int i = 0; i < 4; i++) {
-        window[i] = _mm_loadu_si128((const __m128i *)(const void *)(digest + 2 * i));
-    }
-    window[4] = _mm_set_epi64x(0, (long long)0x8000000000000000ULL);
-    window[5] = _mm_setzero_si128();
-    window[6] = _mm_setzero_si128();
-    window[7] = _mm_set_epi64x(1536, 0);
-    for (int i = 0; i < 8; i++) {
-        store_with_constants(table + 2 * i, window[i], sqlcipherkit_sha512_round_constants + 2 * i);
-    }
+/* One compression: the block whose words are in `window`, two to a register, folded into `start`. `table` has the first
+ * sixteen words plus their constants, and is overwritten. It takes two whole cache lines: where it lay across three, the
+ * loop was measured to take twice as long. `out` may be `start`. */
+AVX512_INLINE void fold(const uint64_t start[8], __m128i window[8], uint64_t table[16], uint64_t out[8]) {
     SHA512_BEGIN(start);
 #pragma clang loop unroll(full)
     for (int t = 0; t < 80; t += 16) {
@@ -61,8 +50,43 @@ AVX512_INLINE void fold_digest(const uint64_t start[8], const uint64_t digest[8]
         PAIR(e, f, g, h, a, b, c, d, 6)
         PAIR(c, d, e, f, g, h, a, b, 7)
     }
-    memcpy(out, start, sha512_digest_size);
+    memmove(out, start, sha512_digest_size);
     SHA512_END(out);
+}
+
+/* As sha512_fold_digest in sha512_rounds.h. */
+AVX512_INLINE void fold_digest(const uint64_t start[8], const uint64_t digest[8], uint64_t out[8]) {
+    __attribute__((aligned(64))) uint64_t table[16];
+    __m128i window[8];
+    /* Word by word, as the compression before this one has just stored them: a load of two waits until both are in the
+     * cache. The rounds must not wait for that; the schedule, which comes sixteen rounds later, may. */
+    for (int i = 0; i < 8; i++) {
+        uint64_t word = digest[i] + sqlcipherkit_sha512_round_constants[i];
+        SHA512_IN_ORDER(word);
+        table[i] = word;
+    }
+    for (int i = 0; i < 4; i++) {
+        window[i] = _mm_loadu_si128((const __m128i *)(const void *)(digest + 2 * i));
+    }
+    window[4] = _mm_set_epi64x(0, (long long)0x8000000000000000ULL);
+    window[5] = _mm_setzero_si128();
+    window[6] = _mm_setzero_si128();
+    window[7] = _mm_set_epi64x(1536, 0);
+    for (int i = 4; i < 8; i++) {
+        store_with_constants(table + 2 * i, window[i], sqlcipherkit_sha512_round_constants + 2 * i);
+    }
+    fold(start, window, table, out);
+}
+
+AVX512 void sqlcipherkit_sha512_avx512_lone(uint64_t state[8], const uint8_t *block) {
+    __attribute__((aligned(64))) uint64_t table[16];
+    __m128i window[8];
+    for (int i = 0; i < 8; i++) {
+        window[i] = _mm_loadu_si128((const __m128i *)(const void *)(block + 16 * i));
+        window[i] = _mm_shuffle_epi8(window[i], avx512_byte_order());
+        store_with_constants(table + 2 * i, window[i], sqlcipherkit_sha512_round_constants + 2 * i);
+    }
+    fold(state, window, table, state);
 }
 
 AVX512 void sqlcipherkit_sha512_avx512_iterate(const uint64_t inner[8], const uint64_t outer[8], uint64_t u[8],
