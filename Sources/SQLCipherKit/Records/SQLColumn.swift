@@ -137,6 +137,7 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
 
     /// The column's definition.
     func definition(isStrict: Bool) throws(DatabaseError) -> SQL {
+        if name.isEmpty { throw .invalidArgument("a column without a name: a property that is computed or observed needs one by named(_:)") }
         if let defaultFailure { throw defaultFailure }
         var sql: SQL = "\(identifier: name)"
         if type != .any || isStrict { sql = "\(sql) \(raw: type.rawValue)" }

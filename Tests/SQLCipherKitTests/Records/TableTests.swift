@@ -135,6 +135,7 @@ import Testing
             SQLTable("keys") { SQLColumn("a").primaryKey(); SQLConstraint.primaryKey("a") },
             SQLTable("number") { SQLColumn("a").default(Double.infinity) },
             SQLTable("text") { SQLColumn("a").default("a\0b") },
+            SQLTable(of: QueryTests.Shy.self) { $0.observed },
         ]
         for table in bad {
             let error = #expect(throws: DatabaseError.self) { try db.create(table) }
