@@ -56,6 +56,8 @@
 
 #include "include/access.h"
 #include "engine_access.h"
+#include "include/changes.h"
+#include "engine_changes.h"
 #include "include/logging.h"
 #include "engine_logging.h"
 

@@ -6,6 +6,7 @@
 #include "symbols.h"
 #include "../../../Vendor/sqlcipher/sqlite3.h"
 #include "access.h"
+#include "changes.h"
 #include "logging.h"
 #include "shims.h"
 #include "provider.h"

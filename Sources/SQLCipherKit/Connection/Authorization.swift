@@ -83,9 +83,10 @@ extension Connection {
 }
 
 extension ConnectionHooks {
-    /// Update hooks need one as well: it is how the shortcut of a DELETE without WHERE is turned off.
+    /// Update hooks need one as well: it is how the shortcut of a DELETE without WHERE is turned off. Statements that were compiled
+    /// before are compiled again, also where there is none.
     func installAuthorizer(_ handle: OpaquePointer) {
-        guard authorizer != nil || !updates.isEmpty else {
+        guard authorizer != nil || recorder != nil || !updates.isEmpty else {
             sqlite3_set_authorizer(handle, nil, nil)
             return
         }
@@ -112,6 +113,7 @@ extension ConnectionHooks {
             case .ignore: return SQLITE_IGNORE
             }
         }
+        if let recorder, let handle = connection.handle { recorder.record(handle, code, first, second, schema) }
         return updates.isEmpty ? SQLITE_OK : rowByRow(code, first)
     }
 

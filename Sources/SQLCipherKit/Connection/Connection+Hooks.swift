@@ -34,8 +34,8 @@ extension Connection {
     public func addCommitHook(_ body: @escaping () throws -> Void) throws(DatabaseError) -> HookToken {
         let (hooks, handle) = try usableHooks()
         let id = hooks.commits.add(body)
-        sqlite3_commit_hook(handle, { ConnectionHooks.at($0)?.committing() ?? 0 }, hooks.pointer)
-        return token(\.commits, id) { _, handle in sqlite3_commit_hook(handle, nil, nil) }
+        hooks.installCommitHooks(handle)
+        return token(\.commits, id) { db, handle in db.hooks?.installCommitHooks(handle) }
     }
 
     /// Calls `body` after each rollback, also after one that SQLite does itself; not when the connection closes, nor for a
@@ -46,8 +46,8 @@ extension Connection {
     public func addRollbackHook(_ body: @escaping () -> Void) throws(DatabaseError) -> HookToken {
         let (hooks, handle) = try usableHooks()
         let id = hooks.rollbacks.add(body)
-        sqlite3_rollback_hook(handle, { ConnectionHooks.at($0)?.rolledBack() }, hooks.pointer)
-        return token(\.rollbacks, id) { _, handle in sqlite3_rollback_hook(handle, nil, nil) }
+        hooks.installCommitHooks(handle)
+        return token(\.rollbacks, id) { db, handle in db.hooks?.installCommitHooks(handle) }
     }
 
     /// Calls `body` for each row that is inserted, updated or deleted through this connection
@@ -81,7 +81,28 @@ extension Connection {
 }
 
 extension ConnectionHooks {
-    fileprivate func committing() -> Int32 {
+    /// Those of commits and rollbacks, as far as somebody wants them.
+    func installCommitHooks(_ handle: OpaquePointer) {
+        if commits.isEmpty, tracker == nil {
+            sqlite3_commit_hook(handle, nil, nil)
+        } else {
+            sqlite3_commit_hook(handle, { ConnectionHooks.at($0)?.committing() ?? 0 }, pointer)
+        }
+        if rollbacks.isEmpty, tracker == nil {
+            sqlite3_rollback_hook(handle, nil, nil)
+        } else {
+            sqlite3_rollback_hook(handle, { ConnectionHooks.at($0)?.rolledBack() }, pointer)
+        }
+    }
+
+    private func committing() -> Int32 {
+        let rc = vote()
+        // Whether the commit comes off is known when the statement has ended.
+        if rc == 0, tracker != nil { connection.awaitsCommit = true }
+        return rc
+    }
+
+    private func vote() -> Int32 {
         connection.inHook {
             for hook in commits.bodies {
                 do { try hook.body() } catch {
@@ -95,7 +116,9 @@ extension ConnectionHooks {
         }
     }
 
-    fileprivate func rolledBack() {
+    private func rolledBack() {
+        tracker?.rollBack()
+        connection.awaitsCommit = false
         connection.inHook { for hook in rollbacks.bodies { hook.body() } }
     }
 

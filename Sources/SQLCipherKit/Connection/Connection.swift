@@ -34,6 +34,8 @@ public final class Connection {
     private var callbackDepth = 0
     /// Those of them that may not use the connection, as SQLite is in the middle of something; functions may.
     @usableFromInline @exclusivity(unchecked) var hookDepth = 0
+    /// Whether a transaction that somebody wants to know the changes of is about to be committed.
+    @usableFromInline @exclusivity(unchecked) var awaitsCommit = false
     /// A handle that was closed by a callback and is still on the stack.
     private var closingHandle: OpaquePointer?
     /// An error thrown by a Swift callback while SQLite was on the stack; it is rethrown in place of SQLite's own.

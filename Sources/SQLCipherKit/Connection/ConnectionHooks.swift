@@ -46,6 +46,10 @@ final class ConnectionHooks {
     /// Whether the progress handler asks whether the call of a queue or a pool must end.
     var stopsLentWork = false
     var authorizer: ((AuthorizationRequest) -> AuthorizationDecision)?
+    /// Collects what is changed, while somebody wants to know.
+    var tracker: ChangeTracker?
+    /// Collects what is read, while somebody wants to know.
+    var recorder: RegionRecorder?
     /// The table of a DROP whose authorization SQLite asked for last.
     var droppedTable: String?
 

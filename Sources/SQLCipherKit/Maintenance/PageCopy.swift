@@ -61,6 +61,7 @@ struct PageCopy {
             if source.isInTransaction { try read() }
             try copy(from, to, mayBeginAnew: !source.isInTransaction)
         }
+        target.changedUnheard()
     }
 
     private func read() throws(DatabaseError) {

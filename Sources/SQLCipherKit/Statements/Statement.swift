@@ -52,6 +52,7 @@ public final class Statement {
         if let handle {
             connection.unregister(self)
             finalize(handle)
+            if connection.awaitsCommit { connection.settleCommit() }
         } else if isBroken {
             finalize(usableHandle)
         }
@@ -98,6 +99,7 @@ public final class Statement {
         // Resetting may call an aggregate that was cut off: the statement is in use until then.
         if self.handle != nil { sqlite3_reset(handle) }
         uses = 0
+        if connection.awaitsCommit { connection.settleCommit() }
         if self.handle == nil { finishInvalidated() }
     }
 

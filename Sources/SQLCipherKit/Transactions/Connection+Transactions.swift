@@ -118,9 +118,10 @@ extension Connection {
     public func savepoint<R>(_ name: String? = nil, _ body: (Connection) throws -> TransactionEnd<R>) throws -> R {
         let name = (name ?? "sqlcipherkit").quotedSQLIdentifier
         try execute(SQL(raw: "SAVEPOINT \(name)"))
+        let changes = hooks?.tracker?.mark()
         let end: TransactionEnd<R>
         do { end = try body(self) } catch {
-            abandon(savepoint: name)
+            abandon(savepoint: name, changes)
             throw error
         }
         guard isInTransaction else {
@@ -129,12 +130,13 @@ extension Connection {
         switch end {
         case .commit(let value):
             do throws(DatabaseError) { try execute(SQL(raw: "RELEASE \(name)")) } catch {
-                abandon(savepoint: name)
+                abandon(savepoint: name, changes)
                 throw error
             }
             return value
         case .rollback(let value):
             try execute(SQL(raw: "ROLLBACK TO \(name)"))
+            if let changes { hooks?.tracker?.rollBack(to: changes) }
             try execute(SQL(raw: "RELEASE \(name)"))
             return value
         }
@@ -146,9 +148,9 @@ extension Connection {
         if isInTransaction { try? execute("ROLLBACK") }
     }
 
-    private func abandon(savepoint name: String) {
+    private func abandon(savepoint name: String, _ changes: ChangeTracker.Mark?) {
         guard isInTransaction else { return }
-        try? execute(SQL(raw: "ROLLBACK TO \(name)"))
+        if (try? execute(SQL(raw: "ROLLBACK TO \(name)"))) != nil, let changes { hooks?.tracker?.rollBack(to: changes) }
         try? execute(SQL(raw: "RELEASE \(name)"))
     }
 }

@@ -1,0 +1,99 @@
+/* changes.h, made of the amalgamation's own functions. Included by engine.c behind it, and nowhere else. */
+
+typedef struct {
+    sqlcipherkit_change_callback callback;
+    void *context;
+} sqlcipherkit_change_hook;
+
+#define SQLCIPHERKIT_CHANGE_HOOK "sqlcipherkit change hook"
+
+/* The argument is the sessions' list, as they expect it, so that the hook itself is kept beside it. */
+static void sqlcipherkit_preupdate(void *sessions, sqlite3 *db, int operation, const char *schema, const char *table,
+                                   sqlite3_int64 old_key, sqlite3_int64 new_key) {
+    if (sessions != NULL) xPreUpdate(sessions, db, operation, schema, table, old_key, new_key);
+    sqlcipherkit_change_hook *hook = sqlite3_get_clientdata(db, SQLCIPHERKIT_CHANGE_HOOK);
+    if (hook != NULL) hook->callback(hook->context, db, operation, schema, table, old_key != new_key);
+}
+
+int sqlcipherkit_set_change_hook(sqlite3 *db, sqlcipherkit_change_callback callback, void *context) {
+    sqlcipherkit_change_hook *hook = NULL;
+    if (callback != NULL) {
+        hook = sqlite3_malloc(sizeof *hook);
+        if (hook == NULL) return SQLITE_NOMEM;
+        hook->callback = callback;
+        hook->context = context;
+    }
+    /* Frees the one before. */
+    int rc = sqlite3_set_clientdata(db, SQLCIPHERKIT_CHANGE_HOOK, hook, sqlite3_free);
+    if (rc != SQLITE_OK) return rc;
+    void *sessions = db->pPreUpdateArg;
+    sqlite3_preupdate_hook(db, hook != NULL ? sqlcipherkit_preupdate : sessions != NULL ? xPreUpdate : NULL, sessions);
+    return SQLITE_OK;
+}
+
+static int sqlcipherkit_is_same(sqlite3_value *a, sqlite3_value *b) {
+    int type = sqlite3_value_type(a);
+    if (type != sqlite3_value_type(b)) return 0;
+    switch (type) {
+    case SQLITE_NULL: return 1;
+    case SQLITE_INTEGER: return sqlite3_value_int64(a) == sqlite3_value_int64(b);
+    case SQLITE_FLOAT: return sqlite3_value_double(a) == sqlite3_value_double(b);
+    default: {
+        const void *first = sqlite3_value_blob(a), *second = sqlite3_value_blob(b);
+        int count = sqlite3_value_bytes(a);
+        if (count != sqlite3_value_bytes(b)) return 0;
+        return count == 0 || (first != NULL && second != NULL && memcmp(first, second, (size_t)count) == 0);
+    }
+    }
+}
+
+sqlite3_uint64 sqlcipherkit_changed_columns(sqlite3 *db, sqlite3_uint64 candidates) {
+    const sqlite3_uint64 rest = (sqlite3_uint64)1 << 63;
+    sqlite3_uint64 changed = candidates & rest;
+    for (candidates &= ~rest; candidates != 0; candidates &= candidates - 1) {
+        int column = __builtin_ctzll(candidates);
+        sqlite3_value *before, *after;
+        if (sqlite3_preupdate_old(db, column, &before) != SQLITE_OK || sqlite3_preupdate_new(db, column, &after) != SQLITE_OK ||
+            !sqlcipherkit_is_same(before, after)) {
+            changed |= (sqlite3_uint64)1 << column;
+        }
+    }
+    return changed;
+}
+
+sqlcipherkit_table sqlcipherkit_find_table(sqlite3 *db, const char *schema, const char *table, const char *column) {
+    sqlcipherkit_table result = {SQLCIPHERKIT_NO_TABLE, -1, NULL, NULL};
+    Table *found = sqlite3FindTable(db, table, schema);
+    if (found == NULL) return result;
+    result.kind = IsVirtual(found) ? SQLCIPHERKIT_VIRTUAL_TABLE : IsView(found) ? SQLCIPHERKIT_VIEW : SQLCIPHERKIT_TABLE;
+    result.name = found->zName;
+    for (int i = 0; i < db->nDb; i++) {
+        if (db->aDb[i].pSchema == found->pSchema) result.schema = db->aDb[i].zDbSName;
+    }
+    for (int i = 0; column != NULL && i < found->nCol && result.column < 0; i++) {
+        if (sqlite3StrICmp(found->aCol[i].zCnName, column) == 0) result.column = i;
+    }
+    return result;
+}
+
+sqlite3_uint64 sqlcipherkit_schema_stamp(sqlite3 *db) {
+    /* FNV-1a, by words. */
+    sqlite3_uint64 stamp = 14695981039346656037u;
+    for (int i = 0; i < db->nDb; i++) {
+        if (db->aDb[i].pSchema == NULL) continue;
+        stamp = (stamp ^ (sqlite3_uint64)(i + 1)) * 1099511628211u;
+        stamp = (stamp ^ (sqlite3_uint64)(unsigned int)db->aDb[i].pSchema->schema_cookie) * 1099511628211u;
+    }
+    return stamp;
+}
+
+int sqlcipherkit_log_position(sqlite3 *db, const char *schema, sqlite3_uint64 *log, unsigned int *frame) {
+    int index = sqlite3FindDbName(db, schema);
+    if (index < 0 || db->aDb[index].pBt == NULL) return 0;
+    Pager *pager = sqlite3BtreePager(db->aDb[index].pBt);
+    if (pager->pWal == NULL) return 0;
+    /* Both salts become others when the log begins anew. */
+    memcpy(log, pager->pWal->hdr.aSalt, sizeof *log);
+    *frame = pager->pWal->hdr.mxFrame;
+    return 1;
+}

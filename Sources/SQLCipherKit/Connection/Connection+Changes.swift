@@ -1,0 +1,88 @@
+import CSQLCipher
+
+extension Connection {
+    /// Calls `body` after each commit of this connection that may have changed what a region's queries have read.
+    ///
+    /// It is called when the commit is through, never for a transaction that was rolled back, nor for what
+    /// ``savepoint(_:_:)-(_,(Connection)->R)`` has undone. Nothing is missed: rows of `WITHOUT ROWID` tables, rows that `REPLACE`
+    /// removes, that triggers and foreign keys change, a DELETE without WHERE, the tables behind full-text tables, writes into
+    /// blobs (<https://sqlite.org/c3ref/preupdate_blobwrite.html>), a backup that is restored. Changes by other connections are not
+    /// seen. What `ROLLBACK TO`, given as SQL, has undone is told of all the same.
+    /// ```swift
+    /// let (count, region) = try db.recordingReads { try $0.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0 }
+    /// let token = try db.addChangeHook(affecting: region) { _ in print("the number of notes has changed") }
+    /// ```
+    /// - Parameters:
+    ///   - region: what has to be touched. An UPDATE counts only if it gives one of the region's columns another value. Default:
+    ///     each commit that writes.
+    ///   - body: must not use the connection: its calls throw ``DatabaseError/Reason/misuse`` meanwhile.
+    /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside of a hook.
+    @discardableResult
+    public func addChangeHook(
+        affecting region: DatabaseRegion = .everything, _ body: @escaping (DatabaseChanges) -> Void
+    ) throws(DatabaseError) -> HookToken {
+        try addChangeHook(ChangeHook(interest: { region.columns[$0]?.bits ?? 0 }) { if $0.affect(region) { body($0) } })
+    }
+
+    func addChangeHook(_ hook: ChangeHook) throws(DatabaseError) -> HookToken {
+        let (hooks, handle) = try usableHooks()
+        let tracker = hooks.tracker ?? ChangeTracker(handle)
+        let id = tracker.hooks.add(hook)
+        if hooks.tracker == nil {
+            hooks.tracker = tracker
+            try hooks.installChangeHook(handle)
+            hooks.installCommitHooks(handle)
+            // Statements that were compiled before would go on to delete all rows at once, unheard.
+            hooks.installAuthorizer(handle)
+        }
+        return HookToken { [weak self] in
+            guard let self, let hooks = self.hooks else { return }
+            tracker.hooks.remove(id)
+            if hooks.tracker === tracker { dropIdleTracker() }
+        }
+    }
+
+    /// Takes SQLite's hook away when nobody is left to tell. Inside of a hook that has to wait.
+    private func dropIdleTracker() {
+        guard let hooks, hooks.tracker?.hooks.isEmpty == true, let handle = try? liveOutsideHooks() else { return }
+        hooks.tracker = nil
+        _ = sqlcipherkit_set_change_hook(handle, nil, nil)
+        hooks.installCommitHooks(handle)
+    }
+
+    /// To be called when a session was made or ended, which takes the hook away.
+    func restoreChangeHook() throws(DatabaseError) {
+        if let hooks, hooks.tracker != nil { try hooks.installChangeHook(live()) }
+    }
+
+    /// To be called when something was changed that SQLite's hooks do not tell of, once it is there for all to see.
+    func changedUnheard() {
+        guard let tracker = hooks?.tracker, let handle else { return }
+        tracker.changeUnknown()
+        if !isInTransaction { inHook { tracker.committed(handle) } }
+    }
+
+    /// The end of a statement that may have committed.
+    @usableFromInline
+    @inline(never)
+    func settleCommit() {
+        guard hookDepth == 0, let handle else { return }
+        awaitsCommit = false
+        // A commit that found the database busy leaves the transaction open.
+        guard let tracker = hooks?.tracker, sqlite3_get_autocommit(handle) != 0 else { return }
+        inHook { tracker.committed(handle) }
+        dropIdleTracker()
+    }
+}
+
+extension ConnectionHooks {
+    func installChangeHook(_ handle: OpaquePointer) throws(DatabaseError) {
+        try connection.check(
+            sqlcipherkit_set_change_hook(
+                handle,
+                { context, db, operation, schema, table, moves in
+                    guard let tracker = ConnectionHooks.at(context)?.tracker, let db, let schema, let table else { return }
+                    tracker.rowChanges(db, operation, schema, table, moves: moves != 0)
+                }, pointer))
+    }
+}

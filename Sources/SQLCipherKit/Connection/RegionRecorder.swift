@@ -1,0 +1,79 @@
+import CSQLCipher
+
+extension Connection {
+    /// Runs `body` and tells which tables and columns its statements have read: what a change would have to touch to change their
+    /// results.
+    /// ```swift
+    /// let (titles, region) = try db.recordingReads { db in try db.fetchAll(String.self, "SELECT title FROM note") }
+    /// // region is note(title)
+    /// ```
+    /// It is what SQLite's authorizer asks for while it compiles them (<https://sqlite.org/c3ref/set_authorizer.html>), so that the
+    /// columns of conditions, of views and of a full-text table's content are all there. Statements that were prepared before
+    /// are compiled again for it.
+    /// - Throws: what `body` throws, ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside of a hook.
+    public func recordingReads<R>(_ body: (Connection) throws -> R) throws -> (R, DatabaseRegion) {
+        let (hooks, handle) = try usableHooks()
+        let recorder = RegionRecorder()
+        let outer = hooks.recorder
+        hooks.recorder = recorder
+        // Also makes all statements be compiled again, each of which then says what it reads.
+        hooks.installAuthorizer(handle)
+        defer {
+            hooks.recorder = outer
+            // The authorizer stays, with nothing to say: to take it away would have all statements be compiled once more.
+            if let outer { outer.region = outer.region.union(recorder.region) }
+        }
+        let result = try body(self)
+        return (result, recorder.region)
+    }
+}
+
+/// Collects what statements read while they are compiled.
+final class RegionRecorder {
+    var region = DatabaseRegion()
+
+    func record(
+        _ db: OpaquePointer, _ code: Int32, _ first: UnsafePointer<CChar>?, _ second: UnsafePointer<CChar>?,
+        _ schema: UnsafePointer<CChar>?
+    ) {
+        switch code {
+        case SQLITE_READ:
+            if let first { read(db, first, second, schema) }
+        case SQLITE_PRAGMA:
+            // Those that tell of the content, apart from what a change of the schema tells of.
+            let name = first.map { String(cString: $0).lowercased() } ?? ""
+            if Self.pragmasOfContent.contains(name) { region.isEverything = true }
+        default: break
+        }
+    }
+
+    /// Where only rows are counted SQLite gives the names as they stand in the SQL, and perhaps no schema.
+    private func read(
+        _ db: OpaquePointer, _ name: UnsafePointer<CChar>, _ column: UnsafePointer<CChar>?, _ schema: UnsafePointer<CChar>?
+    ) {
+        let found = sqlcipherkit_find_table(db, schema, name, column)
+        let name = String(cString: found.name ?? name)
+        if name.hasPrefix("sqlite_") {
+            // The schema's own table changes only with the schema; of the others nobody tells.
+            if !Self.schemaTables.contains(name) { region.isEverything = true }
+            return
+        }
+        let isVirtual = found.kind == SQLCIPHERKIT_VIRTUAL_TABLE
+        guard isVirtual || found.kind == SQLCIPHERKIT_TABLE, let schema = found.schema else {
+            // A view tells of what is in it. json_each and the like read nothing of a database; dbstat reads all of it.
+            if name == "dbstat" { region.isEverything = true }
+            return
+        }
+        let table = DatabaseTable(name, in: String(cString: schema))
+        var columns = region.columns[table] ?? .init()
+        if let column, column.pointee != 0 { columns.names.insert(String(cString: column)) }
+        // What a virtual table keeps where is its own affair: any change is one.
+        if isVirtual { columns.bits = .max } else if found.column >= 0 { columns.bits |= 1 << UInt64(min(found.column, 63)) }
+        region.columns[table] = columns
+    }
+
+    private static let schemaTables: Set<String> = ["sqlite_schema", "sqlite_master", "sqlite_temp_schema", "sqlite_temp_master"]
+    private static let pragmasOfContent: Set<String> = [
+        "application_id", "foreign_key_check", "freelist_count", "integrity_check", "page_count", "quick_check", "user_version",
+    ]
+}
