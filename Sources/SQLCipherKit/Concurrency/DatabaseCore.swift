@@ -10,6 +10,8 @@ final class DatabaseCore: Sendable {
     let readers: Lender?
     private let forks = sqlcipherkit_forks()
     let pace = ReadPace()
+    /// Who is told of the writer's commits.
+    let changes = ChangeBroker()
     /// What is to be done when somebody has had the database for himself.
     private let afterBarrier: (@Sendable (Connection) -> Void)?
 
@@ -91,6 +93,7 @@ final class DatabaseCore: Sendable {
             for slot in lender.slots { slot.close() }
             lender.giveBackAll()
         }
+        changes.writerIsGone()
     }
 }
 

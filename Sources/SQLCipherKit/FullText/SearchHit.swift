@@ -1,5 +1,5 @@
 /// What a search has found: a row of a full-text table.
-public struct SearchHit: Sendable, Identifiable {
+public struct SearchHit: Hashable, Sendable, Identifiable {
     /// The row id. With synchronised external content and an `INTEGER PRIMARY KEY`, that key.
     public let rowID: Int64
     /// How well it fits, the smaller the better: bm25 gives negative numbers

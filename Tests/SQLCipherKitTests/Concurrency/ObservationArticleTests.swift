@@ -1,0 +1,57 @@
+import SQLCipherKit
+import Synchronization
+import TestSupport
+import Testing
+
+/// The examples of the article "Observing a database", in its order.
+@Suite(.timeLimit(.minutes(1))) struct ObservationArticleTests {
+    @Test func theArticle() async throws {
+        let folder = try TemporaryFolder()
+        let pool = try DatabasePool(.file(folder.path("notes.db")), key: .passphrase("correct horse"), configuration: .quick)
+        try await pool.write { db in
+            try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body TEXT)")
+            try db.create(FTS5Table("note_fts", columns: ["title", "body"], content: .external(table: "note")))
+        }
+        @Sendable func add(_ title: String) async throws { try await pool.write { db in try db.execute("INSERT INTO note(title, body) VALUES (\(title), 'a fox')") } }
+
+        let titles = pool.observe { db in try db.fetchAll(String.self, "SELECT title FROM note ORDER BY title") }
+        var shown: [[String]] = []
+        func show(_ titles: [String]) { shown.append(titles) }
+        for try await titles in titles {
+            show(titles)
+            if shown.count == 3 { break }
+            try await add("\(shown.count)")
+        }
+        #expect(shown == [[], ["1"], ["1", "2"]])
+
+        let query = FTS5Query(userInput: "fox")
+        let hits = pool.observe { db in try db.search("note_fts", query, snippet: .column("body"), limit: 20) }
+            .removingDuplicates()
+        var found: [Int] = []
+        for try await hits in hits {
+            found.append(hits.count)
+            if found.count == 2 { break }
+            try await add("3")
+        }
+        #expect(found == [2, 3])
+
+        let counts = pool.observe { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0 }
+            .includingOtherProcesses(every: .milliseconds(50))
+            .removingDuplicates()
+        for try await count in counts {
+            if count == 4 { break }
+            let other = try Connection(.file(folder.path("notes.db")), key: .passphrase("correct horse"), configuration: .quick)
+            try other.execute("INSERT INTO note(title) VALUES ('elsewhere')")
+        }
+
+        let db = try Connection(.memory)
+        try db.execute("CREATE TABLE note(title TEXT)")
+        var changed: Set<DatabaseTable> = []
+        func show(_ tables: Set<DatabaseTable>) { changed = tables }
+        let (count, region) = try db.recordingReads { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0 }
+        let token = try db.addChangeHook(affecting: region) { changes in show(changes.tables) }
+        try db.execute("INSERT INTO note VALUES ('x')")
+        token.remove()
+        #expect(count == 0 && changed == [DatabaseTable("note")])
+    }
+}
