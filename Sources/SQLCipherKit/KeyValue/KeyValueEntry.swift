@@ -1,0 +1,83 @@
+import CSQLCipher
+import Foundation
+
+/// A key with its value, as ``KeyValueStore/forEach(prefix:_:)`` lends it.
+public struct KeyValueEntry: ~Copyable {
+    private let handle: OpaquePointer
+    /// The key.
+    public let key: String
+
+    init(_ handle: OpaquePointer) throws(DatabaseError) {
+        self.handle = handle
+        key = try String.readSQL(from: Column(handle, 0))
+    }
+
+    /// Whether nil was stored.
+    public var isNil: Bool { sqlite3_column_type(handle, 1) == SQLITE_NULL && !Self.isJSON(handle, column: 2) }
+
+    /// The value as a type.
+    /// - Throws: ``DatabaseError/Reason/typeMismatch`` or ``DatabaseError/Reason/unexpectedNull``.
+    public func value<T: SQLValueConvertible>(as type: T.Type = T.self) throws(DatabaseError) -> T {
+        try Self.read(type, handle, value: 1, json: 2)
+    }
+
+    /// The value, decoded.
+    /// - Throws: ``DatabaseError/Reason/typeMismatch`` or ``DatabaseError/Reason/unexpectedNull``.
+    @_disfavoredOverload
+    public func value<T: Decodable>(as type: T.Type = T.self) throws(DatabaseError) -> T {
+        if let plain = T.self as? any SQLValueConvertible.Type, let value = try Self.readPlain(plain, handle) as? T { return value }
+        return try Self.decode(type, handle, value: 1, json: 2)
+    }
+
+    private static func readPlain<P: SQLValueConvertible>(_ type: P.Type, _ handle: OpaquePointer) throws(DatabaseError) -> P {
+        try read(type, handle, value: 1, json: 2)
+    }
+
+    // MARK: The row's columns
+
+    @inlinable
+    @inline(__always)
+    static func isJSON(_ handle: OpaquePointer, column: Int32) -> Bool { sqlite3_column_type(handle, column) != SQLITE_NULL }
+
+    @inlinable
+    @inline(__always)
+    static func isExpired(_ handle: OpaquePointer, column: Int32) -> Bool {
+        var expiry: Int64 = 0
+        guard sqlcipherkit_column_int64(handle, column, &expiry) == SQLITE_INTEGER else { return false }
+        return expiry <= now()
+    }
+
+    /// Milliseconds since 1970, rounded down.
+    @usableFromInline
+    static func now() -> Int64 { milliseconds(Date()) }
+
+    static func milliseconds(_ date: Date) -> Int64 { Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded(.down)) ?? .max }
+
+    @usableFromInline
+    static func read<T: SQLValueConvertible>(
+        _ type: T.Type, _ handle: OpaquePointer, value: Int32, json: Int32
+    ) throws(DatabaseError) -> T {
+        if isJSON(handle, column: json) { throw Column(handle, json).mismatch(String(describing: T.self)) }
+        return try Column(handle, value).read(as: T.self)
+    }
+
+    static func decode<T: Decodable>(
+        _ type: T.Type, _ handle: OpaquePointer, value: Int32, json: Int32
+    ) throws(DatabaseError) -> T {
+        let column = Column(handle, json)
+        let isNull = !isJSON(handle, column: json)
+        if isNull, sqlite3_column_type(handle, value) != SQLITE_NULL { throw Column(handle, value).mismatch(String(describing: type)) }
+        let options = (T.self as? any JSONCodingCustomizable.Type)?.jsonCodingOptions ?? JSONCodingOptions()
+        do {
+            let decoder = JSONBDecoder(options: options)
+            // JSON's null in JSONB is a byte of zero: an optional reads it as nil, and nothing else does.
+            guard !isNull else { return try withUnsafeBytes(of: 0 as UInt8) { try decoder.decode(type, from: $0) } }
+            return try decoder.decode(type, from: column.rawBytes(text: false, blob: true, as: "JSON"))
+        } catch {
+            if isNull { throw column.mismatch(String(describing: type)) }
+            throw DatabaseError(
+                code: .mismatch, reason: .typeMismatch, message: "the value of a key is JSON that is no \(type): \(error.jsonDescription)",
+                sql: sqlite3_sql(handle).map { String(cString: $0) })
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import CSQLCipher
+import Foundation
+
+/// Reading one value. Keys whose time has run out are not there.
+extension KeyValueStore {
+    /// The value of a key, or nil if there is none.
+    /// ```swift
+    /// let port: UInt16? = try settings.get("port")
+    /// ```
+    /// - Throws: ``DatabaseError/Reason/typeMismatch`` if the value cannot be had as that type without a loss, and
+    ///   ``DatabaseError/Reason/unexpectedNull`` if nil was stored and the type is not optional.
+    @inlinable
+    public func get<T: SQLValueConvertible>(_ key: String, as type: T.Type = T.self) throws(DatabaseError) -> T? {
+        guard let statement = try reading() else { return nil }
+        let handle = try statement.beginUse()
+        defer { statement.endUse(handle) }
+        try Parameter(handle, 1, connection.dateStrategy).put(key)
+        do throws(DatabaseError) {
+            guard try statement.advance(handle) else { return nil }
+        } catch {
+            if isGone(error) { return nil }
+            throw error
+        }
+        if KeyValueEntry.isExpired(handle, column: 2) { return nil }
+        if let value = T._readSQL(from: Column(handle, 0)), !KeyValueEntry.isJSON(handle, column: 1) { return value }
+        return try KeyValueEntry.read(type, handle, value: 0, json: 1)
+    }
+
+    /// The value of a key, or `value` if there is none.
+    /// - Throws: as ``get(_:as:)-(_,T.Type)``; a value of another type is an error, and no reason to take the default.
+    @inlinable
+    public func get<T: SQLValueConvertible>(_ key: String, default value: T) throws(DatabaseError) -> T {
+        try get(key, as: T.self) ?? value
+    }
+
+    /// The value of a key, decoded, or nil if there is none. How dates and the like are coded is the type's affair
+    /// (``JSONCodingCustomizable``).
+    /// - Throws: ``DatabaseError/Reason/typeMismatch``, ``DatabaseError/Reason/unexpectedNull``, and what SQLite reports.
+    @_disfavoredOverload
+    public func get<T: Decodable>(_ key: String, as type: T.Type = T.self) throws(DatabaseError) -> T? {
+        if let type = T.self as? any SQLValueConvertible.Type { return try getPlain(key, type) as? T }
+        guard let statement = try reading() else { return nil }
+        let handle = try statement.beginUse()
+        defer { statement.endUse(handle) }
+        try Parameter(handle, 1, connection.dateStrategy).put(key)
+        do throws(DatabaseError) {
+            guard try statement.advance(handle) else { return nil }
+        } catch {
+            if isGone(error) { return nil }
+            throw error
+        }
+        if KeyValueEntry.isExpired(handle, column: 2) { return nil }
+        return try KeyValueEntry.decode(type, handle, value: 0, json: 1)
+    }
+
+    /// The value of a key, decoded, or `value` if there is none.
+    public func get<T: Decodable>(_ key: String, default value: T) throws(DatabaseError) -> T { try get(key, as: T.self) ?? value }
+
+    /// The value of a key, or `value` if there is none.
+    // Settles which of the two others is meant. To disfavour one of them would have `[1, 2, 3]` be bytes.
+    @inlinable
+    public func get<T: SQLValueConvertible & Decodable>(_ key: String, default value: T) throws(DatabaseError) -> T {
+        try get(key, as: T.self) ?? value
+    }
+
+    private func getPlain<P: SQLValueConvertible>(_ key: String, _ type: P.Type) throws(DatabaseError) -> P? { try get(key, as: type) }
+
+    /// Whether a key is there, be its value nil.
+    public func contains(_ key: String) throws(DatabaseError) -> Bool {
+        // A value that is asked for as SQLValue is never of the wrong type, but for coded ones.
+        guard let statement = try reading() else { return false }
+        let handle = try statement.beginUse()
+        defer { statement.endUse(handle) }
+        try Parameter(handle, 1, connection.dateStrategy).put(key)
+        do throws(DatabaseError) {
+            return try statement.advance(handle) && !KeyValueEntry.isExpired(handle, column: 2)
+        } catch {
+            if isGone(error) { return false }
+            throw error
+        }
+    }
+}

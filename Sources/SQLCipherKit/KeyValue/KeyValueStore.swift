@@ -1,0 +1,123 @@
+import CSQLCipher
+import Foundation
+
+/// Values by their keys, in a table of an encrypted database: settings, caches, small state.
+///
+/// ```swift
+/// let settings = try KeyValueStore("settings", in: db)
+/// try settings.set("launches", to: 3)
+/// try settings.set("window", to: Frame(x: 0, y: 0, width: 800, height: 600))   // any Codable type
+/// let launches = try settings.get("launches", default: 0)
+/// let frame = try settings.get("window", as: Frame.self)
+/// ```
+/// What SQL has a form for (``SQLValueConvertible``) is stored as it is, any other `Codable` value as JSONB. A value is read as a
+/// type that holds it without a loss: an integer of any width if it fits, and so on; anything else is a thrown error.
+/// A nil that was stored is kept apart from a key that is not there:
+/// ask for an optional type where there may be one, as `try settings.get("name", as: String?.self)`, which gives `.some(nil)`.
+///
+/// Keys are text, compared byte for byte. There may be any number of stores in a database, each in a table of its own, which is
+/// made by the first write. The store belongs to its connection; for one to share between threads and tasks, see
+/// ``SharedKeyValueStore``. Several writes take one commit inside of ``Connection/transaction(_:_:)-(_,(Connection)->R)``.
+public final class KeyValueStore {
+    /// The store's connection: for transactions, or to change the key.
+    public let connection: Connection
+    @usableFromInline let table: KeyValueTable
+    // Kept from call to call; SQLite recompiles them when the schema changes.
+    @usableFromInline var selection: Statement?
+    @usableFromInline var insertion: Statement?
+    /// Whether the index for purging is known to be there.
+    var hasExpiryIndex = false
+
+    /// A store of a connection. Nothing is read or written yet.
+    /// - Parameters:
+    ///   - name: the store's name, any text; its table is named `kv_` and that.
+    ///   - connection: the connection.
+    ///   - schema: the attached database that it is in. Default: `main`.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a name that cannot be.
+    public convenience init(_ name: String, in connection: Connection, schema: String = "main") throws(DatabaseError) {
+        self.init(try KeyValueTable(name, in: schema), connection)
+    }
+
+    init(_ table: KeyValueTable, _ connection: Connection) {
+        self.table = table
+        self.connection = connection
+    }
+
+    /// The store's name.
+    public var name: String { table.name }
+
+    /// The names of the stores in a database, sorted.
+    public static func names(in connection: Connection, schema: String = "main") throws(DatabaseError) -> [String] {
+        let prefix = KeyValueTable.prefix
+        let names = try connection.fetchAll(
+            String.self,
+            SQL(raw: "SELECT name FROM \(schema.quotedSQLIdentifier).sqlite_schema WHERE type = 'table' AND substr(name, 1, ?) = ? ORDER BY name"),
+            [prefix.count, prefix])
+        return names.map { String($0.dropFirst(prefix.count)) }
+    }
+
+    // MARK: The table
+
+    /// Whether the table is there. SQLite does not tell names apart by case, which stores do: that would mix two of them up.
+    func exists() throws(DatabaseError) -> Bool {
+        let found = try connection.fetchOne(
+            String.self,
+            SQL(raw: "SELECT name FROM \(table.schema.quotedSQLIdentifier).sqlite_schema WHERE type = 'table' AND lower(name) = lower(?)"),
+            [table.tableName])
+        guard let found, found != table.tableName else { return found != nil }
+        throw .invalidArgument("there is a key-value store with the name \(found.dropFirst(KeyValueTable.prefix.count)) already")
+    }
+
+    private func create() throws(DatabaseError) {
+        if try exists() { return }
+        guard try connection.fetchOne(String.self, "PRAGMA encoding") == "UTF-8" else {
+            throw .misuse("a key-value store needs a database that stores text as UTF-8: the order of its keys rests on it")
+        }
+        try connection.execute(table.creation)
+    }
+
+    /// The statement that reads a key, or nil while there is no table.
+    @inlinable
+    @inline(__always)
+    func reading() throws(DatabaseError) -> Statement? {
+        if let selection, selection.uses == 0 { return selection }
+        return try prepareReading()
+    }
+
+    @usableFromInline
+    @inline(never)
+    func prepareReading() throws(DatabaseError) -> Statement? {
+        guard try exists() else { return nil }
+        let statement = try connection.cached(table.select)
+        selection = statement
+        return statement
+    }
+
+    @inlinable
+    @inline(__always)
+    func writing() throws(DatabaseError) -> Statement {
+        if let insertion, insertion.uses == 0 { return insertion }
+        return try prepareWriting()
+    }
+
+    @usableFromInline
+    @inline(never)
+    func prepareWriting() throws(DatabaseError) -> Statement {
+        try create()
+        let statement = try connection.cached(table.upsert)
+        insertion = statement
+        return statement
+    }
+
+    /// Whether an error came from the table's absence: the transaction that had made it may have been rolled back, or somebody has
+    /// dropped it. The statements for it are forgotten then.
+    @usableFromInline
+    @inline(never)
+    func isGone(_ error: DatabaseError) -> Bool {
+        guard error.code == .error, connection.isOpen, (try? exists()) == false else { return false }
+        selection = nil
+        insertion = nil
+        hasExpiryIndex = false
+        return true
+    }
+}
