@@ -52,7 +52,7 @@ extension Connection {
 
     /// To be called when a session was made or ended, which takes the hook away.
     func restoreChangeHook() throws(DatabaseError) {
-        if let hooks, hooks.tracker != nil { try hooks.installChangeHook(live()) }
+        if let hooks, hooks.tracker != nil, let handle { try hooks.installChangeHook(handle) }
     }
 
     /// To be called when something was changed that SQLite's hooks do not tell of, once it is there for all to see.

@@ -68,6 +68,7 @@ public final class Blob: ConnectionDependent {
         self.handle = nil
         connection.unregister(self)
         if !connection.isForked { sqlite3_blob_close(handle) }
+        if connection.awaitsCommit { connection.settleCommit() }
     }
 
     /// Goes on with another row of the same table and column, which is faster than opening another blob. The position is the

@@ -31,6 +31,7 @@ public final class ChangeRecorder: ConnectionDependent {
         try db.check(sqlite3session_create(db.liveOutsideHooks(), schema, &handle))
         guard let handle else { throw DatabaseError(code: .outOfMemory, message: "no memory for a change recorder") }
         db.register(self)
+        try db.restoreChangeHook()
         if let tables {
             for table in tables { try db.check(sqlite3session_attach(handle, table)) }
             return
@@ -61,6 +62,7 @@ public final class ChangeRecorder: ConnectionDependent {
         self.handle = nil
         connection.unregister(self)
         if !connection.isForked { sqlite3session_delete(handle) }
+        try? connection.restoreChangeHook()
     }
 
     /// Whether changes are recorded now. What is known of a row stays, and its state at the end counts.
