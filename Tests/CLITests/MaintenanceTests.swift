@@ -35,7 +35,7 @@ import TestSupport
         let backup = folder.path("b.db")
         try run("backup", backup).expectSuccess()
         #expect(try count(backup) == "n\n500\n")
-        try run("backup", backup).expectFailure(1, "b.db")
+        try run("backup", backup).expectFailure(1, "b.db", "--replace")
         try run("query", "DELETE FROM t WHERE id > 100", "--write").expectSuccess()
         try run("restore", backup).expectSuccess()
         #expect(try count(database) == "n\n500\n")

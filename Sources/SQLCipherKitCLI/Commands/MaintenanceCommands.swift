@@ -34,6 +34,8 @@ struct BackupCommand: ParsableCommand {
     private var reference: KeyReference? { get throws { try source.map { try KeyReference.parse($0, option: "--new-key") } } }
 
     func run() throws {
+        var info = stat()
+        if !replace, lstat(target, &info) == 0 { throw Failure("\(target) exists already: --replace lets the backup take its place") }
         let db = try file.open(.readOnly)
         let encryption = try reference.map { Encryption.key(try $0.key(for: "the backup \(target)", isNew: true)) }
         var options = BackupOptions()
