@@ -43,7 +43,7 @@ struct SQLCipherKitCommand: ParsableCommand {
                 subcommands: [KeyCommand.self, RekeyCommand.self, EncryptCommand.self, DecryptCommand.self, MigrateCommand.self]),
             CommandGroup(name: "Maintenance", subcommands: [
                     InfoCommand.self, VerifyCommand.self, BackupCommand.self, RestoreCommand.self, VacuumCommand.self, AnalyzeCommand.self,
-                    SpaceCommand.self,
+                    SpaceCommand.self, DiffCommand.self,
                 ]),
             CommandGroup(name: "About", subcommands: [TourCommand.self, VersionCommand.self]),
         ])

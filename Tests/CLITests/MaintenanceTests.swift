@@ -92,6 +92,19 @@ import TestSupport
         try run("analyze", "--limit", "0").expectFailure(1, "0 rows")
     }
 
+    @Test func differences() throws {
+        let other = folder.path("b.db")
+        try run("backup", other, "--new-key", "env:OTHER").expectSuccess()
+        #expect(try run("diff", other, "--other-key", "env:OTHER").output == "no difference\n")
+        try run("query", "UPDATE t SET x = 'changed' WHERE id <= 2", "--write").expectSuccess()
+        let outcome = try run("diff", other, "--other-key", "env:OTHER", "--format", "csv")
+        #expect(outcome.status == 4 && outcome.errors.contains("differ"))
+        #expect(outcome.output == "table,definition,inserted,deleted,updated,unchanged\nt,same,0,0,2,498\n")
+        let sql = try run("diff", other, "--other-key", "env:OTHER", "--sql")
+        #expect(sql.status == 4 && sql.output.contains("row 1") && sql.output.hasSuffix("RESET;\n"))
+        try run("diff", other).expectFailure(3, "b.db")
+    }
+
     @Test func spaceIsShownLargestFirst() throws {
         let lines = try run("space", "--format", "jsonl").output.split(separator: "\n").map { try JSONValue(text: String($0)) }
         #expect(lines.count == 3)

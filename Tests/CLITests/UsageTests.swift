@@ -6,7 +6,7 @@ import TestSupport
 @Suite struct UsageTests {
     static let commands = [
         "create", "import", "search", "query", "shell", "schema", "key", "rekey", "encrypt", "decrypt", "migrate", "info", "verify", "backup",
-        "restore", "vacuum", "analyze", "space", "tour", "version",
+        "restore", "vacuum", "analyze", "space", "diff", "tour", "version",
     ]
 
     @Test func unknownThings() throws {

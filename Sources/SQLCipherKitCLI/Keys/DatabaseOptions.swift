@@ -33,7 +33,8 @@ struct FileOptions: ParsableArguments {
     /// Opens the existing file.
     func open(_ access: Configuration.Access) throws -> Connection { try openWithKey(access).db }
 
-    fileprivate func openWithKey(_ access: Configuration.Access) throws -> (db: Connection, key: EncryptionKey?) {
+    /// The same, with the key.
+    func openWithKey(_ access: Configuration.Access) throws -> (db: Connection, key: EncryptionKey?) {
         try Self.requireDatabase(path)
         var configuration = Configuration()
         configuration.access = access

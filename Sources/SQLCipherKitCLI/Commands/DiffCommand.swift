@@ -1,0 +1,66 @@
+import ArgumentParser
+import SQLCipherKit
+
+struct DiffCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "diff",
+        abstract: "Show what makes two databases different.",
+        discussion: """
+            A row for each table that differs, with the rows inserted, deleted and updated from the first database to the second; \
+            or with --sql the statements that turn the first into the second, with the data in the clear. Status 4 says that \
+            there is a difference.
+
+            EXAMPLES
+              sqlcipherkit diff monday.db notes.db
+              sqlcipherkit diff monday.db notes.db --other-key env:NOTES_KEY --sql
+            """)
+
+    @OptionGroup var file: FileOptions
+
+    @Argument(help: ArgumentHelp("The second database.", valueName: "other"), completion: .file())
+    var other: String
+
+    @Option(
+        help: ArgumentHelp(
+            "Where the key of the second database comes from: \(KeyReference.grammar); none for plaintext. By default it is the same.",
+            valueName: "source"))
+    var otherKey: String?
+
+    @Flag(name: .customLong("sql"), help: "Write the SQL that turns the first database into the second.")
+    var writesSQL = false
+
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws { _ = try second }
+
+    private var second: Attachment { get throws { try Attachment(name: "other", path: other, source: otherKey ?? "same") } }
+
+    func run() throws {
+        let (db, key) = try file.openWithKey(.readOnly)
+        try second.attach(to: db, key)
+        let diff = try DatabaseDiff(from: db, to: db, toSchema: "other")
+        if writesSQL {
+            let sql = try diff.sql()
+            if sql.isEmpty { return }
+            Output.line(String(sql.dropLast()))
+            throw Self.different
+        }
+        let tables = try diff.summary().filter { !$0.isSame }
+        if tables.isEmpty, try diff.isEmpty() {
+            if output.format == nil { Output.line("no difference") } else { try output.write(Self.columns, []) }
+            return
+        }
+        try output.write(
+            Self.columns,
+            tables.map { table in
+                [
+                    .text(table.name), .text("\(table.definition)"), .integer(Int64(table.inserted)), .integer(Int64(table.deleted)),
+                    .integer(Int64(table.updated)), .integer(Int64(table.unchanged)),
+                ]
+            })
+        throw Self.different
+    }
+
+    private static let columns = ["table", "definition", "inserted", "deleted", "updated", "unchanged"]
+    private static let different = Failure("the databases differ: --sql shows the statements that make them equal", status: .different)
+}
