@@ -108,6 +108,7 @@ extension Connection {
     /// - Parameters:
     ///   - schema: as with ``ChangeRecorder``.
     ///   - tables: likewise.
+    ///   - body: makes the changes.
     public func recordingChanges(
         _ schema: String = "main", tables: [String]? = nil, _ body: (Connection) throws -> Void
     ) throws -> Changeset {

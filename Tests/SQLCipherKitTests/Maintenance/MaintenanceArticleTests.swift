@@ -23,17 +23,19 @@ import Testing
 
     @Test func backupAndRestore() throws {
         let db = try open("a.db")
-        try db.backup(toFileAt: folder.path("monday.db"))
+        let copyPath = folder.path("monday.db")
+        try db.backup(toFileAt: copyPath)
         var options = BackupOptions()
         options.pagesPerStep = 256
         options.pause = .milliseconds(5)
         options.replacesFile = true
-        try db.backup(toFileAt: folder.path("monday.db"), as: .key(otherKey), options: options) { progress in
+        try db.backup(toFileAt: copyPath, as: .key(otherKey), options: options) { progress in
             try Task.checkCancellation()
-            #expect(Int(progress.fraction * 100) <= 100)
+            print(Int(progress.fraction * 100), "%")
+            #expect(progress.fraction <= 1)
         }
         try db.execute("DELETE FROM note")
-        try db.restore(fromFileAt: folder.path("monday.db"), as: .key(otherKey))
+        try db.restore(fromFileAt: copyPath, as: .key(otherKey))
         let memory = try Connection(.memory, key: key)
         try db.backup(to: memory)
         try memory.backup(to: db)
@@ -60,6 +62,11 @@ import Testing
             try db.restore(fromFileAt: path)
         }
         #expect(try await pool.read { try $0.fetchOne(Int.self, "SELECT count(*) FROM t") } == 50)
+        do {
+            let path = folder.path("s.db")
+            try await pool.read { db in try db.backup(toFileAt: path) }
+            try await pool.barrier { db in try db.restore(fromFileAt: path) }
+        }
         // A cancelled task ends its backup.
         let target = folder.path("r.db")
         let task = Task { try await pool.read { try $0.backup(toFileAt: target) } }
@@ -71,9 +78,11 @@ import Testing
     @Test func spaceAndSpeed() throws {
         let db = try open("a.db")
         let report = try db.spaceReport()
+        print(report.bytes, report.freePages, report["note"]?.overflowPages ?? 0, report.bytes(ofTable: "note"))
         #expect(report.bytes > 0 && report.freePages == 0 && report["note"]?.overflowPages == 0 && report.bytes(ofTable: "note") == 4096)
         try db.vacuum()
-        try db.vacuum(intoFileAt: folder.path("compact.db"))
+        let compactPath = folder.path("compact.db")
+        try db.vacuum(intoFileAt: compactPath)
         try db.optimize()
         try db.analyze("note")
         let rows = try db.statistics().first?.rows
@@ -101,6 +110,7 @@ import Testing
         let yesterday = try open("a.db"), today = try open("b.db"), replica = try open("c.db")
         try today.execute("UPDATE note SET title = 'new'")
         let diff = try DatabaseDiff(from: yesterday, to: today)
+        for table in try diff.summary() where !table.isSame { print(table.name, table.inserted, table.updated, table.deleted) }
         for table in try diff.summary() where !table.isSame {
             #expect((table.name, table.inserted, table.updated, table.deleted) == ("note", 0, 1, 0))
         }
