@@ -111,7 +111,7 @@ extension DatabaseAccess {
     /// ```swift
     /// for try await count in pool.observe({ db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0 }) { show(count) }
     /// ```
-    /// - Parameter fetch: reads, as in ``read(_:)-(_)``. Called again for each element.
+    /// - Parameter fetch: reads, as in `read(_:)`. Called again for each element.
     public func observe<T: Sendable>(_ fetch: @escaping @Sendable (Connection) throws -> T) -> DatabaseObservation<T> {
         DatabaseObservation(core: (self as? any DatabaseCoreOwner)?.core, fetch: fetch)
     }

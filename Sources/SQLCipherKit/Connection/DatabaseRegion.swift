@@ -6,7 +6,9 @@ public struct DatabaseTable: Hashable, Sendable, CustomStringConvertible {
     public let name: String
 
     /// A table.
-    /// - Parameter schema: the database. Default: `main`.
+    /// - Parameters:
+    ///   - name: the table's name.
+    ///   - schema: the database. Default: `main`.
     public init(_ name: String, in schema: String = "main") {
         self.name = name
         self.schema = schema

@@ -43,7 +43,7 @@ extension KeyValueStore {
     }
 
     /// The keys that begin with a text, with their values, in order.
-    /// - Throws: as ``get(_:as:)-(_,T.Type)``, for the first value that is of no such type.
+    /// - Throws: as `get(_:as:)`, for the first value that is of no such type.
     public func all<T: SQLValueConvertible>(as type: T.Type = T.self, prefix: String = "") throws -> [(key: String, value: T)] {
         var result: [(key: String, value: T)] = []
         try forEach(prefix: prefix) { entry in result.append((entry.key, try entry.value(as: type))) }

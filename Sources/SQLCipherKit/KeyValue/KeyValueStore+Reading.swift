@@ -27,7 +27,7 @@ extension KeyValueStore {
     }
 
     /// The value of a key, or `value` if there is none.
-    /// - Throws: as ``get(_:as:)-(_,T.Type)``; a value of another type is an error, and no reason to take the default.
+    /// - Throws: as `get(_:as:)`; a value of another type is an error, and no reason to take the default.
     @inlinable
     public func get<T: SQLValueConvertible>(_ key: String, default value: T) throws(DatabaseError) -> T {
         try get(key, as: T.self) ?? value

@@ -4,7 +4,10 @@ import Foundation
 /// Writing and removing.
 extension KeyValueStore {
     /// Sets the value of a key, in place of the one before. A nil is kept as such: to take the key away, ``remove(_:)`` it.
-    /// - Parameter expiry: when the key ceases to be there, to the millisecond. Default: never; an expiry from before is lifted.
+    /// - Parameters:
+    ///   - key: the name that it gets.
+    ///   - value: what is stored.
+    ///   - expiry: when the key ceases to be there, to the millisecond. Default: never; an expiry from before is lifted.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that SQLite cannot hold, such as a `UInt64` over `Int64.max`.
     @inlinable
     public func set<T: SQLValueConvertible>(_ key: String, to value: T, expires expiry: Date? = nil) throws(DatabaseError) {

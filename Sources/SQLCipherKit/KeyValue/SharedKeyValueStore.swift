@@ -35,7 +35,7 @@ public struct SharedKeyValueStore: Sendable {
     // MARK: Several calls at once
 
     /// Runs `body` with the store as it is at one moment.
-    /// - Throws: as ``DatabaseAccess/read(_:)-(_)``.
+    /// - Throws: as `read(_:)`.
     public func read<R>(_ body: (KeyValueStore) throws -> sending R) throws -> sending R {
         try database.read { db in try body(KeyValueStore(table, db)) }
     }
@@ -47,7 +47,7 @@ public struct SharedKeyValueStore: Sendable {
     }
 
     /// Runs `body` in a transaction.
-    /// - Throws: as ``DatabaseAccess/write(_:)-(_)``.
+    /// - Throws: as `write(_:)`.
     @discardableResult
     public func write<R>(_ body: (KeyValueStore) throws -> sending R) throws -> sending R {
         try database.write { db in try body(KeyValueStore(table, db)) }
@@ -62,7 +62,7 @@ public struct SharedKeyValueStore: Sendable {
 
     // MARK: One key
 
-    /// The value of a key, or nil if there is none; see ``KeyValueStore/get(_:as:)-(_,T.Type)``.
+    /// The value of a key, or nil if there is none; see `get(_:as:)`.
     public func get<T: SQLValueConvertible>(_ key: String, as type: T.Type = T.self) throws -> T? {
         try read { store in try store.get(key, as: type) }
     }
