@@ -55,6 +55,7 @@
 #pragma clang diagnostic pop
 
 #include "include/access.h"
+#include "include/threads.h"
 #include "engine_access.h"
 #include "include/changes.h"
 #include "engine_changes.h"

@@ -197,3 +197,31 @@ int sqlcipherkit_rekey(sqlite3 *db, const char *schema, const void *key, int cou
     sqlite3_mutex_leave(db->mutex);
     return rc;
 }
+
+/* --- fork --- */
+
+unsigned sqlcipherkit_fork_count;
+
+#if SQLITE_OS_UNIX
+/* The lock that guards inodeList; NULL before the engine was started. */
+static sqlite3_mutex *sqlcipherkit_held_at_fork;
+
+static void sqlcipherkit_before_fork(void) {
+    sqlcipherkit_held_at_fork = unixBigLock;
+    sqlite3_mutex_enter(sqlcipherkit_held_at_fork);
+}
+
+static void sqlcipherkit_after_fork(void) { sqlite3_mutex_leave(sqlcipherkit_held_at_fork); }
+
+static void sqlcipherkit_in_child(void) {
+    sqlcipherkit_fork_count++;
+    /* What the engine knows of the locks that this process holds is true of the parent: POSIX gives a child none of them. A file
+     * that the child opens itself begins without. */
+    inodeList = NULL;
+    sqlite3_mutex_leave(sqlcipherkit_held_at_fork);
+}
+
+__attribute__((constructor)) static void sqlcipherkit_watch_forks(void) {
+    pthread_atfork(sqlcipherkit_before_fork, sqlcipherkit_after_fork, sqlcipherkit_in_child);
+}
+#endif

@@ -97,6 +97,8 @@ struct FaultDriver {
             try runSlots(action, path, arguments)
         case _ where action.hasPrefix("records-"):
             try runRecords(action, path, arguments)
+        case _ where action.hasPrefix("pool-"):
+            try runPool(action, path, arguments)
         case "report":
             try runReport(path, arguments)
         case "blob":

@@ -29,9 +29,13 @@ final class ConnectionSlot: @unchecked Sendable {
     // Kept, as every read needs them.
     private var begin: Statement?, look: Statement?, commit: Statement?
 
-    init(_ connection: Connection? = nil, open: @escaping @Sendable () throws -> Connection) {
+    /// A slot that opens its connection when it needs one.
+    init(open: @escaping @Sendable () throws -> Connection) { self.open = open }
+
+    /// A slot with a connection, which is not opened again when it was closed.
+    convenience init(_ connection: Connection) {
+        self.init { throw DatabaseError.closedConnection }
         self.connection = connection
-        self.open = open
     }
 
     deinit { worker.stop() }

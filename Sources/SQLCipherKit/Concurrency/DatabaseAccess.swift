@@ -58,6 +58,26 @@ public protocol DatabaseAccess: Sendable {
     /// - Throws: ``DatabaseError/Reason/misuse`` inside of another call.
     func close() throws(DatabaseError)
 
+    /// The same for a task.
+    func close() async throws(DatabaseError)
+
+    /// Changes the key of the database, while nobody else has a connection of this queue or pool. All of them have the new key
+    /// afterwards.
+    /// - Parameters:
+    ///   - key: the new key.
+    ///   - mode: in place, or by a new file.
+    ///   - progress: called now and then; if it throws, the key stays as it was.
+    /// - Throws: as ``Connection/changeKey(to:of:mode:)``. After ``DatabaseError/Reason/rekeyFailed`` the connection is closed, and later
+    ///   calls throw ``DatabaseError/Reason/closed``.
+    func changeKey(to key: EncryptionKey, mode: KeyChangeMode, progress: RewriteProgressHandler?) throws
+
+    /// Encrypts the database otherwise, or decrypts it, while nobody else has a connection of this queue or pool, and goes on with it.
+    /// - Parameters:
+    ///   - target: how it shall be encrypted.
+    ///   - progress: called now and then; if it throws, nothing has changed.
+    /// - Throws: as ``DatabaseConverter/convert(fileAt:from:to:pageSize:configuration:progress:)``.
+    func convert(to target: Encryption, progress: RewriteProgressHandler?) throws
+
     /// Whether ``close()`` has not been called.
     var isOpen: Bool { get }
 }
@@ -99,4 +119,36 @@ extension DatabaseAccess {
     public func barrier<R>(_ body: sending @escaping (Connection) throws -> sending R) async throws -> sending R {
         try await barrier(timeout: nil, body)
     }
+
+    /// Changes the key of the database in place.
+    /// - Throws: as ``changeKey(to:mode:progress:)``.
+    public func changeKey(to key: EncryptionKey, mode: KeyChangeMode = .inPlace) throws {
+        try changeKey(to: key, mode: mode, progress: nil)
+    }
+
+    /// Encrypts the database otherwise, or decrypts it.
+    /// - Throws: as ``convert(to:progress:)``.
+    public func convert(to target: Encryption) throws { try convert(to: target, progress: nil) }
+
+    /// Attaches a database to all connections, those that will be opened among them
+    /// (<https://sqlite.org/lang_attach.html>). With a pool it is set to write-ahead logging, as the main database is.
+    /// - Parameters:
+    ///   - location: where it is; in a file, for a pool.
+    ///   - name: the name it gets in SQL.
+    ///   - key: how it is encrypted.
+    /// - Throws: as ``Connection/attach(_:as:key:)``; nothing is attached then.
+    public func attach(_ location: Location, as name: String, key: AttachKey) throws {
+        let isPool = self is DatabasePool
+        guard !isPool || location.isOnDisk else {
+            throw DatabaseError.invalidArgument("a database that is not in a file cannot be attached to all connections of a pool")
+        }
+        try barrier { db in
+            try db.attach(location, as: name, key: key)
+            if isPool, try !db.isReadOnly(name) { _ = try db.fetchOne(String.self, SQL(raw: "PRAGMA \(name.quotedSQLIdentifier).journal_mode = WAL")) }
+        }
+    }
+
+    /// Detaches a database from all connections.
+    /// - Throws: as ``Connection/detach(_:)``.
+    public func detach(_ name: String) throws { try barrier { db in try db.detach(name) } }
 }

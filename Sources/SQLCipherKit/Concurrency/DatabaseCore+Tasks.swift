@@ -1,4 +1,5 @@
 import CSQLCipher
+import Foundation
 
 /// Calls of tasks: they wait without a thread, and run on the thread of their connection.
 extension DatabaseCore {
@@ -14,14 +15,13 @@ extension DatabaseCore {
             defer { self.pace.end() }
             return try await withTaskCancellationHandler {
                 defer { lender.giveBack(slot) }
-                return try self.pace.measure { try slot.run(mode, until: deadline, ticket, body) }
+                return try self.pace.measure { try self.perform(mode, slot, until: deadline, ticket, body) }
             } onCancel: {
                 ticket.stop(CancellationError())
             }
         }
-        let pace = self.pace
-        return try await wait(for: lender, ticket, timeout) { slot in
-            try pace.measure { try slot.run(mode, until: deadline, ticket, body) }
+        return try await wait(for: lender, ticket, timeout) { [self] slot in
+            try pace.measure { try perform(mode, slot, until: deadline, ticket, body) }
         }
     }
 
@@ -88,5 +88,25 @@ extension DatabaseCore {
         }
         pace.end()
         return nil
+    }
+
+    func closeOnThread() async throws(DatabaseError) {
+        do { try await onThread { [self] in try close() } } catch {
+            throw error as? DatabaseError ?? .closedDatabase
+        }
+    }
+
+    /// Runs a call that has no form for tasks on a thread of its own.
+    func onThread<R>(_ body: @escaping @Sendable () throws -> sending R) async throws -> sending R {
+        try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<R, any Error>) in
+            let thread = Thread {
+                let result: Result<R, any Error>
+                do { result = .success(try body()) } catch { result = .failure(error) }
+                nonisolated(unsafe) let sent = result
+                continuation.resume(with: sent)
+            }
+            thread.stackSize = 8 << 20
+            thread.start()
+        }
     }
 }

@@ -12,16 +12,40 @@ final class DatabaseCore: Sendable {
     let pace = ReadPace()
     /// Who is told of the writer's commits.
     let changes = ChangeBroker()
-    /// What is to be done when somebody has had the database for himself.
-    private let afterBarrier: (@Sendable (Connection) -> Void)?
+    /// What the readers are opened by; nil without any.
+    private let recipe: ReaderRecipe.Shared?
+    private let idleReaders: IdleReaders?
+    let logKeeper: LogKeeper?
 
-    init(writer: ConnectionSlot, readers: [ConnectionSlot] = [], afterBarrier: (@Sendable (Connection) -> Void)? = nil) {
-        self.afterBarrier = afterBarrier
-        self.writer = Lender([writer])
-        self.readers = readers.isEmpty ? nil : Lender(readers)
+    /// One connection for everything.
+    init(_ connection: Connection) {
+        writer = Lender([ConnectionSlot(connection)])
+        (readers, recipe, idleReaders, logKeeper) = (nil, nil, nil, nil)
+    }
+
+    /// A connection that writes, and as many readers as its configuration says.
+    init(writer connection: Connection) throws(DatabaseError) {
+        let settings = connection.configuration.pool
+        let recipe = ReaderRecipe.Shared(try ReaderRecipe(connection))
+        let idleReaders = IdleReaders(period: settings.readerIdleTime)
+        logKeeper = connection.configuration.access == .readOnly ? nil : try LogKeeper(connection)
+        let readers = Lender(
+            (0..<settings.maximumReaders).map { _ in
+                ConnectionSlot {
+                    guard let recipe = recipe.current else { throw DatabaseError.closedDatabase }
+                    return try recipe.openReader()
+                }
+            })
+        writer = Lender([ConnectionSlot(connection)])
+        (self.readers, self.recipe, self.idleReaders) = (readers, recipe, idleReaders)
     }
 
     deinit {
+        idleReaders?.stop()
+        if forks != sqlcipherkit_forks() {
+            // Not even the memory goes: what the engine has in it is the parent's.
+            return
+        }
         // Nobody is left who could have a slot.
         for slot in readers?.slots ?? [] { slot.close() }
         for slot in writer.slots { slot.close() }
@@ -48,7 +72,30 @@ final class DatabaseCore: Sendable {
         let lender = lender(for: mode)
         let slot = try lender.take(until: deadline)
         defer { lender.giveBack(slot) }
-        return try slot.run(mode, until: deadline, nil, body)
+        return try perform(mode, slot, until: deadline, nil, body)
+    }
+
+    /// Runs `body` on a slot that was taken.
+    func perform<R>(
+        _ mode: ConnectionSlot.Mode, _ slot: ConnectionSlot, until deadline: ContinuousClock.Instant?, _ ticket: Ticket?,
+        _ body: (Connection) throws -> sending R
+    ) throws -> sending R {
+        let wasOpen = slot.isOpen
+        defer { if !wasOpen, let idleReaders, let readers { idleReaders.watch(readers) } }
+        let result = try slot.run(mode, until: deadline, ticket, body)
+        if case .write = mode { keepLogSmall(slot) }
+        return result
+    }
+
+    private func keepLogSmall(_ slot: ConnectionSlot) {
+        guard let logKeeper, let readers else { return }
+        try? slot.run(.anything) { db in
+            logKeeper.committed(db) { body in
+                guard (try? readers.takeAll(until: .now + LogKeeper.patience)) != nil else { return }
+                defer { readers.giveBackAll() }
+                body()
+            }
+        }
     }
 
     func runAlone<R>(timeout: Duration?, _ body: (Connection) throws -> sending R) throws -> sending R {
@@ -64,16 +111,35 @@ final class DatabaseCore: Sendable {
         _ slot: ConnectionSlot, until deadline: ContinuousClock.Instant?, _ ticket: Ticket?,
         _ body: (Connection) throws -> sending R
     ) throws -> sending R {
-        guard let readers else { return try slot.run(.anything, until: deadline, ticket, body) }
+        try withoutReaders(slot, until: deadline, ticket) { try slot.run(.anything, until: deadline, ticket, body) }
+    }
+
+    /// Runs `body` while no reader is at work or even open: their locks would be in the way of what needs the whole file.
+    func withoutReaders<R>(
+        _ slot: ConnectionSlot, until deadline: ContinuousClock.Instant? = nil, _ ticket: Ticket? = nil, _ body: () throws -> sending R
+    ) throws -> sending R {
+        guard let readers else { return try body() }
+        slot.user.store(sqlcipherkit_thread(), ordering: .relaxed)
+        defer { slot.user.store(0, ordering: .relaxed) }
         try readers.takeAll(until: deadline, ticket: ticket)
+        for reader in readers.slots { reader.close() }
         defer {
-            // Also after a call that was cancelled.
-            if let afterBarrier { try? slot.run(.anything) { db in afterBarrier(db) } }
+            // The key or the attached databases may be others now, also after a call that was cancelled.
+            try? slot.run(.anything) { db in recipe?.current = try ReaderRecipe(db) }
             readers.giveBackAll()
         }
-        // Their connections would be in the way of a lock on the whole file.
-        for reader in readers.slots { reader.close() }
-        return try slot.run(.anything, until: deadline, ticket, body)
+        return try body()
+    }
+
+    /// Moves the write-ahead log into the database. Readers of its own make a checkpoint fail that they could wait for.
+    func checkpoint(_ mode: CheckpointMode, of schema: String) throws -> CheckpointResult {
+        try checkCall()
+        let slot = try writer.take(until: nil)
+        defer { writer.giveBack(slot) }
+        guard mode != .passive, let readers else { return try slot.run(.anything) { db in try db.checkpoint(mode, of: schema) } }
+        try readers.takeAll()
+        defer { readers.giveBackAll() }
+        return try slot.run(.anything) { db in try db.checkpoint(mode, of: schema) }
     }
 
     func lender(for mode: ConnectionSlot.Mode) -> Lender {
@@ -85,6 +151,7 @@ final class DatabaseCore: Sendable {
     func close() throws(DatabaseError) {
         guard isOpen else { return }
         try checkCall()
+        idleReaders?.stop()
         writer.close()
         readers?.close()
         for lender in [readers, writer].compactMap({ $0 }) {

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A database with one connection that writes and several that read, at the same time (<https://sqlite.org/wal.html>).
 ///
 /// ```swift
@@ -15,44 +13,55 @@ import Synchronization
 /// It closes when it is let go of, or with ``close()``.
 public final class DatabasePool: DatabaseAccess {
     let core: DatabaseCore
-    /// Where the database is.
-    public let location: Location
-    let configuration: Configuration
-    private let recipe: SharedRecipe
 
     /// Opens a database.
     /// - Parameters:
     ///   - location: where it is: in a file.
     ///   - key: the key; nil for a plaintext database.
-    ///   - configuration: how to open it. Its journal mode does not count.
-    ///   - maximumReaders: how many reads may be done at a time. Default: 5.
+    ///   - configuration: how to open it, and how many readers there may be. Its journal mode does not count.
     /// - Throws: as ``Connection/init(_:key:configuration:)``; ``DatabaseError/Reason/invalidArgument`` for a database that is not
-    ///   in a file, which has only one connection.
-    public init(
-        _ location: Location, key: EncryptionKey? = nil, configuration: Configuration = Configuration(), maximumReaders: Int = 5
+    ///   in a file, which has only one connection, and for settings out of range.
+    public convenience init(_ location: Location, key: EncryptionKey? = nil, configuration: Configuration = Configuration()) throws {
+        try self.init(location, configuration) { try Connection(location, key: key, configuration: $0) }
+    }
+
+    /// Opens a database with the key that a provider gives.
+    /// - Throws: as ``init(_:key:configuration:)`` and ``Connection/init(_:keyProvider:configuration:)``.
+    public convenience init(
+        _ location: Location, keyProvider: some KeyProvider, configuration: Configuration = Configuration()
     ) throws {
+        try self.init(location, configuration) { try Connection(location, keyProvider: keyProvider, configuration: $0) }
+    }
+
+    /// Opens a database with a passphrase or recovery key for one of its key slots.
+    /// - Throws: as ``init(_:key:configuration:)`` and ``Connection/init(_:slots:secret:first:configuration:)``.
+    public convenience init(
+        _ location: Location, slots place: KeySlots.Place, secret: SlotSecret, first label: String? = nil,
+        configuration: Configuration = Configuration()
+    ) throws {
+        let slots = try KeySlots.unlock(secret, of: location, at: place, first: label, configuration: configuration)
+        try self.init(slots, configuration: configuration)
+    }
+
+    /// Opens the database of slots that are unlocked.
+    /// - Throws: as ``init(_:key:configuration:)`` and ``Connection/init(_:configuration:)``.
+    public convenience init(_ slots: KeySlots, configuration: Configuration = Configuration()) throws {
+        try self.init(slots.location, configuration) { try Connection(slots, configuration: $0) }
+    }
+
+    private init(_ location: Location, _ configuration: Configuration, _ open: (Configuration) throws -> Connection) throws {
         guard location.isOnDisk else {
             throw DatabaseError.invalidArgument("a pool is for a database in a file: use a DatabaseQueue for one in memory or a temporary one")
         }
-        guard (1...1000).contains(maximumReaders) else { throw DatabaseError.invalidArgument("a pool with \(maximumReaders) readers") }
+        let readers = configuration.pool.maximumReaders
+        guard (1...1000).contains(readers) else { throw DatabaseError.invalidArgument("a pool has from 1 to 1000 readers, and not \(readers)") }
         var configuration = configuration
         configuration.journalMode = configuration.access == .readOnly ? nil : .wal
-        let writer = try Connection(location, key: key, configuration: configuration)
-        if configuration.journalMode != nil, try !writer.hasWAL("main") {
+        let writer = try open(configuration)
+        guard try configuration.access == .readOnly || writer.hasWAL("main") else {
             throw DatabaseError.invalidArgument("a pool is for a database in a file that can have a write-ahead log")
         }
-        let recipe = SharedRecipe(try ReaderRecipe(writer))
-        let readerConfiguration = configuration
-        let readers = (0..<maximumReaders).map { _ in
-            ConnectionSlot { try recipe.current.open(location, readerConfiguration) }
-        }
-        core = DatabaseCore(
-            writer: ConnectionSlot(writer) { throw DatabaseError.closedConnection }, readers: readers,
-            afterBarrier: { db in
-                // The key or the attached databases may have changed.
-                if let now = try? ReaderRecipe(db) { recipe.current = now }
-            })
-        (self.location, self.configuration, self.recipe) = (location, configuration, recipe)
+        core = try DatabaseCore(writer: writer)
     }
 
     public func read<R>(timeout: Duration?, _ body: (Connection) throws -> sending R) throws -> sending R {
@@ -81,18 +90,33 @@ public final class DatabasePool: DatabaseAccess {
 
     public func close() throws(DatabaseError) { try core.close() }
 
+    public func close() async throws(DatabaseError) { try await core.closeOnThread() }
+
+    public func changeKey(to key: EncryptionKey, mode: KeyChangeMode, progress: RewriteProgressHandler?) throws {
+        try core.changeKey(to: key, mode, progress)
+    }
+
+    public func convert(to target: Encryption, progress: RewriteProgressHandler?) throws { try core.convert(to: target, progress) }
+
+    /// Moves the write-ahead log into the database. All but a passive checkpoint keep new reads waiting until those that run have ended.
+    ///
+    /// The pool does it by itself: see ``Configuration/Pool/checkpointSize`` and ``Configuration/Pool/largestLog``.
+    /// - Parameters:
+    ///   - mode: how much of it. Default: as much as goes without waiting.
+    ///   - schema: `main`, or what the database was attached as. Default: `main`.
+    /// - Returns: what there was and what was moved.
+    /// - Throws: as ``Connection/checkpoint(_:of:)``; ``DatabaseError/Reason/busy`` only for readers of other processes.
+    @discardableResult
+    public func checkpoint(_ mode: CheckpointMode = .passive, of schema: String = "main") throws -> CheckpointResult {
+        try core.checkpoint(mode, of: schema)
+    }
+
+    /// The same for a task.
+    @discardableResult
+    public func checkpoint(_ mode: CheckpointMode = .passive, of schema: String = "main") async throws -> CheckpointResult {
+        try await core.onThread { [core] in try core.checkpoint(mode, of: schema) }
+    }
+
     public var isOpen: Bool { core.isOpen }
 
-}
-
-/// A recipe that readers are opened by until it changes.
-final class SharedRecipe: Sendable {
-    private let recipe: Mutex<ReaderRecipe>
-
-    init(_ recipe: ReaderRecipe) { self.recipe = Mutex(recipe) }
-
-    var current: ReaderRecipe {
-        get { recipe.withLock { $0 } }
-        set { recipe.withLock { $0 = newValue } }
-    }
 }

@@ -21,9 +21,31 @@ public final class DatabaseQueue: DatabaseAccess {
         try self.init(Connection(location, key: key, configuration: configuration))
     }
 
-    init(_ connection: sending Connection) throws {
-        core = DatabaseCore(writer: ConnectionSlot(connection) { throw DatabaseError.closedConnection })
+    /// Opens a database with the key that a provider gives.
+    /// - Throws: as ``Connection/init(_:keyProvider:configuration:)``.
+    public convenience init(
+        _ location: Location, keyProvider: some KeyProvider, configuration: Configuration = Configuration()
+    ) throws {
+        try self.init(Connection(location, keyProvider: keyProvider, configuration: configuration))
     }
+
+    /// Opens a database with a passphrase or recovery key for one of its key slots.
+    /// - Throws: as ``Connection/init(_:slots:secret:first:configuration:)``.
+    public convenience init(
+        _ location: Location, slots place: KeySlots.Place, secret: SlotSecret, first label: String? = nil,
+        configuration: Configuration = Configuration()
+    ) throws {
+        let slots = try KeySlots.unlock(secret, of: location, at: place, first: label, configuration: configuration)
+        try self.init(slots, configuration: configuration)
+    }
+
+    /// Opens the database of slots that are unlocked.
+    /// - Throws: as ``Connection/init(_:configuration:)``.
+    public convenience init(_ slots: KeySlots, configuration: Configuration = Configuration()) throws {
+        try self.init(Connection(slots, configuration: configuration))
+    }
+
+    private init(_ connection: Connection) throws { core = DatabaseCore(connection) }
 
     public func read<R>(timeout: Duration?, _ body: (Connection) throws -> sending R) throws -> sending R {
         try core.run(.readOnly, timeout: timeout, body)
@@ -50,6 +72,14 @@ public final class DatabaseQueue: DatabaseAccess {
     }
 
     public func close() throws(DatabaseError) { try core.close() }
+
+    public func close() async throws(DatabaseError) { try await core.closeOnThread() }
+
+    public func changeKey(to key: EncryptionKey, mode: KeyChangeMode, progress: RewriteProgressHandler?) throws {
+        try core.changeKey(to: key, mode, progress)
+    }
+
+    public func convert(to target: Encryption, progress: RewriteProgressHandler?) throws { try core.convert(to: target, progress) }
 
     public var isOpen: Bool { core.isOpen }
 }

@@ -46,14 +46,33 @@ public struct Configuration: Sendable {
     public var statementCacheCapacity = 64
     /// Whether errors show the values bound to the failed statement: for debugging only. Default: no.
     public var errorsShowArguments = false
+    /// What a ``DatabasePool`` does beyond that.
+    public var pool = Pool()
     /// Runs before the header of a new file is written, for what must be settled by then.
     var beforeHeader: (@Sendable (Connection) throws -> Void)?
     /// Runs once, for a file that this opening has made, in a transaction. If it throws, the file is removed and opening throws
     /// that error; if the process dies meanwhile, the next opening begins anew.
     public var onCreate: (@Sendable (Connection) throws -> Void)?
-    /// Runs at the end of each opening. If it throws, opening throws that error.
+    /// Runs at the end of each opening, for each connection of a pool too, whose readers cannot write. If it throws, opening throws
+    /// that error.
     public var prepare: (@Sendable (Connection) throws -> Void)?
 
     /// The defaults.
     public init() {}
+
+    /// The settings of a ``DatabasePool``.
+    public struct Pool: Hashable, Sendable {
+        /// How many reads may be done at a time, from 1 to 1,000: each has a connection with a page cache of its own. Default: 5.
+        public var maximumReaders = 5
+        /// How long a reader stays open that nobody needs; it is closed after once to twice that time. Default: a minute.
+        public var readerIdleTime: Duration = .seconds(60)
+        /// The size of the write-ahead log, in bytes, from which each commit moves as much of it into the database as readers
+        /// allow. Default: 4 MB, about SQLite's own.
+        public var checkpointSize = 4 << 20
+        /// The size of the write-ahead log, in bytes, from which a commit keeps new reads waiting, for a tenth of a second at most,
+        /// so that the log can be emptied: with reads that always overlap it would grow for ever. Default: 64 MB.
+        public var largestLog = 64 << 20
+
+        public init() {}
+    }
 }

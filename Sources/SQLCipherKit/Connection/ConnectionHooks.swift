@@ -2,16 +2,16 @@ import CSQLCipher
 
 /// Removes a hook. Letting go of it removes nothing: the hook stays until ``remove()`` or until the connection closes. A hook that
 /// holds its connection keeps it from closing by itself: let it hold it `weak` or `unowned`.
+///
+/// The connection of a queue or a pool keeps its hooks from call to call; the token removes one inside of a call that has that
+/// connection, and does nothing elsewhere.
 public final class HookToken {
-    private var action: (() -> Void)?
+    private let action: () -> Void
 
     init(_ action: @escaping () -> Void) { self.action = action }
 
     /// Removes the hook. A second call does nothing.
-    public func remove() {
-        action?()
-        action = nil
-    }
+    public func remove() { action() }
 }
 
 /// The closures of one kind of hook, in the order in which they were added.
@@ -43,6 +43,8 @@ final class ConnectionHooks {
     var starts: [OpaquePointer: ContinuousClock.Instant] = [:]
     var busy: ((Int) -> Bool)?
     var progress: (() throws -> Bool)?
+    /// The frames in the write-ahead logs after the last commit.
+    var logFrames = 0
     /// Whether the progress handler asks whether the call of a queue or a pool must end.
     var stopsLentWork = false
     var authorizer: ((AuthorizationRequest) -> AuthorizationDecision)?
@@ -79,7 +81,7 @@ extension Connection {
         whenEmpty unhook: @escaping (Connection, OpaquePointer) -> Void
     ) -> HookToken {
         HookToken { [weak self] in
-            guard let self, let hooks else { return }
+            guard let self, isUsable, let hooks else { return }
             hooks[keyPath: list].remove(id)
             if hooks[keyPath: list].isEmpty, let handle = try? liveOutsideHooks() { unhook(self, handle) }
         }

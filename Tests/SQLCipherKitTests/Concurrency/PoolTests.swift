@@ -9,7 +9,7 @@ import Testing
 
     init() throws {
         folder = try TemporaryFolder()
-        pool = try DatabasePool(.file(folder.path("a.db")), key: .passphrase("one"), configuration: .quick, maximumReaders: 3)
+        pool = try DatabasePool(.file(folder.path("a.db")), key: .passphrase("one"), configuration: .quick)
         try pool.write { db in try db.execute("CREATE TABLE t(x)") }
     }
 

@@ -91,8 +91,8 @@ import Testing
     }
 
     @Test func afterClosingEachCallThrows() async throws {
-        try queue.close()
-        try queue.close()
+        try await queue.close()
+        try await queue.close()
         #expect(!queue.isOpen)
         let error = #expect(throws: DatabaseError.self) { try count() }
         #expect(error?.reason == .closed)

@@ -7,6 +7,13 @@ extension Configuration {
         configuration.cipher = .quick
         return configuration
     }
+
+    /// The same with settings for a pool.
+    static func quick(_ change: (inout Pool) -> Void) -> Configuration {
+        var configuration = quick
+        change(&configuration.pool)
+        return configuration
+    }
 }
 
 extension CipherConfiguration {

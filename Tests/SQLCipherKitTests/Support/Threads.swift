@@ -72,7 +72,9 @@ final class Latch: @unchecked Sendable {
         }
     }
 
-    /// The same without holding a thread, for tests with tasks.
+    var isOpened: Bool { condition.withLock { isOpen } }
+
+    /// The same as `wait` without holding a thread, for tests with tasks.
     func opened() async throws {
         for _ in 0..<6000 where !condition.withLock({ isOpen }) { try await Task.sleep(for: .milliseconds(5)) }
     }

@@ -1,0 +1,160 @@
+import Foundation
+import SQLCipherKit
+
+/// Pools in a process that is killed, or that forks.
+extension FaultDriver {
+    static func runPool(_ action: String, _ path: String, _ arguments: [String]) throws {
+        var configuration = Configuration()
+        configuration.cipher.kdfIterations = 10
+        configuration.busyTimeout = .seconds(20)
+        // Little, so that a kill often comes during a checkpoint.
+        configuration.pool.checkpointSize = 40_000
+        configuration.pool.largestLog = 200_000
+        let pool = try DatabasePool(.file(path), key: .passphrase(arguments[0]), configuration: configuration)
+        switch action {
+        case "pool-append":
+            // Says each pair of numbers once it is committed, until it is killed.
+            say("ready")
+            for number in 0... {
+                try pool.write { db in
+                    for half in ["a", "b"] { try db.execute("INSERT INTO t VALUES (\(arguments[1]), \(number), \(half), zeroblob(3000))") }
+                }
+                say("\(number);")
+            }
+        case "pool-fork":
+            try runFork(pool, path, configuration)
+        default:
+            throw DatabaseError(message: "no action \(action)")
+        }
+    }
+
+    /// Forks with everything open and in the middle of a transaction; the child touches all of it.
+    private static func runFork(_ pool: DatabasePool, _ path: String, _ configuration: Configuration) throws {
+        let queuePath = path + "-queue"
+        var queue: DatabaseQueue? = try DatabaseQueue(.file(queuePath), key: .passphrase("q"), configuration: configuration)
+        var lone: Connection? = try Connection(.file(path + "-lone"), key: .passphrase("l"), configuration: configuration)
+        var owned: DatabasePool? = try DatabasePool(.file(path + "-owned"), key: .passphrase("o"), configuration: configuration)
+        try owned?.write { db in try db.execute("CREATE TABLE t(x)") }
+        try owned?.read { db in _ = try db.fetchOne(Int.self, "SELECT count(*) FROM t") }
+        try queue?.write { db in try db.execute("CREATE TABLE t(x)") }
+        try lone?.execute(SQLScript("CREATE TABLE t(x); INSERT INTO t VALUES (1), (2)"))
+        // A rollback journal that the child must not play back.
+        try lone?.begin()
+        try lone?.execute("PRAGMA cache_size = 1")
+        for _ in 0..<50 { try lone?.execute("INSERT INTO t VALUES (zeroblob(3000))") }
+        var statement = try lone?.prepare("SELECT x FROM t")
+        try statement?.step()
+        // The pool's writer is in a transaction, and all of its readers were there.
+        try pool.write { db in
+            try db.execute("INSERT INTO t VALUES ('fork', 1, 'a', NULL)")
+            let child = forkNow()
+            if child == 0 {
+                var wrong = 0
+                func expectForked(_ what: String, _ body: () throws -> Void) {
+                    do {
+                        try body()
+                        wrong += 1
+                        say("\(what): no error")
+                    } catch let error as DatabaseError where error.reason == .forked {} catch {
+                        wrong += 1
+                        say("\(what): \(error)")
+                    }
+                }
+                expectForked("pool.read") { _ = try pool.read { db in db.isOpen } }
+                expectForked("pool.write") { _ = try pool.write { db in db.isOpen } }
+                expectForked("lent connection") { try db.execute("INSERT INTO t VALUES ('child', 1, 'a', NULL)") }
+                expectForked("commit") { try db.commit() }
+                expectForked("owned.read") { _ = try owned?.read { db in db.isOpen } }
+                expectForked("queue") { _ = try queue?.write { db in db.isOpen } }
+                expectForked("connection") { try lone?.execute("SELECT 1") }
+                expectForked("rollback") { try lone?.rollback() }
+                expectForked("statement") { _ = try statement?.step() }
+                expectForked("interrupt") { _ = try lone?.interruptHandle }
+                try? pool.close()
+                try? queue?.close()
+                lone?.close()
+                (statement, lone, owned, queue) = (nil, nil, nil, nil)
+                // A connection of its own knows that the parent writes, and does not wait for ever.
+                do {
+                    var impatient = configuration
+                    impatient.busyTimeout = .milliseconds(50)
+                    let own = try Connection(.file(path), key: .passphrase("k"), configuration: impatient)
+                    if try own.fetchOne(Int.self, "SELECT count(*) FROM t WHERE who IN ('fork', 'child')") != 0 { wrong += 1 }
+                    do {
+                        try own.execute("INSERT INTO t VALUES ('child', 1, 'a', NULL)")
+                        wrong += 1
+                        say("the child wrote during the parent's transaction")
+                    } catch let error as DatabaseError where error.reason == .busy {}
+                    own.close()
+                } catch {
+                    wrong += 1
+                    say("own: \(error)")
+                }
+                _exit(wrong == 0 ? 0 : 1)
+            }
+            var status: Int32 = -1
+            while waitpid(child, &status, 0) < 0, errno == EINTR {}
+            say("child \(status)")
+            try db.execute("INSERT INTO t VALUES ('fork', 1, 'b', NULL)")
+        }
+        // The parent goes on with everything.
+        while try statement?.step() == true {}
+        try lone?.commit()
+        try owned?.write { db in try db.execute("INSERT INTO t VALUES (1)") }
+        try queue?.write { db in try db.execute("INSERT INTO t VALUES (1)") }
+        let all: SQL = "SELECT count(*) FROM t"
+        let pooled: Int? = try pool.read { db in try db.fetchOne("SELECT count(*) FROM t WHERE who = 'fork'") }
+        let inOwned: Int? = try owned?.read { db in try db.fetchOne(all) }
+        let inQueue: Int? = try queue?.read { db in try db.fetchOne(all) }
+        let inLone: Int? = try lone?.fetchOne(all)
+        for (what, count) in [("pool", pooled), ("owned", inOwned), ("queue", inQueue), ("lone", inLone)] {
+            say("\(what) \(count ?? -1)")
+        }
+        try runForkWhileReading(path + "-queue", configuration)
+    }
+
+    /// A child's own reader of a file that the parent reads too: its lock must be a lock, not the parent's by mistake.
+    private static func runForkWhileReading(_ path: String, _ configuration: Configuration) throws {
+        var impatient = configuration
+        impatient.busyTimeout = .milliseconds(50)
+        let parent = try Connection(.file(path), key: .passphrase("q"), configuration: impatient)
+        let reading = try parent.prepare("SELECT x FROM t")
+        try reading.step()
+        var toChild: [Int32] = [0, 0], toParent: [Int32] = [0, 0]
+        guard pipe(&toChild) == 0, pipe(&toParent) == 0 else { throw DatabaseError(message: "no pipe") }
+        let child = forkNow()
+        if child == 0 {
+            var byte: UInt8 = 0
+            do {
+                let own = try Connection(.file(path), key: .passphrase("q"), configuration: impatient)
+                let statement = try own.prepare("SELECT x FROM t")
+                try statement.step()
+                write(toParent[1], &byte, 1)
+                read(toChild[0], &byte, 1)
+                try statement.reset()
+                _exit(0)
+            } catch { _exit(1) }
+        }
+        var byte: UInt8 = 0
+        read(toParent[0], &byte, 1)
+        try reading.reset()
+        do {
+            try parent.execute("INSERT INTO t VALUES (2)")
+            say("wrote under the child's reading")
+        } catch {
+            say("while the child reads: \(error.reason)")
+        }
+        write(toChild[1], &byte, 1)
+        var status: Int32 = -1
+        while waitpid(child, &status, 0) < 0, errno == EINTR {}
+        try parent.execute("INSERT INTO t VALUES (2)")
+        say("reader \(status)")
+    }
+
+    /// Swift has marked `fork` as unavailable, for good reasons.
+    private static func forkNow() -> pid_t {
+        typealias Fork = @convention(c) () -> pid_t
+        guard let symbol = dlsym(UnsafeMutableRawPointer(bitPattern: 0), "fork") else { return -1 }
+        return unsafeBitCast(symbol, to: Fork.self)()
+    }
+}

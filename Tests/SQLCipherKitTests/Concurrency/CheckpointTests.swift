@@ -1,0 +1,89 @@
+import Foundation
+import SQLCipherKit
+import TestSupport
+import Testing
+
+@Suite struct ConcurrencyCheckpointTests {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func makePool(_ change: (inout Configuration.Pool) -> Void = { _ in }) throws -> DatabasePool {
+        let pool = try DatabasePool(.file(folder.path("a.db")), key: .passphrase("one"), configuration: .quick(change))
+        try pool.write { db in try db.execute("CREATE TABLE t(x)") }
+        return pool
+    }
+
+    private func logSize() throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(atPath: folder.path("a.db-wal"))
+        return (attributes[.size] as? Int) ?? 0
+    }
+
+    @Test func theModes() async throws {
+        let pool = try makePool { $0.maximumReaders = 2 }
+        let passive = try await pool.checkpoint()
+        #expect(passive.logFrames > 0 && passive.isComplete)
+        try await pool.write { db in try db.execute("INSERT INTO t VALUES (zeroblob(20000))") }
+        #expect(try await pool.checkpoint(.full).isComplete)
+        #expect(try await pool.checkpoint(.restart).isComplete)
+        #expect(try logSize() > 0)
+        #expect(try await pool.checkpoint(.truncate).logFrames == 0)
+        #expect(try logSize() == 0)
+        var error = await #expect(throws: DatabaseError.self) { try await pool.checkpoint(of: "nowhere") }
+        #expect(error?.reason == .schemaName)
+        error = await #expect(throws: DatabaseError.self) { try await pool.write { db in try db.checkpoint() } }
+        #expect(error?.reason == .misuse)
+    }
+
+    @Test func aCheckpointWaitsForReadersOfThePool() throws {
+        let pool = try makePool()
+        let entered = Latch(), leave = Latch()
+        let reading = onThread {
+            try pool.read { _ in
+                entered.open()
+                leave.wait()
+            }
+        }
+        entered.wait()
+        try pool.write { db in try db.execute("INSERT INTO t VALUES (1)") }
+        // The reader's moment is older than what was written.
+        #expect(try !pool.checkpoint(.passive).isComplete)
+        let truncating = onThread { _ = try pool.checkpoint(.truncate) }
+        Thread.sleep(forTimeInterval: 0.02)
+        #expect(!truncating.isEnded)
+        leave.open()
+        try truncating.wait()
+        try reading.wait()
+        #expect(try logSize() == 0)
+    }
+
+    @Test func theLogStaysSmallUnderReadersThatNeverPause() throws {
+        let largest = 512 << 10
+        let pool = try makePool {
+            $0.checkpointSize = 64 << 10
+            $0.largestLog = largest
+        }
+        let stop = Latch()
+        let readers = (0..<2).map { number in
+            onThread {
+                while !stop.isOpened {
+                    try pool.read { db in
+                        _ = try db.fetchOne(Int.self, "SELECT count(*) FROM t")
+                        // There is always one of the two inside.
+                        Thread.sleep(forTimeInterval: 0.004 + 0.003 * Double(number))
+                    }
+                }
+            }
+        }
+        var size = 0
+        for _ in 0..<400 {
+            try pool.write { db in try db.execute("INSERT INTO t VALUES (randomblob(20000))") }
+            size = max(size, try logSize())
+        }
+        stop.open()
+        for reader in readers { try reader.wait() }
+        // Some 8 MB were written.
+        #expect(size < 4 * largest, "the log grew to \(size) bytes")
+        #expect(try pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") } == 400)
+    }
+}

@@ -1,0 +1,219 @@
+import Foundation
+import SQLCipherKit
+import TestSupport
+import Testing
+
+/// What the readers of a pool are.
+@Suite struct ConcurrencyReaderTests {
+    let folder: TemporaryFolder
+    var location: Location { .file(folder.path("a.db")) }
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// Runs `body` on as many readers at the same time.
+    private func onReaders(_ count: Int, of pool: DatabasePool, _ body: @escaping @Sendable (Connection) throws -> Void) throws {
+        let inside = Outcomes(count)
+        try onThreads(count) { _ in
+            try pool.read { db in
+                inside.finish(.success(()))
+                try inside.wait()
+                try body(db)
+            }
+        }
+    }
+
+    #if os(Linux)
+        @Test func aPassphraseIsDerivedOnce() throws {
+            // The processor time of this thread, which other work on the machine does not change.
+            func cost<R>(_ body: () throws -> R) throws -> (R, Double) {
+                func now() -> Double {
+                    var time = timespec()
+                    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+                    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+                }
+                let start = now()
+                let result = try body()
+                return (result, now() - start)
+            }
+            let key = try EncryptionKey.passphrase("correct horse")
+            let (pool, first) = try cost { try DatabasePool(location, key: key) }
+            let (_, second) = try cost { try pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM sqlite_schema") } }
+            #expect(second < first / 5, "\(first) s of processor time for the first connection, \(second) s for the second")
+            try pool.attach(.file(folder.path("b.db")), as: "other", key: .key(.passphrase("battery")))
+            let (_, attached) = try cost { try pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM other.sqlite_schema") } }
+            #expect(attached < first / 5, "\(first) s for the first connection, \(attached) s for a reader with an attached database")
+        }
+
+        @Test func readersAreOpenedOnDemandAndClosedWhenIdle() async throws {
+            let pool = try DatabasePool(location, key: .passphrase("one"), configuration: .quick { $0.readerIdleTime = .milliseconds(20) })
+            func connections() throws -> Int {
+                let folder = "/proc/self/fd"
+                return try FileManager.default.contentsOfDirectory(atPath: folder).filter {
+                    (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)")) == self.folder.path("a.db")
+                }.count
+            }
+            #expect(try connections() == 1)
+            let inside = Outcomes(3), leave = Latch()
+            let readers = (0..<3).map { _ in
+                onThread {
+                    try pool.read { _ in
+                        inside.finish(.success(()))
+                        leave.wait()
+                    }
+                }
+            }
+            try await inside.ended()
+            #expect(try connections() == 4)
+            leave.open()
+            for reader in readers { try await reader.ended() }
+            for _ in 0..<6000 where try connections() > 1 { try await Task.sleep(for: .milliseconds(5)) }
+            #expect(try connections() == 1)
+            #expect(try await pool.read { db in try db.fetchOne(Int.self, "SELECT 1") } == 1)
+        }
+    #endif
+
+    struct Shouting: FTS5TextTokenizer {
+        func tokenize(_ text: UnsafeBufferPointer<UInt8>, for purpose: FTS5TokenizePurpose, into tokens: inout FTS5TokenSink) throws {
+            // The whole text is one word, in capitals.
+            let word = String(decoding: text, as: UTF8.self).uppercased()
+            tokens.add(word, range: 0..<text.count)
+        }
+    }
+
+    @Test func everyReaderHasTheTokenizersFunctionsAndCollations() throws {
+        var configuration = Configuration.quick
+        configuration.prepare = { db in
+            try db.register(Shouting(), as: "shouting")
+            try db.addFunction("twice") { (number: Int) in number * 2 }
+            try db.addCollation("REVERSED") { a, b in a == b ? .orderedSame : a < b ? .orderedDescending : .orderedAscending }
+        }
+        let pool = try DatabasePool(location, key: .passphrase("one"), configuration: configuration)
+        try pool.write { db in
+            try db.create(FTS5Table("f", columns: ["a"], tokenizer: .custom("shouting")))
+            try db.execute("INSERT INTO f VALUES ('hello world'), ('Hello World'), ('bye')")
+        }
+        try onReaders(4, of: pool) { db in
+            let hits = try db.search("f", .phrase("HELLO world"))
+            #expect(hits.count == 2)
+            let twice = try db.fetchOne(Int.self, "SELECT twice(21)")
+            #expect(twice == 42)
+            let sorted = try db.fetchAll(String.self, "SELECT a FROM f ORDER BY a COLLATE reversed")
+            #expect(sorted == ["hello world", "bye", "Hello World"])
+        }
+    }
+
+    @Test func attachedDatabasesAreThoseOfAllReaders() throws {
+        let pool = try DatabasePool(location, key: .passphrase("one"), configuration: .quick)
+        try pool.attach(.file(folder.path("b.db")), as: "keyed", key: .key(.passphrase("two"), cipher: .quick))
+        try pool.attach(.file(folder.path("c.db")), as: "plain", key: .plaintext)
+        try pool.attach(.file(folder.path("d.db")), as: "same", key: .inherited)
+        try pool.write { db in
+            for name in ["keyed", "plain", "same"] {
+                try db.execute(SQL(raw: "CREATE TABLE \(name).t(x)"))
+                try db.execute(SQL(raw: "INSERT INTO \(name).t VALUES ('\(name)')"))
+            }
+        }
+        try onReaders(3, of: pool) { db in
+            let all = try db.fetchAll(String.self, "SELECT x FROM keyed.t UNION ALL SELECT x FROM plain.t UNION ALL SELECT x FROM same.t")
+            #expect(all == ["keyed", "plain", "same"])
+            #expect(throws: DatabaseError.self) { try db.execute("INSERT INTO plain.t VALUES (1)") }
+        }
+        try pool.detach("plain")
+        try onReaders(2, of: pool) { db in
+            let names = try db.attachedDatabases().map(\.name)
+            #expect(names == ["main", "keyed", "same"])
+        }
+        let error = #expect(throws: DatabaseError.self) { try pool.attach(.memory, as: "m", key: .plaintext) }
+        #expect(error?.reason == .invalidArgument)
+    }
+
+    @Test(arguments: KeyChangeMode.allCases) func aNewKeyIsThatOfAllConnections(mode: KeyChangeMode) throws {
+        let pool = try DatabasePool(location, key: .passphrase("one"), configuration: .quick)
+        try pool.attach(.file(folder.path("b.db")), as: "other", key: .key(.passphrase("b"), cipher: .quick))
+        try pool.write { db in try db.execute("CREATE TABLE t(x)") }
+        try pool.write { db in try db.execute("INSERT INTO t VALUES (1)") }
+        try onReaders(2, of: pool) { db in _ = try db.fetchOne(Int.self, "SELECT x FROM t") }
+        try pool.changeKey(to: .passphrase("two"), mode: mode)
+        try onReaders(3, of: pool) { db in
+            let value = try db.fetchOne(Int.self, "SELECT x FROM t")
+            #expect(value == 1)
+            let others = try db.fetchOne(Int.self, "SELECT count(*) FROM other.sqlite_schema")
+            #expect(others == 0)
+        }
+        try pool.write { db in try db.execute("INSERT INTO t VALUES (2)") }
+        #expect(try pool.checkpoint(.truncate).isComplete)
+        try pool.close()
+        let error = #expect(throws: DatabaseError.self) { try Connection(location, key: .passphrase("one"), configuration: .quick) }
+        #expect(error?.reason == .wrongKeyOrNotADatabase)
+        #expect(try Connection(location, key: .passphrase("two"), configuration: .quick).fetchAll(Int.self, "SELECT x FROM t") == [1, 2])
+    }
+
+    @Test func aConversionGoesOnWithTheNewFile() throws {
+        let pool = try DatabasePool(location, key: .passphrase("one"), configuration: .quick)
+        try pool.write { db in try db.execute("CREATE TABLE t(x)") }
+        try pool.convert(to: .plaintext)
+        try pool.write { db in try db.execute("INSERT INTO t VALUES (1)") }
+        try onReaders(2, of: pool) { db in
+            let info = try db.cipherInfo
+            #expect(info == nil)
+        }
+        var cipher = CipherConfiguration.quick
+        cipher.pageSize = 8192
+        try pool.convert(to: .key(.passphrase("two"), cipher: cipher))
+        try pool.write { db in try db.execute("INSERT INTO t VALUES (2)") }
+        try onReaders(2, of: pool) { db in
+            let values = try db.fetchAll(Int.self, "SELECT x FROM t")
+            #expect(values == [1, 2])
+            let info = try db.cipherInfo
+            #expect(info?.settings.pageSize == 8192)
+        }
+        // One that was cancelled has changed nothing.
+        struct Stop: Error {}
+        #expect(throws: Stop.self) { try pool.convert(to: .plaintext) { _ in throw Stop() } }
+        #expect(try pool.read { db in try db.fetchAll(Int.self, "SELECT x FROM t") } == [1, 2])
+    }
+
+    @Test func keySlotsAndProvidersOpenPools() throws {
+        let slots = try KeySlots.create(.passphrase("correct horse"), label: "laptop", for: location, iterations: 1000)
+        do {
+            let pool = try DatabasePool(slots)
+            try pool.write { db in try db.execute("CREATE TABLE t(x)") }
+        }
+        let pool = try DatabasePool(location, slots: .beside, secret: .passphrase("correct horse"))
+        try onReaders(2, of: pool) { db in
+            let count = try db.fetchOne(Int.self, "SELECT count(*) FROM t")
+            #expect(count == 0)
+        }
+        let other = Location.file(folder.path("b.db"))
+        let provided = try DatabasePool(other, keyProvider: KeySource { try .passphrase("b") }, configuration: .quick)
+        try onReaders(2, of: provided) { db in _ = try db.fetchOne(Int.self, "SELECT 1") }
+        let queue = try DatabaseQueue(other, keyProvider: KeySource { try .passphrase("b") }, configuration: .quick)
+        #expect(try queue.read { db in try db.fetchOne(Int.self, "SELECT 1") } == 1)
+    }
+
+    @Test func hooksStayFromCallToCall() throws {
+        struct Veto: Error, Equatable {}
+        let pool = try DatabasePool(location, key: .passphrase("one"), configuration: .quick)
+        nonisolated(unsafe) var calls: [String] = []
+        nonisolated(unsafe) var isVetoed = false
+        var token: HookToken?
+        try pool.write { db in
+            try db.execute("CREATE TABLE t(x)")
+            try db.addUpdateHook { calls.append("first \($0.rowID)") }
+            token = try db.addUpdateHook { calls.append("second \($0.rowID)") }
+            try db.addCommitHook { if isVetoed { throw Veto() } }
+        }
+        try pool.write { db in try db.execute("INSERT INTO t VALUES (1)") }
+        // Outside of a call it does nothing.
+        token?.remove()
+        try pool.write { db in try db.execute("INSERT INTO t VALUES (2)") }
+        #expect(calls == ["first 1", "second 1", "first 2", "second 2"])
+        try pool.write { _ in token?.remove() }
+        try pool.write { db in try db.execute("INSERT INTO t VALUES (3)") }
+        #expect(calls.last == "first 3")
+        isVetoed = true
+        let error = #expect(throws: DatabaseError.self) { try pool.write { db in try db.execute("INSERT INTO t VALUES (4)") } }
+        #expect(error?.underlyingError as? Veto == Veto())
+        #expect(try pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") } == 3)
+    }
+}
