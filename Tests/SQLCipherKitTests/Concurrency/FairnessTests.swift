@@ -90,7 +90,7 @@ import Testing
             condition.withLock {
                 missing -= 1
                 condition.broadcast()
-                while missing > 0 { guard condition.wait(until: Date(timeIntervalSinceNow: 20)) else { return false } }
+                while missing > 0 { guard condition.wait(until: Date(timeIntervalSinceNow: 300)) else { return false } }
                 return true
             }
         }

@@ -66,7 +66,7 @@ import Testing
             #expect(try connections() == 4)
             leave.open()
             for reader in readers { try await reader.ended() }
-            for _ in 0..<6000 where try connections() > 1 { try await Task.sleep(for: .milliseconds(5)) }
+            for _ in 0..<60000 where try connections() > 1 { try await Task.sleep(for: .milliseconds(5)) }
             #expect(try connections() == 1)
             #expect(try await pool.read { db in try db.fetchOne(Int.self, "SELECT 1") } == 1)
         }

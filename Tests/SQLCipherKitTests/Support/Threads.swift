@@ -35,11 +35,11 @@ final class Outcomes: @unchecked Sendable {
         }
     }
 
-    /// Waits for all of them, for a minute at most; throws the first error.
+    /// Waits for all of them, for five minutes at most; throws the first error.
     func wait() throws {
         try condition.withLock {
             while left > 0 {
-                guard condition.wait(until: Date(timeIntervalSinceNow: 60)) else { throw StillRunning() }
+                guard condition.wait(until: Date(timeIntervalSinceNow: 300)) else { throw StillRunning() }
             }
             if let error { throw error }
         }
@@ -47,7 +47,7 @@ final class Outcomes: @unchecked Sendable {
 
     /// The same without holding a thread, for tests with tasks.
     func ended() async throws {
-        for _ in 0..<12000 {
+        for _ in 0..<60000 {
             if isEnded { return try wait() }
             try await Task.sleep(for: .milliseconds(5))
         }
@@ -76,11 +76,11 @@ final class Latch: @unchecked Sendable {
 
     /// The same as `wait` without holding a thread, for tests with tasks.
     func opened() async throws {
-        for _ in 0..<6000 where !condition.withLock({ isOpen }) { try await Task.sleep(for: .milliseconds(5)) }
+        for _ in 0..<60000 where !condition.withLock({ isOpen }) { try await Task.sleep(for: .milliseconds(5)) }
     }
 
-    /// Waits for half a minute at most.
+    /// Waits for five minutes at most.
     func wait() {
-        condition.withLock { while !isOpen, condition.wait(until: Date(timeIntervalSinceNow: 30)) {} }
+        condition.withLock { while !isOpen, condition.wait(until: Date(timeIntervalSinceNow: 300)) {} }
     }
 }
