@@ -59,7 +59,7 @@ public protocol DatabaseAccess: Sendable {
     func close() throws(DatabaseError)
 
     /// The same for a task.
-    func close() async throws(DatabaseError)
+    func close() async throws
 
     /// Changes the key of the database, while nobody else has a connection of this queue or pool. All of them have the new key
     /// afterwards.
@@ -126,9 +126,17 @@ extension DatabaseAccess {
         try changeKey(to: key, mode: mode, progress: nil)
     }
 
+    /// The same for a task. It is not cancelled with the task.
+    public func changeKey(to key: EncryptionKey, mode: KeyChangeMode = .inPlace) async throws {
+        try await runOnThread { try changeKey(to: key, mode: mode, progress: nil) }
+    }
+
     /// Encrypts the database otherwise, or decrypts it.
     /// - Throws: as ``convert(to:progress:)``.
     public func convert(to target: Encryption) throws { try convert(to: target, progress: nil) }
+
+    /// The same for a task. It is not cancelled with the task.
+    public func convert(to target: Encryption) async throws { try await runOnThread { try convert(to: target, progress: nil) } }
 
     /// Attaches a database to all connections, those that will be opened among them
     /// (<https://sqlite.org/lang_attach.html>). With a pool it is set to write-ahead logging, as the main database is.
@@ -148,7 +156,15 @@ extension DatabaseAccess {
         }
     }
 
+    /// The same for a task. It is not cancelled with the task.
+    public func attach(_ location: Location, as name: String, key: AttachKey) async throws {
+        try await runOnThread { try attach(location, as: name, key: key) }
+    }
+
     /// Detaches a database from all connections.
     /// - Throws: as ``Connection/detach(_:)``.
     public func detach(_ name: String) throws { try barrier { db in try db.detach(name) } }
+
+    /// The same for a task.
+    public func detach(_ name: String) async throws { try await barrier { db in try db.detach(name) } }
 }

@@ -89,24 +89,18 @@ extension DatabaseCore {
         pace.end()
         return nil
     }
+}
 
-    func closeOnThread() async throws(DatabaseError) {
-        do { try await onThread { [self] in try close() } } catch {
-            throw error as? DatabaseError ?? .closedDatabase
+/// Runs a call that has no form for tasks of its own on a thread.
+func runOnThread<R>(_ body: @escaping @Sendable () throws -> sending R) async throws -> sending R {
+    try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<R, any Error>) in
+        let thread = Thread {
+            let result: Result<R, any Error>
+            do { result = .success(try body()) } catch { result = .failure(error) }
+            nonisolated(unsafe) let sent = result
+            continuation.resume(with: sent)
         }
-    }
-
-    /// Runs a call that has no form for tasks on a thread of its own.
-    func onThread<R>(_ body: @escaping @Sendable () throws -> sending R) async throws -> sending R {
-        try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<R, any Error>) in
-            let thread = Thread {
-                let result: Result<R, any Error>
-                do { result = .success(try body()) } catch { result = .failure(error) }
-                nonisolated(unsafe) let sent = result
-                continuation.resume(with: sent)
-            }
-            thread.stackSize = 8 << 20
-            thread.start()
-        }
+        thread.stackSize = 8 << 20
+        thread.start()
     }
 }

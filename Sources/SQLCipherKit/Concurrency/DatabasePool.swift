@@ -90,7 +90,7 @@ public final class DatabasePool: DatabaseAccess {
 
     public func close() throws(DatabaseError) { try core.close() }
 
-    public func close() async throws(DatabaseError) { try await core.closeOnThread() }
+    public func close() async throws { try await runOnThread { [core] in try core.close() } }
 
     public func changeKey(to key: EncryptionKey, mode: KeyChangeMode, progress: RewriteProgressHandler?) throws {
         try core.changeKey(to: key, mode, progress)
@@ -114,7 +114,7 @@ public final class DatabasePool: DatabaseAccess {
     /// The same for a task.
     @discardableResult
     public func checkpoint(_ mode: CheckpointMode = .passive, of schema: String = "main") async throws -> CheckpointResult {
-        try await core.onThread { [core] in try core.checkpoint(mode, of: schema) }
+        try await runOnThread { [core] in try core.checkpoint(mode, of: schema) }
     }
 
     public var isOpen: Bool { core.isOpen }

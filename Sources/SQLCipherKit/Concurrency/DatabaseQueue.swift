@@ -73,7 +73,7 @@ public final class DatabaseQueue: DatabaseAccess {
 
     public func close() throws(DatabaseError) { try core.close() }
 
-    public func close() async throws(DatabaseError) { try await core.closeOnThread() }
+    public func close() async throws { try await runOnThread { [core] in try core.close() } }
 
     public func changeKey(to key: EncryptionKey, mode: KeyChangeMode, progress: RewriteProgressHandler?) throws {
         try core.changeKey(to: key, mode, progress)

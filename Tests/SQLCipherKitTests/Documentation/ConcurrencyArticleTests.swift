@@ -1,0 +1,38 @@
+import SQLCipherKit
+import TestSupport
+import Testing
+
+/// The examples of the article "Concurrency".
+@Suite struct ConcurrencyArticleTests {
+    @Test func theArticle() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("notes.db"), archivePath = folder.path("archive.db"), title = "Bakery"
+        let archiveKey = try EncryptionKey.raw([UInt8](repeating: 7, count: 32))
+        let slowQuery: SQL = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+
+        let pool = try DatabasePool(.file(path), key: .passphrase("correct horse"))
+        try await pool.write { db in
+            try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT)")
+            try db.execute("INSERT INTO note(title) VALUES (\(title))")
+        }
+        let titles = try await pool.read { db in try db.fetchAll(String.self, "SELECT title FROM note") }
+        #expect(titles == ["Bakery"])
+
+        try await pool.barrier { db in try db.execute("VACUUM") }
+
+        var isLate = false
+        do {
+            try await pool.read(timeout: .milliseconds(50)) { db in try db.execute(slowQuery) }
+        } catch let error as DatabaseError where error.reason == .timeout {
+            print("not now")
+            isLate = true
+        }
+        #expect(isLate)
+
+        try await pool.attach(.file(archivePath), as: "archive", key: .key(archiveKey))
+        try await pool.changeKey(to: .passphrase("battery staple"))
+        #expect(try await pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM archive.sqlite_schema") } == 0)
+        try await pool.close()
+        #expect(try Connection(.file(path), key: .passphrase("battery staple")).fetchOne(Int.self, "SELECT count(*) FROM note") == 1)
+    }
+}
