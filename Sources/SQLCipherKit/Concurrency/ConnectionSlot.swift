@@ -27,7 +27,9 @@ final class ConnectionSlot: @unchecked Sendable {
     private(set) var uses = 0
     private let open: @Sendable () throws -> Connection
     // Kept, as every read needs them.
-    private var begin: Statement?, look: Statement?, commit: Statement?
+    private var begin: Statement?, commit: Statement?
+    private var looks: [Statement] = []
+    private let forks = sqlcipherkit_forks()
 
     /// A slot that opens its connection when it needs one.
     init(open: @escaping @Sendable () throws -> Connection) { self.open = open }
@@ -38,9 +40,12 @@ final class ConnectionSlot: @unchecked Sendable {
         self.connection = connection
     }
 
-    deinit { worker.stop() }
+    deinit {
+        // A child has no such thread, and must not wait for a lock that one may have held.
+        if forks == sqlcipherkit_forks() { worker.stop() }
+    }
 
-    var isOpen: Bool { connection?.isOpen ?? false }
+    var isOpen: Bool { connection?.hasHandle ?? false }
 
     /// Runs `body` with the connection, on this thread.
     /// - Parameters:
@@ -54,7 +59,7 @@ final class ConnectionSlot: @unchecked Sendable {
         defer { user.store(0, ordering: .relaxed) }
         uses &+= 1
         if let deadline, ContinuousClock.now >= deadline { throw DatabaseError.timeout }
-        let db = try opened()
+        let db = try opened(mode)
         db.lend(until: deadline)
         defer { db.takeBack() }
         if let ticket { try watch(ticket, db) }
@@ -85,17 +90,17 @@ final class ConnectionSlot: @unchecked Sendable {
         case .readOnly:
             let handle = try db.live()
             sqlcipherkit_set_query_only(handle, 1)
-            defer { if db.isOpen { sqlcipherkit_set_query_only(handle, 0) } }
+            defer { if db.hasHandle { sqlcipherkit_set_query_only(handle, 0) } }
             // What is in memory is seen by this connection alone.
             return db.location.isOnDisk ? try read(db, body) : try body(db)
         }
     }
 
     private func read<R>(_ db: Connection, _ body: (Connection) throws -> sending R) throws -> sending R {
-        guard let begin, let look, let commit else { throw DatabaseError.closedConnection }
+        guard let begin, let commit else { throw DatabaseError.closedConnection }
         try begin.execute()
         // The moment is that of the first look.
-        try look.execute()
+        for look in looks { try look.execute() }
         let result = try body(db)
         guard db.isInTransaction else { throw db.isUsable ? DatabaseError.endedInside : db.refusal() }
         try commit.execute()
@@ -113,15 +118,21 @@ final class ConnectionSlot: @unchecked Sendable {
 
     // MARK: Opening and closing
 
-    private func opened() throws -> Connection {
+    private func opened(_ mode: Mode) throws -> Connection {
         if let connection, begin != nil {
-            if connection.isOpen { return connection }
+            if connection.hasHandle { return connection }
             throw DatabaseError.closedConnection
         }
         let db = try connection ?? open()
         try db.isLent()
         begin = try db.prepareKept("BEGIN")
-        look = try db.prepareKept("PRAGMA schema_version")
+        looks = [try db.prepareKept("PRAGMA main.schema_version")]
+        // What a reader has attached stays while it is open.
+        if case .read = mode {
+            for database in try db.attachedDatabases() where database.name != "main" && database.name != "temp" {
+                looks.append(try db.prepareKept("PRAGMA \(database.name.quotedSQLIdentifier).schema_version"))
+            }
+        }
         commit = try db.prepareKept("COMMIT")
         connection = db
         return db
@@ -129,7 +140,7 @@ final class ConnectionSlot: @unchecked Sendable {
 
     /// Closes the connection; the next use opens another one.
     func close() {
-        (begin, look, commit) = (nil, nil, nil)
+        (begin, commit, looks) = (nil, nil, [])
         if let connection, !connection.isForked {
             connection.lend(until: nil)
             connection.close()
@@ -163,7 +174,9 @@ extension Connection {
 
     /// Waits for locks as SQLite does with a timeout, but no longer than the running call may take.
     private func setInterruptibleBusyHandler() throws(DatabaseError) {
-        let patience = configuration.busyTimeout
+        // A handler of the user's, set in `prepare`, stays.
+        if hooks?.busy != nil { return }
+        let patience = try busyTimeout
         let delays: [Duration] = [1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100].map { .milliseconds($0) }
         var waited = Duration.zero
         try setBusyHandler { [unowned self] attempts in

@@ -44,7 +44,11 @@ extension DatabaseCore {
                 ticket.stop(DatabaseError.timeout)
             }
         }
-        defer { timer?.cancel() }
+        defer {
+            timer?.cancel()
+            // It holds the waiter, which holds the work, which holds the ticket.
+            ticket.whenStopped(nil)
+        }
         // Sent to the one job that calls it, once.
         nonisolated(unsafe) let work = work
         return try await withTaskCancellationHandler {

@@ -41,14 +41,20 @@ final class DatabaseCore: Sendable {
     }
 
     deinit {
+        // What the engine has is the parent's, and a lock may have been another thread's when the process forked.
+        if forks != sqlcipherkit_forks() { return }
         idleReaders?.stop()
-        if forks != sqlcipherkit_forks() {
-            // Not even the memory goes: what the engine has in it is the parent's.
-            return
+        closeAll()
+    }
+
+    /// Closes all connections, once nobody has them any more.
+    private func closeAll() {
+        for lender in [readers, writer].compactMap({ $0 }) {
+            // Without a deadline and without a ticket there is nothing else to throw.
+            try? lender.takeAll(closing: true)
+            for slot in lender.slots { slot.close() }
+            lender.giveBackAll()
         }
-        // Nobody is left who could have a slot.
-        for slot in readers?.slots ?? [] { slot.close() }
-        for slot in writer.slots { slot.close() }
     }
 
     var isOpen: Bool { forks == sqlcipherkit_forks() && !writer.isClosed }
@@ -154,13 +160,7 @@ final class DatabaseCore: Sendable {
         idleReaders?.stop()
         writer.close()
         readers?.close()
-        for lender in [readers, writer].compactMap({ $0 }) {
-            // Without a deadline and without a ticket there is nothing else to throw.
-            try? lender.takeAll(closing: true)
-            for slot in lender.slots { slot.close() }
-            lender.giveBackAll()
-        }
-        changes.writerIsGone()
+        closeAll()
     }
 }
 

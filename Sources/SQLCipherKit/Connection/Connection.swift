@@ -84,7 +84,10 @@ public final class Connection {
     }
 
     /// Whether the connection is open.
-    public var isOpen: Bool { handle != nil }
+    public var isOpen: Bool { usableHandle != nil }
+
+    /// The same for who need not be the one it is lent to.
+    var hasHandle: Bool { handle != nil }
 
     /// The handle, where a call cannot throw.
     @inlinable var usableHandle: OpaquePointer? { isUsable ? handle : nil }

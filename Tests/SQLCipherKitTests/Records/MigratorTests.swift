@@ -192,7 +192,7 @@ import Testing
             let pending = try await database.read { db in try migrator.pending(in: db) }
             #expect(pending == [])
             #expect(try await database.write { db in try db.foreignKeys })
-            try database.close()
+            try await database.close()
         }
     }
 

@@ -17,9 +17,15 @@ struct workload {
 /* Ends with a nameless one. */
 extern const struct workload workloads[];
 
+/* In concurrency.c. */
+void open_shared(void), fill_reads(void), fill_async_reads(void), open_keyed_twice(void);
+long long read_one(void), async_read(void), two_readers_and_a_writer(void), finish_shared(void), open_second(void);
+
 /* The open database, and what rows are divided by. */
 extern sqlite3 *db;
 extern long long scale;
+/* Where files may be made. */
+extern const char *folder;
 
 /* Ends the process on an error. */
 void check(int rc);

@@ -6,6 +6,7 @@
 
 sqlite3 *db;
 long long scale;
+const char *folder;
 
 void check(int rc) {
     if (rc == SQLITE_OK || rc == SQLITE_DONE || rc == SQLITE_ROW) return;
@@ -56,6 +57,7 @@ int main(int count, char **arguments) {
     while (workload->name && strcmp(workload->name, arguments[1])) workload++;
     if (!workload->name) return 1;
     scale = atoll(arguments[3]);
+    folder = arguments[2];
     open_database(arguments[2], strncmp(arguments[1], "keyed-", 6) == 0);
     workload->prepare();
     puts("ready");

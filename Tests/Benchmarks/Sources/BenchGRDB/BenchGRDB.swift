@@ -18,12 +18,17 @@ enum BenchGRDB {
             ("insert-codable-ints", insertCodableInts),
             ("insert-codable-mixed", insertCodableMixed),
             ("lookup-sql-text", lookupBySQLText),
+            ("read-one", readOne),
+            ("async-read", { try readFromTasks($0, tasks: 1) }),
+            ("async-read-busy", { try readFromTasks($0, tasks: 8) }),
+            ("pool-2-readers-writer", twoReadersAndAWriter),
             ("fts-search", searchText),
             ("json-extract", extractJSON),
             ("json-codable", decodeJSON),
         ]
         #if KEYED
             workloads += [
+                ("pool-open-second", openSecond),
                 ("keyed-fetch-mixed", { try fetchMixed(openKeyed($0), $0) }),
                 ("keyed-insert-mixed", { try insertMixed(openKeyed($0), $0.rows(KEYED_INSERT_ROWS)) }),
             ]

@@ -13,6 +13,12 @@
 #define TEXT_ROWS 20000
 #define SEARCHES 200
 #define JSON_ROWS 100000
+#define READS 20000
+#define ASYNC_READS 10000
+#define SHARED_ROWS 20000
+#define SHARED_SCANS 10
+#define SHARED_WRITES 200
+#define SHARED_INSERTS 50
 
 #define CREATE_INTS "CREATE TABLE ints(i0 INTEGER, i1 INTEGER, i2 INTEGER, i3 INTEGER, i4 INTEGER, i5 INTEGER, i6 INTEGER, i7 INTEGER, i8 INTEGER, i9 INTEGER)"
 #define FILL_INTS "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < :rows) INSERT INTO ints SELECT i, i + 1, i * 7, i * 31, i * 1009 % 1000003, i & 255, -i, i * 65537, i % 10, i / 3 FROM n"
@@ -41,6 +47,15 @@
 #define FILL_JSONB "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < :rows) INSERT INTO json SELECT jsonb_object('id', i, 'name', printf('name %d', i), 'score', i * 0.5, 'tags', json_array('a', 'b', 'c'), 'place', json_object('lat', i * 0.25, 'lon', -1.5)) FROM n"
 #define EXTRACT_JSON "SELECT doc ->> '$.name' FROM json"
 #define SELECT_JSON "SELECT doc FROM json"
+
+/* One row each time. */
+#define SELECT_SCORE "SELECT id FROM mixed WHERE id = ?"
+
+/* Written to while `mixed` is read. */
+#define CREATE_SHARED "CREATE TABLE shared(id INTEGER PRIMARY KEY, title TEXT)"
+#define INSERT_SHARED "INSERT INTO shared(title) VALUES (?)"
+#define COUNT_SHARED "SELECT count(*) FROM shared"
+#define CLEAR_SHARED "DELETE FROM shared"
 
 /* A raw key, as SQLCipher's own syntax has it. */
 #define KEY_HEX "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
