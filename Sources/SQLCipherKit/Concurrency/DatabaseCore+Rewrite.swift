@@ -38,6 +38,7 @@ extension DatabaseCore {
             let db = try recipe.openWriter(key)
             try logKeeper?.watch(db)
             slot.replace(by: db)
+            changes.writerIsGone()
         }
     }
 }

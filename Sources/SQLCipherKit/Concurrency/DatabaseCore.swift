@@ -55,6 +55,7 @@ final class DatabaseCore: Sendable {
             for slot in lender.slots { slot.close() }
             lender.giveBackAll()
         }
+        changes.writerIsGone()
     }
 
     var isOpen: Bool { forks == sqlcipherkit_forks() && !writer.isClosed }

@@ -196,7 +196,7 @@ enum Store: String, CaseIterable, Sendable {
             return try await other.next()
         }
         for await _ in closing { break }
-        try database.close()
+        try await database.close()
         let error = await #expect(throws: DatabaseError.self) { try await task.value }
         #expect(error?.reason == .closed)
         var late = database.observe { db in try db.fetchAll(String.self, "SELECT 1") }.makeAsyncIterator()
