@@ -259,6 +259,32 @@ import Testing
         #expect(told.changes.count == 2 && count == 3)
     }
 
+    /// Sessions use the same hook of SQLite's, of which there is one.
+    @Test func besideChangeRecorders() throws {
+        let before = try ChangeRecorder(db)
+        _ = try listen()
+        let after = try ChangeRecorder(db)
+        try db.execute("INSERT INTO log VALUES (1)")
+        try db.execute("INSERT INTO tag VALUES ('z', 3)")
+        #expect(told.names == ["log", "tag"])
+        before.close()
+        try db.execute("DELETE FROM tag")
+        #expect(told.names == ["log", "tag", "tag"])
+        after.close()
+        try db.execute("DELETE FROM log")
+        #expect(told.names == ["log", "tag", "tag", "log"])
+    }
+
+    /// A blob's bytes are committed when it is closed.
+    @Test func blobs() throws {
+        try db.execute("INSERT INTO note(id, body) VALUES (9, zeroblob(10))")
+        _ = try listen()
+        let blob = try Blob(db, table: "note", column: "body", rowID: 9, forWriting: true)
+        try blob.write([1, 2, 3] as [UInt8])
+        blob.close()
+        #expect(told.names == ["note"])
+    }
+
     /// Nothing tells which rows a restored backup has changed.
     @Test func aRestoredBackup() throws {
         let folder = try TemporaryFolder()
