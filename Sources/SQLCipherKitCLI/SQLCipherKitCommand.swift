@@ -37,6 +37,7 @@ struct SQLCipherKitCommand: ParsableCommand {
                 name: "Content",
                 subcommands: [
                     CreateCommand.self, ImportCommand.self, SearchCommand.self, QueryCommand.self, ShellCommand.self, SchemaCommand.self,
+                    KeyValueCommand.self,
                 ]),
             CommandGroup(
                 name: "Keys",

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import SQLCipherKit
 
 struct QueryCommand: ParsableCommand {
@@ -36,7 +35,7 @@ struct QueryCommand: ParsableCommand {
     var write = false
 
     func run() throws {
-        let text = try sql == "-" ? standardInput() : sql
+        let text = try sql == "-" ? StandardInput.text("the SQL") : sql
         let db = try database.open(write ? .readWrite : .readOnly)
         let statement = try db.prepare(SQL(raw: text))
         let arguments = try ParameterValues.arguments(parameters, for: statement)
@@ -50,12 +49,6 @@ struct QueryCommand: ParsableCommand {
         }
         // A person wants to know what happened; a program reads standard output.
         if !statement.isReadOnly { Output.error("\(db.changes.counted("row")) changed") }
-    }
-
-    private func standardInput() throws -> String {
-        let bytes = try FileHandle.standardInput.readToEnd() ?? Data()
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw Failure("the SQL on standard input is not UTF-8") }
-        return text
     }
 }
 

@@ -27,6 +27,18 @@ import Testing
         #expect(throws: DatabaseError.self) { try body() }?.reason
     }
 
+    @Test func aSecretFromWhereKeysComeFrom() throws {
+        let slots = try make()
+        let recovery = try slots.addRecoveryKey(label: "safe", iterations: 1000)
+        #expect(opens(try .passphrase(of: .passphrase("one"))))
+        #expect(opens(try .recoveryKey(of: .passphrase(recovery.text.lowercased()))))
+        #expect(!opens(try .passphrase(of: .passphrase(recovery.text))))
+        let raw = try EncryptionKey.raw([UInt8](repeating: 1, count: 32))
+        #expect(reason { _ = try SlotSecret.passphrase(of: raw) } == .invalidKey)
+        #expect(reason { _ = try SlotSecret.recoveryKey(of: raw) } == .invalidKey)
+        #expect(reason { _ = try SlotSecret.recoveryKey(of: .passphrase("one")) } == .invalidKey)
+    }
+
     @Test func severalSecretsOpenOneDatabase() throws {
         let slots = try make()
         try slots.add(.passphrase(Data("two".utf8)), label: "second", iterations: 2000)

@@ -8,6 +8,15 @@ import Testing
 
     init() throws { db = try Connection(.memory) }
 
+    @Test(arguments: [
+        ("SELECT 1;", true), ("SELECT 1", false), ("SELECT 1; -- comment;", true), ("SELECT 1 -- comment;", false), ("SELECT ';", false),
+        ("SELECT ';';", true), ("/* ; */", false), ("CREATE TRIGGER g AFTER INSERT ON t BEGIN DELETE FROM t;", false),
+        ("CREATE TRIGGER g AFTER INSERT ON t BEGIN DELETE FROM t; END;", true), ("SELECT 1;\0", false),
+    ])
+    func isComplete(text: String, expected: Bool) {
+        #expect(SQLScript(text).isComplete == expected)
+    }
+
     static let script = """
         -- a comment; with a semicolon
         CREATE TABLE t(x TEXT); /* another; one */

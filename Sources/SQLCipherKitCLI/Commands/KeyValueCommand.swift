@@ -1,0 +1,149 @@
+import ArgumentParser
+import Foundation
+import SQLCipherKit
+
+struct KeyValueCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "kv",
+        abstract: "Read and write keys and values: settings, small state.",
+        discussion: """
+            A database may have any number of key-value stores; --store names one, which the first kv set makes. Programs reach \
+            the same values with KeyValueStore.
+
+            Values are text. With --json they are JSON: null, a number or a string becomes SQL's, true and false become 1 and 0, \
+            and arrays and objects are kept as JSONB.
+
+            EXAMPLES
+              sqlcipherkit kv set notes.db theme dark
+              sqlcipherkit kv set notes.db window '{"width": 800}' --json
+              sqlcipherkit kv set notes.db session - --store state --expires 12h < token
+              sqlcipherkit kv get notes.db theme
+              sqlcipherkit kv list notes.db --prefix win --format json
+              sqlcipherkit kv remove notes.db theme
+            """,
+        subcommands: [KeyValueGet.self, KeyValueSet.self, KeyValueList.self, KeyValueRemove.self])
+}
+
+/// Which store it is.
+struct StoreOptions: ParsableArguments {
+    @OptionGroup var file: FileOptions
+
+    @Option(help: ArgumentHelp("The key-value store.", valueName: "name"))
+    var store = "settings"
+
+    /// The store, to be made if need be.
+    func open() throws -> KeyValueStore { try KeyValueStore(store, in: file.open(.readWrite)) }
+
+    /// The store, which must be there: a mistyped name is no empty store.
+    func openExisting(_ access: Configuration.Access) throws -> KeyValueStore {
+        let db = try file.open(access)
+        let names = try KeyValueStore.names(in: db)
+        guard names.contains(where: { $0.utf8.elementsEqual(store.utf8) }) else {
+            let others = names.isEmpty ? "the database has none" : "--store takes " + names.joined(separator: ", ")
+            throw Failure("there is no key-value store \(store): \(others)")
+        }
+        return try KeyValueStore(store, in: db)
+    }
+
+    func missing(_ key: String) -> Failure { Failure("the store \(store) has no key \(key)") }
+}
+
+struct KeyValueGet: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "get",
+        abstract: "Show the value of a key.",
+        discussion: "Status 1 says that there is no such key, or that its time has run out.")
+
+    @OptionGroup var store: StoreOptions
+    @Argument(help: "The key.")
+    var key: String
+    @Flag(help: "Write the value as JSON.")
+    var json = false
+
+    func run() throws {
+        let values = try store.openExisting(.readOnly)
+        guard let value = try values.shown(key) else { throw store.missing(key) }
+        let text = try value.text(json: json)
+        Output.line(Terminal.isTerminal(STDOUT_FILENO) ? text.onItsLines : text)
+    }
+}
+
+struct KeyValueSet: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "set",
+        abstract: "Set the value of a key.",
+        discussion: """
+            An argument can be seen in the list of processes; standard input cannot. One line end at its end is left out. \
+            A value that begins with a hyphen goes behind all options and --.
+            """)
+
+    @OptionGroup var store: StoreOptions
+    @Argument(help: "The key.")
+    var key: String
+    @Argument(help: "The value; - reads it from standard input.")
+    var value: String
+    @Flag(help: "Read the value as JSON.")
+    var json = false
+    @Option(
+        help: ArgumentHelp(
+            "How long the key is there, such as 90s, 15m, 12h or 30d. By default, and after a kv set without it, for good.",
+            valueName: "duration"))
+    var expires: Lifetime?
+
+    func run() throws {
+        try FileOptions.requireDatabase(store.file.path)
+        let new = try KeyValue(parsing: text(), json: json)
+        let values = try store.open()
+        let expiry = expires.map { Date(timeIntervalSinceNow: $0.seconds) }
+        switch new {
+        case .plain(let value): try values.set(key, to: value, expires: expiry)
+        case .json(let value): try values.set(key, to: CodedJSON(value: value), expires: expiry)
+        }
+        Output.line("set \(key.onOneLine)")
+    }
+
+    private func text() throws -> String {
+        guard value == "-" else { return value }
+        var text = try StandardInput.text("the value")
+        if text.last?.isNewline == true { text.removeLast() }
+        return text
+    }
+}
+
+struct KeyValueList: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Show the keys of a store with their values.",
+        discussion: "Keys are in the order of their UTF-8 bytes. Those whose time has run out are left out.")
+
+    @OptionGroup var store: StoreOptions
+    @Option(help: ArgumentHelp("Only the keys that begin with this.", valueName: "text"))
+    var prefix = ""
+    @Flag(help: "Show the values as JSON, which tells 1 from \"1\".")
+    var json = false
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        let values = try store.openExisting(.readOnly)
+        let writer = (output.format ?? .table).writer(["key", "value"])
+        try values.forEach(prefix: prefix) { entry in
+            let value = try entry.shown()
+            try writer.write([.text(entry.key), json ? .text(value.text(json: true)) : value.cell()])
+        }
+        writer.finish()
+    }
+}
+
+struct KeyValueRemove: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove", abstract: "Remove a key with its value.", discussion: "Status 1 says that there is no such key.")
+
+    @OptionGroup var store: StoreOptions
+    @Argument(help: "The key.")
+    var key: String
+
+    func run() throws {
+        guard try store.openExisting(.readWrite).remove(key) else { throw store.missing(key) }
+        Output.line("removed \(key.onOneLine)")
+    }
+}

@@ -1,0 +1,77 @@
+import SQLCipherKit
+
+/// A value of a key-value store, in the form in which the store keeps it.
+enum KeyValue {
+    case plain(SQLValue)
+    case json(JSONValue)
+
+    /// - Parameter json: whether the text is JSON, and not the value itself. What JSON and SQL both have is kept as SQL's, as a
+    ///   program keeps its `Int` or `String`.
+    init(parsing text: String, json: Bool) throws {
+        guard json else {
+            self = .plain(.text(text))
+            return
+        }
+        let value: JSONValue
+        do { value = try JSONValue(text: text) } catch { throw Failure("the value is not JSON: \(error.message)") }
+        self =
+            switch value {
+            case .null: .plain(.null)
+            case .bool(let value): .plain(.integer(value ? 1 : 0))
+            case .integer(let value): .plain(.integer(value))
+            case .real(let value): .plain(.real(value))
+            case .string(let value): .plain(.text(value))
+            case .decimal, .array, .object: .json(value)
+            }
+    }
+
+    /// The value as text; JSON that is kept as such is so in either form.
+    func text(json: Bool) throws -> String {
+        switch self {
+        case .plain(let value): json ? try JSONValue(shown: value).line() : value.plainText
+        case .json(let value): try value.line()
+        }
+    }
+
+    /// The value for a row.
+    func cell() throws -> SQLValue {
+        switch self {
+        case .plain(let value): value
+        case .json(let value): .text(try value.line())
+        }
+    }
+}
+
+/// Any JSON, for a store to keep as such: a bare ``JSONValue`` has a form of its own in SQL.
+struct CodedJSON: Codable {
+    let value: JSONValue
+
+    init(value: JSONValue) { self.value = value }
+
+    init(from decoder: any Decoder) throws { value = try decoder.singleValueContainer().decode(JSONValue.self) }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(value)
+    }
+}
+
+extension KeyValueStore {
+    /// The value of a key, whatever it is; nil if there is none.
+    func shown(_ key: String) throws(DatabaseError) -> KeyValue? {
+        do throws(DatabaseError) { return try get(key, as: SQLValue.self).map { .plain($0) } } catch {
+            guard error.reason == .typeMismatch else { throw error }
+            return try get(key, as: CodedJSON.self).map { .json($0.value) }
+        }
+    }
+}
+
+extension KeyValueEntry {
+    /// The value, whatever it is.
+    borrowing func shown() throws(DatabaseError) -> KeyValue {
+        do throws(DatabaseError) { return .plain(try value(as: SQLValue.self)) } catch {
+            guard error.reason == .typeMismatch else { throw error }
+            return .json(try value(as: CodedJSON.self).value)
+        }
+    }
+}
