@@ -78,7 +78,7 @@ public protocol DatabaseAccess: Sendable {
     /// - Throws: as ``DatabaseConverter/convert(fileAt:from:to:pageSize:configuration:progress:)``.
     func convert(to target: Encryption, progress: RewriteProgressHandler?) throws
 
-    /// Whether ``close()`` has not been called.
+    /// Whether `close()` has not been called.
     var isOpen: Bool { get }
 }
 

@@ -10,7 +10,7 @@
 /// Readers are opened when they are needed. They are read-only, and have what ``Configuration/prepare`` gives to each connection:
 /// functions, collations, tokenizers. The key is derived from a passphrase once, for the first connection.
 ///
-/// It closes when it is let go of, or with ``close()``.
+/// It closes when it is let go of, or with ``close()-5gelm``.
 public final class DatabasePool: DatabaseAccess {
     let core: DatabaseCore
 

@@ -7,7 +7,7 @@
 /// For a database in memory, or where reads need not go on during a write; ``DatabasePool`` has several connections. How calls
 /// behave says ``DatabaseAccess``.
 ///
-/// It closes when it is let go of, or with ``close()``.
+/// It closes when it is let go of, or with ``close()-64w37``.
 public final class DatabaseQueue: DatabaseAccess {
     let core: DatabaseCore
 
