@@ -49,10 +49,22 @@
 #include "include/options.h"
 #include "include/symbols.h"
 
+/* Weak, so that the definition in Provider/secure.c takes the place of SQLCipher's own, which writes byte by byte through a
+ * volatile pointer: a twelfth of what opening a database with a raw key takes. */
+__attribute__((weak)) void *sqlcipher_memset(void *, unsigned char, unsigned long long);
+
+#ifdef SQLCIPHERKIT_OWN_PROVIDER
+/* The codec's name with a parenthesis behind it stands in the amalgamation once, where it is defined: there it becomes
+ * another. Where the name stands alone, as what the pager is to call, it is that of the function in engine_codec.h. */
+static void *sqlite3Codec(void *, void *, unsigned int, int);
+#define sqlite3Codec(codec, data, number, mode) sqlcipherkit_sqlcipher_codec(codec, data, number, mode)
+#endif
+
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Weverything"
 #include "../../Vendor/sqlcipher/sqlite3.c"
 #pragma clang diagnostic pop
+#undef sqlite3Codec
 
 #include "include/access.h"
 #include "include/threads.h"
@@ -65,4 +77,5 @@
 #ifdef SQLCIPHERKIT_OWN_PROVIDER
 #include "include/provider.h"
 #include "Provider/engine_provider.h"
+#include "engine_codec.h"
 #endif

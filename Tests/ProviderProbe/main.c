@@ -56,7 +56,7 @@ static int usage(void) {
     fputs("usage: ProviderProbe kernels\n"
           "       ProviderProbe vectors | pages\n"
           "       ProviderProbe differential openssl|libtomcrypt CASES SEED\n"
-          "       ProviderProbe fork | memory | scan | threads | errors FOLDER\n"
+          "       ProviderProbe fork | memory | scan | writes | threads | errors FOLDER\n"
           "       ProviderProbe exchange-write | exchange-check FOLDER\n",
           stderr);
     return 2;
@@ -93,6 +93,9 @@ int main(int count, char **arguments) {
     }
     if (strcmp(command, "scan") == 0) {
         return run_scan(argument);
+    }
+    if (strcmp(command, "writes") == 0) {
+        return run_writes(argument);
     }
     if (strcmp(command, "threads") == 0) {
         return run_threads(argument);

@@ -1,5 +1,6 @@
 /* Pages in a row with one connection's state: the encryption that hashes ahead gives what the separate steps give, also
- * when the page changes between them. */
+ * when the page changes between them; and so does the encryption of several pages at once, also when those that were
+ * prepared change before their turn. */
 #include "probe.h"
 
 #include "CSQLCipher.h"
@@ -45,6 +46,52 @@ static int check(const struct kernel_set *set, size_t size, void (*change)(uint8
     return wrong;
 }
 
+/* Changes a page that has been prepared by now, in one byte: each third one. */
+static void meddle_with_plaintext(uint8_t *in, size_t size, size_t count, size_t next) {
+    if (next % 3 == 1 && next < count) {
+        in[next * size + (next * 37) % size] ^= 0x01;
+    }
+}
+
+/* How many of `count` pages have been prepared with one before them: eight at a time, but never fewer than three. */
+static size_t prepared_of(size_t count) {
+    return count / 8 * 7 + (count % 8 >= 3 ? count % 8 - 1 : 0);
+}
+
+static int check_together(const struct kernel_set *set, size_t size, size_t count, int is_meddling) {
+    const size_t whole = size + 80;
+    uint64_t seed = size + count;
+    uint8_t key[32], mac_key[32], mac[64];
+    uint8_t *in = malloc(size * count), *out = malloc(whole * count), *plain = malloc(size);
+    size_t prepared = 0;
+    int wrong = 0;
+    fill_numbers(&seed, key, sizeof key);
+    fill_numbers(&seed, mac_key, sizeof mac_key);
+    fill_numbers(&seed, in, size * count);
+    wrong |= sqlcipherkit_test_together(set->features, key, mac_key, in, size, count, out,
+                                        is_meddling ? meddle_with_plaintext : NULL, &prepared) != 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t number[4] = {(uint8_t)(i + 2), (uint8_t)((i + 2) >> 8), 0, 0};
+        const uint8_t *page = out + i * whole;
+        sqlcipherkit_test_aes_cbc(0, 0, key, page + size, page, size, plain);
+        sqlcipherkit_test_hmac(0, SQLCIPHERKIT_SHA512, mac_key, sizeof mac_key, page, size + 16, number, 4, mac);
+        wrong |= memcmp(plain, in + i * size, size) != 0 || memcmp(mac, page + size + 16, sizeof mac) != 0;
+        for (size_t j = 0; j < i; j++) {
+            wrong |= memcmp(page + size, out + j * whole + size, 16) == 0;
+        }
+    }
+    const int can = (set->features & SQLCIPHERKIT_CPU_AVX2) != 0;
+    wrong |= !is_meddling && prepared != (can ? prepared_of(count) : 0);
+    free(in);
+    free(out);
+    free(plain);
+    if (wrong) {
+        printf("%s: %zu pages of %zu bytes at once%s: wrong (%zu prepared)\n", set->name, count, size,
+               is_meddling ? ", changed before their turn" : "", prepared);
+    }
+    return wrong;
+}
+
 int run_pages(void) {
     /* What SQLCipher encrypts of its page sizes with 16, 48 and 80 bytes reserved, and everything small. */
     static const size_t page_sizes[] = {512, 1024, 2048, 4096, 8192, 16384, 32768, 65536};
@@ -62,6 +109,12 @@ int run_pages(void) {
         for (size_t size = 0; size < 2500; size += 16) {
             wrong |= check(&kernel_sets[i], size, NULL);
             wrong |= check(&kernel_sets[i], size, meddle);
+        }
+        for (size_t p = 0; p < sizeof page_sizes / sizeof *page_sizes; p++) {
+            for (size_t count = 1; count <= 20; count++) {
+                wrong |= check_together(&kernel_sets[i], page_sizes[p] - 80, count, 0);
+                wrong |= check_together(&kernel_sets[i], page_sizes[p] - 80, count, 1);
+            }
         }
         printf("%s: %s\n", kernel_sets[i].name, wrong ? "WRONG" : "pages hold");
     }

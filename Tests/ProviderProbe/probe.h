@@ -33,6 +33,7 @@ int run_pages(void);
 int run_fork(const char *folder);
 int run_memory(const char *folder);
 int run_scan(const char *folder);
+int run_writes(const char *folder);
 int run_threads(const char *folder);
 int run_errors(const char *folder);
 int run_exchange_write(const char *folder);

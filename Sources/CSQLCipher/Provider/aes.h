@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { aes_block_size = 16, aes256_key_size = 32, aes256_round_keys = 15 };
+enum { aes_block_size = 16, aes256_key_size = 32, aes256_round_keys = 15, aes_many = 8 };
 
 /* An expanded key. What the bytes of a round key mean is the kernel's own: only the kernel that wrote a schedule, or one
  * with the same `family`, may read it. */
@@ -27,6 +27,12 @@ struct sqlcipherkit_aes_kernel {
                         size_t size, uint8_t *out);
     void (*decrypt_cbc)(const struct sqlcipherkit_aes_schedule *schedule, const uint8_t iv[16], const uint8_t *in,
                         size_t size, uint8_t *out);
+
+    /* encrypt_cbc for eight messages of `size` bytes, each with the initialisation vector that lies behind the `size`
+     * bytes of its `out`. For little more than the price of one; NULL in kernels that have no way to make it so. The same
+     * message may be given more than once. */
+    void (*encrypt_cbc_many)(const struct sqlcipherkit_aes_schedule *schedule, const uint8_t *const in[aes_many],
+                             size_t size, uint8_t *const out[aes_many]);
 };
 
 /* Families of schedules. */
@@ -36,7 +42,10 @@ extern const struct sqlcipherkit_aes_kernel sqlcipherkit_aes_ltc;
 #if defined(__x86_64__)
 extern const struct sqlcipherkit_aes_kernel sqlcipherkit_aes_aesni;
 extern const struct sqlcipherkit_aes_kernel sqlcipherkit_aes_vaes;
-/* The AES-NI kernel's decrypt_cbc, for what is left when a page is no multiple of 256 bytes. */
+/* The AES-NI kernel's encrypt_cbc_many, which the VAES kernel takes as well, and its decrypt_cbc, for what is left when a
+ * page is no multiple of 256 bytes. */
+void sqlcipherkit_aesni_encrypt_cbc_many(const struct sqlcipherkit_aes_schedule *schedule,
+                                         const uint8_t *const in[aes_many], size_t size, uint8_t *const out[aes_many]);
 void sqlcipherkit_aesni_decrypt_cbc(const struct sqlcipherkit_aes_schedule *schedule, const uint8_t iv[16],
                                     const uint8_t *in, size_t size, uint8_t *out);
 #elif defined(__aarch64__)

@@ -1,5 +1,6 @@
 /* AES-256-CBC decryption with VAES: four blocks in each 64-byte register, sixteen at a time. Encryption is a chain and
- * gains nothing from width, so that and the key's expansion are the AES-NI kernel's. */
+ * gains nothing from width, and eight chains at once keep the narrow unit busy: both, and the key's expansion, are the
+ * AES-NI kernel's. */
 #if defined(__x86_64__)
 
 #include "aes.h"
@@ -61,6 +62,7 @@ const struct sqlcipherkit_aes_kernel sqlcipherkit_aes_vaes = {
     .expand = expand,
     .encrypt_cbc = encrypt_cbc,
     .decrypt_cbc = decrypt_cbc,
+    .encrypt_cbc_many = sqlcipherkit_aesni_encrypt_cbc_many,
 };
 
 #endif

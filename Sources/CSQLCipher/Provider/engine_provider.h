@@ -30,8 +30,7 @@ static const char *provider_cipher_name(void *ctx) {
 }
 
 static int provider_random(void *ctx, void *buffer, int length) {
-    (void)ctx;
-    return length >= 0 && sqlcipherkit_system_random(buffer, (size_t)length) == 0 ? SQLITE_OK : SQLITE_ERROR;
+    return length >= 0 && sqlcipherkit_random_bytes(ctx, buffer, (size_t)length) == 0 ? SQLITE_OK : SQLITE_ERROR;
 }
 
 /* PRAGMA cipher_add_random: the system's generator needs no help from a program. */

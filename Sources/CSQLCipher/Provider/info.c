@@ -22,7 +22,9 @@ struct sqlcipherkit_provider_info sqlcipherkit_provider_info(void) {
         .version = sqlcipherkit_ltc_version(),
         .aes = kernels.aes->name,
         .sha512 = kernels.sha512->name,
-        .page = sqlcipherkit_kernels_can_weave(kernels) ? "one pass" : "separate",
+        .page = sqlcipherkit_kernels_have_many(kernels)   ? "one pass, or eight at once"
+                : sqlcipherkit_kernels_can_weave(kernels) ? "one pass"
+                                                          : "separate",
         .pbkdf2 = kernels.sha512->iterate_name,
         .other = "LibTomCrypt",
         .random = "the system's generator",

@@ -80,3 +80,7 @@ struct sqlcipherkit_kernels sqlcipherkit_kernels(void) {
 int sqlcipherkit_kernels_can_weave(struct sqlcipherkit_kernels kernels) {
     return kernels.aes->family == aes_family_aesni && kernels.sha512->encrypt_and_compress != NULL;
 }
+
+int sqlcipherkit_kernels_have_many(struct sqlcipherkit_kernels kernels) {
+    return kernels.aes->encrypt_cbc_many != NULL && kernels.sha512->compress_many != NULL;
+}

@@ -11,6 +11,9 @@ int sqlcipherkit_cipher(struct sqlcipherkit_state *state, struct sqlcipherkit_ke
                         const uint8_t *key, size_t key_size, const uint8_t iv[16], const uint8_t *in, size_t size,
                         uint8_t *out);
 
+/* `size` bytes of the system's generator; for a page whose encryption has been prepared, those that were drawn then. */
+int sqlcipherkit_random_bytes(struct sqlcipherkit_state *state, uint8_t *out, size_t size);
+
 /* HMAC of `first` and `second` (NULL with size 0, when there is none). Writes as many bytes as the algorithm gives. */
 int sqlcipherkit_hmac(struct sqlcipherkit_state *state, struct sqlcipherkit_kernels kernels, int algorithm,
                       const uint8_t *key, size_t key_size, const uint8_t *first, size_t first_size,

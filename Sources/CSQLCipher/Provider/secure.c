@@ -1,5 +1,6 @@
 /* Wiping behind a compiler barrier. */
 #include "secure.h"
+#include "../include/symbols.h"
 
 #include <string.h>
 
@@ -7,6 +8,14 @@
 void sqlcipherkit_wipe(void *bytes, size_t size) {
     memset(bytes, 0, size);
     __asm__ volatile("" : : "r"(bytes) : "memory");
+}
+
+/* SQLCipher fills what it allocates and wipes what it frees with this (engine.c). */
+void *sqlcipher_memset(void *bytes, unsigned char value, unsigned long long size);
+void *sqlcipher_memset(void *bytes, unsigned char value, unsigned long long size) {
+    memset(bytes, value, (size_t)size);
+    __asm__ volatile("" : : "r"(bytes) : "memory");
+    return bytes;
 }
 
 /* Deeper than any kernel's frame (the largest, a double message schedule of four blocks, takes a little over 5 KB) and

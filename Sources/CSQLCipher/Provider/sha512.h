@@ -30,10 +30,12 @@ struct sqlcipherkit_sha512_kernel {
     size_t (*encrypt_and_compress)(uint64_t state[8], const struct sqlcipherkit_aes_schedule *schedule,
                                    const uint8_t iv[16], const uint8_t *in, size_t size, uint8_t *out);
 
-    /* Folds `blocks` blocks of each of eight messages into their states, which are given word by word: state[i][j] is
-     * word i of message j. For much less than eight times the price of one message; NULL in kernels that have no way to
-     * make it so. */
-    void (*compress_many)(uint64_t state[8][sha512_many], const uint8_t *const data[sha512_many], size_t blocks);
+    /* Folds `blocks` blocks of each of the first `count` of eight messages into their states, which are given word by
+     * word: state[i][j] is word i of message j. For much less than the price of one message times `count`; all eight must
+     * be there to be read, and the states behind the first `count` may change. NULL in kernels that have no way to make it
+     * so. */
+    void (*compress_many)(uint64_t state[8][sha512_many], const uint8_t *const data[sha512_many], size_t blocks,
+                          size_t count);
 };
 
 extern const struct sqlcipherkit_sha512_kernel sqlcipherkit_sha512_ltc;

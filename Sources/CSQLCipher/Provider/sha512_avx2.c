@@ -26,6 +26,7 @@ const struct sqlcipherkit_sha512_kernel sqlcipherkit_sha512_avx2 = {
     .iterate = sqlcipherkit_sha512_bmi2_iterate,
     .iterate_name = "BMI2",
     .encrypt_and_compress = sqlcipherkit_sha512_avx2_encrypt,
+    .compress_many = sqlcipherkit_sha512_avx2_many,
 };
 
 #endif

@@ -10,6 +10,10 @@
 #define AVX2 __attribute__((target("bmi,bmi2,avx2,aes")))
 #define AVX2_INLINE AVX2 static inline __attribute__((always_inline))
 
+/* See struct sqlcipherkit_sha512_kernel. */
+void sqlcipherkit_sha512_avx2_many(uint64_t state[8][sha512_many], const uint8_t *const data[sha512_many], size_t blocks,
+                                   size_t count);
+
 #define LANES 2
 #define LANES_TARGET AVX2
 typedef __m256i lanes_vector;

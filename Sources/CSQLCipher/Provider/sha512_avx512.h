@@ -22,6 +22,6 @@ void sqlcipherkit_sha512_avx512_lone(uint64_t state[8], const uint8_t *block);
 void sqlcipherkit_sha512_avx512_iterate(const uint64_t inner[8], const uint64_t outer[8], uint64_t u[8],
                                         uint64_t sum[8], uint32_t rounds);
 void sqlcipherkit_sha512_avx512_many(uint64_t state[8][sha512_many], const uint8_t *const data[sha512_many],
-                                     size_t blocks);
+                                     size_t blocks, size_t count);
 
 #endif

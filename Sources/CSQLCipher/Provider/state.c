@@ -61,6 +61,7 @@ struct sqlcipherkit_state {
     struct mac_slot macs[slots];
     struct expected expected;
     struct sqlcipherkit_ahead ahead;
+    struct sqlcipherkit_together together[ways];
 };
 _Static_assert(sizeof(struct sqlcipherkit_state) <= locked_place_size, "a connection's state has a place in the pool");
 
@@ -78,7 +79,10 @@ void sqlcipherkit_state_destroy(struct sqlcipherkit_state *state) {
         return;
     }
     free(state->expected.copy);
-    sqlcipherkit_ahead_free(&state->ahead);
+    sqlcipherkit_pages_free(&state->ahead.pages);
+    for (int i = 0; i < ways; i++) {
+        sqlcipherkit_together_free(&state->together[i]);
+    }
     sqlcipherkit_locked_free(state, sizeof *state);
     sqlcipherkit_wipe_stack();
 }
@@ -87,17 +91,26 @@ struct sqlcipherkit_ahead *sqlcipherkit_state_ahead(struct sqlcipherkit_state *s
     return &state->ahead;
 }
 
+struct sqlcipherkit_together *sqlcipherkit_state_together(struct sqlcipherkit_state *state, enum sqlcipherkit_way way) {
+    return &state->together[way];
+}
+
 static void expect_nothing(struct sqlcipherkit_state *state) {
     state->expected.out = NULL;
     sqlcipherkit_wipe(state->expected.state_words, sizeof state->expected.state_words);
 }
 
+/* Whoever counted on a slot must not find another key in it. */
 static void clear_cipher(struct sqlcipherkit_state *state, int slot) {
     sqlcipherkit_wipe(&state->ciphers[slot], sizeof state->ciphers[slot]);
     expect_nothing(state);
+    for (int i = 0; i < ways; i++) {
+        if (state->together[i].pages.count > 0 && state->together[i].cipher_slot == slot) {
+            sqlcipherkit_together_forget(&state->together[i]);
+        }
+    }
 }
 
-/* Whoever counted on the slot must not find another key in it. */
 static void clear_mac(struct sqlcipherkit_state *state, int slot) {
     sqlcipherkit_wipe(&state->macs[slot], sizeof state->macs[slot]);
     for (int i = 0; i < slots; i++) {
@@ -108,8 +121,13 @@ static void clear_mac(struct sqlcipherkit_state *state, int slot) {
     if (state->expected.mac_slot == slot) {
         expect_nothing(state);
     }
-    if (state->ahead.mac_slot == slot) {
+    if (state->ahead.pages.mac_slot == slot) {
         sqlcipherkit_ahead_forget(&state->ahead);
+    }
+    for (int i = 0; i < ways; i++) {
+        if (state->together[i].pages.count > 0 && state->together[i].pages.mac_slot == slot) {
+            sqlcipherkit_together_forget(&state->together[i]);
+        }
     }
 }
 

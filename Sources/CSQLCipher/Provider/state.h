@@ -13,6 +13,7 @@
 #include "ahead.h"
 #include "kernels.h"
 #include "ltc_hash.h"
+#include "together.h"
 
 struct sqlcipherkit_state;
 
@@ -67,6 +68,10 @@ void sqlcipherkit_state_begun(struct sqlcipherkit_state *state, int slot, const 
 
 /* What is computed ahead of a sequential reader (ahead.h). `state` is not NULL. */
 struct sqlcipherkit_ahead *sqlcipherkit_state_ahead(struct sqlcipherkit_state *state);
+
+/* Where pages are on their way to (together.h). */
+enum sqlcipherkit_way { way_to_database, way_to_journal, ways };
+struct sqlcipherkit_together *sqlcipherkit_state_together(struct sqlcipherkit_state *state, enum sqlcipherkit_way way);
 
 /* Called for each HMAC-SHA512 of a page, with the MAC slot in use: returns how many bytes of `in` are hashed already, and
  * fills `state_words` with the state after them, or returns 0. What was begun is forgotten either way. */

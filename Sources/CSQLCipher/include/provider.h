@@ -15,7 +15,7 @@ struct sqlcipherkit_provider_info {
     const char *version;   /* of that library; "" where it is not known without opening a database */
     const char *aes;       /* AES-256-CBC of a page */
     const char *sha512;    /* the HMAC-SHA512 of a page */
-    const char *page;      /* encryption and HMAC of a page in one pass, or "separate" */
+    const char *page;      /* encryption and HMAC of a page in one pass, eight pages at once, or "separate" */
     const char *pbkdf2;    /* PBKDF2-HMAC-SHA512 */
     const char *other;     /* SHA-1 and SHA-256, for files of older versions */
     const char *random;    /* salts and initialisation vectors */
@@ -83,6 +83,14 @@ int sqlcipherkit_test_aes_cbc(unsigned features, int encrypt, const uint8_t key[
 int sqlcipherkit_test_pages(unsigned features, const uint8_t key[32], const uint8_t mac_key[32], const uint8_t *ivs,
                             const uint8_t *in, size_t size, size_t pages, uint8_t *out, uint8_t *macs,
                             void (*meddle)(uint8_t *page, size_t size));
+
+/* What a connection does when many pages are written in a row: page i of `pages`, `size` bytes at `in` + i × `size`, becomes
+ * `size` + 80 bytes at `out`: ciphertext, the initialisation vector that it was given, and the HMAC-SHA512 of both and of
+ * the page's number, i + 2. Each page offers those behind it. Before each, `meddle` (unless NULL) may change the page and
+ * those behind it. Sets `prepared` to the number of pages that were encrypted with one before them. */
+int sqlcipherkit_test_together(unsigned features, const uint8_t key[32], const uint8_t mac_key[32], uint8_t *in,
+                               size_t size, size_t pages, uint8_t *out,
+                               void (*meddle)(uint8_t *in, size_t size, size_t pages, size_t next), size_t *prepared);
 
 /* `size` bytes of the system's generator: 0, or -1 if it gave none. */
 int sqlcipherkit_test_random(uint8_t *out, size_t size);

@@ -34,6 +34,10 @@ import Testing
         try Probe.inFolder { try Probe.expect("scan", $0) }
     }
 
+    @Test func `pages that are encrypted several at once are right in file, log and journal`() throws {
+        try Probe.inFolder { try Probe.expect("writes", $0) }
+    }
+
     @Test func `eight connections work at once while the kernels change`() throws {
         try Probe.inFolder { try Probe.expect("threads", $0) }
     }
