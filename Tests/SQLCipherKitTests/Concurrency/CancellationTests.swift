@@ -125,6 +125,37 @@ import Testing
         #expect(try await count() == 1)
     }
 
+    /// Its task is told of the end later: what cancels it meanwhile must not meet the next call on the same connection.
+    @Test func whatIsCancelledAfterItsEndLeavesTheNextCallAlone() async throws {
+        let executor = PausableExecutor()
+        defer { executor.stop() }
+        let entered = Latch(), leave = Latch(), isNext = Latch(), isCancelled = Latch()
+        let first = Task(executorPreference: executor) { [pool] in
+            try await pool.write { db in
+                entered.open()
+                leave.wait()
+                try db.execute("INSERT INTO t VALUES (1)")
+            }
+        }
+        try await entered.opened()
+        let next = Task { [pool] in
+            try await pool.write { db in
+                isNext.open()
+                isCancelled.wait()
+                try db.execute("INSERT INTO t VALUES (2)")
+            }
+        }
+        executor.pause()
+        leave.open()
+        try await isNext.opened()
+        first.cancel()
+        isCancelled.open()
+        try await next.value
+        executor.goOn()
+        try await first.value
+        #expect(try await count() == 2)
+    }
+
     @Test func waitingForALockEndsToo() async throws {
         var configuration = Configuration.quick
         configuration.busyTimeout = .seconds(3600)

@@ -86,4 +86,29 @@ import Testing
         #expect(size < 4 * largest, "the log grew to \(size) bytes")
         #expect(try pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") } == 400)
     }
+
+    @Test func aReadThatTakesLongKeepsNoWriteWaiting() throws {
+        let pool = try makePool {
+            $0.checkpointSize = 10_000
+            $0.largestLog = 50_000
+        }
+        let entered = Latch(), leave = Latch()
+        let reading = onThread {
+            try pool.read { _ in
+                entered.open()
+                leave.wait()
+            }
+        }
+        entered.wait()
+        let writing = onThread {
+            for _ in 0..<5 { try pool.write { db in try db.execute("INSERT INTO t VALUES (randomblob(20000))") } }
+        }
+        // The log is too large meanwhile, but cannot begin anew.
+        #expect(throws: Never.self) { try writing.wait(atMost: 60) }
+        leave.open()
+        try writing.wait()
+        try reading.wait()
+        try pool.write { db in try db.execute("INSERT INTO t VALUES (randomblob(100000))") }
+        #expect(try logSize() == 0)
+    }
 }

@@ -32,6 +32,34 @@ import Testing
         #expect(try count(pool) == 1)
     }
 
+    @Test func theMomentIsThatOfAttachedDatabasesToo() throws {
+        try pool.attach(.file(folder.path("b.db")), as: "other", key: .key(.passphrase("two"), cipher: .quick))
+        try pool.barrier { db in
+            try db.execute("PRAGMA other.journal_mode = WAL")
+            try db.execute("CREATE TABLE other.u(x)")
+        }
+        try pool.read { db in
+            let pool = pool
+            try onThreads(1) { _ in try pool.write { db in try db.execute("INSERT INTO other.u VALUES (1)") } }
+            #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM other.u") == 0)
+        }
+        #expect(try pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM other.u") } == 1)
+    }
+
+    /// Else another connection's commit between a write's reads and its first change would make it fail.
+    @Test func aWriteHasTheLockFromItsBeginning() throws {
+        var configuration = Configuration.quick
+        configuration.busyTimeout = .zero
+        let other = try Connection(.file(folder.path("a.db")), key: .passphrase("one"), configuration: configuration)
+        try pool.write { db in
+            let before = try db.fetchOne(Int.self, "SELECT count(*) FROM t")
+            let error = #expect(throws: DatabaseError.self) { try other.execute("INSERT INTO t VALUES (1)") }
+            #expect(error?.reason == .busy)
+            try db.execute("INSERT INTO t VALUES (\(before ?? -1))")
+        }
+        #expect(try other.fetchAll(Int.self, "SELECT x FROM t") == [0])
+    }
+
     @Test func readsGoOnDuringAWrite() async throws {
         let pool = pool
         // On the writer's own thread, which may wait.
@@ -56,6 +84,13 @@ import Testing
         #expect(try count(pool) == 0)
     }
 
+    @Test func readersOfAURIAreReadOnlyToo() throws {
+        let pool = try DatabasePool(.uri("file:\(folder.path("a.db"))"), key: .passphrase("one"), configuration: .quick)
+        let error = #expect(throws: DatabaseError.self) { try pool.read { db in try db.execute("INSERT INTO t VALUES (1)") } }
+        #expect(error?.code == .readOnly)
+        #expect(try count(pool) == 0)
+    }
+
     @Test func reentrantCallsThrow() throws {
         let calls: [() throws -> Void] = [
             { _ = try pool.read { db in db.isOpen } }, { _ = try pool.write { db in db.isOpen } },
@@ -71,6 +106,18 @@ import Testing
         try pool.read { _ in all() }
         try pool.barrier { _ in all() }
         #expect(try count(pool) == 0)
+    }
+
+    @Test func aClosureCannotEndItsTransaction() throws {
+        for call in [
+            { _ = try pool.write { db in try db.commit() } }, { _ = try pool.write { db in try db.execute("ROLLBACK") } },
+            { _ = try pool.read { db in try db.commit() } },
+        ] as [() throws -> Void] {
+            let error = #expect(throws: DatabaseError.self) { try call() }
+            #expect(error?.reason == .misuse)
+        }
+        try pool.write { db in try db.execute("INSERT INTO t VALUES (1)") }
+        #expect(try count(pool) == 1)
     }
 
     @Test func whatIsLetOutOfAClosureIsOfNoUse() throws {

@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKit
+import Synchronization
 import TestSupport
 import Testing
 
@@ -66,11 +67,41 @@ import Testing
             #expect(try connections() == 4)
             leave.open()
             for reader in readers { try await reader.ended() }
-            for _ in 0..<60000 where try connections() > 1 { try await Task.sleep(for: .milliseconds(5)) }
+            for _ in 0..<60000 {
+                if try connections() == 1 { break }
+                try await Task.sleep(for: .milliseconds(5))
+            }
             #expect(try connections() == 1)
             #expect(try await pool.read { db in try db.fetchOne(Int.self, "SELECT 1") } == 1)
         }
     #endif
+
+    /// What the connection that is used first has in its cache is worth more than an even wear.
+    @Test func readsOneAfterAnotherShareAReader() async throws {
+        let opened = Mutex(0)
+        var configuration = Configuration.quick { $0.readerIdleTime = .zero }
+        configuration.prepare = { _ in opened.withLock { $0 += 1 } }
+        let pool = try DatabasePool(location, key: .passphrase("one"), configuration: configuration)
+        try await onThread { for _ in 0..<10 { _ = try pool.read { db in try db.fetchOne(Int.self, "SELECT 1") } } }.ended()
+        for _ in 0..<10 { _ = try await pool.read { db in try db.fetchOne(Int.self, "SELECT 1") } }
+        #expect(opened.withLock { $0 } == 2)
+    }
+
+    /// Which takes long, with the application's `prepare` for instance: not on the threads of Swift's tasks.
+    @Test func aReaderForATaskIsOpenedOnItsOwnThread() async throws {
+        let executor = PausableExecutor()
+        defer { executor.stop() }
+        let isOnTasksThread = Mutex<[Bool]>([])
+        var configuration = Configuration.quick
+        configuration.prepare = { _ in isOnTasksThread.withLock { $0.append(executor.isCurrent) } }
+        let pool = try DatabasePool(location, key: .passphrase("one"), configuration: configuration)
+        let task = Task(executorPreference: executor) {
+            _ = try await pool.read { db in try db.fetchOne(Int.self, "SELECT 1") }
+            return executor.isCurrent
+        }
+        #expect(try await task.value)
+        #expect(isOnTasksThread.withLock { $0 } == [false, false])
+    }
 
     struct Shouting: FTS5TextTokenizer {
         func tokenize(_ text: UnsafeBufferPointer<UInt8>, for purpose: FTS5TokenizePurpose, into tokens: inout FTS5TokenSink) throws {

@@ -36,10 +36,10 @@ final class Outcomes: @unchecked Sendable {
     }
 
     /// Waits for all of them, for five minutes at most; throws the first error.
-    func wait() throws {
+    func wait(atMost seconds: Double = 300) throws {
         try condition.withLock {
             while left > 0 {
-                guard condition.wait(until: Date(timeIntervalSinceNow: 300)) else { throw StillRunning() }
+                guard condition.wait(until: Date(timeIntervalSinceNow: seconds)) else { throw StillRunning() }
             }
             if let error { throw error }
         }
@@ -76,7 +76,10 @@ final class Latch: @unchecked Sendable {
 
     /// The same as `wait` without holding a thread, for tests with tasks.
     func opened() async throws {
-        for _ in 0..<60000 where !condition.withLock({ isOpen }) { try await Task.sleep(for: .milliseconds(5)) }
+        for _ in 0..<60000 {
+            if isOpened { return }
+            try await Task.sleep(for: .milliseconds(5))
+        }
     }
 
     /// Waits for five minutes at most.
