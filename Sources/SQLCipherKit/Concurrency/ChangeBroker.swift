@@ -48,6 +48,14 @@ final class ChangeBroker: Sendable {
         for listener in listeners { listener.tell(DatabaseChanges(isUnknown: true)) }
     }
 
+    /// To be called when a checkpoint may have emptied a log, by who has the writer, before the next read begins: that read has
+    /// seen all commits so far, though it stands in another log than they do.
+    func logsMayBeEmpty(_ writer: Connection) {
+        guard isInstalled, let handle = try? writer.live() else { return }
+        let changes = DatabaseChanges(positions: DatabaseChanges.LogPosition.all(handle))
+        for listener in state.withLock({ Array($0.listeners.values) }) { listener.tell(changes) }
+    }
+
     /// - Returns: whether there is anybody to tell.
     private func tell(_ changes: DatabaseChanges) -> Bool {
         let listeners = state.withLock { state in

@@ -101,6 +101,7 @@ final class DatabaseCore: Sendable {
                 guard (try? readers.takeAll(until: .now + LogKeeper.patience)) != nil else { return }
                 defer { readers.giveBackAll() }
                 body()
+                changes.logsMayBeEmpty(db)
             }
         }
     }
@@ -132,7 +133,10 @@ final class DatabaseCore: Sendable {
         for reader in readers.slots { reader.close() }
         defer {
             // The key or the attached databases may be others now, also after a call that was cancelled.
-            try? slot.run(.anything) { db in recipe?.current = try ReaderRecipe(db) }
+            try? slot.run(.anything) { db in
+                changes.logsMayBeEmpty(db)
+                recipe?.current = try ReaderRecipe(db)
+            }
             readers.giveBackAll()
         }
         return try body()
@@ -146,7 +150,10 @@ final class DatabaseCore: Sendable {
         guard mode != .passive, let readers else { return try slot.run(.anything) { db in try db.checkpoint(mode, of: schema) } }
         try readers.takeAll()
         defer { readers.giveBackAll() }
-        return try slot.run(.anything) { db in try db.checkpoint(mode, of: schema) }
+        return try slot.run(.anything) { db in
+            defer { changes.logsMayBeEmpty(db) }
+            return try db.checkpoint(mode, of: schema)
+        }
     }
 
     func lender(for mode: ConnectionSlot.Mode) -> Lender {

@@ -107,6 +107,42 @@ enum Store: String, CaseIterable, Sendable {
         #expect(try await counts.next() == 1)
     }
 
+    /// A read sees a commit, but in another log than the one that the commit was written to.
+    @Test func aLogThatIsEmptiedLeadsToNoOtherRead() async throws {
+        let pool = try Store.pool.open(folder)
+        var counts = pool.observe { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0 }.makeAsyncIterator()
+        #expect(try await counts.next() == 0)
+        try await insert("one", pool)
+        let entered = Latch(), isWaiting = Latch()
+        let alone = onThread {
+            try pool.barrier { db in
+                entered.open()
+                isWaiting.wait()
+                try db.execute("INSERT INTO note(title) VALUES ('two')")
+                try db.checkpoint(.truncate)
+            }
+        }
+        try await entered.opened()
+        func next() -> Task<Int?, any Error> {
+            Task { [counts] in
+                var counts = counts
+                return try await counts.next()
+            }
+        }
+        let second = next()
+        // So that the read is likely to wait for its connection; if not, there is nothing to see.
+        try await Task.sleep(for: .milliseconds(50))
+        isWaiting.open()
+        try await alone.ended()
+        #expect(try await second.value == 2)
+        let third = next()
+        // Time for one in vain.
+        try await Task.sleep(for: .milliseconds(50))
+        try await insert("three", pool)
+        #expect(try await third.value == 3)
+        try await pool.close()
+    }
+
     @Test(arguments: Store.allCases) func searches(store: Store) async throws {
         let database = try store.open(folder)
         try await database.write { db in
