@@ -35,7 +35,7 @@ static void sqlcipherkit_offer_originals(struct sqlcipherkit_together *together,
         PgHdr *next = sqlite3PagerLookup(pager, ++number);
         if (next == NULL) return;
         more = (next->flags & PGHDR_DIRTY) == 0 && sqlcipherkit_together_offer(together, number, next->pData);
-        /* It stays where it is until the cache needs its place, which is not before the codec returns. */
+        /* Its bytes have been copied: a full cache may give its place away now. */
         sqlite3PagerUnrefNotNull(next);
     }
 }

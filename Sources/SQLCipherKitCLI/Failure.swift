@@ -31,7 +31,8 @@ struct Failure: Error {
             self.init((error.index == 0 ? "" : "statement \(error.index + 1): ") + failure.message, status: failure.status)
         default:
             if SQLCipherKitCommand.exitCode(for: error) == .validationFailure {
-                let message = SQLCipherKitCommand.message(for: error).withoutValueOfUnknownOption
+                let message = Misspelling.message(for: CommandLine.arguments.dropFirst())
+                    ?? SQLCipherKitCommand.message(for: error).withoutValueOfUnknownOption
                 self.init(message + " (sqlcipherkit --help says more)", status: .usage)
             } else {
                 self.init(SQLCipherKitCommand.message(for: error))

@@ -16,7 +16,7 @@
 static inline void must(int holds, sqlite3 *db, const char *what) {
     if (!holds) {
         fprintf(stderr, "driver: %s: %s\n", what, sqlite3_errmsg(db));
-        exit(1);
+        _Exit(1); /* the other thread may be at work */
     }
 }
 

@@ -26,9 +26,9 @@ enum Tool {
     }
 
     /// Starts the tool so that it can be interrupted: the threads that run tests block signals, and programs inherit that.
-    static func start(_ arguments: [String]) throws -> Command {
+    static func start(_ arguments: [String], environment: [String: String] = [:]) throws -> Command {
         let unblocked = "import os, signal, sys; signal.pthread_sigmask(signal.SIG_SETMASK, ()); os.execv(sys.argv[1], sys.argv[1:])"
-        return try Command("python3", ["-c", unblocked, path] + arguments, environment: ["TEST_KEY": rawKey])
+        return try Command("python3", ["-c", unblocked, path] + arguments, environment: ["TEST_KEY": rawKey].merging(environment) { $1 })
     }
 
     /// Runs the tool as a user whom file permissions hold back, even where the tests run as root.

@@ -1,0 +1,41 @@
+import Foundation
+import Testing
+import TestSupport
+
+/// Commands that rewrite a whole file, ended by control-C: its content and its key are as they were, and nothing lies beside it.
+@Suite struct InterruptionTests {
+    @Test(arguments: [["rekey", "--new-key", "env:OTHER"], ["rekey", "--new-key", "env:OTHER", "--in-place"], ["encrypt"], ["decrypt"]])
+    func theDatabaseStaysAsItWas(command: [String]) throws {
+        let folder = try TemporaryFolder()
+        let outside = try TemporaryFolder()
+        let (database, original, script) = (folder.path("a.db"), outside.path("original.db"), outside.path("fill.sql"))
+        let before = command[0] == "encrypt" ? ["--no-key"] : Tool.key
+        let fill = """
+            CREATE TABLE t(x);
+            WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 30000) INSERT INTO t SELECT zeroblob(2000) FROM n;
+            """
+        try Data(fill.utf8).write(to: URL(fileURLWithPath: script))
+        try Tool.run(["create", original, "--script", script] + before).expectSuccess()
+
+        // It may be done before the signal comes: then once more.
+        for _ in 0..<20 {
+            try FileManager.default.copyItem(atPath: original, toPath: database)
+            let process = try Tool.start([command[0], database] + command.dropFirst() + Tool.key, environment: ["OTHER": "tulip"])
+            // A second file, the new one or the journal, says that the work has begun.
+            while process.process.isRunning, try folder.names().count < 2 { Thread.sleep(forTimeInterval: 0.001) }
+            process.process.interrupt()
+            let outcome = try process.end()
+            if outcome.status == 0 {
+                try FileManager.default.removeItem(atPath: database)
+                continue
+            }
+            outcome.expectFailure(130, "interrupted")
+            #expect(try folder.names() == ["a.db"])
+            let rows = try Tool.run(["query", database, "SELECT count(*) AS n, sum(length(x)) AS s FROM t", "--format", "csv"] + before)
+            #expect(rows.output == "n,s\n30000,60000000\n", "\(rows.errors)")
+            try Tool.run(["verify", database] + before).expectSuccess()
+            return
+        }
+        Issue.record("the command was never interrupted")
+    }
+}
