@@ -18,10 +18,11 @@ static void sqlcipherkit_offer_changed(struct sqlcipherkit_together *together, P
         }
     } else if (pager->aStat[PAGER_STAT_SPILL] != together->spills) {
         /* The cache is full and gives up its oldest page alone. The next older ones will follow, unless somebody changes them
-         * first, and then they are encrypted again. */
+         * first, and then they are encrypted again. The list ends where the journal must be synchronised first: behind that
+         * it may be long. */
         together->spills = pager->aStat[PAGER_STAT_SPILL];
-        for (PgHdr *next = page->pDirtyPrev; next; next = next->pDirtyPrev) {
-            if (next->nRef > 0 || next->pgno == 1 || (next->flags & PGHDR_NEED_SYNC)) continue;
+        for (PgHdr *next = page->pDirtyPrev; next && (next->flags & PGHDR_NEED_SYNC) == 0; next = next->pDirtyPrev) {
+            if (next->nRef > 0 || next->pgno == 1) continue;
             if (!sqlcipherkit_together_offer(together, next->pgno, next->pData)) return;
         }
     }
