@@ -49,7 +49,8 @@ extension Connection {
         if settings.plaintextHeaderSize > 0 { settings.salt = salt }
         return CipherInfo(
             version: try ask("cipher_version") ?? "", provider: provider, providerVersion: try ask("cipher_provider_version") ?? "",
-            cipher: try ask("cipher") ?? "", settings: settings, salt: salt)
+            // OpenSSL writes it in capitals.
+            cipher: try ask("cipher")?.lowercased() ?? "", settings: settings, salt: salt)
     }
 
     private func hash(_ label: String?, _ prefix: String) throws(DatabaseError) -> CipherConfiguration.Hash {

@@ -2,6 +2,9 @@ import CSQLCipher
 import Foundation
 import Testing
 
+/// Whether the package's own provider is in use, and not OpenSSL's by the trait of that name.
+private let isOwnProvider = String(cString: sqlcipherkit_provider_info().provider) == "libtomcrypt"
+
 /// The crypto provider, through every kernel that this machine has.
 @Suite struct ProviderTests {
     @Test func `published vectors hold`() throws {
@@ -26,7 +29,7 @@ import Testing
         try Probe.inFolder { try Probe.expect("fork", $0) }
     }
 
-    @Test func `what must fail fails`() throws {
+    @Test(.enabled(if: isOwnProvider)) func `what must fail fails`() throws {
         try Probe.inFolder { try Probe.expect("errors", $0) }
     }
 
@@ -86,7 +89,7 @@ import Testing
         return (String(cString: info.aes), String(cString: info.sha512), String(cString: info.page))
     }
 
-    @Test func `the provider is LibTomCrypt's by name and version`() throws {
+    @Test(.enabled(if: isOwnProvider)) func `the provider is LibTomCrypt's by name and version`() throws {
         var database: OpaquePointer?
         #expect(sqlite3_open(":memory:", &database) == SQLITE_OK)
         defer { sqlite3_close(database) }
@@ -96,7 +99,7 @@ import Testing
         #expect(text("PRAGMA cipher_provider_version", database).contains(String(cString: info.version)))
     }
 
-    @Test func `without CPU features LibTomCrypt does all of the work`() {
+    @Test(.enabled(if: isOwnProvider)) func `without CPU features LibTomCrypt does all of the work`() {
         sqlcipherkit_provider_force(0)
         defer { sqlcipherkit_provider_force(sqlcipherkit_provider_default_features()) }
         #expect(names() == ("LibTomCrypt", "LibTomCrypt", "separate"))
