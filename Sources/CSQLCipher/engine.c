@@ -53,9 +53,17 @@
  * volatile pointer: a twelfth of what opening a database with a raw key takes. */
 __attribute__((weak)) void *sqlcipher_memset(void *, unsigned char, unsigned long long);
 
+/* SQLCipher frees its keys and its provider when the process exits, while other threads may still be writing: they would
+ * crash, or encrypt with what is left of a key. Ours do nothing, as the memory goes with the process. A name with a
+ * parenthesis behind it is the definition, which gets another; alone it is what is to be run. */
+static void sqlcipher_atexit(void);
+static void sqlcipher_fini(void);
+#define sqlcipher_atexit(none) sqlcipherkit_sqlcipher_atexit(none)
+#define sqlcipher_fini(none) sqlcipherkit_sqlcipher_fini(none)
+
 #ifdef SQLCIPHERKIT_OWN_PROVIDER
-/* The codec's name with a parenthesis behind it stands in the amalgamation once, where it is defined: there it becomes
- * another. Where the name stands alone, as what the pager is to call, it is that of the function in engine_codec.h. */
+/* The codec likewise: where its name stands alone, as what the pager is to call, it is that of the function in
+ * engine_codec.h. */
 static void *sqlite3Codec(void *, void *, unsigned int, int);
 #define sqlite3Codec(codec, data, number, mode) sqlcipherkit_sqlcipher_codec(codec, data, number, mode)
 #endif
@@ -65,6 +73,11 @@ static void *sqlite3Codec(void *, void *, unsigned int, int);
 #include "../../Vendor/sqlcipher/sqlite3.c"
 #pragma clang diagnostic pop
 #undef sqlite3Codec
+#undef sqlcipher_atexit
+#undef sqlcipher_fini
+
+static void sqlcipher_atexit(void) {}
+static void sqlcipher_fini(void) {}
 
 #include "include/access.h"
 #include "include/threads.h"

@@ -13,14 +13,32 @@ extension FaultDriver {
         let pool = try DatabasePool(.file(path), key: .passphrase(arguments[0]), configuration: configuration)
         switch action {
         case "pool-append":
-            // Says each pair of numbers once it is committed, until it is killed.
+            // Says each pair of numbers once it is committed, until it is killed or nobody listens any more. It leaves others a turn.
+            let parent = getppid()
             say("ready")
             for number in 0... {
+                if getppid() != parent { return }
+                usleep(1000)
                 try pool.write { db in
                     for half in ["a", "b"] { try db.execute("INSERT INTO t VALUES (\(arguments[1]), \(number), \(half), zeroblob(3000))") }
                 }
                 say("\(number);")
             }
+        case "pool-exit":
+            // Ends in the ordinary way after some microseconds, in the midst of another thread's commits.
+            let begun = DispatchSemaphore(value: 0)
+            let writer = Thread {
+                for number in 0... {
+                    try? pool.write { db in
+                        for _ in 0..<20 { try db.execute("INSERT INTO t VALUES (\(arguments[1]), \(number), 'c', randomblob(3000))") }
+                    }
+                    if number == 3 { begun.signal() }
+                }
+            }
+            writer.start()
+            begun.wait()
+            usleep(UInt32(arguments[1]) ?? 0)
+            exit(0)
         case "pool-fork":
             try runFork(pool, path, configuration)
         default:

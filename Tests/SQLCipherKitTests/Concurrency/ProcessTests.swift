@@ -79,6 +79,17 @@ import Testing
         }
     }
 
+    @Test func aProcessMayExitWhileAThreadWrites() throws {
+        for moment in 0..<16 {
+            // Each a different way through a commit, which takes some hundreds of microseconds.
+            let outcome = try Command.run(driver, ["pool-exit", path, "k", "\(moment * 97)"])
+            #expect(outcome.status == 0, "\(outcome)")
+            let db = try Connection(.file(path), key: .passphrase("k"), configuration: .quick)
+            #expect(try db.fetchOne(String.self, "PRAGMA integrity_check") == "ok")
+            #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM (SELECT 1 FROM t GROUP BY who, number HAVING count(*) <> 20)") == 0)
+        }
+    }
+
     #if os(Linux)
         @Test func aChildProcessGetsErrorsAndHarmsNothing() throws {
             let outcome = try Command.run(driver, ["pool-fork", path, "k"])
