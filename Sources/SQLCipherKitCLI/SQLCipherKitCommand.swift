@@ -31,7 +31,7 @@ struct SQLCipherKitCommand: ParsableCommand {
             COMPLETION
               sqlcipherkit --generate-completion-script bash (or zsh, or fish)
             """,
-        version: "sqlcipherkit, SQLCipher \(Engine.cipherVersion), SQLite \(Engine.sqliteVersion)",
+        version: "sqlcipherkit, SQLCipher \(SQLCipherEngine.cipherVersion), SQLite \(SQLCipherEngine.sqliteVersion)",
         groupedSubcommands: [
             CommandGroup(
                 name: "Content",

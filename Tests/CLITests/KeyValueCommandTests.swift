@@ -14,9 +14,9 @@ import TestSupport
         try connection(.readWriteCreate).close()
     }
 
-    private func connection(_ access: Configuration.Access = .readWrite) throws -> Connection {
+    private func connection(_ access: DatabaseConfiguration.Access = .readWrite) throws -> Connection {
         let bytes = (0..<4).flatMap { _ in [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef] as [UInt8] }
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.access = access
         return try Connection(.file(database), key: .raw(bytes), configuration: configuration)
     }

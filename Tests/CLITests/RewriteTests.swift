@@ -99,7 +99,7 @@ import TestSupport
 
     @Test func migrate() throws {
         do {
-            var configuration = Configuration()
+            var configuration = DatabaseConfiguration()
             configuration.cipher = .sqlCipher3
             let db = try Connection(.file(database), key: .passphrase("correct horse"), configuration: configuration)
             try db.execute("CREATE TABLE t(x)")

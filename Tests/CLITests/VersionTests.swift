@@ -7,9 +7,9 @@ import Testing
         let text = try Tool.output("version")
         #expect(text.contains("SQLCipher  4.19.0 community\n"))
         #expect(text.contains("SQLite     3.53.4\n"))
-        #expect(text.contains(Engine.sourceID))
-        #expect(text.contains("crypto     \(Engine.cryptoProvider), \(Engine.cryptoProviderVersion)\n"))
-        #expect(text.contains("AES: \(Engine.kernels.aes)") && !Engine.kernels.aes.isEmpty)
+        #expect(text.contains(SQLCipherEngine.sourceID))
+        #expect(text.contains("crypto     \(SQLCipherEngine.cryptoProvider), \(SQLCipherEngine.cryptoProviderVersion)\n"))
+        #expect(text.contains("AES: \(SQLCipherEngine.kernels.aes)") && !SQLCipherEngine.kernels.aes.isEmpty)
         #expect(text.contains("FTS5") && text.contains("JSON"))
         #expect(!text.contains("HAS_CODEC"))
         #expect(try Tool.output("version", "--verbose").contains("  HAS_CODEC\n"))
@@ -22,6 +22,6 @@ import Testing
         #expect(object["features"]?["fts5"] == true)
         #expect(object["features"]?["json"] == true)
         guard case .array(let options)? = object["compileOptions"] else { throw CocoaError(.coderInvalidValue) }
-        #expect(options.contains("ENABLE_FTS5") && options.count == Engine.compileOptions.count)
+        #expect(options.contains("ENABLE_FTS5") && options.count == SQLCipherEngine.compileOptions.count)
     }
 }

@@ -4,7 +4,7 @@ import SQLCipherKit
 /// Backups and restores, in steps so small that there is time to strike between two of them.
 extension FaultDriver {
     static func runBackup(_ action: String, _ path: String, _ arguments: [String]) throws {
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.cipher.kdfIterations = 10
         configuration.busyTimeout = .seconds(5)
         let db = try Connection(.file(path), key: .passphrase(arguments[0]), configuration: configuration)

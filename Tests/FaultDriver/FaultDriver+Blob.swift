@@ -4,7 +4,7 @@ import SQLCipherKit
 /// A large blob, written and read in pieces, and the memory that it took.
 extension FaultDriver {
     static func runBlob(_ path: String, _ key: String, megabytes: Int) throws {
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.cipher.kdfIterations = 10
         configuration.onCreate = { try $0.execute("CREATE TABLE t(x BLOB)") }
         let db = try Connection(.file(path), key: .passphrase(key), configuration: configuration)

@@ -4,7 +4,7 @@ import SQLCipherKit
 /// Key providers that change or need the environment of a process.
 extension FaultDriver {
     static func runKeys(_ action: String, _ path: String, _ arguments: [String]) throws {
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.cipher.kdfIterations = 10
         switch action {
         case "keys-environment":

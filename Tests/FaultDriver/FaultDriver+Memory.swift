@@ -37,9 +37,9 @@ extension FaultDriver {
 
     @inline(never)
     private static func use(_ action: String, _ path: String, _ masked: [UInt8]) throws {
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.cipher.kdfIterations = 10
-        let location = Location.file(path)
+        let location = DatabaseLocation.file(path)
         func work(_ db: Connection) throws {
             try db.execute("INSERT INTO t VALUES (\(String(repeating: "x", count: 5000)))")
             _ = try db.fetchAll(String.self, "SELECT x FROM t")

@@ -4,7 +4,7 @@ import SQLCipherKit
 /// Pools in a process that is killed, or that forks.
 extension FaultDriver {
     static func runPool(_ action: String, _ path: String, _ arguments: [String]) throws {
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.cipher.kdfIterations = 10
         configuration.busyTimeout = .seconds(20)
         // Little, so that a kill often comes during a checkpoint.
@@ -47,7 +47,7 @@ extension FaultDriver {
     }
 
     /// Forks with everything open and in the middle of a transaction; the child touches all of it.
-    private static func runFork(_ pool: DatabasePool, _ path: String, _ configuration: Configuration) throws {
+    private static func runFork(_ pool: DatabasePool, _ path: String, _ configuration: DatabaseConfiguration) throws {
         let queuePath = path + "-queue"
         var queue: DatabaseQueue? = try DatabaseQueue(.file(queuePath), key: .passphrase("q"), configuration: configuration)
         var lone: Connection? = try Connection(.file(path + "-lone"), key: .passphrase("l"), configuration: configuration)
@@ -132,7 +132,7 @@ extension FaultDriver {
     }
 
     /// A child's own reader of a file that the parent reads too: its lock must be a lock, not the parent's by mistake.
-    private static func runForkWhileReading(_ path: String, _ configuration: Configuration) throws {
+    private static func runForkWhileReading(_ path: String, _ configuration: DatabaseConfiguration) throws {
         var impatient = configuration
         impatient.busyTimeout = .milliseconds(50)
         let parent = try Connection(.file(path), key: .passphrase("q"), configuration: impatient)

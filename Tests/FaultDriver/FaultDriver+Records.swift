@@ -24,7 +24,7 @@ extension FaultDriver {
     }
 
     static func runRecords(_ action: String, _ path: String, _ arguments: [String]) throws {
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.cipher.kdfIterations = 10
         configuration.busyTimeout = .seconds(10)
         let db = try Connection(.file(path), key: .passphrase(arguments[0]), configuration: configuration)

@@ -7,7 +7,7 @@ extension FaultDriver {
     static func runReport(_ path: String, _ arguments: [String]) throws {
         let passphrase = arguments[0], raw = Data(arguments[1].utf8), recovery = arguments[2], log = arguments[3]
         traceEveryConnection()
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.cipher.kdfIterations = 10
         configuration.busyTimeout = .milliseconds(50)
         configuration.errorsShowArguments = true
@@ -16,7 +16,7 @@ extension FaultDriver {
         other.cipher.pageSize = 8192
 
         let messages = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
-        try Engine.setLogger(minimumLevel: .trace) { message in try? messages.write(contentsOf: Data("\(message)\n".utf8)) }
+        try SQLCipherEngine.setLogger(minimumLevel: .trace) { message in try? messages.write(contentsOf: Data("\(message)\n".utf8)) }
         let db = try Connection(.file(path), key: key, configuration: configuration)
         try db.addTraceHook(showingValues: true) { event in say("trace with values: \(event)") }
         try db.execute("CREATE TABLE IF NOT EXISTS t(x)")
@@ -42,7 +42,7 @@ extension FaultDriver {
         db.close()
         attempt { try db.changeKey(to: rawKey) }
         // Of slots and of providers.
-        let location = Location.file(path + ".4")
+        let location = DatabaseLocation.file(path + ".4")
         try Connection(location, key: rawKey).execute("CREATE TABLE t(x)")
         let secret = try SlotSecret.passphrase(passphrase), code = try RecoveryKey(text: recovery)
         attempt { _ = try KeySlots.create(secret, label: "a", for: location, iterations: 1000) }

@@ -4,7 +4,7 @@ import SQLCipherKit
 /// What tests do to key slots in a process that may die of it.
 extension FaultDriver {
     static func runSlots(_ action: String, _ path: String, _ arguments: [String]) throws {
-        let location = Location.file(path)
+        let location = DatabaseLocation.file(path)
         var slots = try KeySlots.unlock(.passphrase(arguments[0]), of: location)
         ready()
         switch action {

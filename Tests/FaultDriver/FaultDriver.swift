@@ -20,7 +20,7 @@ struct FaultDriver {
     }
 
     private static func run(_ action: String, _ path: String, _ arguments: [String]) throws {
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.cipher.kdfIterations = 10
         configuration.busyTimeout = .milliseconds(200)
         switch action {

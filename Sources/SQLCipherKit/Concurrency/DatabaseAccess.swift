@@ -145,7 +145,7 @@ extension DatabaseAccess {
     ///   - name: the name it gets in SQL.
     ///   - key: how it is encrypted.
     /// - Throws: as ``Connection/attach(_:as:key:)``; nothing is attached then.
-    public func attach(_ location: Location, as name: String, key: AttachKey) throws {
+    public func attach(_ location: DatabaseLocation, as name: String, key: AttachKey) throws {
         let isPool = self is DatabasePool
         guard !isPool || location.isOnDisk else {
             throw DatabaseError.invalidArgument("a database that is not in a file cannot be attached to all connections of a pool")
@@ -157,7 +157,7 @@ extension DatabaseAccess {
     }
 
     /// The same for a task. It is not cancelled with the task.
-    public func attach(_ location: Location, as name: String, key: AttachKey) async throws {
+    public func attach(_ location: DatabaseLocation, as name: String, key: AttachKey) async throws {
         try await runOnThread { try attach(location, as: name, key: key) }
     }
 

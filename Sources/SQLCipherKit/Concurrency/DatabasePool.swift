@@ -7,7 +7,7 @@
 /// The pool keeps the database in write-ahead logging mode. A read sees the database as it was when the read began, whatever is
 /// written meanwhile, and never waits for a write. How calls behave says ``DatabaseAccess``.
 ///
-/// Readers are opened when they are needed. They are read-only, and have what ``Configuration/prepare`` gives to each connection:
+/// Readers are opened when they are needed. They are read-only, and have what ``DatabaseConfiguration/prepare`` gives to each connection:
 /// functions, collations, tokenizers. The key is derived from a passphrase once, for the first connection.
 ///
 /// It closes when it is let go of, or with ``close()-5gelm``.
@@ -21,14 +21,14 @@ public final class DatabasePool: DatabaseAccess {
     ///   - configuration: how to open it, and how many readers there may be. Its journal mode does not count.
     /// - Throws: as ``Connection/init(_:key:configuration:)``; ``DatabaseError/Reason/invalidArgument`` for a database that is not
     ///   in a file, which has only one connection, and for settings out of range.
-    public convenience init(_ location: Location, key: EncryptionKey? = nil, configuration: Configuration = Configuration()) throws {
+    public convenience init(_ location: DatabaseLocation, key: EncryptionKey? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()) throws {
         try self.init(location, configuration) { try Connection(location, key: key, configuration: $0) }
     }
 
     /// Opens a database with the key that a provider gives.
     /// - Throws: as ``init(_:key:configuration:)`` and ``Connection/init(_:keyProvider:configuration:)``.
     public convenience init(
-        _ location: Location, keyProvider: some KeyProvider, configuration: Configuration = Configuration()
+        _ location: DatabaseLocation, keyProvider: some KeyProvider, configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws {
         try self.init(location, configuration) { try Connection(location, keyProvider: keyProvider, configuration: $0) }
     }
@@ -36,8 +36,8 @@ public final class DatabasePool: DatabaseAccess {
     /// Opens a database with a passphrase or recovery key for one of its key slots.
     /// - Throws: as ``init(_:key:configuration:)`` and ``Connection/init(_:slots:secret:first:configuration:)``.
     public convenience init(
-        _ location: Location, slots place: KeySlots.Place, secret: SlotSecret, first label: String? = nil,
-        configuration: Configuration = Configuration()
+        _ location: DatabaseLocation, slots place: KeySlots.Place, secret: SlotSecret, first label: String? = nil,
+        configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws {
         let slots = try KeySlots.unlock(secret, of: location, at: place, first: label, configuration: configuration)
         try self.init(slots, configuration: configuration)
@@ -45,11 +45,11 @@ public final class DatabasePool: DatabaseAccess {
 
     /// Opens the database of slots that are unlocked.
     /// - Throws: as ``init(_:key:configuration:)`` and ``Connection/init(_:configuration:)``.
-    public convenience init(_ slots: KeySlots, configuration: Configuration = Configuration()) throws {
+    public convenience init(_ slots: KeySlots, configuration: DatabaseConfiguration = DatabaseConfiguration()) throws {
         try self.init(slots.location, configuration) { try Connection(slots, configuration: $0) }
     }
 
-    private init(_ location: Location, _ configuration: Configuration, _ open: (Configuration) throws -> Connection) throws {
+    private init(_ location: DatabaseLocation, _ configuration: DatabaseConfiguration, _ open: (DatabaseConfiguration) throws -> Connection) throws {
         guard location.isOnDisk else {
             throw DatabaseError.invalidArgument("a pool is for a database in a file: use a DatabaseQueue for one in memory or a temporary one")
         }
@@ -100,7 +100,7 @@ public final class DatabasePool: DatabaseAccess {
 
     /// Moves the write-ahead log into the database. All but a passive checkpoint keep new reads waiting until those that run have ended.
     ///
-    /// The pool does it by itself: see ``Configuration/Pool/checkpointSize`` and ``Configuration/Pool/largestLog``.
+    /// The pool does it by itself: see ``DatabaseConfiguration/Pool/checkpointSize`` and ``DatabaseConfiguration/Pool/largestLog``.
     /// - Parameters:
     ///   - mode: how much of it. Default: as much as goes without waiting.
     ///   - schema: `main`, or what the database was attached as. Default: `main`.

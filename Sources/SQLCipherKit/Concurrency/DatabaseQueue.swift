@@ -17,14 +17,14 @@ public final class DatabaseQueue: DatabaseAccess {
     ///   - key: the key; nil for a plaintext database.
     ///   - configuration: how to open it.
     /// - Throws: as ``Connection/init(_:key:configuration:)``.
-    public convenience init(_ location: Location, key: EncryptionKey? = nil, configuration: Configuration = Configuration()) throws {
+    public convenience init(_ location: DatabaseLocation, key: EncryptionKey? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()) throws {
         try self.init(Connection(location, key: key, configuration: configuration))
     }
 
     /// Opens a database with the key that a provider gives.
     /// - Throws: as ``Connection/init(_:keyProvider:configuration:)``.
     public convenience init(
-        _ location: Location, keyProvider: some KeyProvider, configuration: Configuration = Configuration()
+        _ location: DatabaseLocation, keyProvider: some KeyProvider, configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws {
         try self.init(Connection(location, keyProvider: keyProvider, configuration: configuration))
     }
@@ -32,8 +32,8 @@ public final class DatabaseQueue: DatabaseAccess {
     /// Opens a database with a passphrase or recovery key for one of its key slots.
     /// - Throws: as ``Connection/init(_:slots:secret:first:configuration:)``.
     public convenience init(
-        _ location: Location, slots place: KeySlots.Place, secret: SlotSecret, first label: String? = nil,
-        configuration: Configuration = Configuration()
+        _ location: DatabaseLocation, slots place: KeySlots.Place, secret: SlotSecret, first label: String? = nil,
+        configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws {
         let slots = try KeySlots.unlock(secret, of: location, at: place, first: label, configuration: configuration)
         try self.init(slots, configuration: configuration)
@@ -41,7 +41,7 @@ public final class DatabaseQueue: DatabaseAccess {
 
     /// Opens the database of slots that are unlocked.
     /// - Throws: as ``Connection/init(_:configuration:)``.
-    public convenience init(_ slots: KeySlots, configuration: Configuration = Configuration()) throws {
+    public convenience init(_ slots: KeySlots, configuration: DatabaseConfiguration = DatabaseConfiguration()) throws {
         try self.init(Connection(slots, configuration: configuration))
     }
 

@@ -9,8 +9,8 @@ struct ReaderRecipe: Sendable {
         let key: AttachKey
     }
 
-    let location: Location
-    var configuration: Configuration
+    let location: DatabaseLocation
+    var configuration: DatabaseConfiguration
     private let key: EncryptionKey?
     private let attachments: [Attachment]
 
@@ -42,7 +42,7 @@ struct ReaderRecipe: Sendable {
 
     func openWriter(_ key: EncryptionKey?) throws -> Connection { try open(key, configuration) }
 
-    private func open(_ key: EncryptionKey?, _ configuration: Configuration) throws -> Connection {
+    private func open(_ key: EncryptionKey?, _ configuration: DatabaseConfiguration) throws -> Connection {
         var configuration = configuration
         configuration.onCreate = nil
         let db = try Connection(location, key: key, configuration: configuration)

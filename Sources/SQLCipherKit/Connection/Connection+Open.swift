@@ -21,7 +21,7 @@ extension Connection {
         case .readWrite: flags |= SQLITE_OPEN_READWRITE
         case .readWriteCreate: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
         }
-        // A plain path never begins with `file:`, as Location puts `./` before a relative one.
+        // A plain path never begins with `file:`, as DatabaseLocation puts `./` before a relative one.
         flags |= SQLITE_OPEN_URI
         flags |= configuration.usesMutex ? SQLITE_OPEN_FULLMUTEX : SQLITE_OPEN_NOMUTEX
         if !configuration.followsSymbolicLinks { flags |= SQLITE_OPEN_NOFOLLOW }

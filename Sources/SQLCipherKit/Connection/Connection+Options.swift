@@ -12,7 +12,7 @@ public enum ConnectionOption: Hashable, Sendable, CaseIterable {
     case triggers
     /// Whether views can be used. Default: on.
     case views
-    /// Whether foreign keys are enforced; see ``Configuration/foreignKeys``.
+    /// Whether foreign keys are enforced; see ``DatabaseConfiguration/foreignKeys``.
     case foreignKeys
     /// Whether ATTACH may make a new file. Default: on.
     case attachCreates

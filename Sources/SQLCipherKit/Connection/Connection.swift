@@ -16,9 +16,9 @@ public final class Connection {
     /// SQLite's connection; nil once closed.
     @usableFromInline var handle: OpaquePointer?
     /// What the connection was opened with.
-    public let configuration: Configuration
+    public let configuration: DatabaseConfiguration
     /// Where the database is.
-    public let location: Location
+    public let location: DatabaseLocation
     @usableFromInline let dateStrategy: DateStrategy
     @usableFromInline @exclusivity(unchecked) var cache: StatementCache
     private unowned(unsafe) var statements: Statement?
@@ -63,9 +63,9 @@ public final class Connection {
     ///   - configuration: how to open it.
     /// - Throws: ``DatabaseError`` with the reason ``DatabaseError/Reason/wrongKeyOrNotADatabase``,
     ///   ``DatabaseError/Reason/notEncrypted``, ``DatabaseError/Reason/cannotOpen`` (naming the path),
-    ///   ``DatabaseError/Reason/busy`` or ``DatabaseError/Reason/invalidKey``; and what ``Configuration/onCreate`` and
-    ///   ``Configuration/prepare`` throw.
-    public init(_ location: Location, key: EncryptionKey? = nil, configuration: Configuration = Configuration()) throws {
+    ///   ``DatabaseError/Reason/busy`` or ``DatabaseError/Reason/invalidKey``; and what ``DatabaseConfiguration/onCreate`` and
+    ///   ``DatabaseConfiguration/prepare`` throw.
+    public init(_ location: DatabaseLocation, key: EncryptionKey? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()) throws {
         self.location = location
         self.configuration = configuration
         dateStrategy = configuration.dateStrategy

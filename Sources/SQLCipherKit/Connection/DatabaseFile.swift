@@ -8,7 +8,7 @@ import Foundation
 enum DatabaseFile {
     /// Checks what can be known before SQLite opens the file, and makes the folders above it if wanted.
     /// - Returns: whether the file is missing, so that SQLite will make it.
-    static func prepare(_ location: Location, _ configuration: Configuration) throws(DatabaseError) -> Bool {
+    static func prepare(_ location: DatabaseLocation, _ configuration: DatabaseConfiguration) throws(DatabaseError) -> Bool {
         guard case .file(let path) = location.place else { return false }
         if path.isEmpty { throw .invalidArgument("the path of the database is empty") }
         if path.utf8.contains(0) { throw .invalidArgument("the path of the database contains a NUL character") }
@@ -22,7 +22,7 @@ enum DatabaseFile {
         let folder = (path as NSString).deletingLastPathComponent
         guard !folder.isEmpty, stat(folder, &info) != 0 else { return true }
         guard configuration.createsFolders || location.isStandard else {
-            throw cannotOpen(path, "the folder \(folder) does not exist; Configuration.createsFolders makes it")
+            throw cannotOpen(path, "the folder \(folder) does not exist; DatabaseConfiguration.createsFolders makes it")
         }
         do {
             try FileManager.default.createDirectory(
@@ -46,7 +46,7 @@ enum DatabaseFile {
     }
 
     /// The same for a file that is not open, through a connection of its own.
-    static func header(at location: Location) -> [UInt8]? {
+    static func header(at location: DatabaseLocation) -> [UInt8]? {
         var handle: OpaquePointer?
         defer { sqlite3_close(handle) }
         guard sqlite3_open_v2(location.name, &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, nil) == SQLITE_OK,

@@ -1,7 +1,7 @@
 /// What went wrong: the one error type of this package.
 ///
 /// An error tells SQLite's result code, what this package knows beyond it (``reason-swift.property``), a message for
-/// people, and the SQL it happened in. It never holds bound values, unless ``Configuration/errorsShowArguments`` is on,
+/// people, and the SQL it happened in. It never holds bound values, unless ``DatabaseConfiguration/errorsShowArguments`` is on,
 /// and never key material.
 public struct DatabaseError: Error, Sendable {
     /// Conditions that this package tells apart, beyond SQLite's result code.
@@ -130,7 +130,7 @@ public struct DatabaseError: Error, Sendable {
     /// (<https://sqlite.org/c3ref/errcode.html>).
     public var offset: Int? { storage.offset }
 
-    /// The bound values, only if ``Configuration/errorsShowArguments`` is on.
+    /// The bound values, only if ``DatabaseConfiguration/errorsShowArguments`` is on.
     public var arguments: String? { storage.arguments }
 
     /// The file that the error is about, if it is about one.

@@ -15,7 +15,7 @@ extension Connection {
     /// Registers a tokenizer under a name, for ``FTS5Tokenizer/custom(_:arguments:)``. A later one of the same name takes its place
     /// for tables that are opened afterwards.
     ///
-    /// Each connection that reads or writes the table needs it: put the call into ``Configuration/prepare``.
+    /// Each connection that reads or writes the table needs it: put the call into ``DatabaseConfiguration/prepare``.
     public func register(_ tokenizer: some FTS5TextTokenizer, as name: String) throws(DatabaseError) {
         try register(name) { _, _ in TextTokenizerInstance(tokenizer) }
     }

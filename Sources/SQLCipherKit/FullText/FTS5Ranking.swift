@@ -88,7 +88,7 @@ extension Connection {
     /// let hits = try db.search("note_fts", query, rankedBy: "earliest")
     /// ```
     /// What the function throws ends the search with that error. Each connection that searches with it needs the registration:
-    /// put it into ``Configuration/prepare``.
+    /// put it into ``DatabaseConfiguration/prepare``.
     /// - Parameters:
     ///   - name: letters, digits and underscores, as FTS5's own syntax wants it.
     ///   - function: gives a hit's rank; the smaller, the better.

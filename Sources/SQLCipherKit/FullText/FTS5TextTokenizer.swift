@@ -64,7 +64,7 @@ public struct FTS5TokenSink: ~Copyable {
 /// ```
 /// The same text must give the same tokens each time, whether it is indexed, removed or searched for; a change to a tokenizer
 /// needs ``Connection/rebuildFullText(_:schema:)`` of its tables. Every connection that touches the table needs the
-/// registration: put it into ``Configuration/prepare``.
+/// registration: put it into ``DatabaseConfiguration/prepare``.
 public protocol FTS5TextTokenizer: Sendable {
     /// Finds the tokens of a text in UTF-8, in order. What it throws ends the statement with that error.
     func tokenize(

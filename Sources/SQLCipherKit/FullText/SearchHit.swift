@@ -6,11 +6,11 @@ public struct SearchHit: Hashable, Sendable, Identifiable {
     /// (<https://sqlite.org/fts5.html#the_bm25_function>).
     public let rank: Double
     /// The part of the text with the most of the query's words, marked; empty if none was asked for.
-    public let snippet: MarkedText
+    public let snippet: HighlightedText
     /// Whole columns with the query's words marked, by the name that was asked for.
-    public let highlights: [String: MarkedText]
+    public let highlights: [String: HighlightedText]
     /// The columns that were asked for.
-    public let columns: RowValues
+    public let columns: RowCopy
 
     public var id: Int64 { rowID }
 

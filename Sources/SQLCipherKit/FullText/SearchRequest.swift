@@ -119,19 +119,19 @@ struct SearchRequest {
     /// A hit from a row of the statement.
     func hit(_ row: borrowing Row, _ marks: TextMarks) throws -> SearchHit {
         var index = 2
-        func marked(_ row: borrowing Row) throws -> MarkedText {
+        func marked(_ row: borrowing Row) throws -> HighlightedText {
             defer { index += 1 }
-            if try Column(row.handle, Int32(index)).isNull() { return MarkedText("") }
-            return try row.withUnsafeBytes(at: index) { MarkedText($0, marks: marks) }
+            if try Column(row.handle, Int32(index)).isNull() { return HighlightedText("") }
+            return try row.withUnsafeBytes(at: index) { HighlightedText($0, marks: marks) }
         }
-        let snippet = self.snippet == nil ? MarkedText("") : try marked(row)
-        var highlighted: [String: MarkedText] = [:]
+        let snippet = self.snippet == nil ? HighlightedText("") : try marked(row)
+        var highlighted: [String: HighlightedText] = [:]
         for name in highlights { highlighted[name] = try marked(row) }
         var values: [SQLValue] = []
         for offset in columns.indices { values.append(try row[index + offset]) }
         return SearchHit(
             rowID: try row[0], rank: computesRank ? try row[1] : knownRank, snippet: snippet, highlights: highlighted,
-            columns: RowValues(columnNames: columns, values: values))
+            columns: RowCopy(columnNames: columns, values: values))
     }
 }
 

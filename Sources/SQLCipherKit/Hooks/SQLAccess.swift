@@ -6,7 +6,7 @@ import CSQLCipher
 /// access.tables = ["note": .columns(["id", "title"]), "tag": .all]
 /// access.functions = ["count", "max", "upper"]
 /// let rows = try db.withAccess(access) { db in
-///     try db.fetchAll(RowValues.self, SQL(raw: textOfAStranger))
+///     try db.fetchAll(RowCopy.self, SQL(raw: textOfAStranger))
 /// }
 /// ```
 /// It decides what may be named, not what may be spent: for SQL that never ends set a progress handler, for results that are too

@@ -17,8 +17,8 @@ extension KeySlots {
     ///   ``DatabaseError/Reason/keySlotsDamaged``; ``DatabaseError/Reason/keySlotsRolledBack``;
     ///   ``DatabaseError/Reason/cannotOpen`` if there are no slots; and what opening the database throws.
     public static func unlock(
-        _ secret: SlotSecret, of location: Location, at place: Place = .beside, first label: String? = nil,
-        iterationLimit: Int = defaultIterationLimit, configuration: Configuration = Configuration()
+        _ secret: SlotSecret, of location: DatabaseLocation, at place: Place = .beside, first label: String? = nil,
+        iterationLimit: Int = defaultIterationLimit, configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws -> KeySlots {
         _ = try path(of: location)
         let storage = try storage(place, location, configuration)
@@ -83,7 +83,7 @@ extension KeySlots {
     func connect(_ key: EncryptionKey? = nil) throws -> Connection? {
         let path = try Self.path(of: location)
         guard DatabaseFile.exists(path), !DatabaseFile.isEmpty(path) else { return nil }
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.access = settings.isReadOnly ? .readOnly : .readWrite
         configuration.cipher = settings.cipher
         configuration.busyTimeout = settings.busyTimeout
@@ -143,8 +143,8 @@ extension Connection {
     ///   - configuration: how to open it.
     /// - Throws: what ``KeySlots/unlock(_:of:at:first:iterationLimit:configuration:)`` throws, and what opening with a key throws.
     public convenience init(
-        _ location: Location, slots place: KeySlots.Place, secret: SlotSecret, first label: String? = nil,
-        configuration: Configuration = Configuration()
+        _ location: DatabaseLocation, slots place: KeySlots.Place, secret: SlotSecret, first label: String? = nil,
+        configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws {
         let slots = try KeySlots.unlock(secret, of: location, at: place, first: label, configuration: configuration)
         try self.init(slots, configuration: configuration)
@@ -152,7 +152,7 @@ extension Connection {
 
     /// Opens the database of slots that are unlocked.
     /// - Throws: what opening with a key throws.
-    public convenience init(_ slots: KeySlots, configuration: Configuration = Configuration()) throws {
+    public convenience init(_ slots: KeySlots, configuration: DatabaseConfiguration = DatabaseConfiguration()) throws {
         try self.init(slots.location, key: slots.key, configuration: configuration)
         // A database that was just made knows nothing of its slots yet.
         if try slotMark() == nil { try slots.check(try slots.verified(try slots.storage.read()), on: self, updates: true) }

@@ -7,7 +7,7 @@ import Foundation
 /// The database is encrypted with a random key. A small file beside it holds that key once per slot, sealed under a key
 /// derived from the slot's passphrase or recovery key. The article <doc:KeySlotsGuide> has the file format and what this protects from.
 /// ```swift
-/// let notes = Location.file("notes.db")
+/// let notes = DatabaseLocation.file("notes.db")
 /// let slots = try KeySlots.create(.passphrase("correct horse"), label: "laptop", for: notes)
 /// let recovery = try slots.addRecoveryKey(label: "safe")
 /// print(recovery.text)
@@ -39,7 +39,7 @@ public struct KeySlots: Sendable {
     public static let maximumSlots = 32
 
     /// The database that the slots belong to.
-    public let location: Location
+    public let location: DatabaseLocation
     /// The key that opens the database.
     public internal(set) var key: EncryptionKey
     /// Whether a change of the database key was cut off. The slots open the database all the same, with the key from before;
@@ -59,7 +59,7 @@ public struct KeySlots: Sendable {
         let followsSymbolicLinks: Bool
         let isReadOnly: Bool
 
-        init(_ configuration: Configuration) {
+        init(_ configuration: DatabaseConfiguration) {
             cipher = configuration.cipher
             busyTimeout = configuration.busyTimeout
             followsSymbolicLinks = configuration.followsSymbolicLinks
@@ -87,8 +87,8 @@ public struct KeySlots: Sendable {
     ///   ``DatabaseError/Reason/invalidArgument`` for a label or number out of range; ``DatabaseError/Reason/busy``;
     ///   ``DatabaseError/Reason/cannotOpen``.
     public static func create(
-        _ secret: SlotSecret, label: String, for location: Location, at place: Place = .beside,
-        existingKey: EncryptionKey? = nil, iterations: Int = defaultIterations, configuration: Configuration = Configuration()
+        _ secret: SlotSecret, label: String, for location: DatabaseLocation, at place: Place = .beside,
+        existingKey: EncryptionKey? = nil, iterations: Int = defaultIterations, configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws -> KeySlots {
         try validate(label: label)
         try validate(iterations: iterations)
@@ -122,7 +122,7 @@ public struct KeySlots: Sendable {
     }
 
     init(
-        _ location: Location, _ slotKey: EncryptionKey, _ table: SlotTable, _ storage: any KeySlotStorage, _ settings: Settings
+        _ location: DatabaseLocation, _ slotKey: EncryptionKey, _ table: SlotTable, _ storage: any KeySlotStorage, _ settings: Settings
     ) {
         (self.location, key, self.slotKey, id) = (location, slotKey, slotKey, table.id)
         (self.storage, self.settings) = (storage, settings)
@@ -140,8 +140,8 @@ public struct KeySlots: Sendable {
 
     /// What the slots of a database say of themselves, without a key and so without proof: to ask for the right passphrase.
     /// - Throws: ``DatabaseError/Reason/keySlotsDamaged``; ``DatabaseError/Reason/cannotOpen`` if there are none.
-    public static func unverifiedList(of location: Location, at place: Place = .beside) throws -> [KeySlot] {
-        guard let bytes = try storage(place, location, Configuration()).read() else { throw missing(location) }
+    public static func unverifiedList(of location: DatabaseLocation, at place: Place = .beside) throws -> [KeySlot] {
+        guard let bytes = try storage(place, location, DatabaseConfiguration()).read() else { throw missing(location) }
         return try SlotTable(parsing: bytes).slots.map(\.slot)
     }
 
@@ -169,13 +169,13 @@ public struct KeySlots: Sendable {
         }
     }
 
-    static func path(of location: Location) throws(DatabaseError) -> String {
+    static func path(of location: DatabaseLocation) throws(DatabaseError) -> String {
         guard let path = location.path else { throw .invalidArgument("key slots are for a database that is named by its path") }
         return path
     }
 
     static func storage(
-        _ place: Place, _ location: Location, _ configuration: Configuration
+        _ place: Place, _ location: DatabaseLocation, _ configuration: DatabaseConfiguration
     ) throws(DatabaseError) -> any KeySlotStorage {
         switch place {
         case .beside: SlotFile(path: DatabaseFile.canonical(try path(of: location)) + ".keys", timeout: configuration.busyTimeout)
@@ -184,7 +184,7 @@ public struct KeySlots: Sendable {
         }
     }
 
-    static func missing(_ location: Location) -> DatabaseError {
+    static func missing(_ location: DatabaseLocation) -> DatabaseError {
         let path = location.path ?? location.name
         return DatabaseError(
             code: .cannotOpen, reason: .cannotOpen, message: "there are no key slots for the database \(path)", path: path)

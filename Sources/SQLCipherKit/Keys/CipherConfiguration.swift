@@ -3,7 +3,7 @@
 /// They are not stored in the file: whoever opens it must give those it was made with. The defaults are SQLCipher 4's.
 /// SQLCipher ignores most mistakes in them silently, so they are checked here before anything is opened.
 /// ```swift
-/// var configuration = Configuration()
+/// var configuration = DatabaseConfiguration()
 /// configuration.cipher = .sqlCipher3
 /// let old = try Connection(.file("old.db"), key: key, configuration: configuration)
 /// ```

@@ -15,7 +15,7 @@ extension Connection {
 
 extension Encryption {
     /// Opens a database that is encrypted in this way.
-    func open(_ location: Location, _ configuration: Configuration) throws -> Connection {
+    func open(_ location: DatabaseLocation, _ configuration: DatabaseConfiguration) throws -> Connection {
         switch self {
         case .plaintext: return try Connection(location, configuration: configuration)
         case .key(let key, let cipher):

@@ -138,7 +138,7 @@ extension Connection {
     /// ```
     /// - Throws: ``DatabaseError/Reason/keyProvider`` if the provider has no key, what it throws, and what opening with a key throws.
     public convenience init(
-        _ location: Location, keyProvider: some KeyProvider, configuration: Configuration = Configuration()
+        _ location: DatabaseLocation, keyProvider: some KeyProvider, configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws {
         guard let key = try keyProvider.encryptionKey() else {
             throw DatabaseError.keyProvider("there is no key: asked was \((keyProvider as? KeySource)?.description ?? "\(type(of: keyProvider))")")

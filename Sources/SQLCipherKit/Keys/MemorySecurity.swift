@@ -6,7 +6,7 @@ import Foundation
 /// SQLCipher says that its memory security is on even where the system refused to lock a single page
 /// (<https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_memory_security>); these are the system's own numbers.
 /// ```swift
-/// var configuration = Configuration()
+/// var configuration = DatabaseConfiguration()
 /// configuration.cipher.usesMemorySecurity = true
 /// let db = try Connection(.file("notes.db"), key: key, configuration: configuration)
 /// let report = MemorySecurity.report()

@@ -82,7 +82,7 @@ extension Connection {
             return
         }
         let encryption = try target.encryption(of: targetSchema)
-        var configuration = Configuration.unfinished(like: self)
+        var configuration = DatabaseConfiguration.unfinished(like: self)
         configuration.beforeHeader = try shape(of: schema, pageSize: target.pageSize(targetSchema))
         guard let path = try target.attachedDatabases().first(where: { $0.name.lowercased() == targetSchema.lowercased() })?.path else {
             let between = try encryption.open(.memory, configuration)
@@ -122,7 +122,7 @@ extension Connection {
     ) throws {
         try checkRewrite(schema)
         try requireJournal(schema)
-        var configuration = Configuration.unfinished(like: self)
+        var configuration = DatabaseConfiguration.unfinished(like: self)
         // Whoever may not write it can only read it, unless a crash has left something to recover.
         configuration.access = access(path, W_OK) == 0 ? .readWrite : .readOnly
         let source = try (encryption ?? self.encryption(of: schema)).open(.file(path), configuration)

@@ -27,7 +27,7 @@ struct BackupFile {
     func run() throws {
         try checkPlace()
         let file = try UnfinishedFile(for: path)
-        var configuration = Configuration.unfinished(like: connection)
+        var configuration = DatabaseConfiguration.unfinished(like: connection)
         let layout = try PageLayout(connection, schema)
         if !layout.isEncrypted, case .plaintext = encryption {
             configuration.beforeHeader = { try $0.execute(SQL(raw: "PRAGMA page_size = \(layout.pageSize)")) }
@@ -81,10 +81,10 @@ struct BackupFile {
     }
 }
 
-extension Configuration {
+extension DatabaseConfiguration {
     /// For a file or a database in memory that is being made out of another connection's.
-    static func unfinished(like connection: Connection) -> Configuration {
-        var configuration = Configuration()
+    static func unfinished(like connection: Connection) -> DatabaseConfiguration {
+        var configuration = DatabaseConfiguration()
         configuration.access = .readWrite
         configuration.foreignKeys = false
         configuration.busyTimeout = connection.configuration.busyTimeout

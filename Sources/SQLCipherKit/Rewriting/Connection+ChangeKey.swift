@@ -144,7 +144,7 @@ extension Connection {
     private func keyThatOpens(_ path: String, _ key: EncryptionKey, _ cipher: CipherConfiguration) -> WorkingKey {
         // A database in memory or a temporary one has no second way in.
         guard !path.isEmpty else { return .unknown }
-        var probe = Configuration()
+        var probe = DatabaseConfiguration()
         probe.access = .readOnly
         probe.cipher = cipher
         probe.busyTimeout = configuration.busyTimeout

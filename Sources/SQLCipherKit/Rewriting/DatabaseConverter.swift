@@ -39,8 +39,8 @@ public enum DatabaseConverter {
     ///   - target: how it shall be. The page size is that of the settings.
     ///   - pageSize: the page size, in bytes, of a file that shall be plaintext: a power of two from 512 to 65,536. Nil, the
     ///     default, keeps the old file's.
-    ///   - configuration: its ``Configuration/busyTimeout`` and ``Configuration/followsSymbolicLinks`` count, and its
-    ///     ``Configuration/prepare`` runs on the connections that read the old and the new file, for a schema that needs
+    ///   - configuration: its ``DatabaseConfiguration/busyTimeout`` and ``DatabaseConfiguration/followsSymbolicLinks`` count, and its
+    ///     ``DatabaseConfiguration/prepare`` runs on the connections that read the old and the new file, for a schema that needs
     ///     functions or collations of yours; it runs in a transaction, and what it writes is undone.
     ///   - progress: called now and then, and once with all pages done before the change takes effect. If it throws, nothing
     ///     has changed, and the call throws the same error.
@@ -50,7 +50,7 @@ public enum DatabaseConverter {
     ///   to the original, or what SQLite reports, ``ResultCode/full`` for instance. The file is unchanged then.
     public static func convert(
         fileAt path: String, from source: Encryption, to target: Encryption, pageSize: Int? = nil,
-        configuration: Configuration = Configuration(), progress: RewriteProgressHandler? = nil
+        configuration: DatabaseConfiguration = DatabaseConfiguration(), progress: RewriteProgressHandler? = nil
     ) throws {
         if case .key(_, let cipher) = target { try cipher.validate() }
         if let pageSize {
@@ -82,7 +82,7 @@ public enum DatabaseConverter {
     ///   if the file is encrypted already.
     @discardableResult
     public static func encrypt(
-        fileAt path: String, key: EncryptionKey, cipher: CipherConfiguration? = nil, configuration: Configuration = Configuration(),
+        fileAt path: String, key: EncryptionKey, cipher: CipherConfiguration? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration(),
         progress: RewriteProgressHandler? = nil
     ) throws -> CipherConfiguration {
         var settings = cipher ?? CipherConfiguration()
@@ -104,7 +104,7 @@ public enum DatabaseConverter {
     /// - Throws: as ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
     public static func decrypt(
         fileAt path: String, key: EncryptionKey, cipher: CipherConfiguration = CipherConfiguration(),
-        configuration: Configuration = Configuration(), progress: RewriteProgressHandler? = nil
+        configuration: DatabaseConfiguration = DatabaseConfiguration(), progress: RewriteProgressHandler? = nil
     ) throws {
         try convert(fileAt: path, from: .key(key, cipher: cipher), to: .plaintext, configuration: configuration, progress: progress)
     }
@@ -122,7 +122,7 @@ public enum DatabaseConverter {
     ///   if no version's settings open the file with the key.
     @discardableResult
     public static func migrate(
-        fileAt path: String, key: EncryptionKey, configuration: Configuration = Configuration(), progress: RewriteProgressHandler? = nil
+        fileAt path: String, key: EncryptionKey, configuration: DatabaseConfiguration = DatabaseConfiguration(), progress: RewriteProgressHandler? = nil
     ) throws -> Int {
         let versions: [(Int, CipherConfiguration)] = [(4, .sqlCipher4), (3, .sqlCipher3), (2, .sqlCipher2), (1, .sqlCipher1)]
         var refusal = DatabaseFile.cannotOpen(path, "it has no version")
@@ -167,8 +167,8 @@ public enum DatabaseConverter {
         try DatabaseRewrite(db, schema, exportingTo: path, as: target, handler: progress).export()
     }
 
-    private static func open(_ path: String, _ source: Encryption, _ configuration: Configuration) throws -> Connection {
-        var plain = Configuration()
+    private static func open(_ path: String, _ source: Encryption, _ configuration: DatabaseConfiguration) throws -> Connection {
+        var plain = DatabaseConfiguration()
         plain.access = .readWrite
         plain.foreignKeys = false
         plain.busyTimeout = configuration.busyTimeout

@@ -114,8 +114,8 @@ struct DatabaseRewrite {
     }
 
     /// How to open the new file.
-    private var targetSettings: (Configuration, EncryptionKey?) {
-        var configuration = Configuration()
+    private var targetSettings: (DatabaseConfiguration, EncryptionKey?) {
+        var configuration = DatabaseConfiguration()
         configuration.access = .readWrite
         configuration.foreignKeys = false
         configuration.prepare = connection.configuration.preparingOnly
@@ -148,7 +148,7 @@ struct DatabaseRewrite {
     }
 }
 
-extension Configuration {
+extension DatabaseConfiguration {
     /// `prepare` for the functions and collations that it registers; what it may write is undone, as a copy must be a copy.
     var preparingOnly: (@Sendable (Connection) throws -> Void)? {
         guard let prepare else { return nil }

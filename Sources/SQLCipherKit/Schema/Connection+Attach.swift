@@ -41,7 +41,7 @@ extension Connection {
     /// - Throws: ``DatabaseError/Reason/schemaName`` if the name is taken or empty,
     ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase``, ``DatabaseError/Reason/notEncrypted``,
     ///   ``DatabaseError/Reason/invalidKey`` or ``DatabaseError/Reason/cannotOpen``; nothing is attached then.
-    public func attach(_ location: Location, as name: String, key: AttachKey) throws(DatabaseError) {
+    public func attach(_ location: DatabaseLocation, as name: String, key: AttachKey) throws(DatabaseError) {
         try attachUnread(location, as: name, key: key)
         do throws(DatabaseError) { try verifyAttached(name) } catch {
             try? detach(name)
@@ -50,7 +50,7 @@ extension Connection {
     }
 
     /// Attaches without reading, so that a new file has nothing in it yet.
-    func attachUnread(_ location: Location, as name: String, key: AttachKey) throws(DatabaseError) {
+    func attachUnread(_ location: DatabaseLocation, as name: String, key: AttachKey) throws(DatabaseError) {
         let handle = try live()
         let existing = try attachedDatabases()
         guard !name.isEmpty, !name.utf8.contains(0) else {
@@ -104,7 +104,7 @@ extension Connection {
     /// Runs `body` with a database attached, and detaches it on every way out.
     /// - Throws: what attaching throws, what `body` throws, and what detaching throws if `body` did not.
     public func withAttached<R>(
-        _ location: Location, as name: String, key: AttachKey, _ body: (Connection) throws -> R
+        _ location: DatabaseLocation, as name: String, key: AttachKey, _ body: (Connection) throws -> R
     ) throws -> R {
         try attach(location, as: name, key: key)
         let result: R
@@ -117,7 +117,7 @@ extension Connection {
     }
 
     /// ATTACH with the key as a parameter, so that it stands in no SQL text; nil gives no KEY at all, which inherits.
-    private func run(_ handle: OpaquePointer, _ location: Location, _ name: String, key: UnsafeRawBufferPointer?) -> Int32 {
+    private func run(_ handle: OpaquePointer, _ location: DatabaseLocation, _ name: String, key: UnsafeRawBufferPointer?) -> Int32 {
         var statement: OpaquePointer?
         let sql = key == nil ? "ATTACH DATABASE ? AS ?" : "ATTACH DATABASE ? AS ? KEY ?"
         let rc = sqlite3_prepare_v2(handle, sql, -1, &statement, nil)
@@ -148,7 +148,7 @@ extension Connection {
     }
 
     private func refusePlaintext(
-        _ header: [UInt8]?, _ location: Location, _ cipher: CipherConfiguration
+        _ header: [UInt8]?, _ location: DatabaseLocation, _ cipher: CipherConfiguration
     ) throws(DatabaseError) {
         guard cipher.isPlaintext(header) else { return }
         let path = location.path ?? location.name
@@ -157,7 +157,7 @@ extension Connection {
             path: path)
     }
 
-    private func attachFailure(_ rc: Int32, _ location: Location, _ key: AttachKey, _ error: DatabaseError? = nil) -> DatabaseError {
+    private func attachFailure(_ rc: Int32, _ location: DatabaseLocation, _ key: AttachKey, _ error: DatabaseError? = nil) -> DatabaseError {
         let path = location.path ?? location.name
         let error = error ?? failure(rc)
         let reason: DatabaseError.Reason
@@ -185,7 +185,7 @@ extension DatabaseError {
     }
 }
 
-extension Location {
+extension DatabaseLocation {
     var isOnDisk: Bool {
         switch place {
         case .file, .uri: true

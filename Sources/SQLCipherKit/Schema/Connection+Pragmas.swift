@@ -145,19 +145,19 @@ extension Connection {
     public func setForeignKeys(_ isOn: Bool) throws(DatabaseError) -> Bool { try set("foreign_keys", isOn ? "ON" : "OFF") }
 
     /// How transactions are made safe (<https://sqlite.org/pragma.html#pragma_journal_mode>).
-    public var journalMode: Configuration.JournalMode { get throws(DatabaseError) { try mode(value("journal_mode")) } }
+    public var journalMode: DatabaseConfiguration.JournalMode { get throws(DatabaseError) { try mode(value("journal_mode")) } }
 
     /// Sets how transactions are made safe. A database in memory knows `memory` and `off` only.
     /// - Throws: ``DatabaseError/Reason/busy`` while another connection stands in the way, and SQLite's error inside of a transaction.
     @discardableResult
-    public func setJournalMode(_ mode: Configuration.JournalMode) throws(DatabaseError) -> Configuration.JournalMode {
+    public func setJournalMode(_ mode: DatabaseConfiguration.JournalMode) throws(DatabaseError) -> DatabaseConfiguration.JournalMode {
         // It answers itself; to ask again would be a second transaction.
         let answer = try prepare(SQL(raw: "PRAGMA journal_mode = \(mode.rawValue)")).fetchOne(String.self)
         return try self.mode(answer ?? "")
     }
 
-    private func mode(_ text: String) throws(DatabaseError) -> Configuration.JournalMode {
-        guard let mode = Configuration.JournalMode(rawValue: text) else {
+    private func mode(_ text: String) throws(DatabaseError) -> DatabaseConfiguration.JournalMode {
+        guard let mode = DatabaseConfiguration.JournalMode(rawValue: text) else {
             throw DatabaseError(code: .internal, message: "an unknown journal mode \(text)")
         }
         return mode

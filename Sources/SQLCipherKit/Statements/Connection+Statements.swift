@@ -38,7 +38,7 @@ extension Connection {
         RowCursor(try openCursor(sql, arguments)) { row throws(DatabaseError) in try row[0] }
     }
 
-    /// A cursor over rows as records; ``RowValues`` for rows of any shape.
+    /// A cursor over rows as records; ``RowCopy`` for rows of any shape.
     public func cursor<T: SQLRow>(
         _ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
     ) throws(DatabaseError) -> RowCursor<T> {

@@ -3,7 +3,7 @@ import CSQLCipher
 /// The row that a statement stands on.
 ///
 /// A row is lent to a closure or an initialiser and cannot be kept: the compiler refuses it. Take what you need out of it,
-/// or make a ``RowValues`` of it.
+/// or make a ``RowCopy`` of it.
 /// ```swift
 /// try db.forEach("SELECT id, title FROM note") { row in
 ///     let id: Int = try row[0]

@@ -22,7 +22,7 @@ struct CreateCommand: ParsableCommand {
 
     func run() throws {
         try FileOptions.requireNothing(at: file.path)
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         if let script {
             let sql = try SQLScript(contentsOf: URL(fileURLWithPath: script))
             configuration.onCreate = { try $0.execute(sql) }

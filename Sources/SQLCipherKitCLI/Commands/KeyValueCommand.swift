@@ -35,7 +35,7 @@ struct StoreOptions: ParsableArguments {
     func open() throws -> KeyValueStore { try KeyValueStore(store, in: file.open(.readWrite)) }
 
     /// The store, which must be there: a mistyped name is no empty store.
-    func openExisting(_ access: Configuration.Access) throws -> KeyValueStore {
+    func openExisting(_ access: DatabaseConfiguration.Access) throws -> KeyValueStore {
         let db = try file.open(access)
         let names = try KeyValueStore.names(in: db)
         guard names.contains(where: { $0.utf8.elementsEqual(store.utf8) }) else {

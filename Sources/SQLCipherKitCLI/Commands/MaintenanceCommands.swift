@@ -99,7 +99,7 @@ struct RestoreCommand: ParsableCommand {
             throw Failure(
                 "the database \(file.path) does not exist, and gets the backup's key: --key-file and the like give that one", status: .usage)
         }
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.access = .readOnly
         let unlocked = try file.key.access(to: backup, configuration)
         let db = try Connection(.file(backup), key: unlocked?.key, configuration: configuration)

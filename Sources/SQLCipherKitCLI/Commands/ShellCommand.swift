@@ -36,7 +36,7 @@ struct ShellCommand: ParsableCommand {
         let shell = Shell(db, key, lines, format: output.format ?? .table)
         guard isTerminal else { return try shell.run() }
         Interruption.ofStatements()
-        Output.line("SQLCipher \(Engine.cipherVersion), SQLite \(Engine.sqliteVersion); .help shows what there is besides SQL")
+        Output.line("SQLCipher \(SQLCipherEngine.cipherVersion), SQLite \(SQLCipherEngine.sqliteVersion); .help shows what there is besides SQL")
         try TerminalMode.givingKeys(STDIN_FILENO) { try shell.run() }
     }
 }

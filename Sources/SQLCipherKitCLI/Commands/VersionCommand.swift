@@ -18,41 +18,41 @@ struct VersionCommand: ParsableCommand {
             Output.line(try object.line())
             return
         }
-        Output.line("SQLCipher  \(Engine.cipherVersion)")
-        Output.line("SQLite     \(Engine.sqliteVersion)")
-        Output.line("source     \(Engine.sourceID)")
-        Output.line("crypto     \(Engine.cryptoProvider), \(Engine.cryptoProviderVersion)")
-        let kernels = Engine.kernels
+        Output.line("SQLCipher  \(SQLCipherEngine.cipherVersion)")
+        Output.line("SQLite     \(SQLCipherEngine.sqliteVersion)")
+        Output.line("source     \(SQLCipherEngine.sourceID)")
+        Output.line("crypto     \(SQLCipherEngine.cryptoProvider), \(SQLCipherEngine.cryptoProviderVersion)")
+        let kernels = SQLCipherEngine.kernels
         Output.line("           AES: \(kernels.aes); SHA-512: \(kernels.sha512); PBKDF2: \(kernels.pbkdf2); random: \(kernels.random)")
-        let features = Engine.Feature.allCases
-        Output.line("with       " + features.filter(Engine.supports).map(\.title).joined(separator: ", "))
-        let missing = features.filter { !Engine.supports($0) }
+        let features = SQLCipherEngine.Feature.allCases
+        Output.line("with       " + features.filter(SQLCipherEngine.supports).map(\.title).joined(separator: ", "))
+        let missing = features.filter { !SQLCipherEngine.supports($0) }
         if !missing.isEmpty { Output.line("without    " + missing.map(\.title).joined(separator: ", ")) }
         guard verbose else { return }
         Output.line("options")
-        for option in Engine.compileOptions { Output.line("           \(option)") }
+        for option in SQLCipherEngine.compileOptions { Output.line("           \(option)") }
     }
 
     private var object: JSONValue {
-        let kernels = Engine.kernels
-        let features = Engine.Feature.allCases.map { (name: $0.rawValue, value: JSONValue.bool(Engine.supports($0))) }
+        let kernels = SQLCipherEngine.kernels
+        let features = SQLCipherEngine.Feature.allCases.map { (name: $0.rawValue, value: JSONValue.bool(SQLCipherEngine.supports($0))) }
         return [
-            "sqlcipher": .string(Engine.cipherVersion),
-            "sqlite": .string(Engine.sqliteVersion),
-            "sourceID": .string(Engine.sourceID),
-            "cryptoProvider": .string(Engine.cryptoProvider),
-            "cryptoProviderVersion": .string(Engine.cryptoProviderVersion),
+            "sqlcipher": .string(SQLCipherEngine.cipherVersion),
+            "sqlite": .string(SQLCipherEngine.sqliteVersion),
+            "sourceID": .string(SQLCipherEngine.sourceID),
+            "cryptoProvider": .string(SQLCipherEngine.cryptoProvider),
+            "cryptoProviderVersion": .string(SQLCipherEngine.cryptoProviderVersion),
             "kernels": [
                 "aes": .string(kernels.aes), "sha512": .string(kernels.sha512), "page": .string(kernels.page),
                 "pbkdf2": .string(kernels.pbkdf2), "random": .string(kernels.random),
             ],
             "features": .object(JSONObject(members: features)),
-            "compileOptions": .array(Engine.compileOptions.map { .string($0) }),
+            "compileOptions": .array(SQLCipherEngine.compileOptions.map { .string($0) }),
         ]
     }
 }
 
-extension Engine.Feature {
+extension SQLCipherEngine.Feature {
     fileprivate var title: String {
         switch self {
         case .encryption: "encryption"

@@ -31,12 +31,12 @@ struct FileOptions: ParsableArguments {
     }
 
     /// Opens the existing file.
-    func open(_ access: Configuration.Access) throws -> Connection { try openWithKey(access).db }
+    func open(_ access: DatabaseConfiguration.Access) throws -> Connection { try openWithKey(access).db }
 
     /// The same, with the key.
-    func openWithKey(_ access: Configuration.Access) throws -> (db: Connection, key: EncryptionKey?) {
+    func openWithKey(_ access: DatabaseConfiguration.Access) throws -> (db: Connection, key: EncryptionKey?) {
         try Self.requireDatabase(path)
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.access = access
         let unlocked = try key.access(to: path, configuration)
         let db =
@@ -59,10 +59,10 @@ struct DatabaseOptions: ParsableArguments {
     var path: String { file.path }
 
     /// Opens the existing file and attaches the others.
-    func open(_ access: Configuration.Access) throws -> Connection { try openWithKey(access).db }
+    func open(_ access: DatabaseConfiguration.Access) throws -> Connection { try openWithKey(access).db }
 
     /// The same, with the main database's key.
-    func openWithKey(_ access: Configuration.Access) throws -> (db: Connection, key: EncryptionKey?) {
+    func openWithKey(_ access: DatabaseConfiguration.Access) throws -> (db: Connection, key: EncryptionKey?) {
         let (db, key) = try file.openWithKey(access)
         try attachments.attach(to: db, key)
         return (db, key)

@@ -62,7 +62,7 @@ struct KeyOptions: ParsableArguments {
     }
 
     /// How an existing database is unlocked; nil for a plaintext one.
-    func access(to path: String, _ configuration: Configuration = Configuration()) throws -> UnlockedKey? {
+    func access(to path: String, _ configuration: DatabaseConfiguration = DatabaseConfiguration()) throws -> UnlockedKey? {
         if isPlain { return nil }
         return try UnlockedKey(reference, to: path, isRecoveryKey: isRecoveryKey, configuration)
     }
@@ -95,7 +95,7 @@ struct UnlockedKey {
     let slots: KeySlots?
 
     /// Asks for the key, and opens the database's key slots with it if it has any. A raw key passes them by.
-    init(_ reference: KeyReference, to path: String, isRecoveryKey: Bool = false, _ configuration: Configuration = Configuration()) throws {
+    init(_ reference: KeyReference, to path: String, isRecoveryKey: Bool = false, _ configuration: DatabaseConfiguration = DatabaseConfiguration()) throws {
         let hasSlots = try Self.hasSlots(path)
         if isRecoveryKey, !hasSlots { throw Failure("the database \(path) has no key slots, and so no recovery key", status: .key) }
         let given = try reference.key(for: path)

@@ -54,7 +54,7 @@ struct SearchIndex {
         let found = try hits.map { hit in
             let path: String? = isOfDocuments ? try hit["path"] : nil
             return FoundText(
-                path: path, titleColumn: title, title: title.flatMap { hit.highlights[$0] } ?? MarkedText(""), snippet: hit.snippet,
+                path: path, titleColumn: title, title: title.flatMap { hit.highlights[$0] } ?? HighlightedText(""), snippet: hit.snippet,
                 score: -hit.rank, rowID: hit.rowID)
         }
         return (found, try db.searchCount(table, query, schema: schema))
@@ -71,8 +71,8 @@ struct FoundText {
     /// Of a document.
     let path: String?
     let titleColumn: String?
-    let title: MarkedText
-    let snippet: MarkedText
+    let title: HighlightedText
+    let snippet: HighlightedText
     /// The greater the better. It compares the hits of one search and means nothing beyond it.
     let score: Double
     let rowID: Int64
@@ -88,7 +88,7 @@ struct FoundText {
     }
 
     /// Marked text on one line: runs of blanks and line ends become one blank, so that code and tables read as a sentence.
-    private static func readable(_ text: MarkedText, _ style: Terminal.Style, _ plain: (String) -> String) -> String {
+    private static func readable(_ text: HighlightedText, _ style: Terminal.Style, _ plain: (String) -> String) -> String {
         var line = ""
         for part in text.parts {
             var words = part.text.split(whereSeparator: \.isWhitespace).joined(separator: " ").onOneLine

@@ -11,7 +11,7 @@ import Testing
     }
 
     private func rows(_ db: Connection, _ table: String = "t") throws -> [[SQLValue]] {
-        try db.fetchAll(RowValues.self, "SELECT * FROM \(identifier: table) ORDER BY 1").map(\.values)
+        try db.fetchAll(RowCopy.self, "SELECT * FROM \(identifier: table) ORDER BY 1").map(\.values)
     }
 
     @Test func recordedAndRead() throws {

@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test func waitingForALockEndsToo() async throws {
-        var configuration = Configuration.quick
+        var configuration = DatabaseConfiguration.quick
         configuration.busyTimeout = .seconds(3600)
         let pool = try DatabasePool(.file(folder.path("a.db")), key: .passphrase("one"), configuration: configuration)
         let other = try Connection(.file(folder.path("a.db")), key: .passphrase("one"), configuration: configuration)

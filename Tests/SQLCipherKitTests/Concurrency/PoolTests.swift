@@ -48,7 +48,7 @@ import Testing
 
     /// Else another connection's commit between a write's reads and its first change would make it fail.
     @Test func aWriteHasTheLockFromItsBeginning() throws {
-        var configuration = Configuration.quick
+        var configuration = DatabaseConfiguration.quick
         configuration.busyTimeout = .zero
         let other = try Connection(.file(folder.path("a.db")), key: .passphrase("one"), configuration: configuration)
         try pool.write { db in
@@ -161,7 +161,7 @@ import Testing
     }
 
     @Test func onlyInAFile() throws {
-        for location in [Location.memory, .temporary, .uri("file:x?mode=memory")] {
+        for location in [DatabaseLocation.memory, .temporary, .uri("file:x?mode=memory")] {
             let error = #expect(throws: DatabaseError.self) { try DatabasePool(location) }
             #expect(error?.reason == .invalidArgument)
         }

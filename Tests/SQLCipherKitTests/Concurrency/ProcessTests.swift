@@ -17,7 +17,7 @@ import Testing
     }
 
     private func openPool() throws -> DatabasePool {
-        var configuration = Configuration.quick
+        var configuration = DatabaseConfiguration.quick
         configuration.busyTimeout = .seconds(20)
         return try DatabasePool(.file(path), key: .passphrase("k"), configuration: configuration)
     }

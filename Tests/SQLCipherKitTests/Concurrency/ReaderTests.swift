@@ -7,7 +7,7 @@ import Testing
 /// What the readers of a pool are.
 @Suite struct ConcurrencyReaderTests {
     let folder: TemporaryFolder
-    var location: Location { .file(folder.path("a.db")) }
+    var location: DatabaseLocation { .file(folder.path("a.db")) }
 
     init() throws { folder = try TemporaryFolder() }
 
@@ -79,7 +79,7 @@ import Testing
     /// What the connection that is used first has in its cache is worth more than an even wear.
     @Test func readsOneAfterAnotherShareAReader() async throws {
         let opened = Mutex(0)
-        var configuration = Configuration.quick { $0.readerIdleTime = .zero }
+        var configuration = DatabaseConfiguration.quick { $0.readerIdleTime = .zero }
         configuration.prepare = { _ in opened.withLock { $0 += 1 } }
         let pool = try DatabasePool(location, key: .passphrase("one"), configuration: configuration)
         try await onThread { for _ in 0..<10 { _ = try pool.read { db in try db.fetchOne(Int.self, "SELECT 1") } } }.ended()
@@ -92,7 +92,7 @@ import Testing
         let executor = PausableExecutor()
         defer { executor.stop() }
         let isOnTasksThread = Mutex<[Bool]>([])
-        var configuration = Configuration.quick
+        var configuration = DatabaseConfiguration.quick
         configuration.prepare = { _ in isOnTasksThread.withLock { $0.append(executor.isCurrent) } }
         let pool = try DatabasePool(location, key: .passphrase("one"), configuration: configuration)
         let task = Task(executorPreference: executor) {
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test func everyReaderHasTheTokenizersFunctionsAndCollations() throws {
-        var configuration = Configuration.quick
+        var configuration = DatabaseConfiguration.quick
         configuration.prepare = { db in
             try db.register(Shouting(), as: "shouting")
             try db.addFunction("twice") { (number: Int) in number * 2 }
@@ -215,7 +215,7 @@ import Testing
             let count = try db.fetchOne(Int.self, "SELECT count(*) FROM t")
             #expect(count == 0)
         }
-        let other = Location.file(folder.path("b.db"))
+        let other = DatabaseLocation.file(folder.path("b.db"))
         let provided = try DatabasePool(other, keyProvider: KeySource { try .passphrase("b") }, configuration: .quick)
         try onReaders(2, of: provided) { db in _ = try db.fetchOne(Int.self, "SELECT 1") }
         let queue = try DatabaseQueue(other, keyProvider: KeySource { try .passphrase("b") }, configuration: .quick)

@@ -15,13 +15,13 @@ import Testing
     @Test func bothHalvesOfTheEngineLog() throws {
         let folder = try TemporaryFolder()
         let messages = Messages()
-        try Engine.setLogger(minimumLevel: .debug) { messages.add($0) }
+        try SQLCipherEngine.setLogger(minimumLevel: .debug) { messages.add($0) }
         let db = try Connection(.file(folder.path("a.db")), key: .passphrase("right"), configuration: .quick)
         #expect(throws: DatabaseError.self) { try db.execute("SELECT * FROM table_for_the_log") }
         #expect(throws: DatabaseError.self) {
             try Connection(.file(folder.path("a.db")), key: .passphrase("wrong"), configuration: .quick)
         }
-        try Engine.setLogger(nil)
+        try SQLCipherEngine.setLogger(nil)
         let all = messages.all
         #expect(all.contains { $0.source == .sqlite && $0.level == .error && $0.code == .error && $0.text.contains("table_for_the_log") })
         #expect(all.contains { $0.source == .sqlcipher && $0.level == .error })
@@ -32,10 +32,10 @@ import Testing
 
     @Test func onlyFromALevelOn() throws {
         let messages = Messages()
-        try Engine.setLogger(minimumLevel: .error) { messages.add($0) }
+        try SQLCipherEngine.setLogger(minimumLevel: .error) { messages.add($0) }
         let db = try Connection(.memory, key: .passphrase("k"), configuration: .quick)
         #expect(throws: DatabaseError.self) { try db.execute("SELECT no_such_thing") }
-        try Engine.setLogger(nil)
+        try SQLCipherEngine.setLogger(nil)
         #expect(!messages.all.isEmpty)
         #expect(messages.all.allSatisfy { $0.level == .error })
     }
@@ -43,7 +43,7 @@ import Testing
     @Test func noKeyInALog() throws {
         let folder = try TemporaryFolder()
         let messages = Messages()
-        try Engine.setLogger(minimumLevel: .trace) { messages.add($0) }
+        try SQLCipherEngine.setLogger(minimumLevel: .trace) { messages.add($0) }
         let db = try Connection(.memory)
         for sql in [
             "PRAGMA key = x'70617373_hunter2", "PRAGMA key = 'hunter2' 'hunter2'", "PRAGMA hexkey = 'hunter2'", "PRAGMA key = hunter2",
@@ -57,7 +57,7 @@ import Testing
             #expect(error.map { !"\($0)".contains("hunter2") } == true)
         }
         _ = try Connection(.file(folder.path("a.db")), key: .passphrase("hunter2"), configuration: .quick)
-        try Engine.setLogger(nil)
+        try SQLCipherEngine.setLogger(nil)
         #expect(!messages.all.isEmpty)
         #expect(!messages.all.contains { $0.text.contains("hunter2") })
     }

@@ -16,8 +16,8 @@ import Testing
     }
 
     @Test func aTildeIsTheHomeFolder() {
-        #expect(Location.file("~/a.db").path == NSHomeDirectory() + "/a.db")
-        #expect(Location.file("~other/a.db").path == "~other/a.db")
+        #expect(DatabaseLocation.file("~/a.db").path == NSHomeDirectory() + "/a.db")
+        #expect(DatabaseLocation.file("~other/a.db").path == "~other/a.db")
     }
 
     @Test func thePathIsTakenAsItIs() throws {
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func databasesWithoutAFile() throws {
-        for location in [Location.memory, .temporary] {
+        for location in [DatabaseLocation.memory, .temporary] {
             let db = try Connection(location, key: .passphrase("k"), configuration: .quick)
             try db.execute("CREATE TABLE t(x)")
             #expect(try Connection(location).fetchOne(Int.self, "SELECT count(*) FROM sqlite_schema") == 0)
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test func theStandardPlace() throws {
-        let location = Location.standard("store.db", application: "app")
+        let location = DatabaseLocation.standard("store.db", application: "app")
         let path = try #require(location.path)
         #expect(path.hasPrefix("/") && path.hasSuffix("/app/store.db"))
     }
@@ -47,7 +47,7 @@ import Testing
         let deep = folder.path("x/y/a.db")
         let error = #expect(throws: DatabaseError.self) { try Connection(.file(deep)) }
         #expect(error?.reason == .cannotOpen && error?.path == deep)
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.createsFolders = true
         _ = try Connection(.file(deep), configuration: configuration)
         #expect(try permissions(folder.path("x")) == 0o700)
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test func allFilesAreForTheirOwnerOnly() throws {
-        var configuration = Configuration.quick
+        var configuration = DatabaseConfiguration.quick
         configuration.journalMode = .wal
         let db = try Connection(.file(path), key: .passphrase("k"), configuration: configuration)
         try db.execute("CREATE TABLE t(x)")
@@ -64,9 +64,9 @@ import Testing
     }
 
     @Test func whatCannotBeOpenedIsNamed() throws {
-        var readOnly = Configuration()
+        var readOnly = DatabaseConfiguration()
         readOnly.access = .readOnly
-        var existing = Configuration()
+        var existing = DatabaseConfiguration()
         existing.access = .readWrite
         for configuration in [readOnly, existing] {
             let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), configuration: configuration) }
@@ -86,7 +86,7 @@ import Testing
         let link = folder.path("link.db")
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
         _ = try Connection(.file(link))
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.followsSymbolicLinks = false
         let error = #expect(throws: DatabaseError.self) { try Connection(.file(link), configuration: configuration) }
         #expect(error?.reason == .cannotOpen)
@@ -94,7 +94,7 @@ import Testing
 
     @Test func readOnlyRefusesToWrite() throws {
         try Connection(.file(path), key: .passphrase("k"), configuration: .quick).execute("CREATE TABLE t(x)")
-        var configuration = Configuration.quick
+        var configuration = DatabaseConfiguration.quick
         configuration.access = .readOnly
         let db = try Connection(.file(path), key: .passphrase("k"), configuration: configuration)
         #expect(try db.isReadOnly())
@@ -151,7 +151,7 @@ import Testing
         var db: Connection? = try Connection(.file(path))
         try db?.execute("CREATE TABLE t(x)")
         try db?.begin(.exclusive)
-        var impatient = Configuration()
+        var impatient = DatabaseConfiguration()
         impatient.busyTimeout = .milliseconds(20)
         let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), configuration: impatient) }
         #expect(error?.reason == .busy)
@@ -172,7 +172,7 @@ import Testing
 
     @Test func onCreateRunsOnceForANewFile() throws {
         nonisolated(unsafe) var runs = 0
-        var configuration = Configuration.quick
+        var configuration = DatabaseConfiguration.quick
         configuration.onCreate = { db in
             runs += 1
             try db.execute("CREATE TABLE t(x)")
@@ -187,7 +187,7 @@ import Testing
 
     @Test func aFailedOnCreateLeavesNoFile() throws {
         struct Refusal: Error {}
-        var configuration = Configuration.quick
+        var configuration = DatabaseConfiguration.quick
         configuration.onCreate = { db in
             try db.execute("CREATE TABLE t(x)")
             throw Refusal()
@@ -217,7 +217,7 @@ import Testing
     }
 
     @Test func theConfigurationTakesEffect() throws {
-        var configuration = Configuration.quick
+        var configuration = DatabaseConfiguration.quick
         configuration.journalMode = .wal
         nonisolated(unsafe) var prepared = 0
         configuration.prepare = { db in prepared += try db.fetchOne(Int.self, "PRAGMA foreign_keys") ?? 0 }

@@ -26,7 +26,7 @@ import Testing
     }
 
     private func makeOldFile(_ path: String, _ key: EncryptionKey) throws {
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.cipher = .sqlCipher3
         let old = try Connection(.file(path), key: key, configuration: configuration)
         try old.execute("CREATE TABLE note(title TEXT)")
@@ -37,7 +37,7 @@ import Testing
     @Test func keySlots() throws {
         let folder = try TemporaryFolder()
         let path = folder.path("notes.db")
-        let notes = Location.file(path)
+        let notes = DatabaseLocation.file(path)
         let slots = try KeySlots.create(.passphrase("correct horse"), label: "laptop", for: notes)
         try slots.add(.passphrase("battery staple"), label: "desktop")
         let recovery = try slots.addRecoveryKey(label: "safe")
@@ -81,7 +81,7 @@ import Testing
         let oldPath = folder.path("old.db")
         try makeOldFile(oldPath, .passphrase("correct horse"))
 
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.cipher = .sqlCipher3
         let old = try Connection(.file(oldPath), key: .passphrase("correct horse"), configuration: configuration)
         old.close()

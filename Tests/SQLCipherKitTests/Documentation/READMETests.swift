@@ -35,9 +35,9 @@ import Testing
     @Test func whatTheREADMEClaims() throws {
         let readme = try String(contentsOf: Repository.file("README.md"), encoding: .utf8)
         let notice = try String(contentsOf: Repository.file("NOTICE.md"), encoding: .utf8)
-        let cipherVersion = Engine.cipherVersion.prefix { $0 != " " }
-        #expect(readme.contains("SQLCipher \(cipherVersion) (SQLite \(Engine.sqliteVersion))"))
-        #expect(notice.contains("## SQLCipher \(cipherVersion) ") && notice.contains("## SQLite \(Engine.sqliteVersion)\n"))
+        let cipherVersion = SQLCipherEngine.cipherVersion.prefix { $0 != " " }
+        #expect(readme.contains("SQLCipher \(cipherVersion) (SQLite \(SQLCipherEngine.sqliteVersion))"))
+        #expect(notice.contains("## SQLCipher \(cipherVersion) ") && notice.contains("## SQLite \(SQLCipherEngine.sqliteVersion)\n"))
         for script in ["quickstart", "test", "setup", "vendor"] {
             #expect(readme.contains("scripts/\(script)"))
             #expect(FileManager.default.isExecutableFile(atPath: Repository.file("scripts/\(script)").path))

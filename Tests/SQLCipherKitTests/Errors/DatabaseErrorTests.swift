@@ -54,7 +54,7 @@ import Testing
         let hidden = error("INSERT INTO t VALUES (2, \("confidential"), \(1))")
         #expect(hidden?.sql == "INSERT INTO t VALUES (2, ?, ?)" && hidden?.arguments == nil)
         #expect(hidden?.description.contains("confidential") == false)
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.errorsShowArguments = true
         let other = try Connection(.memory, configuration: configuration)
         try other.execute("CREATE TABLE t(x UNIQUE, y)")
@@ -91,7 +91,7 @@ import Testing
         #expect(kept.sql == "SELEC 1; PRAGMA key =[redacted]" && kept.offset == 2 && kept.arguments == nil && kept.message == "near junk")
         #expect(DatabaseError(message: "m", sql: "PRAGMA key = 'x'; SELECT 2").sql == "PRAGMA key =[redacted]; SELECT 2")
         #expect(DatabaseError(message: "m", path: "file:a?mode=ro&key=abc&cache=x").path == "file:a?mode=ro&key=[redacted]&cache=x")
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.errorsShowArguments = true
         let other = try Connection(.memory, configuration: configuration)
         let attach = #expect(throws: DatabaseError.self) { try other.execute("ATTACH \("/no/such/folder/x.db") AS a KEY \("hunter2")") }

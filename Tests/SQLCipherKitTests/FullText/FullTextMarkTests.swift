@@ -2,7 +2,7 @@ import SQLCipherKit
 import Testing
 
 @Suite struct FullTextMarkTests {
-    func highlight(_ text: String, _ query: String, tokenizer: FTS5Tokenizer = .unicode61()) throws -> MarkedText {
+    func highlight(_ text: String, _ query: String, tokenizer: FTS5Tokenizer = .unicode61()) throws -> HighlightedText {
         let db = try Connection(.memory)
         try db.create(FTS5Table("f", columns: ["a"], tokenizer: tokenizer))
         try db.execute("INSERT INTO f VALUES (\(text))")
@@ -37,7 +37,7 @@ import Testing
         #expect("\(marked)" == "a <[b]> & c")
         let text = "abcdef"
         let b = text.index(after: text.startIndex), d = text.index(b, offsetBy: 2), f = text.index(d, offsetBy: 2)
-        #expect(MarkedText(text, ranges: [d..<d, b..<d, text.startIndex..<b, d..<f, b..<f]).description == "[a][bcde]f")
+        #expect(HighlightedText(text, ranges: [d..<d, b..<d, text.startIndex..<b, d..<f, b..<f]).description == "[a][bcde]f")
     }
 
     @Test func snippetsAreShort() throws {

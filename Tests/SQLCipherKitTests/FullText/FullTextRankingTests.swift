@@ -92,11 +92,11 @@ import Testing
         try db.execute("CREATE TABLE keyed(id TEXT PRIMARY KEY, title TEXT)")
         try db.create(FTS5Table("kfts", columns: ["title"], content: .external(table: "keyed")))
         try db.execute("INSERT INTO keyed VALUES ('x', 'hay'), ('y', 'needle')")
-        let keyed = try db.search(RowValues.self, in: "kfts", "needle", where: "id > 'a'")
+        let keyed = try db.search(RowCopy.self, in: "kfts", "needle", where: "id > 'a'")
         #expect(keyed.map(\.record.values) == [[.text("y"), .text("needle")]])
         try db.create(FTS5Table("own", columns: ["title", "body"]))
         try db.execute("INSERT INTO own VALUES ('needle', 'x')")
-        let own = try db.search(RowValues.self, in: "own", "needle", where: "body = 'x'", orderedBy: .sql("body"))
+        let own = try db.search(RowCopy.self, in: "own", "needle", where: "body = 'x'", orderedBy: .sql("body"))
         #expect(own.map(\.record.values) == [[.text("needle"), .text("x")]])
     }
 

@@ -45,7 +45,7 @@ import Testing
         let hits = try db.search("f", "two", snippet: .column("a"), columns: ["a", "b"])
         #expect(hits[0].columns.values == [.null, .text("y")])
         #expect(hits[0].snippet.text == "")
-        #expect(throws: DatabaseError.self) { try db.records(RowValues.self, of: hits, in: "f") }
+        #expect(throws: DatabaseError.self) { try db.records(RowCopy.self, of: hits, in: "f") }
         try db.create(FTS5Table("g", columns: ["a"], content: .contentless(deletes: false)))
         try db.execute("INSERT INTO g(rowid, a) VALUES (1, 'one')")
         #expect(throws: DatabaseError.self) { try db.execute("DELETE FROM g WHERE rowid = 1") }

@@ -39,7 +39,7 @@ import Testing
         #expect(try found("f", "train") == [3])
         let terms = try db.fullTextTerms("f").map(\.term)
         #expect(terms.contains("auto") == (side == .document))
-        #expect(try db.search("f", "auto", highlights: ["a"]).map { "\($0.highlights["a"] ?? MarkedText(""))" }.sorted() == [
+        #expect(try db.search("f", "auto", highlights: ["a"]).map { "\($0.highlights["a"] ?? HighlightedText(""))" }.sorted() == [
             "a fast [CAR] here", "a quick [automobile]",
         ])
         #expect(throws: DatabaseError.self) {
@@ -171,7 +171,7 @@ import Testing
 
     @Test func anUnregisteredTokenizerIsAnError() throws {
         let folder = try TemporaryFolder()
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.prepare = { try $0.register(Commas(), as: "commas") }
         do {
             let db = try Connection(.file(folder.path("a.db")), configuration: configuration)

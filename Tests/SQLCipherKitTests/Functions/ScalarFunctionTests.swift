@@ -41,7 +41,7 @@ import Testing
             #expect(try db.fetchOne(SQLValue.self, "SELECT v(?)", [value]) == value)
         }
         #expect(try db.fetchOne(String.self, "SELECT d()") == "1970-01-01T00:00:00.000Z")
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.dateStrategy = .integerSeconds
         let other = try Connection(.memory, configuration: configuration)
         try other.addFunction("d") { Date(timeIntervalSince1970: 7) }

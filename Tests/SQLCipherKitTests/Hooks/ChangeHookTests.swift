@@ -131,7 +131,7 @@ import Testing
     /// A COMMIT that finds the database busy leaves its changes to a later one.
     @Test func aBusyCommit() throws {
         let folder = try TemporaryFolder()
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .zero
         let writer = try Connection(.file(folder.path("a.db")), configuration: configuration)
         try writer.execute("CREATE TABLE t(x)")

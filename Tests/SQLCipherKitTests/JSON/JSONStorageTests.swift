@@ -42,7 +42,7 @@ import Testing
         for column in [JSONColumn(value), JSONColumn(value, as: .text)] {
             #expect(try JSONColumn<Meta>(sqlValue: column.sqlValue) == column)
         }
-        let row = try #require(try db.fetchOne(RowValues.self, "SELECT meta FROM note"))
+        let row = try #require(try db.fetchOne(RowCopy.self, "SELECT meta FROM note"))
         let read: JSONColumn<Meta> = try row["meta"]
         #expect(read.value == value)
     }
@@ -85,7 +85,7 @@ import Testing
     }
 
     private func plan(_ sql: SQL) throws -> String {
-        try db.fetchAll(RowValues.self, "EXPLAIN QUERY PLAN \(sql)").map { try $0["detail"] as String }.joined(separator: "; ")
+        try db.fetchAll(RowCopy.self, "EXPLAIN QUERY PLAN \(sql)").map { try $0["detail"] as String }.joined(separator: "; ")
     }
 
     @Test func indexesAreUsed() throws {

@@ -6,7 +6,7 @@ import Testing
 /// Slots that somebody without the key has changed, cut, swapped or put back: errors, never a crash, never hours of computing.
 @Suite struct KeySlotsHostileTests {
     let folder: TemporaryFolder
-    var location: Location { .file(folder.path("a.db")) }
+    var location: DatabaseLocation { .file(folder.path("a.db")) }
     var file: URL { URL(fileURLWithPath: folder.path("a.db.keys")) }
 
     init() throws { folder = try TemporaryFolder() }
@@ -131,7 +131,7 @@ import Testing
     @Test func slotsOfAnotherDatabaseAreNoticed() throws {
         _ = try make()
         let key = try EncryptionKey.raw([UInt8](repeating: 5, count: 32))
-        let other = Location.file(folder.path("b.db"))
+        let other = DatabaseLocation.file(folder.path("b.db"))
         try Connection(other, key: key).execute("CREATE TABLE t(x)")
         _ = try KeySlots.create(.passphrase("one"), label: "first", for: other, existingKey: key, iterations: 1000)
         // Of another key.

@@ -7,7 +7,7 @@ import Testing
 @Suite struct KeySlotsProcessTests {
     let folder: TemporaryFolder
     var path: String { folder.path("a.db") }
-    var location: Location { .file(path) }
+    var location: DatabaseLocation { .file(path) }
     let driver: String
 
     init() throws {
@@ -140,7 +140,7 @@ import Testing
 
     @Test func aLockThatIsHeldIsBusy() throws {
         let slots = try make()
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .milliseconds(100)
         let impatient = try KeySlots.unlock(.passphrase("one"), of: location, configuration: configuration)
         let lock = open(path + ".keys.lock", O_RDWR)

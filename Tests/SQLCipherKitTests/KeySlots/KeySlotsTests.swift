@@ -6,7 +6,7 @@ import Testing
 @Suite struct KeySlotsTests {
     let folder: TemporaryFolder
     var path: String { folder.path("a.db") }
-    var location: Location { .file(path) }
+    var location: DatabaseLocation { .file(path) }
 
     init() throws { folder = try TemporaryFolder() }
 
@@ -192,7 +192,7 @@ import Testing
         for salted in [false, true] {
             let key: EncryptionKey = salted
                 ? try .raw([UInt8](repeating: 5, count: 32), salt: [UInt8](repeating: 6, count: 16)) : try .raw([UInt8](repeating: 5, count: 32))
-            let location = Location.file(folder.path("\(salted).db"))
+            let location = DatabaseLocation.file(folder.path("\(salted).db"))
             try Connection(location, key: key).execute("CREATE TABLE t(x)")
             #expect(reason { _ = try KeySlots.create(.passphrase("one"), label: "a", for: location, iterations: 1000) } == .misuse)
             #expect(reason {
@@ -217,7 +217,7 @@ import Testing
         // Another connection reads: the key cannot change, and both ways in still work.
         try db.execute("BEGIN")
         _ = try db.fetchOne(Int.self, "SELECT count(*) FROM t")
-        var configuration = Configuration.quick
+        var configuration = DatabaseConfiguration.quick
         configuration.busyTimeout = .milliseconds(50)
         #expect(reason {
             _ = try KeySlots.create(
@@ -271,7 +271,7 @@ import Testing
     @Test func aRotationThatCannotHappenChangesNothing() throws {
         var slots = try make()
         try slots.add(.passphrase("two"), label: "second", iterations: 1000)
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .milliseconds(50)
         let db = try Connection(slots, configuration: configuration)
         let reader = try Connection(slots)

@@ -244,7 +244,7 @@ import Testing
         #expect(error?.reason == .invalidArgument)
         try store.set("far", to: 6, expires: .distantFuture)
         #expect(try store.get("far") == 6)
-        let plan = try db.fetchAll(RowValues.self, "EXPLAIN QUERY PLAN DELETE FROM kv_settings WHERE expires <= 5")
+        let plan = try db.fetchAll(RowCopy.self, "EXPLAIN QUERY PLAN DELETE FROM kv_settings WHERE expires <= 5")
         #expect("\(plan)".contains("kv_settings_expires"))
     }
 
@@ -292,7 +292,7 @@ import Testing
 
     @Test func readOnly() throws {
         try store.set("a", to: 1)
-        var configuration = Configuration.quick
+        var configuration = DatabaseConfiguration.quick
         configuration.access = .readOnly
         let reader = try Connection(.file(folder.path("a.db")), key: .passphrase("one"), configuration: configuration)
         #expect(try KeyValueStore("settings", in: reader).get("a") == 1)

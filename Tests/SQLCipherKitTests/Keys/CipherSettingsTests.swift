@@ -11,7 +11,7 @@ import Testing
     init() throws { folder = try TemporaryFolder() }
 
     private func open(_ key: EncryptionKey, _ cipher: CipherConfiguration) throws -> Connection {
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.cipher = cipher
         return try Connection(.file(path), key: key, configuration: configuration)
     }
@@ -29,7 +29,7 @@ import Testing
         ]
         for (number, key) in keys.enumerated() {
             let path = folder.path("\(number).db")
-            var configuration = Configuration()
+            var configuration = DatabaseConfiguration()
             configuration.cipher = withHeader(size)
             configuration.journalMode = .wal
             do {
@@ -54,7 +54,7 @@ import Testing
             let another = withHeader(size, salt: [UInt8](repeating: 7, count: 16))
             for wrong in [(key, another), (try .passphrase("wrong"), configuration.cipher)] {
                 // The raw key alone does not need the salt for its pages, but for their authentication.
-                var other = Configuration()
+                var other = DatabaseConfiguration()
                 other.cipher = wrong.1
                 let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: wrong.0, configuration: other) }
                 #expect(error?.reason == .wrongKeyOrNotADatabase, "\(String(describing: error))")

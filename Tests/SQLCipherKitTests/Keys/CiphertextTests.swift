@@ -28,10 +28,10 @@ import Testing
         }
     }
 
-    @Test(arguments: [Configuration.JournalMode.wal, .delete, .persist]) func noMarkerIsOnDisk(mode: Configuration.JournalMode) throws {
+    @Test(arguments: [DatabaseConfiguration.JournalMode.wal, .delete, .persist]) func noMarkerIsOnDisk(mode: DatabaseConfiguration.JournalMode) throws {
         let folder = try TemporaryFolder()
         let path = folder.path("a.db")
-        var configuration = Configuration.quick
+        var configuration = DatabaseConfiguration.quick
         configuration.journalMode = mode
         let db = try Connection(.file(path), key: .passphrase("k"), configuration: configuration)
         try db.transaction { try fill($0) }

@@ -103,7 +103,7 @@ import Testing
         guard test.peers.contains(peer) else { return }
         let folder = try TemporaryFolder()
         let path = folder.path("ours.db")
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.cipher = test.cipher
         do {
             let db = try Connection(.file(path), key: test.key(), configuration: configuration)
@@ -123,7 +123,7 @@ import Testing
         _ = try Python.run(
             Self.open(peer) + Self.script(peer, test)
                 + "\ndb.execute('CREATE TABLE t(a INTEGER)')\ndb.executemany('INSERT INTO t VALUES (?)', [(n,) for n in range(200)])\ndb.close()", path)
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.cipher = test.cipher
         let db = try Connection(.file(path), key: test.key(), configuration: configuration)
         #expect(try db.fetchOne(Int.self, "SELECT sum(a) FROM t") == 19900)
@@ -138,7 +138,7 @@ import Testing
     @Test(arguments: Peer.allCases) func afterChangesAndWithAnUnmergedLog(peer: Peer) throws {
         let folder = try TemporaryFolder()
         let path = folder.path("ours.db")
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.journalMode = .wal
         let odd = "new 'odd' \"key\" 🎈"
         do {

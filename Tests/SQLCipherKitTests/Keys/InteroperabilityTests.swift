@@ -101,7 +101,7 @@ import Testing
     @Test func afterAChangeOfKeyAndWithAnUnmergedLog() throws {
         let folder = try TemporaryFolder()
         let path = folder.path("ours.db")
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.journalMode = .wal
         let db = try Connection(.file(path), key: .passphrase("old"), configuration: configuration)
         try db.execute("CREATE TABLE t AS SELECT 'here' AS x")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct KeyProviderTests {
     let folder: TemporaryFolder
-    var location: Location { .file(folder.path("a.db")) }
+    var location: DatabaseLocation { .file(folder.path("a.db")) }
     static let hex = String(repeating: "0aF5", count: 16)
     static let raw = [UInt8]([0x0a, 0xf5]).repeated(16)
 
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test func slots() throws {
-        let location = Location.file(folder.path("b.db"))
+        let location = DatabaseLocation.file(folder.path("b.db"))
         let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, iterations: 1000)
         try Connection(slots).execute("CREATE TABLE t(x)")
         #expect(try Connection(location, keyProvider: .slots(slots)).fetchOne(Int.self, "SELECT count(*) FROM t") == 0)

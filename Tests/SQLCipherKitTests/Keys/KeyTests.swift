@@ -69,7 +69,7 @@ import Testing
         settings.append(.quick)
         settings[4].usesHMAC = false
         for cipher in settings {
-            var configuration = Configuration()
+            var configuration = DatabaseConfiguration()
             configuration.cipher = cipher
             let error = #expect(throws: DatabaseError.self) {
                 try Connection(.file(path), key: .passphrase("right"), configuration: configuration)
@@ -83,7 +83,7 @@ import Testing
             { $0.pageSize = 512 }, { $0.pageSize = 5000 }, { $0.pageSize = 131_072 }, { $0.pageSize = -4096 }, { $0.kdfIterations = 0 },
             { $0.kdfIterations = -1 }, { $0.kdfIterations = Int(Int32.max) + 1 },
         ] as [(inout CipherConfiguration) -> Void] {
-            var configuration = Configuration()
+            var configuration = DatabaseConfiguration()
             change(&configuration.cipher)
             let error = #expect(throws: DatabaseError.self) {
                 try Connection(.file(path), key: .passphrase("k"), configuration: configuration)
@@ -96,7 +96,7 @@ import Testing
     @Test(arguments: [1024, 2048, 4096, 8192, 32768, 65536]) func allSettingsMakeFilesThatOpenAgain(pageSize: Int) throws {
         for hash in CipherConfiguration.Hash.allCases {
             for usesHMAC in [true, false] {
-                var configuration = Configuration.quick
+                var configuration = DatabaseConfiguration.quick
                 configuration.cipher.pageSize = pageSize
                 configuration.cipher.kdfAlgorithm = hash
                 configuration.cipher.hmacAlgorithm = hash

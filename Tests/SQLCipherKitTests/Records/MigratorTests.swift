@@ -42,7 +42,7 @@ import Testing
         let unknown = #expect(throws: DatabaseError.self) { try longer.migrate(db, through: "moons") }
         #expect(unknown?.reason == .invalidArgument)
         // With nothing to do nothing is written, not even by a connection that could not.
-        var configuration = Configuration.quick
+        var configuration = DatabaseConfiguration.quick
         configuration.access = .readOnly
         let reader = try Connection(.file(folder.path("a.db")), key: .passphrase("secret"), configuration: configuration)
         #expect(try longer.migrate(reader) == [])
@@ -178,10 +178,10 @@ import Testing
 
     @Test func inAQueueAndAPool() async throws {
         let migrator = migrator
-        var configuration = Configuration.quick
+        var configuration = DatabaseConfiguration.quick
         configuration.journalMode = .wal
         for kind in ["queue", "pool"] {
-            let location = Location.file(folder.path("\(kind).db"))
+            let location = DatabaseLocation.file(folder.path("\(kind).db"))
             let database: any DatabaseAccess =
                 kind == "queue"
                 ? try DatabaseQueue(location, key: .passphrase("secret"), configuration: configuration)
@@ -220,8 +220,8 @@ import Testing
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 100)
     }
 
-    @Test(arguments: [Configuration.JournalMode.delete, .wal])
-    func aKillLeavesTheOldOrTheNewState(mode: Configuration.JournalMode) throws {
+    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal])
+    func aKillLeavesTheOldOrTheNewState(mode: DatabaseConfiguration.JournalMode) throws {
         try makeRows(3000)
         try db.setJournalMode(mode)
         db.close()

@@ -339,7 +339,7 @@ import Testing
     }
 
     @Test(arguments: [DateStrategy.iso8601, .realSeconds]) func datesAndOtherTypes(strategy: DateStrategy) throws {
-        var configuration = Configuration.quick
+        var configuration = DatabaseConfiguration.quick
         configuration.dateStrategy = strategy
         let db = try Connection(.file(folder.path("b.db")), key: .passphrase("secret"), configuration: configuration)
         try db.create(Stamp.table)

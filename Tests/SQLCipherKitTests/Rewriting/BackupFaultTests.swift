@@ -11,8 +11,8 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func make(_ path: String, _ key: String, _ mode: Configuration.JournalMode = .delete, rows: Int) throws {
-        var configuration = Configuration.quick
+    private func make(_ path: String, _ key: String, _ mode: DatabaseConfiguration.JournalMode = .delete, rows: Int) throws {
+        var configuration = DatabaseConfiguration.quick
         configuration.journalMode = mode
         let db = try Connection(.file(path), key: .passphrase(key), configuration: configuration)
         try db.transaction { db in
@@ -33,8 +33,8 @@ import Testing
         try data.write(to: URL(fileURLWithPath: path))
     }
 
-    @Test(arguments: ["backup-write", "backup-restore"], [Configuration.JournalMode.delete, .wal])
-    func aFullDisk(action: String, mode: Configuration.JournalMode) throws {
+    @Test(arguments: ["backup-write", "backup-restore"], [DatabaseConfiguration.JournalMode.delete, .wal])
+    func aFullDisk(action: String, mode: DatabaseConfiguration.JournalMode) throws {
         try make(path, "one", mode, rows: 1500)
         try make(copyPath, "two", rows: 700)
         let database = try Data(contentsOf: URL(fileURLWithPath: path)), backup = try Data(contentsOf: URL(fileURLWithPath: copyPath))
@@ -54,8 +54,8 @@ import Testing
         #expect(failures > 2 && successes > 0)
     }
 
-    @Test(arguments: ["backup-write", "backup-restore"], [Configuration.JournalMode.delete, .wal])
-    func aKill(action: String, mode: Configuration.JournalMode) throws {
+    @Test(arguments: ["backup-write", "backup-restore"], [DatabaseConfiguration.JournalMode.delete, .wal])
+    func aKill(action: String, mode: DatabaseConfiguration.JournalMode) throws {
         try make(path, "one", mode, rows: 2000)
         try make(copyPath, "two", rows: 1000)
         let database = try Data(contentsOf: URL(fileURLWithPath: path)), backup = try Data(contentsOf: URL(fileURLWithPath: copyPath))
@@ -88,12 +88,12 @@ import Testing
     }
 
     /// Another process commits all the while: the backup is one moment of it, and the process is never refused for long.
-    @Test(arguments: [Configuration.JournalMode.delete, .wal])
-    func aWriterInAnotherProcess(mode: Configuration.JournalMode) throws {
+    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal])
+    func aWriterInAnotherProcess(mode: DatabaseConfiguration.JournalMode) throws {
         try make(path, "one", mode, rows: 1500)
         let writer = try Command(try BuildProducts.executable("FaultDriver"), ["append", path, "one"])
         try writer.waitForOutput("20\n")
-        var configuration = Configuration.quick
+        var configuration = DatabaseConfiguration.quick
         configuration.busyTimeout = .seconds(20)
         let db = try Connection(.file(path), key: .passphrase("one"), configuration: configuration)
         var options = BackupOptions()
@@ -110,11 +110,11 @@ import Testing
     }
 
     /// A second connection of this process commits between the steps.
-    @Test(arguments: [Configuration.JournalMode.delete, .wal])
-    func aWriterInThisProcess(mode: Configuration.JournalMode) throws {
+    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal])
+    func aWriterInThisProcess(mode: DatabaseConfiguration.JournalMode) throws {
         try make(path, "one", mode, rows: 1000)
         let db = try Connection(.file(path), key: .passphrase("one"), configuration: .quick)
-        var configuration = Configuration.quick
+        var configuration = DatabaseConfiguration.quick
         configuration.busyTimeout = .zero
         let writer = try Connection(.file(path), key: .passphrase("one"), configuration: configuration)
         var options = BackupOptions()
@@ -139,7 +139,7 @@ import Testing
     /// A lock that does not go is an error, and leaves nothing.
     @Test func aLockThatStays() throws {
         try make(path, "one", rows: 100)
-        var configuration = Configuration.quick
+        var configuration = DatabaseConfiguration.quick
         configuration.busyTimeout = .milliseconds(50)
         let db = try Connection(.file(path), key: .passphrase("one"), configuration: configuration)
         let other = try Connection(.file(path), key: .passphrase("one"), configuration: .quick)

@@ -13,8 +13,8 @@ import Testing
         otherKey = try .passphrase("two")
     }
 
-    private func rich(_ change: (inout Configuration) -> Void = { _ in }, key: EncryptionKey? = nil) throws -> Connection {
-        var configuration = Configuration.quick
+    private func rich(_ change: (inout DatabaseConfiguration) -> Void = { _ in }, key: EncryptionKey? = nil) throws -> Connection {
+        var configuration = DatabaseConfiguration.quick
         change(&configuration)
         let db = try Connection(.file(folder.path("a.db")), key: key ?? self.key, configuration: configuration)
         try RichDatabase.fill(db)
@@ -32,8 +32,8 @@ import Testing
     }()
 
     /// The same key and settings, from every kind of settings, with and without a log.
-    @Test(arguments: 0..<5, [Configuration.JournalMode.delete, .wal])
-    func withTheSameKey(layout: Int, mode: Configuration.JournalMode) throws {
+    @Test(arguments: 0..<5, [DatabaseConfiguration.JournalMode.delete, .wal])
+    func withTheSameKey(layout: Int, mode: DatabaseConfiguration.JournalMode) throws {
         let cipher = Self.layouts[layout].1
         let db = try rich { $0.cipher = cipher; $0.journalMode = mode }
         var options = BackupOptions()
@@ -44,7 +44,7 @@ import Testing
         #expect(zip(reports, reports.dropFirst()).allSatisfy { $0.pagesDone <= $1.pagesDone })
         #expect(try folder.names().filter { $0.hasPrefix("b.db") } == ["b.db"])
         #expect(try FileManager.default.attributesOfItem(atPath: folder.path("b.db"))[.posixPermissions] as? Int == 0o600)
-        var configuration = Configuration.quick
+        var configuration = DatabaseConfiguration.quick
         configuration.cipher = cipher
         let copy = try Connection(.file(folder.path("b.db")), key: key, configuration: configuration)
         #expect(try RichDatabase.summary(copy) == RichDatabase.summary(db))
@@ -83,7 +83,7 @@ import Testing
 
     private func open(_ path: String, _ encryption: Encryption) throws -> Connection {
         guard case .key(let key, let cipher) = encryption else { return try Connection(.file(path)) }
-        var configuration = Configuration.quick
+        var configuration = DatabaseConfiguration.quick
         configuration.cipher = cipher
         return try Connection(.file(path), key: key, configuration: configuration)
     }
@@ -101,7 +101,7 @@ import Testing
         }
         var cipher = CipherConfiguration.quick
         cipher.pageSize = 8192
-        var configuration = Configuration.quick
+        var configuration = DatabaseConfiguration.quick
         configuration.cipher = cipher
         let large = try Connection(.memory, key: otherKey, configuration: configuration)
         try db.backup(to: large)

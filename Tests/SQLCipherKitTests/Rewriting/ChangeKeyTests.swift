@@ -9,8 +9,8 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func make(_ mode: Configuration.JournalMode = .delete, rows: Int = 200) throws -> Connection {
-        var configuration = Configuration.quick
+    private func make(_ mode: DatabaseConfiguration.JournalMode = .delete, rows: Int = 200) throws -> Connection {
+        var configuration = DatabaseConfiguration.quick
         configuration.journalMode = mode
         configuration.busyTimeout = .milliseconds(50)
         let db = try Connection(.file(path), key: .passphrase("old"), configuration: configuration)
@@ -29,7 +29,7 @@ import Testing
         return try? db.fetchOne(Int.self, "SELECT count(*) FROM t")
     }
 
-    @Test(arguments: [Configuration.JournalMode.delete, .wal]) func fromEachKindToEachKind(mode: Configuration.JournalMode) throws {
+    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal]) func fromEachKindToEachKind(mode: DatabaseConfiguration.JournalMode) throws {
         let db = try make(mode)
         let salt = [UInt8](repeating: 9, count: 16)
         let keys = [
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [Configuration.JournalMode.delete, .wal]) func byANewFile(mode: Configuration.JournalMode) throws {
+    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal]) func byANewFile(mode: DatabaseConfiguration.JournalMode) throws {
         try make(mode).close()
         let salt = [UInt8](repeating: 9, count: 16)
         var old = try EncryptionKey.passphrase("old")
@@ -79,8 +79,8 @@ import Testing
         #expect(count(try .passphrase("old")) == 200)
     }
 
-    @Test(arguments: [Configuration.JournalMode.delete, .wal], KeyChangeMode.allCases)
-    func progressComesAndCancels(mode: Configuration.JournalMode, way: KeyChangeMode) throws {
+    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal], KeyChangeMode.allCases)
+    func progressComesAndCancels(mode: DatabaseConfiguration.JournalMode, way: KeyChangeMode) throws {
         struct Cancelled: Error {}
         let db = try make(mode, rows: 3000)
         let newKey = try EncryptionKey.raw([UInt8](repeating: 1, count: 32), salt: [UInt8](repeating: 2, count: 16))
@@ -118,7 +118,7 @@ import Testing
         cipher.pageSize = 8192
         try db.attach(.file(folder.path("c.db")), as: "C", key: .key(.passphrase("c"), cipher: cipher))
         try db.changeKey(to: .passphrase("new"), of: "C")
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.cipher = cipher
         _ = try Connection(.file(folder.path("c.db")), key: .passphrase("new"), configuration: configuration)
         let error = #expect(throws: DatabaseError.self) { try db.changeKey(to: .passphrase("new"), of: "nowhere") }
@@ -151,7 +151,7 @@ import Testing
 
     @Test func readOnlyAndPlaintext() throws {
         _ = try make()
-        var readOnly = Configuration.quick
+        var readOnly = DatabaseConfiguration.quick
         readOnly.access = .readOnly
         let db = try Connection(.file(path), key: .passphrase("old"), configuration: readOnly)
         let error = #expect(throws: DatabaseError.self) { try db.changeKey(to: .passphrase("new")) }
@@ -163,7 +163,7 @@ import Testing
         #expect(try Connection(.file(folder.path("p.db"))).fetchOne(Int.self, "SELECT count(*) FROM t") == 0)
     }
 
-    @Test(arguments: [Configuration.JournalMode.delete, .wal]) func whileAnotherConnectionHoldsALock(mode: Configuration.JournalMode) throws {
+    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal]) func whileAnotherConnectionHoldsALock(mode: DatabaseConfiguration.JournalMode) throws {
         let db = try make(mode)
         for lock in ["BEGIN; SELECT * FROM t", "BEGIN IMMEDIATE"] {
             let other = try Connection(.file(path), key: .passphrase("old"), configuration: .quick)
@@ -186,7 +186,7 @@ import Testing
 
     /// The disk is full in the middle of the rewrite, at several points. The engine's own rekey would go on with the new key
     /// and destroy the database with the next write.
-    @Test(arguments: [Configuration.JournalMode.delete, .wal]) func aFullDisk(mode: Configuration.JournalMode) throws {
+    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal]) func aFullDisk(mode: DatabaseConfiguration.JournalMode) throws {
         try make(mode, rows: 2000).close()
         let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -206,8 +206,8 @@ import Testing
     }
 
     /// A process that dies at any moment leaves a file that opens with exactly one of the two keys, whole.
-    @Test(arguments: [Configuration.JournalMode.delete, .wal], ["inPlace", "newFile"])
-    func aKill(mode: Configuration.JournalMode, way: String) throws {
+    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal], ["inPlace", "newFile"])
+    func aKill(mode: DatabaseConfiguration.JournalMode, way: String) throws {
         try make(mode, rows: 3000).close()
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
         let program = try BuildProducts.executable("FaultDriver")
@@ -238,7 +238,7 @@ import Testing
 
     /// The journal must restore the old salt: with the engine's own rekey, a raw key with a salt of its own puts that one into
     /// the journal, and the passphrase is lost.
-    @Test(arguments: [Configuration.JournalMode.delete, .wal]) func aKillWhenTheFileIsHalfRewritten(mode: Configuration.JournalMode) throws {
+    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal]) func aKillWhenTheFileIsHalfRewritten(mode: DatabaseConfiguration.JournalMode) throws {
         try make(mode, rows: 3000).close()
         let outcome = try Command.run(try BuildProducts.executable("FaultDriver"), ["rekey", path, "old", "new", "salted", "die"])
         #expect(outcome.status == -SIGKILL)

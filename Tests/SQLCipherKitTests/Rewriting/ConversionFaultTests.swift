@@ -10,8 +10,8 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func make(_ key: String, _ mode: Configuration.JournalMode, rows: Int) throws {
-        var configuration = Configuration.quick
+    private func make(_ key: String, _ mode: DatabaseConfiguration.JournalMode, rows: Int) throws {
+        var configuration = DatabaseConfiguration.quick
         configuration.journalMode = mode
         let db = try Connection(.file(path), key: key == "-" ? nil : .passphrase(key), configuration: configuration)
         try db.transaction { db in
@@ -30,8 +30,8 @@ import Testing
 
     private static let directions = [("-", "new"), ("old", "-"), ("old", "new")]
 
-    @Test(arguments: directions, [Configuration.JournalMode.delete, .wal])
-    func aFullDisk(keys: (String, String), mode: Configuration.JournalMode) throws {
+    @Test(arguments: directions, [DatabaseConfiguration.JournalMode.delete, .wal])
+    func aFullDisk(keys: (String, String), mode: DatabaseConfiguration.JournalMode) throws {
         try make(keys.0, mode, rows: 2000)
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
         var failures = 0
@@ -48,8 +48,8 @@ import Testing
         #expect(failures > 5)
     }
 
-    @Test(arguments: directions, [Configuration.JournalMode.delete, .wal])
-    func aKill(keys: (String, String), mode: Configuration.JournalMode) throws {
+    @Test(arguments: directions, [DatabaseConfiguration.JournalMode.delete, .wal])
+    func aKill(keys: (String, String), mode: DatabaseConfiguration.JournalMode) throws {
         try make(keys.0, mode, rows: 3000)
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
         let program = try BuildProducts.executable("FaultDriver")

@@ -10,7 +10,7 @@ import Testing
     init() throws { folder = try TemporaryFolder() }
 
     private func open(_ encryption: Encryption) throws -> Connection {
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.foreignKeys = false
         switch encryption {
         case .plaintext: return try Connection(.file(path), configuration: configuration)
@@ -38,7 +38,7 @@ import Testing
     }
 
     /// From each to the next; the content never changes.
-    @Test(arguments: [Configuration.JournalMode.delete, .wal], [0, 1, 2]) func everythingIsKept(mode: Configuration.JournalMode, autoVacuum: Int) throws {
+    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal], [0, 1, 2]) func everythingIsKept(mode: DatabaseConfiguration.JournalMode, autoVacuum: Int) throws {
         let encryptions = try Self.encryptions()
         var summary: [String] = []
         do {
@@ -88,7 +88,7 @@ import Testing
         db.close()
         let settings = try DatabaseConverter.encrypt(fileAt: path, key: key)
         #expect(settings.pageSize == 8192)
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.cipher = settings
         #expect(try Connection(.file(path), key: key, configuration: configuration).cipherInfo?.settings == settings)
         try DatabaseConverter.decrypt(fileAt: path, key: key, cipher: settings)
@@ -109,7 +109,7 @@ import Testing
     @Test(arguments: [1, 2, 3, 4]) func earlierVersionsAreMigrated(version: Int) throws {
         let ciphers = [CipherConfiguration.sqlCipher1, .sqlCipher2, .sqlCipher3, .sqlCipher4]
         let key = try EncryptionKey.passphrase("old")
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.cipher = ciphers[version - 1]
         try RichDatabase.fill(Connection(.file(path), key: key, configuration: configuration), rows: 50)
         let refused = #expect(throws: DatabaseError.self) { try DatabaseConverter.migrate(fileAt: path, key: .passphrase("other")) }
@@ -151,7 +151,7 @@ import Testing
     }
 
     @Test func aSchemaThatNeedsACollation() throws {
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.prepare = { db in
             try db.addCollation("REVERSED") { a, b in a == b ? .orderedSame : a < b ? .orderedDescending : .orderedAscending }
             // A program may well do this here; it is no part of a copy.
@@ -173,7 +173,7 @@ import Testing
 
     /// A journal that an older connection kept, an unfinished new file and even a planted link are no obstacle.
     @Test func whatLiesBesideTheFile() throws {
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.journalMode = .persist
         do {
             let db = try Connection(.file(path), configuration: configuration)
@@ -243,10 +243,10 @@ import Testing
         #expect(try folder.names() == ["a.db"])
     }
 
-    @Test(arguments: [Configuration.JournalMode.delete, .wal], ["BEGIN; SELECT * FROM t", "BEGIN IMMEDIATE; INSERT INTO t VALUES (2)"])
-    func whileAnotherConnectionIsAtWork(mode: Configuration.JournalMode, lock: String) throws {
+    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal], ["BEGIN; SELECT * FROM t", "BEGIN IMMEDIATE; INSERT INTO t VALUES (2)"])
+    func whileAnotherConnectionIsAtWork(mode: DatabaseConfiguration.JournalMode, lock: String) throws {
         let key = try EncryptionKey.passphrase("k")
-        var configuration = Configuration.quick
+        var configuration = DatabaseConfiguration.quick
         configuration.journalMode = mode
         configuration.busyTimeout = .milliseconds(50)
         let other = try Connection(.file(path), key: key, configuration: configuration)

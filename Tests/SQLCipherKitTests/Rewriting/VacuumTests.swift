@@ -28,9 +28,9 @@ import Testing
     }
 
     /// With all settings but the default's, SQLite's VACUUM INTO writes a file that does not open.
-    @Test(arguments: 0..<6, [Configuration.JournalMode.delete, .wal])
-    func everySetting(index: Int, mode: Configuration.JournalMode) throws {
-        var configuration = Configuration.quick
+    @Test(arguments: 0..<6, [DatabaseConfiguration.JournalMode.delete, .wal])
+    func everySetting(index: Int, mode: DatabaseConfiguration.JournalMode) throws {
+        var configuration = DatabaseConfiguration.quick
         configuration.cipher = Self.cipher(index)
         configuration.journalMode = mode
         let db = try Connection(.file(folder.path("a.db")), key: key, configuration: configuration)
@@ -70,7 +70,7 @@ import Testing
             try db.vacuum("a b", intoFileAt: folder.path("y\(name)"))
             try db.vacuum("a b", intoFileAt: folder.path("z\(name)"), as: .key(key, cipher: .quick))
             #expect(try db.fetchAll(Data.self, "SELECT x FROM \"a b\".t") == sum)
-            var configuration = Configuration.quick
+            var configuration = DatabaseConfiguration.quick
             configuration.cipher = Self.cipher(1)
             for file in ["x\(name)", "y\(name)"] {
                 let db = try Connection(.file(folder.path(file)), key: other, configuration: configuration)

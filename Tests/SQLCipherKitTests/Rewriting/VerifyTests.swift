@@ -9,17 +9,17 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func make(_ configuration: Configuration = .quick) throws {
+    private func make(_ configuration: DatabaseConfiguration = .quick) throws {
         let db = try Connection(.file(path), key: .passphrase("k"), configuration: configuration)
         try RichDatabase.fill(db, rows: 40)
     }
 
-    private func open(_ configuration: Configuration = .quick) throws -> Connection {
+    private func open(_ configuration: DatabaseConfiguration = .quick) throws -> Connection {
         try Connection(.file(path), key: .passphrase("k"), configuration: configuration)
     }
 
-    @Test(arguments: [Configuration.JournalMode.delete, .wal]) func aWholeDatabase(mode: Configuration.JournalMode) throws {
-        var configuration = Configuration.quick
+    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal]) func aWholeDatabase(mode: DatabaseConfiguration.JournalMode) throws {
+        var configuration = DatabaseConfiguration.quick
         configuration.journalMode = mode
         try make(configuration)
         let db = try open(configuration)
@@ -37,7 +37,7 @@ import Testing
 
     /// One flip in each page, at a place that moves from page to page: found every time, at opening or by verifying.
     @Test(arguments: [CipherConfiguration.Hash.sha512, .sha256, .sha1]) func oneFlippedBitInEachPage(hash: CipherConfiguration.Hash) throws {
-        var configuration = Configuration.quick
+        var configuration = DatabaseConfiguration.quick
         configuration.cipher.hmacAlgorithm = hash
         try make(configuration)
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test func foreignKeysAndStructure() throws {
-        var configuration = Configuration.quick
+        var configuration = DatabaseConfiguration.quick
         configuration.foreignKeys = false
         try make(configuration)
         let db = try open(configuration)
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test func withoutAuthenticationOnlyTheStructureIsSeen() throws {
-        var configuration = Configuration.quick
+        var configuration = DatabaseConfiguration.quick
         configuration.cipher.usesHMAC = false
         try make(configuration)
         #expect(try open(configuration).verify().isAuthenticated == false)

@@ -49,11 +49,11 @@ import Testing
     }
 
     @Test func aWrongChoiceLeavesNothingAttached() throws {
-        let own = Location.file(folder.path("own.db")), plain = Location.file(folder.path("plain.db"))
+        let own = DatabaseLocation.file(folder.path("own.db")), plain = DatabaseLocation.file(folder.path("plain.db"))
         // The same passphrase, but a salt of its own.
         _ = try Connection(own, key: .passphrase("main"), configuration: .quick)
         try Connection(plain).execute("CREATE TABLE t(x)")
-        let attempts: [(Location, AttachKey, DatabaseError.Reason)] = [
+        let attempts: [(DatabaseLocation, AttachKey, DatabaseError.Reason)] = [
             (own, .key(try .passphrase("wrong"), cipher: .quick), .wrongKeyOrNotADatabase),
             (own, .key(try .passphrase("main")), .wrongKeyOrNotADatabase),
             (own, .inherited, .wrongKeyOrNotADatabase), (own, .plaintext, .wrongKeyOrNotADatabase),
@@ -108,7 +108,7 @@ import Testing
 
     @Test func scoped() throws {
         struct Refusal: Error {}
-        let location = Location.file(folder.path("s.db"))
+        let location = DatabaseLocation.file(folder.path("s.db"))
         let key = AttachKey.key(try .passphrase("s"), cipher: .quick)
         let count = try db.withAttached(location, as: "s", key: key) { db in
             try db.execute("CREATE TABLE s.t AS SELECT * FROM main.t")
@@ -147,7 +147,7 @@ import Testing
                             try db.attach(.file(path), as: "a", key: .key(.passphrase("k"), cipher: cipher))
                             try db.execute("CREATE TABLE a.t(x)")
                             try db.detach("a")
-                            var configuration = Configuration()
+                            var configuration = DatabaseConfiguration()
                             configuration.cipher = cipher
                             _ = try Connection(.file(path), key: .passphrase("k"), configuration: configuration)
                         } else {

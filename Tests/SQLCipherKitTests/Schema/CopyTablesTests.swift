@@ -15,8 +15,8 @@ import Testing
         try db.attach(.file(folder.path("o.db")), as: "o \"1\"", key: .key(.passphrase("o"), cipher: .quick))
     }
 
-    private func rows(_ schema: String, _ select: String, _ table: String) throws -> [RowValues] {
-        try db.fetchAll(RowValues.self, SQL(raw: "SELECT \(select) FROM \(schema.quotedSQLIdentifier).\(table.quotedSQLIdentifier)"))
+    private func rows(_ schema: String, _ select: String, _ table: String) throws -> [RowCopy] {
+        try db.fetchAll(RowCopy.self, SQL(raw: "SELECT \(select) FROM \(schema.quotedSQLIdentifier).\(table.quotedSQLIdentifier)"))
     }
 
     @Test func allTables() throws {
@@ -34,7 +34,7 @@ import Testing
         #expect(seen.first?.rowsDone == 0 && seen.last?.fraction == 1 && seen.last?.rowsTotal == total)
         #expect(seen.count > 16 && seen.map(\.rowsDone) == seen.map(\.rowsDone).sorted())
         let schema = "SELECT type, name, tbl_name FROM \(identifier: "o \"1\"").sqlite_schema WHERE type IN ('index', 'trigger') AND sql IS NOT NULL ORDER BY 2" as SQL
-        #expect(try db.fetchAll(RowValues.self, schema).map { "\($0.values[1])" } == ["note_added", "note_expression", "note_title"].map { "text(\"\($0)\")" })
+        #expect(try db.fetchAll(RowCopy.self, schema).map { "\($0.values[1])" } == ["note_added", "note_expression", "note_title"].map { "text(\"\($0)\")" })
         // The trigger belongs to the copy, and the sequence goes on.
         try db.execute("INSERT INTO \(identifier: "o \"1\"").note(title) VALUES ('next')")
         #expect(db.lastInsertedRowID == 601)

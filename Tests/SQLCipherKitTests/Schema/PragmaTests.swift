@@ -39,7 +39,7 @@ import Testing
         let folder = try TemporaryFolder()
         let file = try Connection(.file(folder.path("a.db")))
         #expect(try file.journalMode == .delete)
-        for mode in [Configuration.JournalMode.wal, .truncate, .persist, .memory, .off, .delete] {
+        for mode in [DatabaseConfiguration.JournalMode.wal, .truncate, .persist, .memory, .off, .delete] {
             #expect(try file.setJournalMode(mode) == mode)
             #expect(try file.journalMode == mode)
         }

@@ -14,7 +14,7 @@ import Testing
 
     @Test(arguments: [1024, 4096], [0, 1, 2])
     func theSumsAreThoseOfTheFile(pageSize: Int, autoVacuum: Int) throws {
-        var configuration = Configuration.quick
+        var configuration = DatabaseConfiguration.quick
         configuration.cipher.pageSize = pageSize
         let db = try Connection(.file(folder.path("a.db")), key: key, configuration: configuration)
         try db.execute(SQL(raw: "PRAGMA auto_vacuum = \(autoVacuum)"))

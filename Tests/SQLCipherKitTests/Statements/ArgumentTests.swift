@@ -10,7 +10,7 @@ import Testing
     init() throws { db = try Connection(.memory) }
 
     private func values(_ sql: SQL, _ arguments: StatementArguments) throws -> [SQLValue] {
-        try #require(try db.fetchOne(RowValues.self, sql, arguments)).values
+        try #require(try db.fetchOne(RowCopy.self, sql, arguments)).values
     }
 
     private func refused(_ sql: SQL, _ arguments: StatementArguments) -> DatabaseError? {
@@ -80,8 +80,8 @@ import Testing
     /// A failed binding leaves nothing behind for the next call.
     @Test func afterAnErrorTheStatementGoesOn() throws {
         let statement = try db.prepare("SELECT :a, :b")
-        #expect(throws: DatabaseError.self) { try statement.fetchOne(RowValues.self, ["a": 1]) }
-        #expect(throws: DatabaseError.self) { try statement.fetchOne(RowValues.self, ["a": Double.nan, "b": 1]) }
-        #expect(try statement.fetchOne(RowValues.self, ["a": 3, "b": nil])?.values == [3, nil])
+        #expect(throws: DatabaseError.self) { try statement.fetchOne(RowCopy.self, ["a": 1]) }
+        #expect(throws: DatabaseError.self) { try statement.fetchOne(RowCopy.self, ["a": Double.nan, "b": 1]) }
+        #expect(try statement.fetchOne(RowCopy.self, ["a": 3, "b": nil])?.values == [3, nil])
     }
 }

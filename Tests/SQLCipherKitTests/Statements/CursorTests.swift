@@ -71,7 +71,7 @@ import Testing
     @Test func openCursors() throws {
         #expect(!db.hasOpenCursors)
         var first: RowCursor<Int>? = try db.cursor(Int.self, "SELECT id FROM t ORDER BY id")
-        let second = try db.cursor(RowValues.self, "SELECT * FROM t ORDER BY id")
+        let second = try db.cursor(RowCopy.self, "SELECT * FROM t ORDER BY id")
         #expect(try first?.next() == 1)
         #expect(try second.next()?.values == [1, "a"])
         #expect(try first?.next() == 2)

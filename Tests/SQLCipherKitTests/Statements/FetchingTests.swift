@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test func cursorsStepAndEnd() throws {
-        let cursor = try db.cursor(RowValues.self, "SELECT * FROM t WHERE id > ?", [1])
+        let cursor = try db.cursor(RowCopy.self, "SELECT * FROM t WHERE id > ?", [1])
         #expect(cursor.columnNames == ["id", "name", "size", "data"])
         #expect(db.hasOpenCursors)
         let row = try #require(try cursor.next())

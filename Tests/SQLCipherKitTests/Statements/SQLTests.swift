@@ -17,7 +17,7 @@ import Testing
         let evil = "'); DROP TABLE t; --"
         let sql: SQL = "SELECT \(evil), \(5), \(SQLValue.null), \(2.5), \([UInt8]([1, 2]))"
         #expect(sql.text == "SELECT ?, ?, ?, ?, ?")
-        #expect(try db.fetchOne(RowValues.self, sql)?.values == [.text(evil), 5, nil, 2.5, .blob(Data([1, 2]))])
+        #expect(try db.fetchOne(RowCopy.self, sql)?.values == [.text(evil), 5, nil, 2.5, .blob(Data([1, 2]))])
     }
 
     @Test func lists() throws {
@@ -74,11 +74,11 @@ import Testing
 
     /// A statement in the cache whose table changes its shape.
     @Test func aCachedStatementSeesTheNewSchema() throws {
-        #expect(try db.fetchOne(RowValues.self, "SELECT * FROM t")?.columnNames == ["x", "y"])
+        #expect(try db.fetchOne(RowCopy.self, "SELECT * FROM t")?.columnNames == ["x", "y"])
         try db.execute("ALTER TABLE t ADD COLUMN z DEFAULT 9")
-        let row = try #require(try db.fetchOne(RowValues.self, "SELECT * FROM t"))
+        let row = try #require(try db.fetchOne(RowCopy.self, "SELECT * FROM t"))
         #expect(row.columnNames == ["x", "y", "z"] && row.values == [1, "a", 9])
         try db.execute("DROP TABLE t")
-        #expect(throws: DatabaseError.self) { try db.fetchOne(RowValues.self, "SELECT * FROM t") }
+        #expect(throws: DatabaseError.self) { try db.fetchOne(RowCopy.self, "SELECT * FROM t") }
     }
 }

@@ -1,15 +1,15 @@
 import SQLCipherKit
 
-extension Configuration {
+extension DatabaseConfiguration {
     /// Few rounds of key derivation, for tests in which their number is not the point.
-    static var quick: Configuration {
-        var configuration = Configuration()
+    static var quick: DatabaseConfiguration {
+        var configuration = DatabaseConfiguration()
         configuration.cipher = .quick
         return configuration
     }
 
     /// The same with settings for a pool.
-    static func quick(_ change: (inout Pool) -> Void) -> Configuration {
+    static func quick(_ change: (inout Pool) -> Void) -> DatabaseConfiguration {
         var configuration = quick
         change(&configuration.pool)
         return configuration

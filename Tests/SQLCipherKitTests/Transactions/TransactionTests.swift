@@ -109,7 +109,7 @@ import Testing
 
     @Test func busyIsAnError() throws {
         let folder = try TemporaryFolder()
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .milliseconds(20)
         let a = try Connection(.file(folder.path("a.db"))), b = try Connection(.file(folder.path("a.db")), configuration: configuration)
         try a.begin(.immediate)

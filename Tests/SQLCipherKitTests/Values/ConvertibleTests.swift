@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test func valuesByStorageClass() throws {
-        let row = try #require(try db.fetchOne(RowValues.self, "SELECT NULL AS n, 1 AS i, 1.5 AS r, 't' AS t, x'62' AS b"))
+        let row = try #require(try db.fetchOne(RowCopy.self, "SELECT NULL AS n, 1 AS i, 1.5 AS r, 't' AS t, x'62' AS b"))
         #expect(row.values.map(\.storageClass) == [.null, .integer, .real, .text, .blob])
         #expect(row.values == [nil, 1, 1.5, "t", .blob(Data("b".utf8))])
         #expect(row.values[0].isNull && !row.values[1].isNull)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct DateTests {
     private func connection(_ strategy: DateStrategy) throws -> Connection {
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.dateStrategy = strategy
         return try Connection(.memory, configuration: configuration)
     }

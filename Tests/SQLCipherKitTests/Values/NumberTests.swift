@@ -16,7 +16,7 @@ import Testing
         #expect(error?.reason == .typeMismatch)
         // The slow way through SQLValue says the same.
         #expect(throws: DatabaseError.self) {
-            let row = try db.fetchOne(RowValues.self, sql)
+            let row = try db.fetchOne(RowCopy.self, sql)
             let _: T? = try row.map { row throws(DatabaseError) in try row[0] }
         }
     }

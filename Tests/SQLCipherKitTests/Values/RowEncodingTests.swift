@@ -113,7 +113,7 @@ import Testing
 
     @Test func datesFollowTheConnection() throws {
         struct Event: Codable, Equatable { var at: Date }
-        var configuration = Configuration()
+        var configuration = DatabaseConfiguration()
         configuration.dateStrategy = .realSeconds
         let other = try Connection(.memory, configuration: configuration)
         try other.execute("CREATE TABLE event(at)")

@@ -20,7 +20,7 @@ func readOne(_ settings: Settings) throws -> Workload {
 
 /// Tasks of which each waits for its reads, one after the other.
 func readFromTasks(_ settings: Settings, tasks: Int) throws -> Workload {
-    var configuration = Configuration()
+    var configuration = DatabaseConfiguration()
     // Fewer than there are tasks.
     configuration.pool.maximumReaders = 2
     let pool = try DatabasePool(.file("\(settings.folder)/async.db"), configuration: configuration)

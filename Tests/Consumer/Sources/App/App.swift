@@ -2,7 +2,7 @@ import SQLCipherKit
 
 @main struct App {
     static func main() throws {
-        let file = Location.file(CommandLine.arguments[1])
+        let file = DatabaseLocation.file(CommandLine.arguments[1])
         let db = try Connection(file, key: .passphrase("correct horse"))
         try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, body TEXT, meta BLOB)")
         try db.create(FTS5Table("note_fts", columns: ["body"], content: .external(table: "note"), tokenizer: .porter(.unicode61())))
@@ -16,6 +16,6 @@ import SQLCipherKit
         } catch let error as DatabaseError where error.reason == .wrongKeyOrNotADatabase {
             print("wrong key")
         }
-        print(Engine.sqliteVersion)
+        print(SQLCipherEngine.sqliteVersion)
     }
 }

@@ -3,7 +3,7 @@ import CSQLCipher
 /// The engine that this package was built with: its versions, options and crypto provider.
 ///
 /// All of it is read from the running engine, not from a constant of the build.
-public enum Engine {
+public enum SQLCipherEngine {
     /// SQLite's version, such as `3.53.4` (<https://sqlite.org/c3ref/libversion.html>).
     public static var sqliteVersion: String { String(cString: sqlite3_libversion()) }
 

@@ -25,13 +25,13 @@ public struct LogMessage: Hashable, Sendable {
     public let text: String
 }
 
-extension Engine {
+extension SQLCipherEngine {
     /// Sends the engine's log to `body`, or to nobody, which is the default: nothing is ever printed.
     ///
     /// SQLite logs errors as they happen, with their SQL (<https://sqlite.org/errlog.html>); SQLCipher logs what it does with keys
     /// and pages, without the keys. Both logs belong to the whole process, so there is one logger: setting another replaces it.
     /// ```swift
-    /// Engine.setLogger(minimumLevel: .warning) { message in print(message.source, message.text) }
+    /// SQLCipherEngine.setLogger(minimumLevel: .warning) { message in print(message.source, message.text) }
     /// ```
     /// - Parameters:
     ///   - level: the lowest level that is passed on. Default: warnings. Lower ones of SQLCipher's are many.

@@ -3,7 +3,7 @@ import CSQLCipher
 /// A row's values, copied out of the statement: for rows whose shape is not known beforehand.
 ///
 /// It costs a ``SQLValue`` for each column; a ``SQLRow`` type, a tuple or a single value does not.
-public struct RowValues: SQLRow, Hashable, Sendable {
+public struct RowCopy: SQLRow, Hashable, Sendable {
     /// The columns' names, in order.
     public let columnNames: [String]
     /// The columns' values, in order.

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Where a database is.
-public struct Location: Hashable, Sendable {
+public struct DatabaseLocation: Hashable, Sendable {
     enum Place: Hashable, Sendable {
         case file(String)
         case uri(String)
@@ -14,27 +14,27 @@ public struct Location: Hashable, Sendable {
     var isStandard = false
 
     /// A file, by its path. A leading `~` or `~/` stands for the home folder.
-    public static func file(_ path: String) -> Location { Location(place: .file(path.expandingTilde)) }
+    public static func file(_ path: String) -> DatabaseLocation { DatabaseLocation(place: .file(path.expandingTilde)) }
 
     /// A file, by its URL.
-    public static func file(_ url: URL) -> Location { Location(place: .file(url.path)) }
+    public static func file(_ url: URL) -> DatabaseLocation { DatabaseLocation(place: .file(url.path)) }
 
     /// A file, by an SQLite URI such as `file:data.db?mode=ro` (<https://sqlite.org/uri.html>).
-    public static func uri(_ uri: String) -> Location { Location(place: .uri(uri)) }
+    public static func uri(_ uri: String) -> DatabaseLocation { DatabaseLocation(place: .uri(uri)) }
 
     /// A database in memory, gone when its connection closes.
-    public static let memory = Location(place: .memory)
+    public static let memory = DatabaseLocation(place: .memory)
 
     /// A database in a nameless temporary file, gone when its connection closes. This engine keeps it in memory until it
     /// grows beyond the page cache.
-    public static let temporary = Location(place: .temporary)
+    public static let temporary = DatabaseLocation(place: .temporary)
 
     /// A file in the platform's folder for an application's data, which is made if it is missing: `$XDG_DATA_HOME` or
     /// `~/.local/share` on Linux, `Application Support` on Apple platforms.
     /// - Parameters:
     ///   - name: the file's name.
     ///   - application: the name of a folder of the application's own; the process's name if nil.
-    public static func standard(_ name: String = "default.db", application: String? = nil) -> Location {
+    public static func standard(_ name: String = "default.db", application: String? = nil) -> DatabaseLocation {
         let application = application ?? ProcessInfo.processInfo.processName
         #if canImport(Darwin)
             let base = NSHomeDirectory() + "/Library/Application Support"
@@ -43,7 +43,7 @@ public struct Location: Hashable, Sendable {
             // The specification says to ignore a path that is not absolute.
             let base = configured.hasPrefix("/") ? configured : NSHomeDirectory() + "/.local/share"
         #endif
-        return Location(place: .file("\(base)/\(application)/\(name)"), isStandard: true)
+        return DatabaseLocation(place: .file("\(base)/\(application)/\(name)"), isStandard: true)
     }
 
     /// The path of the file, if it is one named by a path.

@@ -4,7 +4,7 @@
 /// print(hit.snippet.marked(from: "<b>", to: "</b>"))   // The <b>quick</b> brown <b>fox</b> …
 /// for range in hit.snippet.ranges { print(hit.snippet.text[range]) }
 /// ```
-public struct MarkedText: Hashable, Sendable {
+public struct HighlightedText: Hashable, Sendable {
     /// The text without marks.
     public let text: String
     /// The marked parts, in order, none touching another's inside. They begin and end between whole characters: a mark that FTS5
@@ -14,7 +14,7 @@ public struct MarkedText: Hashable, Sendable {
     /// Text with marked parts; parts that are empty or overlap a former one are left out or cut.
     public init(_ text: String, ranges: [Range<String.Index>] = []) {
         self.text = text
-        self.ranges = MarkedText.normalized(ranges, in: text)
+        self.ranges = HighlightedText.normalized(ranges, in: text)
     }
 
     /// Whether nothing is marked.
@@ -69,12 +69,12 @@ public struct MarkedText: Hashable, Sendable {
     }
 }
 
-extension MarkedText: CustomStringConvertible {
+extension HighlightedText: CustomStringConvertible {
     /// The text with marked parts in brackets.
     public var description: String { marked() }
 }
 
-extension MarkedText {
+extension HighlightedText {
     /// Makes it from text with marks of several bytes that no text contains by chance.
     init(_ bytes: UnsafeRawBufferPointer, marks: TextMarks) {
         var text: [UInt8] = []

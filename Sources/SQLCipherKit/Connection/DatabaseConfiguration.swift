@@ -2,12 +2,12 @@ import CSQLCipher
 
 /// How a connection is opened and behaves.
 /// ```swift
-/// var configuration = Configuration()
+/// var configuration = DatabaseConfiguration()
 /// configuration.access = .readOnly
 /// configuration.busyTimeout = .seconds(10)
 /// let db = try Connection(.file("notes.db"), key: key, configuration: configuration)
 /// ```
-public struct Configuration: Sendable {
+public struct DatabaseConfiguration: Sendable {
     /// What may be done to the file.
     public enum Access: Hashable, Sendable {
         /// Read only. The file must exist.
