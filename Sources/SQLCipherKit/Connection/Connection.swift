@@ -26,10 +26,8 @@ public final class Connection {
     var hooks: ConnectionHooks?
     /// How a later call may interrupt this connection; made when it is asked for.
     var interrupter: InterruptHandle?
-    /// The statements that Codable records are inserted with; made with the first.
-    var insertions: InsertionCache?
-    /// What the connection knows of the tables of records; made with the first.
-    var records: RecordStatements?
+    /// What rooms keep for the connection.
+    var states = ConnectionStates()
     /// Calls of Swift code by SQLite that are on the stack: closing waits for their end.
     private var callbackDepth = 0
     /// Those of them that may not use the connection, as SQLite is in the middle of something; functions may.
@@ -102,8 +100,7 @@ public final class Connection {
         // The lock may have been another thread's when the process forked.
         if !isForked { interrupter?.connectionCloses() }
         cache.removeAll()
-        insertions = nil
-        records = nil
+        states.removeAll()
         while let statement = statements { statement.invalidate() }
         if isForked { return }
         for dependent in dependents.values { dependent.object?.connectionCloses() }

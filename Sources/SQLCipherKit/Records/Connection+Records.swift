@@ -193,12 +193,7 @@ extension Connection {
 
     // MARK: Help
 
-    private var recordStatements: RecordStatements {
-        if let records { return records }
-        let made = RecordStatements()
-        records = made
-        return made
-    }
+    private var recordStatements: RecordStatements { state(RecordStatements.self) }
 
     /// Writes a record and reads it back. A row that cannot be read back is not kept either.
     private func writing<Record: SQLRecord>(_ action: RecordAction, _ record: Record) throws -> Record {

@@ -1,5 +1,5 @@
 /// The statements that a connection writes records with, and what it has read of their tables.
-final class RecordStatements {
+final class RecordStatements: ConnectionState {
     private struct Target: Hashable {
         let type: ObjectIdentifier
         let action: RecordAction

@@ -47,8 +47,7 @@ extension Connection {
         _ record: T, into table: String, in schema: String? = nil, onConflict conflict: ConflictResolution? = nil
     ) throws {
         _ = try live()
-        let cache = insertions ?? InsertionCache()
-        insertions = cache
+        let cache = state(InsertionCache.self)
         let target = InsertionCache.Target(type: ObjectIdentifier(T.self), table: table, schema: schema, conflict: conflict)
         if let insertion = cache.find(target), insertion.statement.uses == 0 {
             if try insertion.run(record) { return }
@@ -99,7 +98,8 @@ extension Statement {
     }
 }
 
-final class InsertionCache {
+/// The statements that `Codable` values are inserted with.
+final class InsertionCache: ConnectionState {
     struct Target: Hashable {
         let type: ObjectIdentifier
         let table: String
