@@ -1,0 +1,79 @@
+import CSQLCipher
+
+/// One database of a connection: `main`, `temp` or an attached one.
+///
+/// ```swift
+/// let archive = try db.attach(.file("archive.db"), as: "archive", key: .passphrase("correct horse"))
+/// print(try archive.tables().map(\.name))
+/// try archive.verify()
+/// try archive.detach()
+/// ```
+/// A schema is a handle: a connection and a name. Making one costs nothing, and it belongs to the connection's thread. After the
+/// database was detached each call throws ``DatabaseError/Reason/schemaName``.
+public struct Schema {
+    /// The connection that the database belongs to.
+    public let connection: Connection
+    /// The name of the database in SQL.
+    public let name: String
+
+    init(_ connection: Connection, _ name: String) {
+        self.connection = connection
+        self.name = name
+    }
+}
+
+extension Connection {
+    /// The database that the connection was opened with.
+    public var main: Schema { Schema(self, "main") }
+
+    /// The database of temporary tables, which only this connection sees.
+    public var temp: Schema { Schema(self, "temp") }
+
+    /// A database of the connection by its name in SQL, in any case: `main`, `temp` or what it was attached as.
+    /// - Throws: ``DatabaseError/Reason/schemaName`` if no database has that name.
+    public func schema(_ name: String) throws(DatabaseError) -> Schema {
+        let schema = Schema(self, name)
+        _ = try schema.live()
+        return schema
+    }
+
+    /// All databases of the connection, `main` first (<https://sqlite.org/pragma.html#pragma_database_list>). `temp` is among
+    /// them once it has been used.
+    public func schemas() throws(DatabaseError) -> [Schema] {
+        try fetchAll(String.self, "SELECT name FROM pragma_database_list ORDER BY seq").map { Schema(self, $0) }
+    }
+}
+
+extension Schema {
+    /// The absolute path of the database's file; nil for one in memory or a temporary one.
+    /// - Throws: ``DatabaseError/Reason/schemaName`` if it is no longer attached.
+    public var path: String? {
+        get throws(DatabaseError) {
+            guard let path = sqlite3_db_filename(try live(), name).map({ String(cString: $0) }), !path.isEmpty else { return nil }
+            return path
+        }
+    }
+
+    /// Whether it has the same name as another of the same connection; SQLite compares names without regard to ASCII case.
+    func isSame(as other: Schema) -> Bool { connection === other.connection && sqlite3_stricmp(name, other.name) == 0 }
+
+    /// Whether it is the connection's main database.
+    var isMain: Bool { sqlite3_stricmp(name, "main") == 0 }
+
+    /// The connection's handle, for as long as the database is attached.
+    @discardableResult
+    func live() throws(DatabaseError) -> OpaquePointer {
+        let handle = try connection.live()
+        // SQLite knows `temp` from the start, but lists it only once it has been used.
+        guard !name.utf8.contains(0), sqlite3_db_filename(handle, name) != nil || sqlite3_stricmp(name, "temp") == 0 else {
+            throw .noSchema(name)
+        }
+        return handle
+    }
+
+    /// The name as SQL wants it.
+    var quotedName: String { name.quotedSQLIdentifier }
+
+    /// A table, index, trigger or view of this database, as SQL wants it.
+    func qualified(_ object: String) -> String { "\(quotedName).\(object.quotedSQLIdentifier)" }
+}
