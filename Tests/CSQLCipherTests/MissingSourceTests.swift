@@ -10,7 +10,7 @@ import Testing
         try FileManager.default.createDirectory(at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
         try FileManager.default.copyItem(at: Repository.file("Sources/CSQLCipher"), to: target)
 
-        for file in ["engine.c", "include/CSQLCipher.h"] {
+        for file in ["Engine/engine.c", "include/CSQLCipher.h"] {
             let compiled = try Command.run("clang", ["-fsyntax-only", target.appendingPathComponent(file).path])
             #expect(compiled.status != 0)
             #expect(compiled.errors.contains(/error: .*Run \.\/scripts\/setup/))

@@ -6,9 +6,9 @@
 #include "database.h"
 #include "probe.h"
 
-#include "../../Sources/CSQLCipher/Provider/aes.h"
-#include "../../Sources/CSQLCipher/Provider/kernels.h"
-#include "../../Sources/CSQLCipher/Provider/sha512.h"
+#include "../../Sources/CSQLCipher/Provider/Kernels/aes.h"
+#include "../../Sources/CSQLCipher/Provider/Kernels/kernels.h"
+#include "../../Sources/CSQLCipher/Provider/Kernels/sha512.h"
 
 #include <fcntl.h>
 #include <stdio.h>

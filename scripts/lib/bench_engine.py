@@ -92,17 +92,17 @@ def engine_objects(variant):
     if variant == "plain":
         return [compile_object(target, DRIVER / "plain.c", PEER_CACHE)], []
     if variant == "ltc-stock":
-        return [compile_object(target, ENGINE / "engine.c", PEER_CACHE, "-DSQLCIPHERKIT_STOCK_PROVIDER")], ["-ltomcrypt"]
+        return [compile_object(target, ENGINE / "Engine" / "engine.c", PEER_CACHE, "-DSQLCIPHERKIT_STOCK_PROVIDER")], ["-ltomcrypt"]
     if variant == "openssl":
-        return [compile_object(target, ENGINE / "engine.c", PEER_CACHE, "-DSQLCIPHERKIT_OPENSSL")], ["-lcrypto"]
+        return [compile_object(target, ENGINE / "Engine" / "engine.c", PEER_CACHE, "-DSQLCIPHERKIT_OPENSSL")], ["-lcrypto"]
     if variant == "sqlite3mc":
         # As its own build files compile it, with the options of the others that matter here.
         hardware = ["-maes", "-msse4.2"] if os.uname().machine == "x86_64" else []
         return [compile_object(target, fetch_mc(), "-DSQLITE_ENABLE_FTS5", "-DSQLITE_THREADSAFE=2", "-DNDEBUG",
                                "-DSQLITE_DEFAULT_MEMSTATUS=0", "-DSQLITE_TEMP_STORE=3", "-DSQLITE_DQS=0",
                                *hardware)], []
-    objects = [compile_object(target, ENGINE / "engine.c")]
-    for source in sorted((ENGINE / "Provider").glob("*.c")):
+    objects = [compile_object(target, ENGINE / "Engine" / "engine.c")]
+    for source in sorted([*ENGINE.glob("Provider/*/*.c"), *ENGINE.glob("System/*.c")]):
         objects.append(compile_object(folder / f"{source.stem}.o", source))
     return objects, ["-ltomcrypt"]
 

@@ -10,7 +10,7 @@
 #include "logging.h"
 #include "shims.h"
 #include "provider.h"
-#include "wrap.h"
+#include "key_wrapping.h"
 #include "keyring.h"
 #include "stack.h"
 #include "threads.h"

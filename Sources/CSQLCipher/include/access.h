@@ -1,6 +1,6 @@
 /* Calls that SQLite's own API spreads over two or three: each of these asks once.
  *
- * They are compiled with the engine (engine_access.h), because a column's storage class and its value are then read
+ * They are compiled with the engine (Engine/access.h), because a column's storage class and its value are then read
  * with one look at the row instead of one per call, and because the codec's key derivation has no public entry.
  */
 #ifndef SQLCIPHERKIT_ACCESS_H

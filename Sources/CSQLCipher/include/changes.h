@@ -1,4 +1,4 @@
-/* What observing a database takes beyond SQLite's own API. Compiled with the engine (engine_changes.h). */
+/* What observing a database takes beyond SQLite's own API. Compiled with the engine (Engine/changes.h). */
 #ifndef SQLCIPHERKIT_CHANGES_H
 #define SQLCIPHERKIT_CHANGES_H
 

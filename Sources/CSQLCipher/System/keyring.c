@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <linux/keyctl.h>
-#include "include/keyring.h"
+#include "../include/keyring.h"
 
 static int64_t result(long value) { return value < 0 ? -(int64_t)errno : value; }
 

@@ -4,7 +4,7 @@
 #endif
 
 #include "ahead.h"
-#include "secure.h"
+#include "../../System/secure.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* What one call of the provider does. */
 #include "operations.h"
-#include "secure.h"
-#include "../include/provider.h"
+#include "../../System/secure.h"
+#include "../../include/provider.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SQLCipher's codec, the function that the pager calls for each page, with ours around it. It tells the provider which page
- * is on its way out and which will follow, so that several can be encrypted at once (Provider/together.h). engine.c includes
+ * is on its way out and which will follow, so that several can be encrypted at once (Provider/Pages/together.h). engine.c includes
  * it behind the amalgamation, and nothing else does; there SQLCipher's own function is named sqlcipherkit_sqlcipher_codec.
  */
-#include "Provider/state.h"
+#include "../Provider/Plug/state.h"
 
 /* Offers the pages that the pager will write next, as far as it can be known. The page that is being written is one of the
  * cache's dirty pages: that is how the codec's WRITE_OP is called. */

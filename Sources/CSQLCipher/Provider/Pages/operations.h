@@ -1,10 +1,10 @@
-/* The provider's functions as SQLCipher asks for them, without SQLCipher's types: the glue of engine_provider.h and the
+/* The provider's functions as SQLCipher asks for them, without SQLCipher's types: the glue of Plug/plug.h and the
  * test hooks both stand on these. All return 0, or -1 on error. Sizes are checked here.
  */
 #ifndef SQLCIPHERKIT_OPERATIONS_H
 #define SQLCIPHERKIT_OPERATIONS_H
 
-#include "state.h"
+#include "../Plug/state.h"
 
 /* AES-256-CBC without padding: `size` a multiple of 16 bytes, `key_size` 32. `state` may be NULL. */
 int sqlcipherkit_cipher(struct sqlcipherkit_state *state, struct sqlcipherkit_kernels kernels, int encrypt,

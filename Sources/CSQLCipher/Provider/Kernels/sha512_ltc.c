@@ -1,6 +1,6 @@
 /* SHA-512 by LibTomCrypt, whose library is compiled with optimisation whatever this package is compiled with. */
 #include "sha512.h"
-#include "secure.h"
+#include "../../System/secure.h"
 
 #include <string.h>
 #include <tomcrypt.h>

@@ -1,8 +1,8 @@
-/* wrap.h, on LibTomCrypt. */
+/* key_wrapping.h, on LibTomCrypt. */
 #include <tomcrypt.h>
-#include "Provider/secure.h"
-#include "include/access.h"
-#include "include/wrap.h"
+#include "../../System/secure.h"
+#include "../../include/access.h"
+#include "../../include/key_wrapping.h"
 
 static int result_of(int error) {
     switch (error) {

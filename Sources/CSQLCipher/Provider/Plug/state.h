@@ -10,10 +10,10 @@
 #ifndef SQLCIPHERKIT_STATE_H
 #define SQLCIPHERKIT_STATE_H
 
-#include "ahead.h"
-#include "kernels.h"
-#include "ltc_hash.h"
-#include "together.h"
+#include "../Pages/ahead.h"
+#include "../Kernels/kernels.h"
+#include "../Kernels/ltc_hash.h"
+#include "../Pages/together.h"
 
 struct sqlcipherkit_state;
 

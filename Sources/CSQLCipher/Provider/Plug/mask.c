@@ -1,7 +1,7 @@
 /* A secret at rest is never in memory as it is: an accidental read past a buffer, a core dump or a swapped page shows
  * nothing without the mask, which lies elsewhere. It is no defence against someone who reads the whole process. */
 #include "mask.h"
-#include "secure.h"
+#include "../../System/secure.h"
 
 #include <stdatomic.h>
 #include <string.h>

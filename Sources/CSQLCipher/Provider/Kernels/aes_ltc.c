@@ -1,7 +1,7 @@
 /* AES-256-CBC by LibTomCrypt: for CPUs without AES instructions. It looks up tables by secret bytes, so its time depends
  * on the data; that is why it is only the last resort. */
 #include "aes.h"
-#include "secure.h"
+#include "../../System/secure.h"
 
 #include <string.h>
 #include <tomcrypt.h>

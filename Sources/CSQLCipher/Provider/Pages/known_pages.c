@@ -1,6 +1,6 @@
 /* See known_pages.h. */
 #include "known_pages.h"
-#include "secure.h"
+#include "../../System/secure.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* What a program may know of the provider. */
-#include "kernels.h"
-#include "ltc_hash.h"
-#include "../include/provider.h"
+#include "../Kernels/kernels.h"
+#include "../Kernels/ltc_hash.h"
+#include "../../include/provider.h"
 
 struct sqlcipherkit_provider_info sqlcipherkit_provider_info(void) {
 #if defined(SQLCIPHERKIT_OPENSSL)

@@ -2,7 +2,7 @@
  *
  * SQLCipher encrypts one page at a time, and a page's encryption in CBC mode and its HMAC are two chains that leave a wide
  * CPU idle. The pager, though, knows which pages it will write next: those behind the present one in its list. The codec
- * (engine_codec.h) offers them here, and they are encrypted with that one; when their turn comes, what was prepared is
+ * (Engine/codec.h) offers them here, and they are encrypted with that one; when their turn comes, what was prepared is
  * used if their bytes are still the ones that were encrypted, which a copy of them proves, and the key is still the same.
  * Each has an initialisation vector of its own, drawn for it and used for nothing else.
  *
@@ -13,7 +13,7 @@
 #ifndef SQLCIPHERKIT_TOGETHER_H
 #define SQLCIPHERKIT_TOGETHER_H
 
-#include "kernels.h"
+#include "../Kernels/kernels.h"
 #include "known_pages.h"
 
 /* What a connection's state keeps of it for one way out; zeros to begin with. */

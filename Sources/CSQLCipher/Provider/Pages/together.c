@@ -1,6 +1,6 @@
 /* See together.h. */
 #include "together.h"
-#include "secure.h"
+#include "../../System/secure.h"
 
 #include <stdlib.h>
 #include <string.h>

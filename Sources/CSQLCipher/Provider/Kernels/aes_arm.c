@@ -2,7 +2,7 @@
 #if defined(__aarch64__)
 
 #include "aes.h"
-#include "secure.h"
+#include "../../System/secure.h"
 
 #include <arm_neon.h>
 #include <string.h>

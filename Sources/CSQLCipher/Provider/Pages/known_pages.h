@@ -7,7 +7,7 @@
 #ifndef SQLCIPHERKIT_KNOWN_PAGES_H
 #define SQLCIPHERKIT_KNOWN_PAGES_H
 
-#include "sha512.h"
+#include "../Kernels/sha512.h"
 
 enum { pages_most = sha512_many };
 

@@ -1,6 +1,6 @@
 /* SHA-512's end of message, HMAC-SHA512 and PBKDF2-HMAC-SHA512, on whichever kernel compresses the blocks. */
 #include "sha512.h"
-#include "secure.h"
+#include "../../System/secure.h"
 
 #include <string.h>
 

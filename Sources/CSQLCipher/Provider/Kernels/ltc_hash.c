@@ -1,8 +1,8 @@
 /* HMAC and PBKDF2 on LibTomCrypt's SHA-1 and SHA-256. Its hash states are public structures, so that a state can be set
  * to what it was after a pad instead of hashing the pad again. */
 #include "ltc_hash.h"
-#include "secure.h"
-#include "../include/provider.h"
+#include "../../System/secure.h"
+#include "../../include/provider.h"
 
 #include <string.h>
 #include <tomcrypt.h>

@@ -1,7 +1,7 @@
 /* SHA-512 with the AArch64 SHA512 instructions, two rounds to a pair of them. */
 #if defined(__aarch64__)
 
-#include "secure.h"
+#include "../../System/secure.h"
 #include "sha512.h"
 
 #include <arm_neon.h>

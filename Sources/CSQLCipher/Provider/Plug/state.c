@@ -1,8 +1,8 @@
 /* The slots of a connection. See state.h. */
 #include "state.h"
 #include "mask.h"
-#include "secure.h"
-#include "../include/provider.h"
+#include "../../System/secure.h"
+#include "../../include/provider.h"
 
 #include <stdlib.h>
 #include <string.h>

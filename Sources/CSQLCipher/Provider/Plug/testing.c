@@ -1,7 +1,7 @@
 /* The test hooks of provider.h that run a primitive with chosen kernels. */
-#include "operations.h"
-#include "secure.h"
-#include "../include/provider.h"
+#include "../Pages/operations.h"
+#include "../../System/secure.h"
+#include "../../include/provider.h"
 
 #include <string.h>
 

@@ -46,10 +46,10 @@
 /* The engine prints nothing to standard error unless a program asks for a log (PRAGMA cipher_log). */
 #define SQLCIPHER_OMIT_DEFAULT_LOGGING 1
 
-#include "include/options.h"
-#include "include/symbols.h"
+#include "../include/options.h"
+#include "../include/symbols.h"
 
-/* Weak, so that the definition in Provider/secure.c takes the place of SQLCipher's own, which writes byte by byte through a
+/* Weak, so that the definition in System/secure.c takes the place of SQLCipher's own, which writes byte by byte through a
  * volatile pointer: a twelfth of what opening a database with a raw key takes. */
 __attribute__((weak)) void *sqlcipher_memset(void *, unsigned char, unsigned long long);
 
@@ -63,14 +63,14 @@ static void sqlcipher_fini(void);
 
 #ifdef SQLCIPHERKIT_OWN_PROVIDER
 /* The codec likewise: where its name stands alone, as what the pager is to call, it is that of the function in
- * engine_codec.h. */
+ * codec.h. */
 static void *sqlite3Codec(void *, void *, unsigned int, int);
 #define sqlite3Codec(codec, data, number, mode) sqlcipherkit_sqlcipher_codec(codec, data, number, mode)
 #endif
 
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Weverything"
-#include "../../Vendor/sqlcipher/sqlite3.c"
+#include "../../../Vendor/sqlcipher/sqlite3.c"
 #pragma clang diagnostic pop
 #undef sqlite3Codec
 #undef sqlcipher_atexit
@@ -79,16 +79,16 @@ static void *sqlite3Codec(void *, void *, unsigned int, int);
 static void sqlcipher_atexit(void) {}
 static void sqlcipher_fini(void) {}
 
-#include "include/access.h"
-#include "include/threads.h"
-#include "engine_access.h"
-#include "include/changes.h"
-#include "engine_changes.h"
-#include "include/logging.h"
-#include "engine_logging.h"
+#include "../include/access.h"
+#include "../include/threads.h"
+#include "access.h"
+#include "../include/changes.h"
+#include "changes.h"
+#include "../include/logging.h"
+#include "logging.h"
 
 #ifdef SQLCIPHERKIT_OWN_PROVIDER
-#include "include/provider.h"
-#include "Provider/engine_provider.h"
-#include "engine_codec.h"
+#include "../include/provider.h"
+#include "../Provider/Plug/plug.h"
+#include "codec.h"
 #endif

@@ -2,8 +2,8 @@
  *
  * Both come from LibTomCrypt, whichever library encrypts the pages. Neither looks anything up in a table by secret data.
  */
-#ifndef SQLCIPHERKIT_WRAP_H
-#define SQLCIPHERKIT_WRAP_H
+#ifndef SQLCIPHERKIT_KEY_WRAPPING_H
+#define SQLCIPHERKIT_KEY_WRAPPING_H
 
 #include <stddef.h>
 
