@@ -1,4 +1,5 @@
-/* changes.h, made of the amalgamation's own functions. Included by engine.c behind it, and nowhere else. */
+/* What observing a database takes. engine.c includes this after the amalgamation; nothing else does. */
+#include "../include/changes.h"
 
 typedef struct {
     sqlcipherkit_change_callback callback;
@@ -88,11 +89,11 @@ sqlite3_uint64 sqlcipherkit_schema_stamp(sqlite3 *db) {
 }
 
 int sqlcipherkit_log_position(sqlite3 *db, const char *schema, sqlite3_uint64 *log, unsigned int *frame) {
-    int index = sqlite3FindDbName(db, schema);
-    if (index < 0 || db->aDb[index].pBt == NULL) return 0;
-    Pager *pager = sqlite3BtreePager(db->aDb[index].pBt);
+    Btree *btree = sqlcipherkit_btree(db, schema);
+    if (btree == NULL) return 0;
+    Pager *pager = sqlite3BtreePager(btree);
     if (pager->pWal == NULL) return 0;
-    /* Both salts become others when the log begins anew. */
+    /* Both salts change when the log starts over. */
     memcpy(log, pager->pWal->hdr.aSalt, sizeof *log);
     *frame = pager->pWal->hdr.mxFrame;
     return 1;

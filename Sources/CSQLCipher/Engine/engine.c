@@ -49,46 +49,33 @@
 #include "../include/options.h"
 #include "../include/symbols.h"
 
-/* Weak, so that the definition in System/secure.c takes the place of SQLCipher's own, which writes byte by byte through a
- * volatile pointer: a twelfth of what opening a database with a raw key takes. */
-__attribute__((weak)) void *sqlcipher_memset(void *, unsigned char, unsigned long long);
-
-/* SQLCipher frees its keys and its provider when the process exits, while other threads may still be writing: they would
- * crash, or encrypt with what is left of a key. Ours do nothing, as the memory goes with the process. A name with a
- * parenthesis behind it is the definition, which gets another; alone it is what is to be run. */
-static void sqlcipher_atexit(void);
-static void sqlcipher_fini(void);
-#define sqlcipher_atexit(none) sqlcipherkit_sqlcipher_atexit(none)
-#define sqlcipher_fini(none) sqlcipherkit_sqlcipher_fini(none)
-
-#ifdef SQLCIPHERKIT_OWN_PROVIDER
-/* The codec likewise: where its name stands alone, as what the pager is to call, it is that of the function in
- * codec.h. */
-static void *sqlite3Codec(void *, void *, unsigned int, int);
-#define sqlite3Codec(codec, data, number, mode) sqlcipherkit_sqlcipher_codec(codec, data, number, mode)
-#endif
+#include "overrides.h"
 
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Weverything"
 #include "../../../Vendor/sqlcipher/sqlite3.c"
 #pragma clang diagnostic pop
-#undef sqlite3Codec
-#undef sqlcipher_atexit
-#undef sqlcipher_fini
+#include "reviewed.h"
+#include "overrides_end.h"
 
-static void sqlcipher_atexit(void) {}
-static void sqlcipher_fini(void) {}
-
-#include "../include/access.h"
-#include "../include/threads.h"
-#include "access.h"
-#include "../include/changes.h"
+/* One aspect each. What they use of SQLite's and SQLCipher's private functions and fields is listed in ENGINE.md. */
+#include "schemas.h"
+#include "columns.h"
+#include "primitives.h"
+#include "keys.h"
+#include "rekey.h"
+#include "page_counts.h"
+#include "query_only.h"
 #include "changes.h"
-#include "../include/logging.h"
+#include "fork.h"
 #include "logging.h"
 
 #ifdef SQLCIPHERKIT_OWN_PROVIDER
 #include "../include/provider.h"
 #include "../Provider/Plug/plug.h"
+/* sqlite3Codec is the end of an override: unused, it no longer replaces SQLCipher's. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wunused-function"
 #include "codec.h"
+#pragma GCC diagnostic pop
 #endif

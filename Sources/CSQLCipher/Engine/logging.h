@@ -1,4 +1,5 @@
-/* logging.h, made of the amalgamation's own functions. Included by engine.c behind it, and nowhere else. */
+/* SQLite's log and SQLCipher's, in one function. engine.c includes this after the amalgamation; nothing else does. */
+#include "../include/logging.h"
 
 static sqlcipherkit_log_sink sqlcipherkit_sink = NULL;
 static _Thread_local int sqlcipherkit_secret_depth = 0;

@@ -1,16 +1,16 @@
-/* Wiping behind a compiler barrier. */
+/* Wiping, with a compiler barrier after it. */
 #include "secure.h"
 #include "../include/symbols.h"
 
 #include <string.h>
 
 /* The empty assembly claims to read the bytes, so that the stores before it must happen. */
-void sqlcipherkit_wipe(void *bytes, size_t size) {
-    memset(bytes, 0, size);
+void sqlcipherkit_wipe(void *bytes, size_t count) {
+    memset(bytes, 0, count);
     __asm__ volatile("" : : "r"(bytes) : "memory");
 }
 
-/* SQLCipher fills what it allocates and wipes what it frees with this (engine.c). */
+/* SQLCipher fills what it allocates and wipes what it frees with this (Engine/overrides.h). */
 void *sqlcipher_memset(void *bytes, unsigned char value, unsigned long long size);
 void *sqlcipher_memset(void *bytes, unsigned char value, unsigned long long size) {
     memset(bytes, value, (size_t)size);

@@ -4,9 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-
-/* Writes zeros over `size` bytes in a way that no optimiser removes as a dead store. */
-void sqlcipherkit_wipe(void *bytes, size_t size);
+#include "../include/wipe.h"
 
 /* Writes zeros over the stack below the caller, where the functions that it called just now had their frames: the
  * compiler spills secrets there that no source line names. The first reaches as deep as any kernel, and is for the end of
@@ -15,7 +13,7 @@ void sqlcipherkit_wipe_stack(void);
 void sqlcipherkit_wipe_stack_near(void);
 
 /* Memory for secrets: zeros, aligned to 64 bytes, kept out of swap and core dumps where the system's limits allow it, on
- * pages that nothing else shares (so that nobody else's munlock() unlocks them). `size` must be the same for the call that
+ * pages that nothing else shares (so that no other munlock() unlocks them). `size` must be the same for the call that
  * gives it back. NULL when there is no memory. Any thread may call the two. Up to `locked_place_size` bytes mostly come
  * from a pool; more takes four system calls, as long as half the opening of a database with a raw key. */
 enum { locked_place_size = 2048 };

@@ -5,14 +5,24 @@
 #include "options.h"
 #include "symbols.h"
 #include "../../../Vendor/sqlcipher/sqlite3.h"
-#include "access.h"
-#include "changes.h"
-#include "logging.h"
 #include "shims.h"
-#include "provider.h"
+
+/* Compiled with the engine. */
+#include "changes.h"
+#include "columns.h"
+#include "fork.h"
+#include "keys.h"
+#include "logging.h"
+#include "page_counts.h"
+#include "primitives.h"
+#include "query_only.h"
+#include "rekey.h"
+
+/* The package's own. */
 #include "key_wrapping.h"
 #include "keyring.h"
-#include "stack.h"
-#include "threads.h"
+#include "provider.h"
+#include "thread.h"
+#include "wipe.h"
 
 #endif

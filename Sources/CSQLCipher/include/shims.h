@@ -2,12 +2,10 @@
 #ifndef SQLCIPHERKIT_SHIMS_H
 #define SQLCIPHERKIT_SHIMS_H
 
-#include <stddef.h>
 #include <sys/resource.h>
 #include "options.h"
 #include "symbols.h"
 #include "../../../Vendor/sqlcipher/sqlite3.h"
-
 
 /* SQLITE_TRANSIENT: SQLite copies the bytes before the call returns. https://sqlite.org/c3ref/c_static.html */
 static inline sqlite3_destructor_type sqlcipherkit_transient(void) {
@@ -37,12 +35,6 @@ static inline long long sqlcipherkit_memory_lock_limit(void) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return 0;
     return limit.rlim_cur == RLIM_INFINITY ? -1 : (long long)limit.rlim_cur;
-}
-
-/* Overwrites memory with zeroes in a way that the compiler may not leave out. */
-static inline void sqlcipherkit_wipe(void *bytes, size_t count) {
-    volatile unsigned char *byte = (volatile unsigned char *)bytes;
-    while (count--) *byte++ = 0;
 }
 
 #endif

@@ -1,8 +1,10 @@
 /* key_wrapping.h, on LibTomCrypt. */
 #include <tomcrypt.h>
 #include "../../System/secure.h"
-#include "../../include/access.h"
 #include "../../include/key_wrapping.h"
+#include "../../include/options.h"
+#include "../../include/symbols.h"
+#include "../../../../Vendor/sqlcipher/sqlite3.h"
 
 static int result_of(int error) {
     switch (error) {

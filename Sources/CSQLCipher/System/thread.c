@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stddef.h>
 
-#include "../include/stack.h"
+#include "../include/thread.h"
 
 uintptr_t sqlcipherkit_stack_lowest(void) {
 #if defined(__APPLE__)

@@ -1,0 +1,51 @@
+/* The columns of a row. engine.c includes this after the amalgamation; nothing else does. */
+#include "../include/columns.h"
+
+/* columnMem without the connection's mutex, which the thread that steps the statement does not need, and without an error left
+ * on the connection. NULL outside the row. */
+static inline Mem *sqlcipherkit_column(sqlite3_stmt *statement, int index) {
+    Vdbe *vm = (Vdbe *)statement;
+    if (vm->pResultRow == NULL || index < 0 || index >= vm->nResColumn) return NULL;
+    return &vm->pResultRow[index];
+}
+
+int sqlcipherkit_column_int64(sqlite3_stmt *statement, int index, sqlite3_int64 *value) {
+    Mem *column = sqlcipherkit_column(statement, index);
+    if (column == NULL) return SQLITE_NULL;
+    int type = sqlite3_value_type((sqlite3_value *)column);
+    /* The storage class says that the integer is there: nothing is converted, so nothing can fail. */
+    if (type == SQLITE_INTEGER) *value = column->u.i;
+    return type;
+}
+
+int sqlcipherkit_column_double(sqlite3_stmt *statement, int index, double *value) {
+    Mem *column = sqlcipherkit_column(statement, index);
+    if (column == NULL) return SQLITE_NULL;
+    int type = sqlite3_value_type((sqlite3_value *)column);
+    if (type == SQLITE_FLOAT) *value = sqlite3VdbeRealValue(column);
+    return type;
+}
+
+int sqlcipherkit_column_bytes(sqlite3_stmt *statement, int index, const void **bytes, int *count) {
+    Mem *column = sqlcipherkit_column(statement, index);
+    if (column == NULL) return SQLITE_NULL;
+    int type = sqlite3_value_type((sqlite3_value *)column);
+    /* Nothing to convert: sqlite3_value_text and _blob would return the same pointer. */
+    if ((type == SQLITE_TEXT && (column->flags & (MEM_Str | MEM_Term)) == (MEM_Str | MEM_Term) && column->enc == SQLITE_UTF8) ||
+        (type == SQLITE_BLOB && (column->flags & (MEM_Blob | MEM_Zero)) == MEM_Blob && column->n > 0)) {
+        *bytes = column->z;
+        *count = column->n;
+        return type;
+    }
+    /* Converting may take memory: this is SQLite's own way, with its mutex and its account of a failure. */
+    column = columnMem(statement, index);
+    if (type == SQLITE_TEXT || type == SQLITE_BLOB) {
+        *bytes = type == SQLITE_TEXT ? (const void *)sqlite3_value_text((sqlite3_value *)column)
+                                     : sqlite3_value_blob((sqlite3_value *)column);
+        *count = sqlite3_value_bytes((sqlite3_value *)column);
+        /* Text is never a NULL pointer unless its conversion to UTF-8, or the expansion of a zero-blob, had no memory. */
+        if (*bytes == NULL && (*count > 0 || type == SQLITE_TEXT)) *count = -1;
+    }
+    columnMallocFailure(statement);
+    return type;
+}

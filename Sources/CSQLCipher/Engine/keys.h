@@ -1,0 +1,37 @@
+/* The key of an open database. engine.c includes this after the amalgamation; nothing else does. */
+#include "../include/keys.h"
+
+int sqlcipherkit_copy_key(sqlite3 *db, const char *schema, unsigned char *key) {
+    Btree *btree = sqlcipherkit_btree(db, schema);
+    if (btree == NULL) return SQLITE_MISUSE;
+    sqlite3_mutex_enter(db->mutex);
+    int rc = SQLITE_NOTFOUND;
+    codec_ctx *codec = sqlcipherkit_codec_of(btree);
+    if (codec != NULL && codec->key_sz == 32 && codec->kdf_salt_sz == 16) {
+        /* A database in memory may have had no use for its key yet. */
+        rc = sqlcipher_codec_key_derive(codec);
+        if (rc == SQLITE_OK) {
+            /* The key lies masked in memory. */
+            sqlcipher_shield(codec->read_ctx->key, codec->key_sz);
+            memcpy(key, codec->read_ctx->key, 32);
+            sqlcipher_shield(codec->read_ctx->key, codec->key_sz);
+            memcpy(key + 32, codec->kdf_salt, 16);
+        }
+    }
+    sqlite3_mutex_leave(db->mutex);
+    return rc;
+}
+
+int sqlcipherkit_derived_key(sqlite3 *db, const char *schema, void *text, int capacity, int *count) {
+    codec_ctx *codec = sqlcipherkit_codec_of(sqlcipherkit_btree(db, schema));
+    if (codec == NULL || codec->read_ctx->derive_key) return SQLITE_NOTFOUND;
+    char *copy = NULL;
+    int size = 0;
+    int rc = sqlcipher_cipher_ctx_get_keyspec(codec, codec->read_ctx, &copy, &size);
+    if (rc != SQLITE_OK) return rc;
+    if (size > capacity) rc = SQLITE_TOOBIG;
+    else memcpy(text, copy, *count = size);
+    /* Wipes it. */
+    sqlcipher_free(copy, size);
+    return rc;
+}

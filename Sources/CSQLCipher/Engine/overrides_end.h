@@ -1,0 +1,37 @@
+/* The end of overrides.h: engine.c includes this after the amalgamation.
+ *
+ * An override lapses without a sound when upstream renames what it replaces. Each line here is an error then: a definition that
+ * was not renamed is an undeclared name, and a replacement that nothing refers to is an unused function.
+ */
+#undef sqlcipher_atexit
+#undef sqlcipher_fini
+#undef SQLCIPHERKIT_FINI_void
+#undef SQLCIPHERKIT_FINI_
+
+#define SQLCIPHERKIT_IS_REPLACED(original) \
+    _Static_assert(sizeof &(original) > 0, "the amalgamation defines what overrides.h replaces")
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_atexit);
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_fini);
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wunused-function"
+static void sqlcipher_atexit(void) {}
+static void sqlcipher_fini(void) {}
+#pragma GCC diagnostic pop
+
+/* An alias is an error where its target has no definition. Apple's object files have no aliases; what they would show there the
+ * other systems show. */
+#ifndef __APPLE__
+#ifdef SQLCIPHERKIT_PLAIN_SYMBOLS
+#define SQLCIPHERKIT_MEMSET_SYMBOL "sqlcipher_memset"
+#else
+#define SQLCIPHERKIT_MEMSET_SYMBOL "sqlcipherkit_sqlcipher_memset"
+#endif
+static void *sqlcipherkit_sqlcipher_memset_is_defined(void *, unsigned char, unsigned long long)
+    __attribute__((alias(SQLCIPHERKIT_MEMSET_SYMBOL), unused));
+#endif
+
+#ifdef SQLCIPHERKIT_OWN_PROVIDER
+#undef sqlite3Codec
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_codec);
+#endif

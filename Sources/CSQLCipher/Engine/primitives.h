@@ -1,0 +1,33 @@
+/* Random bytes and key derivation, from the provider. engine.c includes this after the amalgamation; nothing else does. */
+#include "../include/primitives.h"
+
+/* The provider with a context of its own: there may be no open connection yet. */
+static int sqlcipherkit_with_provider(sqlcipher_provider **provider, void **context) {
+    int rc = sqlite3_initialize();
+    if (rc != SQLITE_OK) return rc;
+    *provider = sqlcipher_get_provider();
+    if (*provider == NULL) return SQLITE_ERROR;
+    *context = NULL;
+    return (*provider)->ctx_init(context);
+}
+
+int sqlcipherkit_derive_key(int algorithm, const void *passphrase, int passphrase_count, const void *salt, int salt_count,
+                            int iterations, void *key, int key_count) {
+    sqlcipher_provider *provider;
+    void *context;
+    int rc = sqlcipherkit_with_provider(&provider, &context);
+    if (rc != SQLITE_OK) return rc;
+    rc = provider->kdf(context, algorithm, passphrase, passphrase_count, salt, salt_count, iterations, key_count, key);
+    provider->ctx_free(&context);
+    return rc;
+}
+
+int sqlcipherkit_random(void *bytes, int count) {
+    sqlcipher_provider *provider;
+    void *context;
+    int rc = sqlcipherkit_with_provider(&provider, &context);
+    if (rc != SQLITE_OK) return rc;
+    rc = provider->random(context, bytes, count);
+    provider->ctx_free(&context);
+    return rc;
+}
