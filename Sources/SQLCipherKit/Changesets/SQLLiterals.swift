@@ -18,12 +18,12 @@ enum SQLLiterals {
         case SQLITE_INTEGER: return "\(sqlite3_column_int64(row.handle, index))"
         case SQLITE_FLOAT: return real(sqlite3_column_double(row.handle, index))
         case SQLITE_TEXT:
-            let bytes = try Column(row.handle, index).rawBytes(text: true, blob: false, as: "text")
+            let bytes = try Row.Column(row.handle, index).rawBytes(text: true, blob: false, as: "text")
             guard let text = String(wellFormed: bytes) else { return "CAST(\(hexadecimal(bytes)) AS TEXT)" }
             // SQL's text ends at a NUL.
             return text.unicodeScalars.split(separator: "\0", omittingEmptySubsequences: false)
                 .map { String($0).quotedSQLLiteral }.joined(separator: " || char(0) || ")
-        case SQLITE_BLOB: return hexadecimal(try Column(row.handle, index).rawBytes(text: false, blob: true, as: "a blob"))
+        case SQLITE_BLOB: return hexadecimal(try Row.Column(row.handle, index).rawBytes(text: false, blob: true, as: "a blob"))
         default: return "NULL"
         }
     }

@@ -121,7 +121,7 @@ struct SearchRequest {
         var index = 2
         func marked(_ row: borrowing Row) throws -> HighlightedText {
             defer { index += 1 }
-            if try Column(row.handle, Int32(index)).isNull() { return HighlightedText("") }
+            if try Row.Column(row.handle, Int32(index)).isNull() { return HighlightedText("") }
             return try row.withUnsafeBytes(at: index) { HighlightedText($0, marks: marks) }
         }
         let snippet = self.snippet == nil ? HighlightedText("") : try marked(row)

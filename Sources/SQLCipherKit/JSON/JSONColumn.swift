@@ -73,7 +73,7 @@ extension JSONColumn: SQLValueConvertible {
 
     /// Decodes a column straight from the engine's memory.
     /// - Throws: ``DatabaseError/Reason/typeMismatch`` with the path to what does not fit the type.
-    public static func readSQL(from column: borrowing Column) throws(DatabaseError) -> JSONColumn {
+    public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> JSONColumn {
         let isText = column.storageClass == .text
         let bytes = try column.rawBytes(text: true, blob: true, as: "JSON")
         let decoder = JSONBDecoder(options: options)
@@ -87,7 +87,7 @@ extension JSONColumn: SQLValueConvertible {
         }
     }
 
-    public func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) {
+    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
         let writer = try encoded()
         if format == .jsonb {
             try writer.withBytes { bytes throws(DatabaseError) in try parameter.bind(bytes: bytes) }

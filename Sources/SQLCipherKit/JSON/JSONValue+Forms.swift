@@ -148,13 +148,13 @@ extension JSONValue: SQLValueConvertible {
         }
     }
 
-    public static func readSQL(from column: borrowing Column) throws(DatabaseError) -> JSONValue {
+    public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> JSONValue {
         let isText = column.storageClass == .text
         let bytes = try column.rawBytes(text: true, blob: true, as: "JSONValue")
         return isText ? try JSONValue(utf8: bytes) : try JSONValue(jsonb: bytes)
     }
 
-    public func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) {
+    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
         try encoded().withBytes { bytes throws(DatabaseError) in try parameter.bind(bytes: bytes) }
     }
 }

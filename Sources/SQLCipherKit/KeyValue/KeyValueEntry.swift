@@ -9,7 +9,7 @@ public struct KeyValueEntry: ~Copyable {
 
     init(_ handle: OpaquePointer) throws(DatabaseError) {
         self.handle = handle
-        key = try String.readSQL(from: Column(handle, 0))
+        key = try String.readSQL(from: Row.Column(handle, 0))
     }
 
     /// Whether nil was stored.
@@ -57,16 +57,18 @@ public struct KeyValueEntry: ~Copyable {
     static func read<T: SQLValueConvertible>(
         _ type: T.Type, _ handle: OpaquePointer, value: Int32, json: Int32
     ) throws(DatabaseError) -> T {
-        if isJSON(handle, column: json) { throw Column(handle, json).mismatch(String(describing: T.self)) }
-        return try Column(handle, value).read(as: T.self)
+        if isJSON(handle, column: json) { throw Row.Column(handle, json).mismatch(String(describing: T.self)) }
+        return try Row.Column(handle, value).read(as: T.self)
     }
 
     static func decode<T: Decodable>(
         _ type: T.Type, _ handle: OpaquePointer, value: Int32, json: Int32
     ) throws(DatabaseError) -> T {
-        let column = Column(handle, json)
+        let column = Row.Column(handle, json)
         let isNull = !isJSON(handle, column: json)
-        if isNull, sqlite3_column_type(handle, value) != SQLITE_NULL { throw Column(handle, value).mismatch(String(describing: type)) }
+        if isNull, sqlite3_column_type(handle, value) != SQLITE_NULL {
+            throw Row.Column(handle, value).mismatch(String(describing: type))
+        }
         let options = (T.self as? any JSONCodingCustomizable.Type)?.jsonCodingOptions ?? JSONCodingOptions()
         do {
             let decoder = JSONBDecoder(options: options)

@@ -86,7 +86,7 @@ private struct KeyBound: SQLValueConvertible {
 
     var sqlValue: SQLValue { .text(prefix) }
 
-    func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) {
+    func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
         try ContiguousArray(Array(prefix.utf8) + [255]).withUnsafeBufferPointer { bytes throws(DatabaseError) in try parameter.bind(utf8: bytes) }
     }
 }

@@ -14,7 +14,7 @@ extension KeyValueStore {
         guard let statement = try reading() else { return nil }
         let handle = try statement.beginUse()
         defer { statement.endUse(handle) }
-        try Parameter(handle, 1, connection.dateStrategy).put(key)
+        try Statement.Parameter(handle, 1, connection.dateStrategy).put(key)
         do throws(DatabaseError) {
             guard try statement.advance(handle) else { return nil }
         } catch {
@@ -22,7 +22,7 @@ extension KeyValueStore {
             throw error
         }
         if KeyValueEntry.isExpired(handle, column: 2) { return nil }
-        if let value = T._readSQL(from: Column(handle, 0)), !KeyValueEntry.isJSON(handle, column: 1) { return value }
+        if let value = T._readSQL(from: Row.Column(handle, 0)), !KeyValueEntry.isJSON(handle, column: 1) { return value }
         return try KeyValueEntry.read(type, handle, value: 0, json: 1)
     }
 
@@ -42,7 +42,7 @@ extension KeyValueStore {
         guard let statement = try reading() else { return nil }
         let handle = try statement.beginUse()
         defer { statement.endUse(handle) }
-        try Parameter(handle, 1, connection.dateStrategy).put(key)
+        try Statement.Parameter(handle, 1, connection.dateStrategy).put(key)
         do throws(DatabaseError) {
             guard try statement.advance(handle) else { return nil }
         } catch {
@@ -71,7 +71,7 @@ extension KeyValueStore {
         guard let statement = try reading() else { return false }
         let handle = try statement.beginUse()
         defer { statement.endUse(handle) }
-        try Parameter(handle, 1, connection.dateStrategy).put(key)
+        try Statement.Parameter(handle, 1, connection.dateStrategy).put(key)
         do throws(DatabaseError) {
             return try statement.advance(handle) && !KeyValueEntry.isExpired(handle, column: 2)
         } catch {

@@ -76,7 +76,7 @@ extension KeyValueStore {
     @inline(__always)
     func put(
         _ key: String, _ expiry: Date?,
-        _ bind: (borrowing Parameter, borrowing Parameter) throws(DatabaseError) -> Void
+        _ bind: (borrowing Statement.Parameter, borrowing Statement.Parameter) throws(DatabaseError) -> Void
     ) throws(DatabaseError) {
         do throws(DatabaseError) { try putOnce(key, expiry, bind) } catch {
             // The second time the table is made anew.
@@ -89,21 +89,22 @@ extension KeyValueStore {
     @inline(__always)
     func putOnce(
         _ key: String, _ expiry: Date?,
-        _ bind: (borrowing Parameter, borrowing Parameter) throws(DatabaseError) -> Void
+        _ bind: (borrowing Statement.Parameter, borrowing Statement.Parameter) throws(DatabaseError) -> Void
     ) throws(DatabaseError) {
         let statement = try writing()
         if expiry != nil { try prepareExpiry() }
         let handle = try statement.beginUse()
         defer { statement.endUse(handle) }
         let strategy = connection.dateStrategy
-        try Parameter(handle, 1, strategy).put(key)
-        try bind(Parameter(handle, 2, strategy), Parameter(handle, 3, strategy))
-        if let expiry { try bindExpiry(expiry, Parameter(handle, 4, strategy)) } else { try Parameter(handle, 4, strategy).bindNull() }
+        try Statement.Parameter(handle, 1, strategy).put(key)
+        try bind(Statement.Parameter(handle, 2, strategy), Statement.Parameter(handle, 3, strategy))
+        let parameter = Statement.Parameter(handle, 4, strategy)
+        if let expiry { try bindExpiry(expiry, parameter) } else { try parameter.bindNull() }
         try statement.drain(handle)
     }
 
     @usableFromInline
-    func bindExpiry(_ expiry: Date, _ parameter: borrowing Parameter) throws(DatabaseError) {
+    func bindExpiry(_ expiry: Date, _ parameter: borrowing Statement.Parameter) throws(DatabaseError) {
         guard expiry.timeIntervalSince1970.isFinite else { throw .invalidArgument("an expiry that is not a time") }
         try parameter.bind(KeyValueEntry.milliseconds(expiry))
     }

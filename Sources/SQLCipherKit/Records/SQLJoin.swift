@@ -20,32 +20,32 @@ extension SQLJoin where A: SQLSource, B: SQLSource {
     public typealias On<C> = (SQLColumns<A>, SQLColumns<B>, SQLColumns<C>) -> SQLPredicate
 
     /// The rows that belong together.
-    public func join<C: SQLRecord>(_ type: C.Type, on condition: On<C>? = nil) -> SQLTripleJoin<A, B, C> {
-        SQLTripleJoin(joined(type, "JOIN", condition))
+    public func join<C: SQLRecord>(_ type: C.Type, on condition: On<C>? = nil) -> SQLThreeWayJoin<A, B, C> {
+        SQLThreeWayJoin(joined(type, "JOIN", condition))
     }
 
     /// The same, and the pairs that have no partner, with nil.
-    public func leftJoin<C: SQLRecord>(_ type: C.Type, on condition: On<C>? = nil) -> SQLTripleJoin<A, B, C?> {
-        SQLTripleJoin(joined(type, "LEFT JOIN", condition))
+    public func leftJoin<C: SQLRecord>(_ type: C.Type, on condition: On<C>? = nil) -> SQLThreeWayJoin<A, B, C?> {
+        SQLThreeWayJoin(joined(type, "LEFT JOIN", condition))
     }
 
     /// The rows that belong together, and the third table's rows that have no partner, with nil.
     public func rightJoin<C: SQLRecord>(
         _ type: C.Type, on condition: On<C>? = nil
-    ) -> SQLTripleJoin<A.SQLOptional, B.SQLOptional, C> {
-        SQLTripleJoin(joined(type, "RIGHT JOIN", condition))
+    ) -> SQLThreeWayJoin<A.SQLOptional, B.SQLOptional, C> {
+        SQLThreeWayJoin(joined(type, "RIGHT JOIN", condition))
     }
 
     /// The rows that belong together, and those of both sides that have no partner.
     public func fullJoin<C: SQLRecord>(
         _ type: C.Type, on condition: On<C>? = nil
-    ) -> SQLTripleJoin<A.SQLOptional, B.SQLOptional, C?> {
-        SQLTripleJoin(joined(type, "FULL JOIN", condition))
+    ) -> SQLThreeWayJoin<A.SQLOptional, B.SQLOptional, C?> {
+        SQLThreeWayJoin(joined(type, "FULL JOIN", condition))
     }
 
     /// Each pair with each row of the third table.
-    public func crossJoin<C: SQLRecord>(_ type: C.Type) -> SQLTripleJoin<A, B, C> {
-        SQLTripleJoin(_clauses.joined(C.table, "CROSS JOIN", SQLClauses.Link.none))
+    public func crossJoin<C: SQLRecord>(_ type: C.Type) -> SQLThreeWayJoin<A, B, C> {
+        SQLThreeWayJoin(_clauses.joined(C.table, "CROSS JOIN", SQLClauses.Link.none))
     }
 
     private func joined<C: SQLRecord>(_ type: C.Type, _ keyword: String, _ condition: On<C>?) -> SQLClauses {
@@ -57,7 +57,7 @@ extension SQLJoin where A: SQLSource, B: SQLSource {
 }
 
 /// A query for the records of three tables: see ``SQLQueryable``.
-public struct SQLTripleJoin<A, B, C>: Sendable {
+public struct SQLThreeWayJoin<A, B, C>: Sendable {
     public var _clauses: SQLClauses
 
     init(_ clauses: SQLClauses) { _clauses = clauses }
@@ -67,7 +67,7 @@ public struct SQLTripleJoin<A, B, C>: Sendable {
     }
 }
 
-extension SQLTripleJoin: SQLRequest, SQLQueryable where A: SQLSource, B: SQLSource, C: SQLSource {
+extension SQLThreeWayJoin: SQLRequest, SQLQueryable where A: SQLSource, B: SQLSource, C: SQLSource {
     public func _reader(_ row: borrowing Row) throws -> (borrowing Row) throws -> (A, B, C) {
         let sides = try SQLSide.all(row, 3)
         return { row in (try A._read(row, sides[0]), try B._read(row, sides[1]), try C._read(row, sides[2])) }

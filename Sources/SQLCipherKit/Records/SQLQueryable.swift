@@ -12,7 +12,7 @@
 /// The closures get the columns of each table, in order: `{ $0.id < $1.id }` or `{ author, book in author.id < book.id }`. What is put
 /// into them is bound; ``Connection/sql(of:)`` shows the statement.
 ///
-/// You never conform to it yourself: ``SQLQuery``, ``SQLJoin`` and ``SQLTripleJoin`` do.
+/// You never conform to it yourself: ``SQLQuery``, ``SQLJoin`` and ``SQLThreeWayJoin`` do.
 public protocol SQLQueryable<Element>: SQLRequest, Sendable {
     /// The columns of the table, or a tuple of those of each table.
     associatedtype Columns

@@ -193,7 +193,7 @@ public struct ZeroBlob: SQLValueConvertible, Hashable {
         count = data.count
     }
 
-    public func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) {
+    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
         if count < 0 { throw .invalidArgument("a blob of \(count) bytes") }
         try parameter.check(sqlite3_bind_zeroblob64(parameter.handle, parameter.index, UInt64(count)))
     }

@@ -41,7 +41,7 @@ public struct Row: ~Copyable {
     @inlinable
     public subscript<T: SQLValueConvertible>(index: Int) -> T {
         @inline(__always)
-        get throws(DatabaseError) { try Column(handle, Int32(clamping: index)).read(as: T.self) }
+        get throws(DatabaseError) { try Row.Column(handle, Int32(clamping: index)).read(as: T.self) }
     }
 
     /// The value of a column by its name; a name that is written differently only in ASCII case matches where no other does.
@@ -55,7 +55,7 @@ public struct Row: ~Copyable {
         get throws(DatabaseError) {
             let index = unretainedNames._withUnsafeGuaranteedRef { $0.index(of: name) }
             if index < 0 { throw noColumn("\(name)") }
-            return try Column(handle, index).read(as: T.self)
+            return try Row.Column(handle, index).read(as: T.self)
         }
     }
 
@@ -64,7 +64,7 @@ public struct Row: ~Copyable {
     @inlinable
     @_disfavoredOverload
     public subscript<T: SQLValueConvertible>(name: some StringProtocol) -> T {
-        get throws(DatabaseError) { try Column(handle, index(of: String(name))).read(as: T.self) }
+        get throws(DatabaseError) { try Row.Column(handle, index(of: String(name))).read(as: T.self) }
     }
 
     /// The value of a column as a given type, for where the context does not tell it.
@@ -86,7 +86,7 @@ public struct Row: ~Copyable {
     ///   ``DatabaseError/Reason/noSuchColumn``, and what `body` throws.
     @inlinable
     public func withUnsafeBytes<R>(at index: Int, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
-        try Column(handle, Int32(clamping: index)).withUnsafeBytes(body)
+        try Row.Column(handle, Int32(clamping: index)).withUnsafeBytes(body)
     }
 
     /// The index of a column by its name.

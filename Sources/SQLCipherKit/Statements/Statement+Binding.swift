@@ -21,7 +21,7 @@ struct Binder: ~Copyable {
     @inline(__always)
     mutating func put<T: SQLValueConvertible>(_ value: T) throws(DatabaseError) {
         count &+= 1
-        try Parameter(handle, count, strategy).put(value)
+        try Statement.Parameter(handle, count, strategy).put(value)
     }
 }
 
@@ -223,7 +223,7 @@ extension Statement {
         var binder = Binder(handle, connection.dateStrategy)
         try binder.put(a)
         try expectParameters(Int(binder.count), handle)
-        return try advance(handle) ? Column(handle, 0).read(as: T.self) : nil
+        return try advance(handle) ? Row.Column(handle, 0).read(as: T.self) : nil
     }
 
     /// The first row as a record, or nil if there is no row, with this value for the parameter.

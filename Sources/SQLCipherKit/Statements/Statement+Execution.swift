@@ -67,7 +67,7 @@ extension Statement {
         var index: Int32 = 0
         for value in repeat each values {
             index &+= 1
-            try Parameter(handle, index, strategy).put(value)
+            try Statement.Parameter(handle, index, strategy).put(value)
         }
         try expectParameters(Int(index), handle)
     }
@@ -85,7 +85,7 @@ extension Statement {
         defer { endUse(handle) }
         try bindAll(arguments, handle)
         var result: [T] = []
-        while try advance(handle) { result.append(try Column(handle, 0).read(as: T.self)) }
+        while try advance(handle) { result.append(try Row.Column(handle, 0).read(as: T.self)) }
         return result
     }
 
@@ -97,7 +97,7 @@ extension Statement {
         let handle = try beginUse()
         defer { endUse(handle) }
         try bindAll(arguments, handle)
-        return try advance(handle) ? Column(handle, 0).read(as: T.self) : nil
+        return try advance(handle) ? Row.Column(handle, 0).read(as: T.self) : nil
     }
 
     /// The same, with these values for the parameters. Faster than an array: nothing is boxed.
@@ -109,7 +109,7 @@ extension Statement {
         let handle = try beginUse()
         defer { endUse(handle) }
         try bindEach(handle, repeat each values)
-        return try advance(handle) ? Column(handle, 0).read(as: T.self) : nil
+        return try advance(handle) ? Row.Column(handle, 0).read(as: T.self) : nil
     }
 
     /// Each row as a record.
@@ -183,8 +183,8 @@ extension Statement {
             return index
         }
         return (
-            try Column(handle, next()).read(as: A.self), try Column(handle, next()).read(as: B.self),
-            repeat try Column(handle, next()).read(as: (each T).self)
+            try Row.Column(handle, next()).read(as: A.self), try Row.Column(handle, next()).read(as: B.self),
+            repeat try Row.Column(handle, next()).read(as: (each T).self)
         )
     }
 }

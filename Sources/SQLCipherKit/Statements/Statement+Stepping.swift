@@ -45,14 +45,14 @@ extension Statement {
 
     /// The value of a column of the row that the statement stands on, by its index.
     public subscript<T: SQLValueConvertible>(index: Int) -> T {
-        get throws(DatabaseError) { try Column(live(), Int32(clamping: index)).read(as: T.self) }
+        get throws(DatabaseError) { try Row.Column(live(), Int32(clamping: index)).read(as: T.self) }
     }
 
     /// The value of a column of the row that the statement stands on, by its name.
     public subscript<T: SQLValueConvertible>(name: String) -> T {
         get throws(DatabaseError) {
             let handle = try live()
-            return try Column(handle, Row(handle, names(handle)).index(of: name)).read(as: T.self)
+            return try Row.Column(handle, Row(handle, names(handle)).index(of: name)).read(as: T.self)
         }
     }
 

@@ -27,7 +27,7 @@ extension Date: SQLValueConvertible {
         }
     }
 
-    public func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) {
+    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
         try sqlValue(parameter.dateStrategy).bindSQL(to: parameter)
     }
 

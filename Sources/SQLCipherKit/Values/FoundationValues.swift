@@ -15,7 +15,7 @@ extension UUID: SQLValueConvertible {
         }
     }
 
-    public func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) {
+    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
         var failure: DatabaseError?
         withUnsafeBytes(of: uuid) { bytes in
             do throws(DatabaseError) { try parameter.bind(bytes: bytes) } catch { failure = error }

@@ -22,7 +22,7 @@ extension SQLValueConvertible where Self: FixedWidthInteger {
     /// Reads an INTEGER that fits, or a REAL that is a whole number and fits.
     @inlinable
     @inline(__always)
-    public static func readSQL(from column: borrowing Column) throws(DatabaseError) -> Self {
+    public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> Self {
         var value: Int64 = 0
         if sqlcipherkit_column_int64(column.handle, column.index, &value) == SQLITE_INTEGER, let exact = Self(exactly: value) {
             return exact
@@ -32,13 +32,13 @@ extension SQLValueConvertible where Self: FixedWidthInteger {
 
     @inlinable
     @inline(__always)
-    public func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) {
+    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
         guard let value = Int64(exactly: self) else { throw .tooLarge(self) }
         try parameter.bind(value)
     }
 }
 
-extension Column {
+extension Row.Column {
     @usableFromInline
     @inline(never)
     func exactInteger<T: FixedWidthInteger>() throws(DatabaseError) -> T {
@@ -74,7 +74,7 @@ public protocol _StandardInteger: FixedWidthInteger, SQLValueConvertible {}
 extension _StandardInteger {
     @inlinable
     @inline(__always)
-    public static func _readSQL(from column: borrowing Column) -> Self? {
+    public static func _readSQL(from column: borrowing Row.Column) -> Self? {
         var value: Int64 = 0
         guard sqlcipherkit_column_int64(column.handle, column.index, &value) == SQLITE_INTEGER else { return nil }
         return Self(exactly: value)
@@ -82,7 +82,7 @@ extension _StandardInteger {
 
     @inlinable
     @inline(__always)
-    public func _bindSQL(to parameter: borrowing Parameter) -> Bool {
+    public func _bindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
         guard let value = Int64(exactly: self) else { return false }
         return sqlite3_bind_int64(parameter.handle, parameter.index, value) == SQLITE_OK
     }
@@ -113,7 +113,7 @@ extension Bool: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public static func readSQL(from column: borrowing Column) throws(DatabaseError) -> Bool {
+    public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> Bool {
         var value: Int64 = 0
         guard sqlcipherkit_column_int64(column.handle, column.index, &value) == SQLITE_INTEGER, value & ~1 == 0 else {
             throw column.mismatch("Bool")
@@ -123,11 +123,13 @@ extension Bool: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) { try parameter.bind(self ? 1 as Int64 : 0) }
+    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
+        try parameter.bind(self ? 1 as Int64 : 0)
+    }
 
     @inlinable
     @inline(__always)
-    public static func _readSQL(from column: borrowing Column) -> Bool? {
+    public static func _readSQL(from column: borrowing Row.Column) -> Bool? {
         var value: Int64 = 0
         guard sqlcipherkit_column_int64(column.handle, column.index, &value) == SQLITE_INTEGER, value & ~1 == 0 else { return nil }
         return value == 1
@@ -135,7 +137,7 @@ extension Bool: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public func _bindSQL(to parameter: borrowing Parameter) -> Bool {
+    public func _bindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
         sqlite3_bind_int64(parameter.handle, parameter.index, self ? 1 : 0) == SQLITE_OK
     }
 }
@@ -154,7 +156,7 @@ extension Double: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public static func readSQL(from column: borrowing Column) throws(DatabaseError) -> Double {
+    public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> Double {
         var value = 0.0
         if sqlcipherkit_column_double(column.handle, column.index, &value) == SQLITE_FLOAT { return value }
         return try column.exactDouble()
@@ -162,11 +164,11 @@ extension Double: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) { try parameter.bind(self) }
+    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) { try parameter.bind(self) }
 
     @inlinable
     @inline(__always)
-    public static func _readSQL(from column: borrowing Column) -> Double? {
+    public static func _readSQL(from column: borrowing Row.Column) -> Double? {
         var value = 0.0
         guard sqlcipherkit_column_double(column.handle, column.index, &value) == SQLITE_FLOAT else { return nil }
         return value
@@ -174,7 +176,7 @@ extension Double: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public func _bindSQL(to parameter: borrowing Parameter) -> Bool {
+    public func _bindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
         // The exact path refuses NaN.
         !isNaN && sqlite3_bind_double(parameter.handle, parameter.index, self) == SQLITE_OK
     }
@@ -190,13 +192,13 @@ extension Float: SQLValueConvertible {
     }
 
     @inlinable
-    public static func readSQL(from column: borrowing Column) throws(DatabaseError) -> Float {
+    public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> Float {
         guard let value = Float(rounding: try Double.readSQL(from: column)) else { throw column.mismatch("Float") }
         return value
     }
 
     @inlinable
-    public func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) { try parameter.bind(Double(self)) }
+    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) { try parameter.bind(Double(self)) }
 
     @usableFromInline
     init?(rounding value: Double) {

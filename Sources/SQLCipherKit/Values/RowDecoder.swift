@@ -123,13 +123,13 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
     func decodeNil(forKey key: Key) throws -> Bool { sqlite3_column_type(try live(), try column(key)) == SQLITE_NULL }
 
     func decode<T: SQLValueConvertible & Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
-        try Column(live(), column(key)).read(as: T.self)
+        try Row.Column(live(), column(key)).read(as: T.self)
     }
 
     @inline(__always)
     private func optional<T: SQLValueConvertible>(_ key: Key) throws -> T? {
         let index = index(key)
-        return index < 0 ? nil : try Column(live(), index).read(as: T?.self)
+        return index < 0 ? nil : try Row.Column(live(), index).read(as: T?.self)
     }
 
     // The standard library has a method of its own for each of these, which would be taken before a generic one, and which looks a
@@ -191,19 +191,21 @@ private struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
     func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
 
     func decodeNil() -> Bool { state.row.pointee.map { sqlite3_column_type($0, index) == SQLITE_NULL } ?? true }
-    func decode<T: SQLValueConvertible & Decodable>(_ type: T.Type) throws -> T { try Column(state.live(), index).read(as: T.self) }
+    func decode<T: SQLValueConvertible & Decodable>(_ type: T.Type) throws -> T {
+        try Row.Column(state.live(), index).read(as: T.self)
+    }
     func decode<T: Decodable>(_ type: T.Type) throws -> T { try any(type) }
 
     func any<T: Decodable>(_ type: T.Type) throws -> T {
         // A comparison of two types is faster than asking what a type conforms to.
-        if type == Data.self, let data = try Data.readSQL(from: Column(state.live(), index)) as? T { return data }
+        if type == Data.self, let data = try Data.readSQL(from: Row.Column(state.live(), index)) as? T { return data }
         if let convertible = type as? any SQLValueConvertible.Type,
-            let value = try convertible.readSQL(from: Column(state.live(), index)) as? T
+            let value = try convertible.readSQL(from: Row.Column(state.live(), index)) as? T
         {
             return value
         }
         do { return try T(from: self) } catch is NeedsJSON {
-            let bytes = try Data.readSQL(from: Column(state.live(), index))
+            let bytes = try Data.readSQL(from: Row.Column(state.live(), index))
             return try JSONDecoder().decode(type, from: bytes)
         }
     }

@@ -122,7 +122,7 @@ private struct RowEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProto
             return
         }
         progress.pointee.bound += 1
-        try Parameter(handle, index, progress.pointee.dateStrategy).put(value)
+        try Statement.Parameter(handle, index, progress.pointee.dateStrategy).put(value)
     }
 
     func encodeNil(forKey key: Key) throws { try put(SQLValue.null, key) }

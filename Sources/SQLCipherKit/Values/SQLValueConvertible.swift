@@ -25,36 +25,36 @@ public protocol SQLValueConvertible: Sendable {
     init?(sqlValue: SQLValue)
 
     /// Reads a column. The default goes through ``SQLValue``; a type on a hot path reads the column itself.
-    static func readSQL(from column: borrowing Column) throws(DatabaseError) -> Self
+    static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> Self
 
     /// Binds the value to a parameter. The default goes through ``SQLValue``.
-    func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError)
+    func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError)
 
     // The fast paths of this package's own types, taken before the two above. They throw nothing, because Swift 6.3 neither
     // specialises nor inlines a requirement with typed throws: calling it costs more than reading the column.
 
     /// The value, or nil where `readSQL` has to look closer.
-    static func _readSQL(from column: borrowing Column) -> Self?
+    static func _readSQL(from column: borrowing Row.Column) -> Self?
 
     /// Binds, or gives back false where `bindSQL` has to.
-    func _bindSQL(to parameter: borrowing Parameter) -> Bool
+    func _bindSQL(to parameter: borrowing Statement.Parameter) -> Bool
 }
 
 extension SQLValueConvertible {
     @inlinable
     @inline(__always)
-    public static func _readSQL(from column: borrowing Column) -> Self? { nil }
+    public static func _readSQL(from column: borrowing Row.Column) -> Self? { nil }
 
     @inlinable
     @inline(__always)
-    public func _bindSQL(to parameter: borrowing Parameter) -> Bool { false }
+    public func _bindSQL(to parameter: borrowing Statement.Parameter) -> Bool { false }
 
-    public static func readSQL(from column: borrowing Column) throws(DatabaseError) -> Self {
+    public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> Self {
         guard let value = Self(sqlValue: try column.value()) else { throw column.mismatch(String(describing: Self.self)) }
         return value
     }
 
-    public func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) {
+    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
         try sqlValue.bindSQL(to: parameter)
     }
 }
@@ -65,10 +65,10 @@ extension SQLValue: SQLValueConvertible {
     public init(sqlValue: SQLValue) { self = sqlValue }
 
     @inlinable
-    public static func readSQL(from column: borrowing Column) throws(DatabaseError) -> SQLValue { try column.value() }
+    public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> SQLValue { try column.value() }
 
     @inlinable
-    public func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) {
+    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
         switch self {
         case .null: try parameter.bindNull()
         case .integer(let value): try parameter.bind(value)
@@ -98,27 +98,27 @@ extension Optional: SQLValueConvertible where Wrapped: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public static func readSQL(from column: borrowing Column) throws(DatabaseError) -> Wrapped? {
+    public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> Wrapped? {
         if try column.isNull() { return nil }
         return try column.read(as: Wrapped.self)
     }
 
     @inlinable
     @inline(__always)
-    public func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) {
+    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
         if let self { try parameter.put(self) } else { try parameter.bindNull() }
     }
 
     @inlinable
     @inline(__always)
-    public static func _readSQL(from column: borrowing Column) -> Wrapped?? {
+    public static func _readSQL(from column: borrowing Row.Column) -> Wrapped?? {
         guard let value = Wrapped._readSQL(from: column) else { return nil }
         return .some(value)
     }
 
     @inlinable
     @inline(__always)
-    public func _bindSQL(to parameter: borrowing Parameter) -> Bool {
+    public func _bindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
         if let self { self._bindSQL(to: parameter) } else { sqlite3_bind_null(parameter.handle, parameter.index) == SQLITE_OK }
     }
 }
@@ -132,7 +132,7 @@ extension SQLValueConvertible where Self: RawRepresentable, RawValue: SQLValueCo
     }
 
     @inlinable
-    public static func readSQL(from column: borrowing Column) throws(DatabaseError) -> Self {
+    public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> Self {
         guard let value = Self(rawValue: try column.read(as: RawValue.self)) else {
             throw column.mismatch(String(describing: Self.self))
         }
@@ -140,5 +140,5 @@ extension SQLValueConvertible where Self: RawRepresentable, RawValue: SQLValueCo
     }
 
     @inlinable
-    public func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) { try parameter.put(rawValue) }
+    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) { try parameter.put(rawValue) }
 }

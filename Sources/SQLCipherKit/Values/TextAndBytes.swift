@@ -13,7 +13,7 @@ extension String: SQLValueConvertible {
     /// Reads TEXT. Bytes that are not UTF-8 are an error, not replaced: read them as `Data`.
     @inlinable
     @inline(__always)
-    public static func readSQL(from column: borrowing Column) throws(DatabaseError) -> String {
+    public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> String {
         let bytes = try column.rawBytes(text: true, blob: false, as: "String")
         guard let text = String(wellFormed: bytes) else { throw column.mismatch("String, as it is not well-formed UTF-8,") }
         return text
@@ -21,14 +21,14 @@ extension String: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public static func _readSQL(from column: borrowing Column) -> String? {
+    public static func _readSQL(from column: borrowing Row.Column) -> String? {
         guard let bytes = column.fastBytes(text: true, blob: false) else { return nil }
         return String(wellFormed: bytes)
     }
 
     @inlinable
     @inline(__always)
-    public func _bindSQL(to parameter: borrowing Parameter) -> Bool {
+    public func _bindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
         // Without a copy of the string, where it lies in one piece.
         utf8.withContiguousStorageIfAvailable { parameter.bindText($0) == SQLITE_OK } ?? false
     }
@@ -47,7 +47,7 @@ extension String: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) {
+    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
         var failure: DatabaseError?
         var copy = self
         copy.withUTF8 { bytes in
@@ -80,7 +80,7 @@ extension Data: SQLValueConvertible {
     }
 
     @inlinable
-    public static func readSQL(from column: borrowing Column) throws(DatabaseError) -> Data {
+    public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> Data {
         let bytes = try column.rawBytes(text: true, blob: true, as: "Data")
         guard let base = bytes.baseAddress else { return Data() }
         return Data(bytes: base, count: bytes.count)
@@ -88,7 +88,7 @@ extension Data: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public static func _readSQL(from column: borrowing Column) -> Data? {
+    public static func _readSQL(from column: borrowing Row.Column) -> Data? {
         guard let bytes = column.fastBytes(text: true, blob: true) else { return nil }
         guard let base = bytes.baseAddress else { return Data() }
         return Data(bytes: base, count: bytes.count)
@@ -96,10 +96,12 @@ extension Data: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public func _bindSQL(to parameter: borrowing Parameter) -> Bool { withUnsafeBytes { parameter.bindBlob($0) == SQLITE_OK } }
+    public func _bindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
+        withUnsafeBytes { parameter.bindBlob($0) == SQLITE_OK }
+    }
 
     @inlinable
-    public func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) {
+    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
         var failure: DatabaseError?
         withUnsafeBytes { bytes in
             do throws(DatabaseError) { try parameter.bind(bytes: bytes) } catch { failure = error }
@@ -119,23 +121,25 @@ extension Array: SQLValueConvertible where Element == UInt8 {
 
     @inlinable
     @inline(__always)
-    public static func readSQL(from column: borrowing Column) throws(DatabaseError) -> [UInt8] {
+    public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> [UInt8] {
         [UInt8](try column.rawBytes(text: true, blob: true, as: "[UInt8]"))
     }
 
     @inlinable
     @inline(__always)
-    public static func _readSQL(from column: borrowing Column) -> [UInt8]? {
+    public static func _readSQL(from column: borrowing Row.Column) -> [UInt8]? {
         column.fastBytes(text: true, blob: true).map { [UInt8]($0) }
     }
 
     @inlinable
     @inline(__always)
-    public func _bindSQL(to parameter: borrowing Parameter) -> Bool { withUnsafeBytes { parameter.bindBlob($0) == SQLITE_OK } }
+    public func _bindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
+        withUnsafeBytes { parameter.bindBlob($0) == SQLITE_OK }
+    }
 
     @inlinable
     @inline(__always)
-    public func bindSQL(to parameter: borrowing Parameter) throws(DatabaseError) {
+    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
         var failure: DatabaseError?
         withUnsafeBytes { bytes in
             do throws(DatabaseError) { try parameter.bind(bytes: bytes) } catch { failure = error }

@@ -21,7 +21,7 @@ import Testing
         #expect(try db.setLimit(.functionArguments, 2) == 2)
         #expect(throws: DatabaseError.self) { try db.fetchOne(Int.self, "SELECT max(1, 2, 3)") }
         #expect(throws: DatabaseError.self) { try db.setLimit(.columns, -1) }
-        for limit in Limit.allCases { #expect(try db.limit(limit) >= 0) }
+        for limit in Connection.Limit.allCases { #expect(try db.limit(limit) >= 0) }
         db.close()
         #expect(throws: DatabaseError.self) { try db.limit(.length) }
     }

@@ -1,0 +1,132 @@
+import CSQLCipher
+import Foundation
+
+extension Row {
+    /// One column of the row that a statement stands on: what ``SQLValueConvertible/readSQL(from:)`` reads from.
+    ///
+    /// It cannot be kept: it is only ever lent to a call.
+    @frozen
+    public struct Column: ~Copyable {
+        @usableFromInline let handle: OpaquePointer
+        @usableFromInline let index: Int32
+
+        @inlinable
+        @inline(__always)
+        init(_ handle: OpaquePointer, _ index: Int32) {
+            self.handle = handle
+            self.index = index
+        }
+
+        /// The value's storage class, before any conversion. `null` outside the row.
+        public var storageClass: StorageClass {
+            switch sqlite3_column_type(handle, index) {
+            case SQLITE_INTEGER: .integer
+            case SQLITE_FLOAT: .real
+            case SQLITE_TEXT: .text
+            case SQLITE_BLOB: .blob
+            default: .null
+            }
+        }
+
+        /// The column's name in the result.
+        public var name: String {
+            guard let name = sqlite3_column_name(handle, index) else { return "" }
+            return String(cString: name)
+        }
+
+        /// Whether the value is NULL.
+        /// - Throws: ``DatabaseError/Reason/noSuchColumn`` outside the row.
+        @inlinable
+        @inline(__always)
+        public func isNull() throws(DatabaseError) -> Bool {
+            if sqlite3_column_type(handle, index) != SQLITE_NULL { return false }
+            if index < 0 || index >= sqlite3_data_count(handle) { throw mismatch("a value") }
+            return true
+        }
+
+        /// The value in its own storage class.
+        /// - Throws: ``DatabaseError/Reason/typeMismatch`` for text that is not UTF-8: read its bytes instead.
+        public func value() throws(DatabaseError) -> SQLValue {
+            switch sqlite3_column_type(handle, index) {
+            case SQLITE_INTEGER: return .integer(sqlite3_column_int64(handle, index))
+            case SQLITE_FLOAT: return .real(sqlite3_column_double(handle, index))
+            case SQLITE_TEXT: return .text(try String.readSQL(from: self))
+            case SQLITE_BLOB: return .blob(try Data.readSQL(from: self))
+            default:
+                _ = try isNull()
+                return .null
+            }
+        }
+
+        /// The bytes of a text (its UTF-8) or of a blob, without a copy.
+        ///
+        /// - Throws: ``DatabaseError/Reason/unexpectedNull`` or ``DatabaseError/Reason/typeMismatch`` for anything else, and
+        ///   what `body` throws.
+        @inlinable
+        public func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
+            try body(rawBytes(text: true, blob: true, as: "bytes"))
+        }
+
+        /// The value as a type: by its fast path where it has one, or else exactly. The type is always named: where an optional is
+        /// wanted, the compiler would infer that, and NULL would be no error.
+        @inlinable
+        @inline(__always)
+        func read<T: SQLValueConvertible>(as type: T.Type) throws(DatabaseError) -> T {
+            if let value = T._readSQL(from: self) { return value }
+            return try T.readSQL(from: self)
+        }
+
+        /// The bytes under the column, valid until the statement moves on.
+        @inlinable
+        @inline(__always)
+        func rawBytes(text: Bool, blob: Bool, as type: StaticString) throws(DatabaseError) -> UnsafeRawBufferPointer {
+            var bytes: UnsafeRawPointer?
+            var count: Int32 = 0
+            let storage = sqlcipherkit_column_bytes(handle, index, &bytes, &count)
+            guard (text && storage == SQLITE_TEXT) || (blob && storage == SQLITE_BLOB) else { throw mismatch(type) }
+            if count < 0 { throw outOfMemory() }
+            return UnsafeRawBufferPointer(start: bytes, count: Int(count))
+        }
+
+        /// The same for the fast paths; nil for any other storage class, and where memory ran out.
+        @inlinable
+        @inline(__always)
+        func fastBytes(text: Bool, blob: Bool) -> UnsafeRawBufferPointer? {
+            var bytes: UnsafeRawPointer?
+            var count: Int32 = 0
+            let storage = sqlcipherkit_column_bytes(handle, index, &bytes, &count)
+            guard (text && storage == SQLITE_TEXT) || (blob && storage == SQLITE_BLOB), count >= 0 else { return nil }
+            return UnsafeRawBufferPointer(start: bytes, count: Int(count))
+        }
+
+        /// The error for a value that cannot be had as `type`: NULL, another storage class, or no such column.
+        @inlinable
+        func mismatch(_ type: StaticString) -> DatabaseError { mismatch("\(type)") }
+
+        @usableFromInline
+        @inline(never)
+        func mismatch(_ type: String) -> DatabaseError {
+            let count = sqlite3_data_count(handle)
+            let sql = sqlite3_sql(handle).map { String(cString: $0) }
+            guard index >= 0, index < count else {
+                let what = count == 0 ? "the statement stands on no row" : "the row has \(count) column\(count == 1 ? "" : "s")"
+                return DatabaseError(
+                    code: .range, reason: .noSuchColumn, message: "no column with index \(index): \(what)", sql: sql)
+            }
+            let storage = storageClass
+            if storage == .null {
+                return DatabaseError(
+                    code: .mismatch, reason: .unexpectedNull, message: "column \(name) is NULL and was read as \(type)", sql: sql)
+            }
+            return DatabaseError(
+                code: .mismatch, reason: .typeMismatch,
+                message: "column \(name) holds \(storage.rawValue) that cannot be had as \(type) without a loss", sql: sql)
+        }
+
+        @usableFromInline
+        @inline(never)
+        func outOfMemory() -> DatabaseError {
+            DatabaseError(rc: SQLITE_NOMEM, database: sqlite3_db_handle(handle))
+        }
+    }
+}

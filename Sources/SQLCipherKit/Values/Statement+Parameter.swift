@@ -1,0 +1,112 @@
+import CSQLCipher
+
+extension Statement {
+    /// One parameter of a statement: what ``SQLValueConvertible/bindSQL(to:)`` writes to.
+    ///
+    /// It cannot be kept: it is only ever lent to a call. SQLite copies text and blobs before a call returns.
+    @frozen
+    public struct Parameter: ~Copyable {
+        @usableFromInline let handle: OpaquePointer
+        @usableFromInline let index: Int32
+        /// How a `Date` is to be stored through this connection.
+        public let dateStrategy: DateStrategy
+
+        @inlinable
+        @inline(__always)
+        init(_ handle: OpaquePointer, _ index: Int32, _ dateStrategy: DateStrategy) {
+            self.handle = handle
+            self.index = index
+            self.dateStrategy = dateStrategy
+        }
+
+        /// Binds NULL.
+        @inlinable
+        @inline(__always)
+        public func bindNull() throws(DatabaseError) {
+            try check(sqlite3_bind_null(handle, index))
+        }
+
+        /// Binds an integer.
+        @inlinable
+        @inline(__always)
+        public func bind(_ value: Int64) throws(DatabaseError) {
+            try check(sqlite3_bind_int64(handle, index, value))
+        }
+
+        /// Binds a floating-point number.
+        /// - Throws: ``DatabaseError/Reason/invalidArgument`` for NaN, which SQLite would store as NULL.
+        @inlinable
+        @inline(__always)
+        public func bind(_ value: Double) throws(DatabaseError) {
+            if value.isNaN { throw notANumber() }
+            try check(sqlite3_bind_double(handle, index, value))
+        }
+
+        /// Binds UTF-8 text by its length, NUL characters included.
+        @inlinable
+        @inline(__always)
+        public func bind(utf8 text: UnsafeBufferPointer<UInt8>) throws(DatabaseError) { try check(bindText(text)) }
+
+        @inlinable
+        @inline(__always)
+        func bindText(_ text: UnsafeBufferPointer<UInt8>) -> Int32 {
+            // A nil pointer would bind NULL: an empty buffer may have one.
+            guard let base = text.baseAddress else {
+                return sqlite3_bind_text64(handle, index, "", 0, sqlcipherkit_transient(), UInt8(SQLITE_UTF8))
+            }
+            return sqlite3_bind_text64(
+                handle, index, UnsafeRawPointer(base).assumingMemoryBound(to: CChar.self), UInt64(text.count),
+                sqlcipherkit_transient(), UInt8(SQLITE_UTF8))
+        }
+
+        /// Binds bytes as a blob.
+        @inlinable
+        @inline(__always)
+        public func bind(bytes: UnsafeRawBufferPointer) throws(DatabaseError) { try check(bindBlob(bytes)) }
+
+        @inlinable
+        @inline(__always)
+        func bindBlob(_ bytes: UnsafeRawBufferPointer) -> Int32 {
+            // A nil pointer would bind NULL; a blob without bytes is a blob all the same.
+            guard let base = bytes.baseAddress else { return sqlite3_bind_zeroblob(handle, index, 0) }
+            return sqlite3_bind_blob64(handle, index, base, UInt64(bytes.count), sqlcipherkit_transient())
+        }
+
+        /// Binds a value: by its type's fast path where it has one.
+        @inlinable
+        @inline(__always)
+        func put<T: SQLValueConvertible>(_ value: T) throws(DatabaseError) {
+            if !value._bindSQL(to: self) { try value.bindSQL(to: self) }
+        }
+
+        /// Binds a blob of `count` zero bytes without building it, to be filled by incremental writes.
+        public func bindZeroes(count: Int) throws(DatabaseError) {
+            guard let count = UInt64(exactly: count) else {
+                throw DatabaseError.invalidArgument("a blob of \(count) bytes")
+            }
+            try check(sqlite3_bind_zeroblob64(handle, index, count))
+        }
+
+        @inlinable
+        @inline(__always)
+        func check(_ rc: Int32) throws(DatabaseError) {
+            if rc != SQLITE_OK { throw failure(rc) }
+        }
+
+        @usableFromInline
+        @inline(never)
+        func failure(_ rc: Int32) -> DatabaseError {
+            let name = sqlite3_bind_parameter_name(handle, index).map { String(cString: $0) } ?? "?\(index)"
+            let message = "parameter \(name): \(String(cString: sqlite3_errmsg(sqlite3_db_handle(handle))))"
+            return DatabaseError(
+                code: ResultCode(rawValue: rc), reason: rc == SQLITE_RANGE ? .parameters : .engine, message: message,
+                sql: sqlite3_sql(handle).map { String(cString: $0) })
+        }
+
+        @usableFromInline
+        @inline(never)
+        func notANumber() -> DatabaseError {
+            .invalidArgument("NaN cannot be stored: SQLite would turn it into NULL")
+        }
+    }
+}
