@@ -5,7 +5,7 @@
 /// larger index, and hits in which the sequence runs across two words. Everything else is cut and folded as `unicode61` does,
 /// and full-width letters are found by plain ones.
 /// ```swift
-/// try db.register(CJKTokenizer(), as: "cjk")
+/// try db.register(.tokenizer(CJKTokenizer(), as: "cjk"))
 /// try db.create(FTS5Table("doc", columns: ["text"], tokenizer: .custom("cjk")))
 /// ```
 public struct CJKTokenizer: FTS5TextTokenizer {

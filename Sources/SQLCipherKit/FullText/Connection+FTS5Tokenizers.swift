@@ -11,28 +11,36 @@ public struct FTS5FoundToken: Hashable, Sendable {
 }
 
 /// Tokenizers in Swift.
-extension Connection {
-    /// Registers a tokenizer under a name, for ``FTS5Tokenizer/custom(_:arguments:)``. A later one of the same name takes its place
-    /// for tables that are opened afterwards.
+extension SQLExtension {
+    /// A tokenizer under a name, for ``FTS5Tokenizer/custom(_:arguments:)``. A later one of the same name takes its place for
+    /// tables that are opened afterwards.
     ///
-    /// Each connection that reads or writes the table needs it: put the call into ``DatabaseConfiguration/prepare``.
-    public func register(_ tokenizer: some FTS5TextTokenizer, as name: String) throws(DatabaseError) {
-        try register(name) { _, _ in TextTokenizerInstance(tokenizer) }
-    }
-
-    /// Registers a filter over another tokenizer under a name.
-    /// ```swift
-    /// try db.register(StopWords(["the", "a", "of"], base: .porter(.unicode61())), as: "english")
-    /// try db.create(FTS5Table("note_fts", columns: ["body"], tokenizer: .custom("english")))
-    /// ```
-    public func register<Filter: FTS5TokenFilter>(_ filter: Filter, as name: String) throws(DatabaseError) {
-        try register(name) { interface, arguments in
-            let base = try EngineTokenizer(interface, filter.base.arguments)
-            let state = try filter.prepare { text throws(DatabaseError) in try base.tokens(of: text, for: .document).map(\.token) }
-            return TokenFilterInstance(filter, state, base)
+    /// Each connection that reads or writes the table needs it: register it in ``DatabaseConfiguration/prepare``. Registering
+    /// throws ``DatabaseError/Reason/invalidArgument`` for a name that is empty or has a NUL character.
+    public static func tokenizer(_ tokenizer: some FTS5TextTokenizer, as name: String) -> SQLExtension {
+        SQLExtension { connection throws(DatabaseError) in
+            try connection.installTokenizer(name) { _, _ in TextTokenizerInstance(tokenizer) }
         }
     }
 
+    /// A filter over another tokenizer under a name.
+    /// ```swift
+    /// try db.register(.tokenFilter(StopWords(["the", "a", "of"], base: .porter(.unicode61())), as: "english"))
+    /// try db.create(FTS5Table("note_fts", columns: ["body"], tokenizer: .custom("english")))
+    /// ```
+    /// Registering throws ``DatabaseError/Reason/invalidArgument`` for a name that is empty or has a NUL character.
+    public static func tokenFilter<Filter: FTS5TokenFilter>(_ filter: Filter, as name: String) -> SQLExtension {
+        SQLExtension { connection throws(DatabaseError) in
+            try connection.installTokenizer(name) { interface, arguments in
+                let base = try EngineTokenizer(interface, filter.base.arguments)
+                let state = try filter.prepare { text throws(DatabaseError) in try base.tokens(of: text, for: .document).map(\.token) }
+                return TokenFilterInstance(filter, state, base)
+            }
+        }
+    }
+}
+
+extension Connection {
     /// The tokens that a tokenizer finds in a text: for looking at how a table understands it.
     /// - Throws: ``DatabaseError`` for a tokenizer that is not registered or refuses its arguments.
     public func tokens(
@@ -55,7 +63,7 @@ extension Connection {
         }
     }
 
-    private func register(
+    fileprivate func installTokenizer(
         _ name: String, _ make: @escaping (UnsafeMutablePointer<fts5_api>, [String]) throws -> TokenizerInstance
     ) throws(DatabaseError) {
         guard !name.isEmpty, !name.utf8.contains(0) else { throw .invalidArgument("a tokenizer needs a name") }

@@ -21,7 +21,7 @@ extension Connection {
     ///   - order: the order of the hits. Default: the best first.
     ///   - limit: the number of hits wanted. Default: all.
     ///   - function: the name of the function that ranks, `bm25` or one registered with
-    ///     ``registerRanking(_:_:)``; it gets the weights as its arguments. Default: `bm25`.
+    ///     ``SQLExtension/ranking(_:_:)``; it gets the weights as its arguments. Default: `bm25`.
     ///   - offset: the number of hits passed over. For pages that hold still while others write, see
     ///     ``rankedSearch(_:_:schema:weights:rankedBy:where:orderedBy:limit:)``.
     /// - Returns: the hits; none for a query without a word.

@@ -79,20 +79,28 @@ public struct FTS5RankingContext: ~Copyable {
     }
 }
 
-extension Connection {
-    /// Registers a function that ranks hits, under a name; smaller results come first.
+extension SQLExtension {
+    /// A function that ranks hits; smaller results come first.
     /// ```swift
-    /// try db.registerRanking("earliest") { row in
+    /// try db.register(.ranking("earliest") { row in
     ///     Double(try row.instances().map(\.position).min() ?? .max)
-    /// }
+    /// })
     /// let hits = try db.search("note_fts", query, rankedBy: "earliest")
     /// ```
-    /// What the function throws ends the search with that error. Each connection that searches with it needs the registration:
-    /// put it into ``DatabaseConfiguration/prepare``.
+    /// What the function throws ends the search with that error. Each connection that searches with it needs it: register it in
+    /// ``DatabaseConfiguration/prepare``. Registering throws ``DatabaseError/Reason/invalidArgument`` for any other name.
     /// - Parameters:
     ///   - name: letters, digits and underscores, as FTS5's own syntax wants it.
     ///   - function: gives a hit's rank; the smaller, the better.
-    public func registerRanking(
+    public static func ranking(
+        _ name: String, _ function: @escaping @Sendable (borrowing FTS5RankingContext) throws -> Double
+    ) -> SQLExtension {
+        SQLExtension { connection throws(DatabaseError) in try connection.installRanking(name, function) }
+    }
+}
+
+extension Connection {
+    fileprivate func installRanking(
         _ name: String, _ function: @escaping @Sendable (borrowing FTS5RankingContext) throws -> Double
     ) throws(DatabaseError) {
         guard name.isFunctionName else {

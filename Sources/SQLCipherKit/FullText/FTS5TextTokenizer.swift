@@ -59,7 +59,7 @@ public struct FTS5TokenSink: ~Copyable {
 ///         }
 ///     }
 /// }
-/// try db.register(Commas(), as: "commas")
+/// try db.register(.tokenizer(Commas(), as: "commas"))
 /// try db.create(FTS5Table("tags", columns: ["list"], tokenizer: .custom("commas")))
 /// ```
 /// The same text must give the same tokens each time, whether it is indexed, removed or searched for; a change to a tokenizer

@@ -31,7 +31,7 @@ public indirect enum FTS5Tokenizer: Hashable, Sendable {
     ///   - caseSensitive: whether case matters. Default: no.
     ///   - removesDiacritics: whether accents are removed; not together with `caseSensitive`. Default: no.
     case trigram(caseSensitive: Bool = false, removesDiacritics: Bool = false)
-    /// A tokenizer registered under a name with `Connection.register(_:as:)`, with its arguments.
+    /// A tokenizer registered under a name with ``SQLExtension/tokenizer(_:as:)``, with its arguments.
     case custom(String, arguments: [String] = [])
 
     /// The words of FTS5's `tokenize` option.

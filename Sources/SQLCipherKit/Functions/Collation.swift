@@ -71,15 +71,32 @@ private final class CollationBox {
     }
 }
 
-extension Connection {
-    /// Adds a collation, or replaces one (<https://sqlite.org/c3ref/create_collation.html>).
+extension SQLExtension {
+    /// A collation (<https://sqlite.org/c3ref/create_collation.html>).
     /// ```swift
-    /// try db.addCollation(.unicodeIgnoringCase)
+    /// try db.register(.collation(.unicodeIgnoringCase))
     /// try db.execute("CREATE TABLE person(name TEXT COLLATE UNICODE_NOCASE)")
     /// ```
-    /// Bytes that are not UTF-8 are compared as U+FFFD.
-    /// - Throws: ``DatabaseError`` while a statement is running that uses one of that name.
-    public func addCollation(_ collation: Collation) throws(DatabaseError) {
+    /// Bytes that are not UTF-8 are compared as U+FFFD. Registering throws ``DatabaseError`` while a statement is running that uses
+    /// one of that name.
+    public static func collation(_ collation: Collation) -> SQLExtension {
+        SQLExtension { connection throws(DatabaseError) in try connection.install(collation) }
+    }
+
+    /// A collation from a closure.
+    /// ```swift
+    /// try db.register(.collation("BY_LENGTH") { a, b in
+    ///     a.count < b.count ? .orderedAscending : a.count > b.count ? .orderedDescending : .orderedSame
+    /// })
+    /// ```
+    /// Registering throws ``DatabaseError`` while a statement is running that uses one of that name.
+    public static func collation(_ name: String, _ compare: @escaping (String, String) -> ComparisonResult) -> SQLExtension {
+        collation(Collation(name, compare))
+    }
+}
+
+extension Connection {
+    fileprivate func install(_ collation: Collation) throws(DatabaseError) {
         let handle = try liveOutsideHooks()
         let box = Unmanaged.passRetained(CollationBox(collation, self))
         let rc = sqlite3_create_collation_v2(
@@ -94,24 +111,5 @@ extension Connection {
         // Unlike a function's, a collation's box is not released by SQLite if the call fails.
         if rc != SQLITE_OK { box.release() }
         try check(rc)
-    }
-
-    /// Adds a collation from a closure, or replaces one.
-    /// ```swift
-    /// try db.addCollation("BY_LENGTH") { a, b in
-    ///     a.count < b.count ? .orderedAscending : a.count > b.count ? .orderedDescending : .orderedSame
-    /// }
-    /// ```
-    /// - Throws: ``DatabaseError`` while a statement is running that uses one of that name.
-    public func addCollation(
-        _ name: String, _ compare: @escaping (String, String) -> ComparisonResult
-    ) throws(DatabaseError) {
-        try addCollation(Collation(name, compare))
-    }
-
-    /// Removes a collation: statements that use it throw from then on.
-    /// - Throws: ``DatabaseError`` while a statement is running that uses it.
-    public func removeCollation(_ name: String) throws(DatabaseError) {
-        try check(sqlite3_create_collation_v2(liveOutsideHooks(), name, SQLITE_UTF8, nil, nil, nil))
     }
 }

@@ -7,7 +7,7 @@
 ///     }
 ///     func finish() -> Double { product }
 /// }
-/// try db.addAggregate("product", arguments: 1, .deterministic) { Product() }
+/// try db.register(.aggregate("product", arguments: 1, .deterministic) { Product() })
 /// ```
 /// A group without a row, as in `SELECT product(x) FROM t WHERE 0`, is a new value that is finished at once.
 public protocol SQLAggregate {

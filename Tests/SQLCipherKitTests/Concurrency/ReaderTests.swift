@@ -114,9 +114,11 @@ import Testing
     @Test func everyReaderHasTheTokenizersFunctionsAndCollations() throws {
         var configuration = DatabaseConfiguration.quick
         configuration.prepare = { db in
-            try db.register(Shouting(), as: "shouting")
-            try db.addFunction("twice") { (number: Int) in number * 2 }
-            try db.addCollation("REVERSED") { a, b in a == b ? .orderedSame : a < b ? .orderedDescending : .orderedAscending }
+            try db.register(.tokenizer(Shouting(), as: "shouting"))
+            try db.register(.function("twice") { (number: Int) in number * 2 })
+            try db.register(.collation("REVERSED") { a, b in
+                a == b ? .orderedSame : a < b ? .orderedDescending : .orderedAscending
+            })
         }
         let pool = try DatabasePool(location, key: .passphrase("one"), configuration: configuration)
         try pool.write { db in

@@ -29,10 +29,10 @@ import Testing
         let page = try db.hits(of: ranking, 0..<20, snippet: .best())
         #expect(page.map(\.rowID) == [1])
 
-        try db.register(StopWords(StopWords.english, base: .porter(.unicode61())), as: "english")
-        try db.register(Synonyms([["car", "automobile"]], base: .custom("english")), as: "english with synonyms")
-        try db.register(CJKTokenizer(), as: "cjk")
-        try db.register(CodeTokenizer(), as: "code")
+        try db.register(.tokenFilter(StopWords(StopWords.english, base: .porter(.unicode61())), as: "english"))
+        try db.register(.tokenFilter(Synonyms([["car", "automobile"]], base: .custom("english")), as: "english with synonyms"))
+        try db.register(.tokenizer(CJKTokenizer(), as: "cjk"))
+        try db.register(.tokenizer(CodeTokenizer(), as: "code"))
         try db.create(FTS5Table("source", columns: ["line"], tokenizer: .custom("code")))
 
         let live = LiveSearch()

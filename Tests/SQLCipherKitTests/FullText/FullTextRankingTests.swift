@@ -36,20 +36,20 @@ import Testing
     }
 
     @Test func aRankingFunctionInSwift() throws {
-        try db.registerRanking("by_id") { row in
+        try db.register(.ranking("by_id") { row in
             guard try row.rowCount() == 100, row.columnCount == 2, row.phraseCount == 1, row.phraseSize(0) == 1 else { return 0 }
             let instances = try row.instances()
             guard instances.count == 1, try row.totalSize() > 5000, try row.columnSize() > 1 else { return 0 }
             guard try row.text(instances[0].column)?.hasPrefix("needle") == true, instances[0].position == 0 else { return 0 }
             return -Double(row.rowID) * row.arguments.reduce(1, *)
-        }
+        })
         let hits = try db.search("fts", "needle", weights: [2, 3], rankedBy: "by_id", snippet: .best(), limit: 3)
         #expect(hits.map(\.rowID) == [100, 99, 98])
         #expect(hits[0].rank == -600)
-        try db.registerRanking("broken") { _ in throw DatabaseError(message: "no rank today") }
+        try db.register(.ranking("broken") { _ in throw DatabaseError(message: "no rank today") })
         let error = #expect(throws: DatabaseError.self) { try db.search("fts", "needle", rankedBy: "broken") }
         #expect(error?.message == "no rank today")
-        #expect(throws: DatabaseError.self) { try db.registerRanking("a b") { _ in 0 } }
+        #expect(throws: DatabaseError.self) { try db.register(.ranking("a b") { _ in 0 }) }
         let hostile = #expect(throws: DatabaseError.self) { try db.search("fts", "needle", rankedBy: "bm25(); --") }
         #expect(hostile?.reason == .invalidArgument)
         #expect(try db.search("fts", "needle").count == 100)

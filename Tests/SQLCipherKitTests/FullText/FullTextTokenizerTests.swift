@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test func stopWords() throws {
-        try db.register(StopWords(StopWords.english, base: .porter(.unicode61())), as: "english")
+        try db.register(.tokenFilter(StopWords(StopWords.english, base: .porter(.unicode61())), as: "english"))
         try table("f", .custom("english"), "The cats of the house", "THE end of a house")
         #expect(try found("f", "the cat") == [1])
         #expect(try found("f", "the") == [])
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: [Synonyms.Side.query, .document]) func synonyms(side: Synonyms.Side) throws {
-        try db.register(Synonyms([["car", "Automobile", "auto"], ["fast", "quick"]], side: side), as: "syn")
+        try db.register(.tokenFilter(Synonyms([["car", "Automobile", "auto"], ["fast", "quick"]], side: side), as: "syn"))
         try table("f", .custom("syn"), "a quick automobile", "a fast CAR here", "slow train")
         #expect(try found("f", "auto") == [1, 2])
         #expect(try found("f", "\"fast car\"") == [1, 2])
@@ -43,13 +43,13 @@ import Testing
             "a fast [CAR] here", "a quick [automobile]",
         ])
         #expect(throws: DatabaseError.self) {
-            try db.register(Synonyms([["sports car", "x"]]), as: "bad")
+            try db.register(.tokenFilter(Synonyms([["sports car", "x"]]), as: "bad"))
             try db.create(FTS5Table("g", columns: ["a"], tokenizer: .custom("bad")))
         }
     }
 
     @Test func folding() throws {
-        try db.register(CompatibilityFolding(), as: "folding")
+        try db.register(.tokenFilter(CompatibilityFolding(), as: "folding"))
         try table("f", .custom("folding"), "Straße", "ｆｕｌｌｗｉｄｔｈ", "ﬁnd ﬂow", "year ٢٠٢٤", "plain")
         #expect(try found("f", "STRASSE") == [1])
         #expect(try found("f", "fullwidth") == [2])
@@ -59,9 +59,9 @@ import Testing
     }
 
     @Test func filtersStandOnFilters() throws {
-        try db.register(CompatibilityFolding(), as: "folding")
-        try db.register(StopWords(["the"], base: .custom("folding")), as: "stopped")
-        try db.register(Synonyms([["road", "street"]], base: .custom("stopped")), as: "all")
+        try db.register(.tokenFilter(CompatibilityFolding(), as: "folding"))
+        try db.register(.tokenFilter(StopWords(["the"], base: .custom("folding")), as: "stopped"))
+        try db.register(.tokenFilter(Synonyms([["road", "street"]], base: .custom("stopped")), as: "all"))
         try table("f", .custom("all"), "the Ｒｏａｄ")
         #expect(try found("f", "the street") == [1])
     }
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test func wordsInUnspacedText() throws {
-        try db.register(CJKTokenizer(), as: "cjk")
+        try db.register(.tokenizer(CJKTokenizer(), as: "cjk"))
         #expect(try recall(.custom("cjk"), "cjk") == 1)
         let plain = try recall(.unicode61(), "plain"), trigram = try recall(.trigram(), "trigram")
         #expect(plain < 0.2, "unicode61 finds \(plain)")
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test func identifiersInCode() throws {
-        try db.register(CodeTokenizer(), as: "code")
+        try db.register(.tokenizer(CodeTokenizer(), as: "code"))
         try table(
             "f", .custom("code"), "func parseHTTPResponse2(_ data: Data)", "int parse_http_response = sqlite3_open_v2(x);", "__init__ größeMax")
         for query in ["parse", "http", "response", "parseHTTPResponse", "HTTPResponse", "parse_http", "httpresponse_x OR parse"] {
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test func aTokenizerOfOnesOwn() throws {
-        try db.register(Commas(), as: "commas")
+        try db.register(.tokenizer(Commas(), as: "commas"))
         try table("f", .custom("commas"), "one two,three", "")
         #expect(try found("f", "\"one two\"") == [1])
         #expect(try found("f", "one") == [])
@@ -151,10 +151,10 @@ import Testing
     }
 
     @Test func hostileBytesDoNoHarm() throws {
-        try db.register(CJKTokenizer(), as: "cjk")
-        try db.register(CodeTokenizer(), as: "code")
-        try db.register(CompatibilityFolding(), as: "folding")
-        try db.register(Synonyms([["a", "b"]], side: .document, base: .custom("folding")), as: "syn")
+        try db.register(.tokenizer(CJKTokenizer(), as: "cjk"))
+        try db.register(.tokenizer(CodeTokenizer(), as: "code"))
+        try db.register(.tokenFilter(CompatibilityFolding(), as: "folding"))
+        try db.register(.tokenFilter(Synonyms([["a", "b"]], side: .document, base: .custom("folding")), as: "syn"))
         var random = SystemRandomNumberGenerator()
         for name in ["cjk", "code", "folding", "syn"] {
             try db.create(FTS5Table("f_\(name)", columns: ["a"], tokenizer: .custom(name)))
@@ -172,7 +172,7 @@ import Testing
     @Test func anUnregisteredTokenizerIsAnError() throws {
         let folder = try TemporaryFolder()
         var configuration = DatabaseConfiguration()
-        configuration.prepare = { try $0.register(Commas(), as: "commas") }
+        configuration.prepare = { try $0.register(.tokenizer(Commas(), as: "commas")) }
         do {
             let db = try Connection(.file(folder.path("a.db")), configuration: configuration)
             try db.create(FTS5Table("f", columns: ["a"], tokenizer: .custom("commas")))

@@ -37,8 +37,8 @@ import Testing
         db = try Connection(.memory)
         try db.execute("CREATE TABLE t(g, x)")
         try db.execute("INSERT INTO t VALUES ('a', 2), ('a', 3), ('b', 5), ('b', NULL), ('c', NULL)")
-        try db.addAggregate("product", arguments: 1, .deterministic) { Product() }
-        try db.addWindowFunction("plus", arguments: 1) { Window() }
+        try db.register(.aggregate("product", arguments: 1, .deterministic) { Product() })
+        try db.register(.windowFunction("plus", arguments: 1) { Window() })
     }
 
     @Test func groups() throws {
@@ -70,7 +70,7 @@ import Testing
         #expect(typed?.reason == .typeMismatch)
         let thrown = #expect(throws: DatabaseError.self) { try db.execute("SELECT plus(13)") }
         #expect(thrown?.underlyingError as? Refusal == Refusal())
-        try db.addAggregate("never", arguments: 0) { () throws -> Product in throw Refusal() }
+        try db.register(.aggregate("never", arguments: 0) { () throws -> Product in throw Refusal() })
         for sql: SQL in ["SELECT never()", "SELECT never() FROM t WHERE 0"] {
             #expect(#expect(throws: DatabaseError.self) { try db.execute(sql) }?.underlyingError as? Refusal == Refusal())
         }
@@ -98,7 +98,7 @@ import Testing
             func finish() -> Int { 1 }
         }
         let counter = Counter()
-        try db.addWindowFunction("counted", arguments: 1) { Counted(member: Member(counter)) }
+        try db.register(.windowFunction("counted", arguments: 1) { Counted(member: Member(counter)) })
         let alive = { counter.alive.load(ordering: .relaxed) }
         #expect(try db.fetchAll(Int.self, "SELECT counted(0) FROM t GROUP BY g").count == 3)
         #expect(alive() == 0)

@@ -15,9 +15,9 @@ import Testing
     }
 
     @Test func aClosure() throws {
-        try db.addCollation("BY_LENGTH") { a, b in
+        try db.register(.collation("BY_LENGTH") { a, b in
             a.count < b.count ? .orderedAscending : a.count > b.count ? .orderedDescending : .orderedSame
-        }
+        })
         #expect(try sorted(["ccc", "a", "", "bb"], "BY_LENGTH") == ["", "a", "bb", "ccc"])
         #expect(try db.fetchOne(Bool.self, "SELECT 'xy' = 'éé' COLLATE BY_LENGTH") == true)
         try db.execute("CREATE TABLE t(x TEXT COLLATE BY_LENGTH UNIQUE)")
@@ -27,8 +27,8 @@ import Testing
     }
 
     @Test func unicode() throws {
-        try db.addCollation(.unicode)
-        try db.addCollation(.unicodeIgnoringCase)
+        try db.register(.collation(.unicode))
+        try db.register(.collation(.unicodeIgnoringCase))
         // The same letter in two spellings, and letters beyond A to Z.
         #expect(try db.fetchOne(Bool.self, "SELECT \("e\u{301}") = \("é") COLLATE UNICODE") == true)
         #expect(try db.fetchOne(Bool.self, "SELECT \("e\u{301}") = \("é")") == false)
@@ -42,33 +42,33 @@ import Testing
     }
 
     @Test func localized() throws {
-        try db.addCollation(.localized(locale: Locale(identifier: "en")))
+        try db.register(.collation(.localized(locale: Locale(identifier: "en"))))
         #expect(try sorted(["file 10", "File 9", "file 1"], "LOCALIZED") == ["file 1", "File 9", "file 10"])
-        try db.addCollation(.localized("ENGLISH", locale: Locale(identifier: "en")))
+        try db.register(.collation(.localized("ENGLISH", locale: Locale(identifier: "en"))))
         #expect(try sorted(["b", "a"], "english") == ["a", "b"])
     }
 
     @Test func removal() throws {
-        try db.addCollation("MINE") { _, _ in .orderedSame }
+        try db.register(.collation("MINE") { _, _ in .orderedSame })
         _ = try sorted(["a", "b"], "MINE")
-        try db.removeCollation("MINE")
+        try db.unregister(.collation("MINE"))
         let error = #expect(throws: DatabaseError.self) { try sorted(["a", "b"], "MINE") }
         #expect(error?.message.contains("no such collation") == true)
-        try db.removeCollation("never_there")
+        try db.unregister(.collation("never_there"))
     }
 
     @Test func aCollationMayNotUseTheConnection() throws {
         var failures = 0
-        try db.addCollation("CURIOUS") { a, b in
+        try db.register(.collation("CURIOUS") { a, b in
             do { try db.execute("SELECT 1") } catch { failures += 1 }
             return a < b ? .orderedAscending : .orderedDescending
-        }
+        })
         #expect(try sorted(["b", "a"], "CURIOUS") == ["a", "b"])
         #expect(failures > 0)
         // While it is used it stays.
         try db.forEach("SELECT 1 WHERE 'a' < 'b' COLLATE CURIOUS") { _ in
-            #expect(throws: DatabaseError.self) { try db.removeCollation("CURIOUS") }
-            #expect(throws: DatabaseError.self) { try db.addCollation("CURIOUS") { _, _ in .orderedSame } }
+            #expect(throws: DatabaseError.self) { try db.unregister(.collation("CURIOUS")) }
+            #expect(throws: DatabaseError.self) { try db.register(.collation("CURIOUS") { _, _ in .orderedSame }) }
         }
     }
 }

@@ -10,14 +10,14 @@ import Testing
     init() throws { db = try Connection(.memory) }
 
     @Test func typedArguments() throws {
-        try db.addFunction("initials", .deterministic) { (first: String, last: String?) in
+        try db.register(.function("initials", .deterministic) { (first: String, last: String?) in
             String(first.prefix(1)) + String((last ?? "").prefix(1))
-        }
+        })
         #expect(try db.fetchOne(String.self, "SELECT initials('Ada', 'Lovelace')") == "AL")
         #expect(try db.fetchOne(String.self, "SELECT initials('Ada', NULL)") == "A")
-        try db.addFunction("none_at_all") { 42 }
+        try db.register(.function("none_at_all") { 42 })
         #expect(try db.fetchOne(Int.self, "SELECT none_at_all()") == 42)
-        try db.addFunction("many") { (a: Int, b: Double, c: Data, d: Bool, e: UUID?) in "\(a) \(b) \(c.count) \(d) \(e == nil)" }
+        try db.register(.function("many") { (a: Int, b: Double, c: Data, d: Bool, e: UUID?) in "\(a) \(b) \(c.count) \(d) \(e == nil)" })
         #expect(try db.fetchOne(String.self, "SELECT many(1, 2.5, x'010203', 1, NULL)") == "1 2.5 3 true true")
         // The wrong number of arguments is found by SQLite.
         let error = #expect(throws: DatabaseError.self) { try db.execute("SELECT none_at_all(1)") }
@@ -25,13 +25,13 @@ import Testing
     }
 
     @Test func resultsOfAllKinds() throws {
-        try db.addFunction("t") { "a\0b" }
-        try db.addFunction("e") { "" }
-        try db.addFunction("b") { Data([1, 0, 2]) }
-        try db.addFunction("z") { Data() }
-        try db.addFunction("n") { Int?.none }
-        try db.addFunction("v", arguments: 1) { try $0.value(0) }
-        try db.addFunction("d") { Date(timeIntervalSince1970: 0) }
+        try db.register(.function("t") { "a\0b" })
+        try db.register(.function("e") { "" })
+        try db.register(.function("b") { Data([1, 0, 2]) })
+        try db.register(.function("z") { Data() })
+        try db.register(.function("n") { Int?.none })
+        try db.register(.function("v", arguments: 1) { try $0.value(0) })
+        try db.register(.function("d") { Date(timeIntervalSince1970: 0) })
         #expect(try db.fetchOne(String.self, "SELECT t()") == "a\0b")
         #expect(try db.fetchOne(String.self, "SELECT typeof(e())") == "text")
         #expect(try db.fetchOne(Data.self, "SELECT b()") == Data([1, 0, 2]))
@@ -44,39 +44,39 @@ import Testing
         var configuration = DatabaseConfiguration()
         configuration.dateStrategy = .integerSeconds
         let other = try Connection(.memory, configuration: configuration)
-        try other.addFunction("d") { Date(timeIntervalSince1970: 7) }
+        try other.register(.function("d") { Date(timeIntervalSince1970: 7) })
         #expect(try other.fetchOne(SQLValue.self, "SELECT d()") == .integer(7))
     }
 
     @Test func anyNumberOfArguments() throws {
-        try db.addFunction("longest", arguments: nil, .deterministic) { arguments in
+        try db.register(.function("longest", arguments: nil, .deterministic) { arguments in
             var longest = ""
             for index in 0..<arguments.count where try !arguments.isNull(index) {
                 let text: String = try arguments[index]
                 if text.count > longest.count { longest = text }
             }
             return longest
-        }
+        })
         #expect(try db.fetchOne(String.self, "SELECT longest('a', 'ccc', NULL, 'bb')") == "ccc")
         #expect(try db.fetchOne(String.self, "SELECT longest()") == "")
         // The form with as many arguments as the call has goes first.
-        try db.addFunction("longest") { (_: String) in "one" }
+        try db.register(.function("longest") { (_: String) in "one" })
         #expect(try db.fetchOne(String.self, "SELECT longest('a')") == "one")
-        try db.addFunction("sizes", arguments: 2) { arguments in
+        try db.register(.function("sizes", arguments: 2) { arguments in
             try arguments.withUnsafeBytes(at: 0) { $0.count } + arguments.withUnsafeBytes(at: 1) { $0.count }
-        }
+        })
         #expect(try db.fetchOne(Int.self, "SELECT sizes('é', zeroblob(5))") == 7)
         #expect(throws: DatabaseError.self) { try db.execute("SELECT sizes(1, 2)") }
-        try db.addFunction("beyond", arguments: nil) { arguments in try arguments.get(5, as: Int.self) }
+        try db.register(.function("beyond", arguments: nil) { arguments in try arguments.get(5, as: Int.self) })
         let error = #expect(throws: DatabaseError.self) { try db.execute("SELECT beyond(1)") }
         #expect(error?.reason == .invalidArgument)
-        #expect(throws: DatabaseError.self) { try db.addFunction("f", arguments: -2) { _ in 1 } }
-        #expect(throws: DatabaseError.self) { try db.addFunction("f", arguments: 100_000) { _ in 1 } }
-        #expect(throws: DatabaseError.self) { try db.addFunction(String(repeating: "f", count: 300)) { 1 } }
+        #expect(throws: DatabaseError.self) { try db.register(.function("f", arguments: -2) { _ in 1 }) }
+        #expect(throws: DatabaseError.self) { try db.register(.function("f", arguments: 100_000) { _ in 1 }) }
+        #expect(throws: DatabaseError.self) { try db.register(.function(String(repeating: "f", count: 300)) { 1 }) }
     }
 
     @Test func aThrownErrorReachesTheCaller() throws {
-        try db.addFunction("refuse") { (n: Int) -> Int in throw Refusal(number: n) }
+        try db.register(.function("refuse") { (n: Int) -> Int in throw Refusal(number: n) })
         let error = #expect(throws: DatabaseError.self) { try db.execute("SELECT refuse(\(7))") }
         #expect(error?.underlyingError as? Refusal == Refusal(number: 7))
         #expect(error?.reason == .callback)
@@ -85,7 +85,7 @@ import Testing
         // An error of SQLite's own that comes later is its own.
         let other = #expect(throws: DatabaseError.self) { try db.execute("SELECT abs(-9223372036854775808)") }
         #expect(other?.underlyingError == nil && other?.message == "integer overflow")
-        try db.addFunction("full") { () -> Int in throw DatabaseError(code: .full, reason: .invalidArgument, message: "no\0room") }
+        try db.register(.function("full") { () -> Int in throw DatabaseError(code: .full, reason: .invalidArgument, message: "no\0room") })
         try db.begin()
         let own = #expect(throws: DatabaseError.self) { try db.execute("SELECT full()") }
         #expect(own?.code == .full && own?.reason == .invalidArgument && own?.message == "no\0room")
@@ -93,17 +93,17 @@ import Testing
         #expect(db.isInTransaction)
         try db.rollback()
         struct Spoken: LocalizedError { var errorDescription: String? { "in plain words" } }
-        try db.addFunction("speak") { () -> Int in throw Spoken() }
+        try db.register(.function("speak") { () -> Int in throw Spoken() })
         let spoken = #expect(throws: DatabaseError.self) { try db.execute("SELECT speak()") }
         #expect(spoken?.message.contains("in plain words") == true)
     }
 
     @Test func conversionsAreExact() throws {
-        try db.addFunction("int") { (x: Int) in x }
-        try db.addFunction("byte") { (x: UInt8) in Int(x) }
-        try db.addFunction("text") { (x: String) in x }
-        try db.addFunction("nan") { Double.nan }
-        try db.addFunction("huge") { UInt64.max }
+        try db.register(.function("int") { (x: Int) in x })
+        try db.register(.function("byte") { (x: UInt8) in Int(x) })
+        try db.register(.function("text") { (x: String) in x })
+        try db.register(.function("nan") { Double.nan })
+        try db.register(.function("huge") { UInt64.max })
         for sql: SQL in [
             "SELECT int(3.5)", "SELECT int('3')", "SELECT int(NULL)", "SELECT byte(256)", "SELECT text(5)", "SELECT text(CAST(x'ff' AS TEXT))",
             "SELECT nan()", "SELECT huge()",
@@ -114,13 +114,13 @@ import Testing
     }
 
     @Test func options() throws {
-        try db.addFunction("sure", .deterministic) { (x: Int) in x + 1 }
-        try db.addFunction("unsure") { (x: Int) in x + 1 }
+        try db.register(.function("sure", .deterministic) { (x: Int) in x + 1 })
+        try db.register(.function("unsure") { (x: Int) in x + 1 })
         try db.execute("CREATE TABLE t(x, y AS (sure(x)))")
         try db.execute("CREATE INDEX i ON t(sure(x))")
         #expect(throws: DatabaseError.self) { try db.execute("CREATE INDEX j ON t(unsure(x))") }
-        try db.addFunction("direct", .directOnly) { 1 }
-        try db.addFunction("harmless", .innocuous) { 1 }
+        try db.register(.function("direct", .directOnly) { 1 })
+        try db.register(.function("harmless", .innocuous) { 1 })
         try db.execute("CREATE VIEW v AS SELECT direct()")
         try db.execute("CREATE VIEW w AS SELECT harmless()")
         try db.execute("CREATE VIEW u AS SELECT unsure(1)")
@@ -134,17 +134,17 @@ import Testing
     }
 
     @Test func removal() throws {
-        try db.addFunction("abs") { (_: Int) in 5 }
+        try db.register(.function("abs") { (_: Int) in 5 })
         #expect(try db.fetchOne(Int.self, "SELECT abs(-1)") == 5)
-        try db.removeFunction("abs", arguments: 1)
+        try db.unregister(.function("abs", arguments: 1))
         let builtin = try? db.fetchOne(Int.self, "SELECT abs(-1)")
         #expect(builtin == nil || builtin == 1)
-        try db.addFunction("mine", arguments: nil) { _ in 1 }
+        try db.register(.function("mine", arguments: nil) { _ in 1 })
         #expect(try db.fetchOne(Int.self, "SELECT mine(1, 2)") == 1)
-        try db.removeFunction("mine", arguments: nil)
+        try db.unregister(.function("mine", arguments: nil))
         #expect(throws: DatabaseError.self) { try db.execute("SELECT mine(1, 2)") }
-        try db.removeFunction("never_there", arguments: 3)
+        try db.unregister(.function("never_there", arguments: 3))
         db.close()
-        #expect(throws: DatabaseError.self) { try db.addFunction("f") { 1 } }
+        #expect(throws: DatabaseError.self) { try db.register(.function("f") { 1 }) }
     }
 }

@@ -25,18 +25,18 @@ import Testing
     }
 
     @Test func aFunctionThatCloses() throws {
-        try db.addFunction("shut") { (x: Int) in
+        try db.register(.function("shut") { (x: Int) in
             db.close()
             return x
-        }
+        })
         try expectClosed { _ = try db.fetchAll(Int.self, "SELECT shut(x) FROM t") }
     }
 
     @Test func aFunctionThatClosesUnderACursor() throws {
-        try db.addFunction("shut") { (x: Int) in
+        try db.register(.function("shut") { (x: Int) in
             if x == 2 { db.close() }
             return x
-        }
+        })
         let cursor = try db.cursor(Int.self, "SELECT shut(x) FROM t")
         #expect(try cursor.next() == 1)
         try expectClosed { _ = try cursor.next() }
@@ -45,10 +45,10 @@ import Testing
     }
 
     @Test func aFunctionThatClosesUnderAStatement() throws {
-        try db.addFunction("shut") { (x: Int) in
+        try db.register(.function("shut") { (x: Int) in
             db.close()
             return x
-        }
+        })
         let statement = try db.prepare("SELECT shut(x) FROM t")
         try expectClosed { try statement.step() }
         #expect(throws: DatabaseError.self) { try statement.step() }
@@ -60,15 +60,15 @@ import Testing
             mutating func step(_ arguments: borrowing FunctionArguments) throws { db.close() }
             func finish() -> Int { 0 }
         }
-        try db.addAggregate("shut", arguments: 1) { Shutting(db: db) }
+        try db.register(.aggregate("shut", arguments: 1) { Shutting(db: db) })
         try expectClosed { _ = try db.fetchOne(Int.self, "SELECT shut(x) FROM t") }
     }
 
     @Test func aCollationThatCloses() throws {
-        try db.addCollation("SHUT") { _, _ in
+        try db.register(.collation("SHUT") { _, _ in
             db.close()
             return .orderedSame
-        }
+        })
         try expectClosed { for _ in 0..<2 { _ = try db.fetchAll(String.self, "SELECT 'a' || x AS y FROM t ORDER BY y COLLATE SHUT") } }
     }
 
@@ -118,29 +118,29 @@ import Testing
 
     /// A function may use the connection, but not the statement that calls it.
     @Test func aFunctionThatQueries() throws {
-        try db.addFunction("total") { (x: Int) in try db.fetchOne(Int.self, "SELECT sum(x) FROM t WHERE x <= ?", [x]) }
+        try db.register(.function("total") { (x: Int) in try db.fetchOne(Int.self, "SELECT sum(x) FROM t WHERE x <= ?", [x]) })
         #expect(try db.fetchAll(Int.self, "SELECT total(x) FROM t") == [1, 3, 6])
     }
 
     @Test func theSameStatementAgain() throws {
         var statement: Statement?
-        try db.addFunction("again") { (x: Int) in try statement?.fetchOne(Int.self) ?? x }
+        try db.register(.function("again") { (x: Int) in try statement?.fetchOne(Int.self) ?? x })
         statement = try db.prepare("SELECT again(x) FROM t")
         let error = #expect(throws: DatabaseError.self) { try statement?.fetchAll(Int.self) }
         #expect(error?.reason == .misuse)
         // The same text from the cache is another statement: a recursion that ends is none of anybody's business.
-        try db.addFunction("depth") { (x: Int) -> Int in x > 5 ? x : try db.fetchOne(Int.self, "SELECT depth(\(x + 1))") ?? 0 }
+        try db.register(.function("depth") { (x: Int) -> Int in x > 5 ? x : try db.fetchOne(Int.self, "SELECT depth(\(x + 1))") ?? 0 })
         #expect(try db.fetchOne(Int.self, "SELECT depth(\(0))") == 6)
         statement = nil
     }
 
     @Test func aFunctionThatReplacesItself() throws {
-        try db.addFunction("f") { (x: Int) in
-            try db.addFunction("f") { (x: Int) in x + 1 }
+        try db.register(.function("f") { (x: Int) in
+            try db.register(.function("f") { (x: Int) in x + 1 })
             return x
-        }
+        })
         #expect(throws: DatabaseError.self) { try db.fetchAll(Int.self, "SELECT f(x) FROM t") }
-        try db.removeFunction("f", arguments: 1)
+        try db.unregister(.function("f", arguments: 1))
         #expect(throws: DatabaseError.self) { try db.fetchAll(Int.self, "SELECT f(x) FROM t") }
     }
 
@@ -148,7 +148,7 @@ import Testing
         var count = 0
         try db.forEach("SELECT x FROM t") { _ in
             count += 1
-            try db.addFunction("new\(count)") { 1 }
+            try db.register(.function("new\(count)") { 1 })
             try db.addCommitHook {}
             db.clearStatementCache()
             try db.setAuthorizer { _ in .allow }
@@ -169,10 +169,10 @@ import Testing
                 mutating func step(_ arguments: borrowing FunctionArguments) {}
                 func finish() -> Int { 1 }
             }
-            try other.addFunction("f") { [marker = markers[4]] in "\(marker)" }
-            try other.addFunction("f") { [marker = markers[0]] in "\(marker)" }
-            try other.addAggregate("a", arguments: 1) { [marker = markers[1]] in Holding(marker: marker) }
-            try other.addCollation("C") { [marker = markers[2]] _, _ in "\(marker)".isEmpty ? .orderedSame : .orderedAscending }
+            try other.register(.function("f") { [marker = markers[4]] in "\(marker)" })
+            try other.register(.function("f") { [marker = markers[0]] in "\(marker)" })
+            try other.register(.aggregate("a", arguments: 1) { [marker = markers[1]] in Holding(marker: marker) })
+            try other.register(.collation("C") { [marker = markers[2]] _, _ in "\(marker)".isEmpty ? .orderedSame : .orderedAscending })
             try other.addCommitHook { [marker = markers[3]] in _ = "\(marker)" }
             #expect(try other.fetchOne(Int.self, "SELECT a(1)") == 1)
             #expect(function != nil && aggregate != nil && collation != nil && hook != nil)

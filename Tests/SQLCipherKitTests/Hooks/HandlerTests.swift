@@ -81,10 +81,10 @@ import Testing
         let db = try open()
         try db.execute("CREATE VIRTUAL TABLE f USING fts5(x)")
         let handle = try db.interruptHandle
-        try db.addFunction("stop") { (i: Int) in
+        try db.register(.function("stop") { (i: Int) in
             if i == 500 { handle.interrupt() }
             return "word\(i) and more"
-        }
+        })
         let error = #expect(throws: DatabaseError.self) {
             try db.transaction { db in
                 try db.execute("WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 2000) INSERT INTO f SELECT stop(i) FROM n")

@@ -139,7 +139,7 @@ import Testing
             attempt { _ = try statement.step() }
             attempt { _ = try cursor.next() }
             attempt { _ = try db.prepare("SELECT 2") }
-            attempt { try db.addFunction("f") { 1 } }
+            attempt { try db.register(.function("f") { 1 }) }
             attempt { try db.setAuthorizer(nil) }
             attempt { try db.setBusyTimeout(.zero) }
         }

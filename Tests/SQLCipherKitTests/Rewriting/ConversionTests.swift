@@ -153,7 +153,9 @@ import Testing
     @Test func aSchemaThatNeedsACollation() throws {
         var configuration = DatabaseConfiguration()
         configuration.prepare = { db in
-            try db.addCollation("REVERSED") { a, b in a == b ? .orderedSame : a < b ? .orderedDescending : .orderedAscending }
+            try db.register(.collation("REVERSED") { a, b in
+                a == b ? .orderedSame : a < b ? .orderedDescending : .orderedAscending
+            })
             // A program may well do this here; it is no part of a copy.
             try db.execute("CREATE TABLE IF NOT EXISTS made_by_prepare(x)")
         }

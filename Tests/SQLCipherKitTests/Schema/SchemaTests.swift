@@ -84,12 +84,12 @@ import Testing
     }
 
     @Test func reindexAfterACollationChanges() throws {
-        try db.addCollation("mine") { $0 < $1 ? .orderedAscending : $0 == $1 ? .orderedSame : .orderedDescending }
+        try db.register(.collation("mine") { $0 < $1 ? .orderedAscending : $0 == $1 ? .orderedSame : .orderedDescending })
         try db.execute("CREATE TABLE t(a COLLATE mine)")
         try db.execute("CREATE INDEX t_a ON t(a)")
         try db.execute("INSERT INTO t VALUES ('a'), ('b'), ('c')")
         // The other way round: the index no longer fits.
-        try db.addCollation("mine") { $0 > $1 ? .orderedAscending : $0 == $1 ? .orderedSame : .orderedDescending }
+        try db.register(.collation("mine") { $0 > $1 ? .orderedAscending : $0 == $1 ? .orderedSame : .orderedDescending })
         #expect(try !db.integrityCheck().isEmpty)
         try db.reindex("mine")
         #expect(try db.integrityCheck() == [])

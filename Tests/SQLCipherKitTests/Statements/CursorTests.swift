@@ -118,10 +118,10 @@ import Testing
 
     @Test func fetchOneComputesNoMore() throws {
         var calls = 0
-        try db.addFunction("counted") { (x: Int) in
+        try db.register(.function("counted") { (x: Int) in
             calls += 1
             return x
-        }
+        })
         #expect(try db.fetchOne(Int.self, "SELECT counted(id) FROM t") == 1)
         #expect(calls == 1)
     }

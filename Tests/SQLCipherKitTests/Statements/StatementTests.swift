@@ -127,10 +127,10 @@ import Testing
 
     @Test func rowsOfAnExecutedStatementAreDrained() throws {
         try db.execute("CREATE TABLE log(x)")
-        try db.addFunction("note") { (x: Int) in
+        try db.register(.function("note") { (x: Int) in
             try db.execute("INSERT INTO log VALUES (\(x))")
             return x
-        }
+        })
         try db.execute("SELECT note(id) FROM t")
         #expect(try db.fetchAll(Int.self, "SELECT x FROM log") == [1, 2, 3])
         try db.prepare("SELECT note(id) FROM t").execute()

@@ -102,31 +102,45 @@ final class AggregateFunction {
     }
 }
 
-extension Connection {
-    /// Adds an aggregate function (<https://sqlite.org/appfunc.html>).
+extension SQLExtension {
+    /// An aggregate function (<https://sqlite.org/appfunc.html>).
+    ///
+    /// Registering throws ``DatabaseError`` if the name is too long, the number is over 1,000, or such a function is running.
     /// - Parameters:
     ///   - name: the function's name.
     ///   - arguments: how many it takes; nil for any number.
     ///   - options: what SQLite may assume. Default: nothing.
     ///   - make: makes the value that gathers a group. Errors thrown by it and by the value's methods end the statement and reach
     ///     its caller, as those of scalar functions do.
-    /// - Throws: ``DatabaseError`` if the name is too long, the number is over 1,000, or such a function is running.
-    public func addAggregate<A: SQLAggregate>(
+    public static func aggregate<A: SQLAggregate>(
         _ name: String, arguments: Int?, _ options: FunctionOptions = [], _ make: @escaping () throws -> A
-    ) throws(DatabaseError) {
-        try register(AggregateFunction(name, self) { TypedState(try make()) }, argumentCount(arguments), options, isWindow: false)
+    ) -> SQLExtension {
+        SQLExtension(aggregate: name, arguments, options, isWindow: false) { TypedState(try make()) }
     }
 
-    /// Adds an aggregate function that can be used with `OVER` as well.
-    /// - Parameters: as for ``addAggregate(_:arguments:_:_:)``.
-    /// - Throws: ``DatabaseError`` if the name is too long, the number is over 1,000, or such a function is running.
-    public func addWindowFunction<W: SQLWindowFunction>(
+    /// An aggregate function that can be used with `OVER` as well.
+    ///
+    /// Registering throws ``DatabaseError`` if the name is too long, the number is over 1,000, or such a function is running.
+    /// - Parameters: as for ``aggregate(_:arguments:_:_:)``.
+    public static func windowFunction<W: SQLWindowFunction>(
         _ name: String, arguments: Int?, _ options: FunctionOptions = [], _ make: @escaping () throws -> W
-    ) throws(DatabaseError) {
-        try register(AggregateFunction(name, self) { WindowState(try make()) }, argumentCount(arguments), options, isWindow: true)
+    ) -> SQLExtension {
+        SQLExtension(aggregate: name, arguments, options, isWindow: true) { WindowState(try make()) }
     }
 
-    private func register(
+    private init(
+        aggregate name: String, _ arguments: Int?, _ options: FunctionOptions, isWindow: Bool,
+        _ make: @escaping () throws -> AggregateState
+    ) {
+        self.init { connection throws(DatabaseError) in
+            let count = try Self.argumentCount(arguments)
+            try connection.install(AggregateFunction(name, connection, make), count, options, isWindow: isWindow)
+        }
+    }
+}
+
+extension Connection {
+    fileprivate func install(
         _ function: AggregateFunction, _ count: Int32, _ options: FunctionOptions, isWindow: Bool
     ) throws(DatabaseError) {
         typealias Step = @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void

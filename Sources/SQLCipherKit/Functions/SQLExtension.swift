@@ -1,0 +1,55 @@
+import CSQLCipher
+
+/// Something that a program adds to a connection's SQL: a function, a collation, a tokenizer.
+///
+/// It is made by one of the static functions and registered with ``Connection/register(_:)``:
+/// ```swift
+/// try db.register(.function("half") { (x: Double) in x / 2 })
+/// try db.register(.collation(.unicodeIgnoringCase))
+/// try db.unregister(.function("half", arguments: 1))
+/// ```
+/// It belongs to one connection. In a queue or a pool register it in ``DatabaseConfiguration/prepare``, so that every connection
+/// has it.
+public struct SQLExtension {
+    let install: (Connection) throws(DatabaseError) -> Void
+
+    init(install: @escaping (Connection) throws(DatabaseError) -> Void) { self.install = install }
+
+    /// What an extension is removed by.
+    public enum Name: Hashable, Sendable {
+        /// A function, scalar or aggregate, by its name and the number of arguments it was registered with; nil for any number.
+        case function(String, arguments: Int?)
+        /// A collation by its name.
+        case collation(String)
+    }
+}
+
+extension Connection {
+    /// Adds an extension to the connection's SQL, or replaces the one of the same name.
+    /// - Throws: ``DatabaseError`` if the name is not valid, or while a statement is running that uses one of that name;
+    ///   ``DatabaseError/Reason/misuse`` inside of a hook.
+    public func register(_ item: SQLExtension) throws(DatabaseError) { try item.install(self) }
+
+    /// Removes a function or a collation; a function of SQLite's own comes back if it was replaced. A name that is not registered
+    /// is ignored.
+    /// - Throws: ``DatabaseError`` while a statement is running that uses it, ``DatabaseError/Reason/invalidArgument`` for a
+    ///   negative number of arguments, or ``DatabaseError/Reason/misuse`` inside of a hook.
+    public func unregister(_ name: SQLExtension.Name) throws(DatabaseError) {
+        switch name {
+        case .function(let name, let arguments):
+            let count = try SQLExtension.argumentCount(arguments)
+            try check(sqlite3_create_function_v2(liveOutsideHooks(), name, count, SQLITE_UTF8, nil, nil, nil, nil, nil))
+        case .collation(let name):
+            try check(sqlite3_create_collation_v2(liveOutsideHooks(), name, SQLITE_UTF8, nil, nil, nil))
+        }
+    }
+}
+
+extension SQLExtension {
+    /// -1 stands for any number.
+    static func argumentCount(_ count: Int?) throws(DatabaseError) -> Int32 {
+        guard let count else { return -1 }
+        guard count >= 0, let number = Int32(exactly: count) else { throw .invalidArgument("a function of \(count) arguments") }
+        return number
+    }
+}
