@@ -30,7 +30,8 @@ extension DatabaseDiff {
         var statements: [String] = []
         try forEachStatement { statements.append($0) }
         if statements.isEmpty { return }
-        let foreignKeys = try db.setForeignKeysForDiff(false)
+        let enforcesForeignKeys = try db.settings.isEnabled(.foreignKeys)
+        try db.settings.setEnabled(.foreignKeys, to: false)
         // Old schemas may have strings in double quotes.
         let options = [SQLITE_DBCONFIG_DQS_DDL, SQLITE_DBCONFIG_DQS_DML]
         var before: [Int32] = [0, 0], now: Int32 = 0
@@ -47,7 +48,7 @@ extension DatabaseDiff {
             // Virtual tables have to look at their tables anew.
             try? db.execute("PRAGMA writable_schema = RESET")
             try? db.execute("PRAGMA ignore_check_constraints = OFF")
-            if foreignKeys { _ = try? db.setForeignKeysForDiff(true) }
+            if enforcesForeignKeys { _ = try? db.settings.setEnabled(.foreignKeys, to: true) }
         }
         try db.transaction { db in
             for statement in statements { try db.prepare(SQL(raw: statement)).execute() }
@@ -204,13 +205,5 @@ extension DatabaseDiff {
         guard new.has("sqlite_sequence") else { return }
         let rows = try RawStatement(self.new.connection, "SELECT name, seq FROM \(self.new.quoted).sqlite_sequence")
         while try rows.step() { try emit("INSERT INTO sqlite_sequence(name, seq) VALUES (\(try SQLLiterals.list(rows)))") }
-    }
-}
-
-extension Connection {
-    fileprivate func setForeignKeysForDiff(_ isOn: Bool) throws(DatabaseError) -> Bool {
-        let before = try foreignKeys
-        try setForeignKeys(isOn)
-        return before
     }
 }

@@ -176,7 +176,7 @@ extension Connection {
     private func setInterruptibleBusyHandler() throws(DatabaseError) {
         // A handler of the user's, set in `prepare`, stays.
         if hooks?.busy != nil { return }
-        let patience = try busyTimeout
+        let patience = try settings.busyTimeout
         let delays: [Duration] = [1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100].map { .milliseconds($0) }
         var waited = Duration.zero
         try setBusyHandler { [unowned self] attempts in

@@ -112,7 +112,7 @@ extension Connection {
     }
 
     private func applyConfiguration() throws(DatabaseError) {
-        try execute(configuration.foreignKeys ? "PRAGMA foreign_keys = ON" : "PRAGMA foreign_keys = OFF")
+        try execute(configuration.enforcesForeignKeys ? "PRAGMA foreign_keys = ON" : "PRAGMA foreign_keys = OFF")
         guard let wanted = configuration.journalMode, configuration.access != .readOnly else { return }
         let got = try fetchOne(String.self, SQL(raw: "PRAGMA journal_mode = \(wanted.rawValue)"))
         // A database in memory knows only the modes `memory` and `off`.

@@ -20,7 +20,7 @@ public final class Connection {
     /// Where the database is.
     public let location: DatabaseLocation
     @usableFromInline let dateStrategy: DateStrategy
-    @usableFromInline @exclusivity(unchecked) var cache: StatementCache
+    @usableFromInline @exclusivity(unchecked) var cache: CachedStatements
     private unowned(unsafe) var statements: Statement?
     /// What SQLite calls back; made when the first hook is set.
     var hooks: ConnectionHooks?
@@ -67,7 +67,7 @@ public final class Connection {
         self.location = location
         self.configuration = configuration
         dateStrategy = configuration.dateStrategy
-        cache = StatementCache(capacity: configuration.statementCacheCapacity)
+        cache = CachedStatements(capacity: configuration.statementCacheCapacity)
         do { try open(key: key) } catch {
             close()
             throw error

@@ -34,8 +34,9 @@ public struct DatabaseConfiguration: Sendable {
     public var usesMutex = false
     /// How long a call waits for another connection's lock before it throws ``DatabaseError/Reason/busy``. Default: 5 seconds.
     public var busyTimeout: Duration = .seconds(5)
-    /// Whether foreign keys are enforced. Default: yes, unlike SQLite's.
-    public var foreignKeys = true
+    /// Whether foreign keys are enforced (<https://sqlite.org/foreignkeys.html>). Default: yes, unlike SQLite's. For an open
+    /// connection see ``ConnectionOption/foreignKeys``.
+    public var enforcesForeignKeys = true
     /// The journal mode to set; nil leaves the file as it is (a new one is in `delete` mode). Default: nil.
     public var journalMode: JournalMode?
     /// The encryption's settings, which must be those that the file was made with. Default: SQLCipher 4's.

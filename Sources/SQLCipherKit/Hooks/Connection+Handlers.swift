@@ -1,24 +1,6 @@
 import CSQLCipher
 
 extension Connection {
-    /// How long a call waits for another connection's lock; zero if a busy handler decides
-    /// (<https://sqlite.org/c3ref/busy_timeout.html>).
-    /// - Throws: ``DatabaseError/Reason/closed``.
-    public var busyTimeout: Duration {
-        get throws(DatabaseError) { .milliseconds(try fetchOne(Int.self, "PRAGMA busy_timeout") ?? 0) }
-    }
-
-    /// Sets how long a call waits for another connection's lock before it throws ``DatabaseError/Reason/busy``; zero or less for
-    /// no wait at all. A busy handler is removed: SQLite has one or the other.
-    /// - Returns: the time that took effect, in whole milliseconds, rounded up, and not over 24 days.
-    @discardableResult
-    public func setBusyTimeout(_ timeout: Duration) throws(DatabaseError) -> Duration {
-        let handle = try liveOutsideHooks()
-        try check(sqlite3_busy_timeout(handle, timeout.clampedMilliseconds))
-        hooks?.busy = nil
-        return try busyTimeout
-    }
-
     /// Asks `body` whether to try again when another connection holds a lock, in place of the timeout
     /// (<https://sqlite.org/c3ref/busy_handler.html>).
     ///
@@ -34,7 +16,7 @@ extension Connection {
     /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside of a hook.
     public func setBusyHandler(_ body: ((_ attempts: Int) -> Bool)?) throws(DatabaseError) {
         guard let body else {
-            try setBusyTimeout(configuration.busyTimeout)
+            try settings.setBusyTimeout(configuration.busyTimeout)
             return
         }
         let (hooks, handle) = try usableHooks()

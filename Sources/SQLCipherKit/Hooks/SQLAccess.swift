@@ -10,7 +10,7 @@ import CSQLCipher
 /// }
 /// ```
 /// It decides what may be named, not what may be spent: for SQL that never ends set a progress handler, for results that are too
-/// large set limits (``Connection/setLimit(_:_:)``), and for a file that a stranger has made see ``ConnectionOption``.
+/// large set limits (``Connection/Settings/setLimit(_:to:)``), and for an untrusted file see ``ConnectionOption``.
 public struct SQLAccess: Sendable {
     /// The columns of a table that may be read.
     public enum Columns: Hashable, Sendable {

@@ -47,10 +47,10 @@ extension Migrator {
     private func run<R>(_ db: Connection, _ foreignKeys: ForeignKeys, _ body: (Connection) throws -> TransactionEnd<R>) throws -> R {
         // Inside of one, foreign keys could not be switched off, and nothing would be safe before its end.
         if db.isInTransaction { throw DatabaseError.misuse("migrations cannot be done inside of a transaction") }
-        guard foreignKeys == .checkedAtEnd, try db.foreignKeys else { return try db.transaction(.immediate, body) }
-        if try db.setForeignKeys(false) { throw DatabaseError.misuse("foreign keys cannot be switched off now") }
+        guard foreignKeys == .checkedAtEnd, try db.settings.isEnabled(.foreignKeys) else { return try db.transaction(.immediate, body) }
+        if try db.settings.setEnabled(.foreignKeys, to: false) { throw DatabaseError.misuse("foreign keys cannot be switched off now") }
         let result = Result { try db.transaction(.immediate, body) }
-        guard try !db.isOpen || db.setForeignKeys(true) else {
+        guard try !db.isOpen || db.settings.setEnabled(.foreignKeys, to: true) else {
             throw DatabaseError.misuse("foreign keys cannot be switched on again: close the connection")
         }
         return try result.get()

@@ -86,7 +86,7 @@ extension DatabaseConfiguration {
     static func unfinished(like connection: Connection) -> DatabaseConfiguration {
         var configuration = DatabaseConfiguration()
         configuration.access = .readWrite
-        configuration.foreignKeys = false
+        configuration.enforcesForeignKeys = false
         configuration.busyTimeout = connection.configuration.busyTimeout
         configuration.prepare = connection.configuration.preparingOnly
         return configuration

@@ -170,7 +170,7 @@ public enum DatabaseConverter {
     private static func open(_ path: String, _ source: Encryption, _ configuration: DatabaseConfiguration) throws -> Connection {
         var plain = DatabaseConfiguration()
         plain.access = .readWrite
-        plain.foreignKeys = false
+        plain.enforcesForeignKeys = false
         plain.busyTimeout = configuration.busyTimeout
         plain.followsSymbolicLinks = configuration.followsSymbolicLinks
         plain.prepare = configuration.preparingOnly

@@ -117,7 +117,7 @@ struct DatabaseRewrite {
     private var targetSettings: (DatabaseConfiguration, EncryptionKey?) {
         var configuration = DatabaseConfiguration()
         configuration.access = .readWrite
-        configuration.foreignKeys = false
+        configuration.enforcesForeignKeys = false
         configuration.prepare = connection.configuration.preparingOnly
         guard case .key(let key, let cipher) = target else { return (configuration, nil) }
         configuration.cipher = cipher

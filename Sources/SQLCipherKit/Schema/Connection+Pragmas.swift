@@ -137,13 +137,6 @@ extension Connection {
     @discardableResult
     public func setUserVersion(_ version: Int32) throws(DatabaseError) -> Int32 { try set("user_version", "\(version)") }
 
-    /// Whether foreign keys are enforced (<https://sqlite.org/pragma.html#pragma_foreign_keys>).
-    public var foreignKeys: Bool { get throws(DatabaseError) { try value("foreign_keys") } }
-
-    /// Enforces foreign keys or not. Inside of a transaction nothing changes.
-    @discardableResult
-    public func setForeignKeys(_ isOn: Bool) throws(DatabaseError) -> Bool { try set("foreign_keys", isOn ? "ON" : "OFF") }
-
     /// How transactions are made safe (<https://sqlite.org/pragma.html#pragma_journal_mode>).
     public var journalMode: DatabaseConfiguration.JournalMode { get throws(DatabaseError) { try mode(value("journal_mode")) } }
 

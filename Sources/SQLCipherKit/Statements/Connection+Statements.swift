@@ -66,22 +66,6 @@ extension Connection {
 
     // MARK: The cache
 
-    /// The number of statements in the cache, and how often one was found there or not.
-    public var statementCacheStatistics: (count: Int, hits: Int, misses: Int) {
-        isUsable ? (cache.count, cache.hits, cache.misses) : (0, 0, 0)
-    }
-
-    /// The number of statements that the cache may keep; fewer drops those not used for the longest time.
-    public var statementCacheCapacity: Int {
-        get { isUsable ? cache.capacity : 0 }
-        set { if isUsable { cache.capacity = max(0, newValue) } }
-    }
-
-    /// Drops all cached statements.
-    public func clearStatementCache() {
-        if isUsable { cache.removeAll() }
-    }
-
     /// The statement for a text, from the cache if it is there and not in use.
     @usableFromInline
     func cached(_ sql: SQL) throws(DatabaseError) -> Statement {

@@ -19,7 +19,7 @@ public final class Statement {
     private let keepAlive: Connection?
     /// Calls that are stepping through the rows right now. Closing leaves the statement to the last one of them.
     @usableFromInline @exclusivity(unchecked) var uses = 0
-    /// Turns after which the cache may drop it; see StatementCache.
+    /// Turns after which the cache may drop it; see CachedStatements.
     var lastUse: UInt64 = 0
     var shownArguments: StatementArguments?
     private var isBroken = false

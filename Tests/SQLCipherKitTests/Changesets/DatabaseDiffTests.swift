@@ -50,7 +50,7 @@ import Testing
         let changeset = try diff.changeset()
         try old.backup(toFileAt: folder.path("b.db"))
         let changed = try open("b.db", "one")
-        try changed.setForeignKeys(false)
+        try changed.settings.setEnabled(.foreignKeys, to: false)
         try changed.execute(SQLScript("DROP TRIGGER named_gone; DROP TRIGGER plain_new"))
         // Rows that differ by the case of their key alone may come before the old one goes.
         try changed.apply(changeset) { $0.kind == .exists || $0.kind == .different ? .replace : .omit }
@@ -65,7 +65,7 @@ import Testing
 
         try diff.apply(to: old)
         try expectSame(Contents.of(old), wanted)
-        #expect(try old.foreignKeys && DatabaseDiff(from: old, to: new).isEmpty())
+        #expect(try old.settings.isEnabled(.foreignKeys) && DatabaseDiff(from: old, to: new).isEmpty())
         #expect(try old.fetchOne(Int.self, "SELECT count(*) FROM words WHERE words MATCH 'word1*'") == new.fetchOne(Int.self, "SELECT count(*) FROM words WHERE words MATCH 'word1*'"))
     }
 
@@ -170,7 +170,7 @@ import Testing
         let before = try Contents.of(third)
         let diff = try DatabaseDiff(from: old, to: new)
         #expect(throws: DatabaseError.self) { try diff.apply(to: third) }
-        #expect(try Contents.of(third) == before && third.foreignKeys)
+        #expect(try Contents.of(third) == before && third.settings.isEnabled(.foreignKeys))
         let error = #expect(throws: DatabaseError.self) { try third.transaction { try diff.apply(to: $0) } }
         #expect(error?.reason == .misuse)
         let unknown = #expect(throws: DatabaseError.self) { try diff.changeset(tables: ["none"]) }

@@ -224,7 +224,7 @@ import Testing
         let db = try Connection(.file(path), key: .passphrase("k"), configuration: configuration)
         #expect(prepared == 1)
         #expect(try db.fetchOne(String.self, "PRAGMA journal_mode") == "wal")
-        configuration.foreignKeys = false
+        configuration.enforcesForeignKeys = false
         #expect(try Connection(.memory, configuration: configuration).fetchOne(Int.self, "PRAGMA foreign_keys") == 0)
     }
 

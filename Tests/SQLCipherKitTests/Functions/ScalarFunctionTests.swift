@@ -127,7 +127,7 @@ import Testing
         let error = #expect(throws: DatabaseError.self) { try db.execute("SELECT * FROM v") }
         #expect(error?.message.contains("unsafe") == true)
         try db.execute("SELECT * FROM u")
-        try db.setEnabled(.trustedSchema, false)
+        try db.settings.setEnabled(.trustedSchema, to: false)
         #expect(throws: DatabaseError.self) { try db.execute("SELECT * FROM u") }
         try db.execute("SELECT * FROM w")
         try db.execute("SELECT direct()")

@@ -150,7 +150,7 @@ import Testing
             count += 1
             try db.register(.function("new\(count)") { 1 })
             try db.addCommitHook {}
-            db.clearStatementCache()
+            db.statementCache.clear()
             try db.setAuthorizer { _ in .allow }
         }
         #expect(count == 3)

@@ -14,14 +14,14 @@ import Testing
 
     @Test func busyTimeout() throws {
         let db = try open()
-        #expect(try db.busyTimeout == .seconds(5))
-        #expect(try db.setBusyTimeout(.milliseconds(30)) == .milliseconds(30))
-        #expect(try db.setBusyTimeout(.microseconds(10)) == .milliseconds(1))
-        #expect(try db.setBusyTimeout(.seconds(-3)) == .zero)
-        #expect(try db.setBusyTimeout(.seconds(1 << 40)) == .milliseconds(Int32.max))
+        #expect(try db.settings.busyTimeout == .seconds(5))
+        #expect(try db.settings.setBusyTimeout(.milliseconds(30)) == .milliseconds(30))
+        #expect(try db.settings.setBusyTimeout(.microseconds(10)) == .milliseconds(1))
+        #expect(try db.settings.setBusyTimeout(.seconds(-3)) == .zero)
+        #expect(try db.settings.setBusyTimeout(.seconds(1 << 40)) == .milliseconds(Int32.max))
         let other = try open()
         try other.begin(.exclusive)
-        try db.setBusyTimeout(.milliseconds(60))
+        try db.settings.setBusyTimeout(.milliseconds(60))
         let clock = ContinuousClock()
         let time = try clock.measure {
             let error = #expect(throws: DatabaseError.self) { try db.begin() }
@@ -51,7 +51,7 @@ import Testing
         try db.begin()
         try db.rollback()
         try db.setBusyHandler(nil)
-        #expect(try db.busyTimeout == .seconds(5))
+        #expect(try db.settings.busyTimeout == .seconds(5))
     }
 
     @Test func interruptFromAnotherThread() throws {

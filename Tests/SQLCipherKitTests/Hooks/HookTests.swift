@@ -141,7 +141,7 @@ import Testing
             attempt { _ = try db.prepare("SELECT 2") }
             attempt { try db.register(.function("f") { 1 }) }
             attempt { try db.setAuthorizer(nil) }
-            attempt { try db.setBusyTimeout(.zero) }
+            attempt { try db.settings.setBusyTimeout(.zero) }
         }
         try db.execute("INSERT INTO t(x) VALUES (1)")
         #expect(reasons == Array(repeating: .misuse, count: 7))

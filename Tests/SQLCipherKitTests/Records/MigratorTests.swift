@@ -60,7 +60,7 @@ import Testing
         #expect(try failing.done(in: db) == ["authors", "books"])
         #expect(try !db.hasTable("half") && !db.hasTable("never"))
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM book") == 2)
-        #expect(try db.foreignKeys)
+        #expect(try db.settings.isEnabled(.foreignKeys))
         #expect(!db.isInTransaction)
     }
 
@@ -105,7 +105,7 @@ import Testing
         }
         try rebuilding.migrate(db)
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM book") == 2)
-        #expect(try db.foreignKeys)
+        #expect(try db.settings.isEnabled(.foreignKeys))
         #expect(throws: DatabaseError.self) { try db.execute("INSERT INTO book VALUES (3, 99)") }
         // The other way.
         var enforced = rebuilding
@@ -122,7 +122,7 @@ import Testing
         #expect(error?.message == "after the migration breaks row 1 of book refers to a row of author that is not there")
         #expect(try breaking.done(in: db) == ["authors", "books"])
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM author") == 1)
-        #expect(try db.foreignKeys)
+        #expect(try db.settings.isEnabled(.foreignKeys))
     }
 
     @Test func aDryRunChangesNothing() throws {
@@ -137,7 +137,7 @@ import Testing
         let error = #expect(throws: DatabaseError.self) { try breaking.dryRun(db) }
         #expect(error?.reason == .migration)
         #expect(try migrator.done(in: db) == ["authors"])
-        #expect(try db.foreignKeys)
+        #expect(try db.settings.isEnabled(.foreignKeys))
     }
 
     @Test(arguments: ["COMMIT", "ROLLBACK", "END", "BEGIN"]) func aMigrationCannotEndItsTransaction(statement: String) throws {
@@ -191,7 +191,7 @@ import Testing
             #expect(try await migrator.migrate(database) == ["books"])
             let pending = try await database.read { db in try migrator.pending(in: db) }
             #expect(pending == [])
-            #expect(try await database.write { db in try db.foreignKeys })
+            #expect(try await database.write { db in try db.settings.isEnabled(.foreignKeys) })
             try await database.close()
         }
     }

@@ -11,7 +11,7 @@ import Testing
 
     private func open(_ encryption: Encryption) throws -> Connection {
         var configuration = DatabaseConfiguration()
-        configuration.foreignKeys = false
+        configuration.enforcesForeignKeys = false
         switch encryption {
         case .plaintext: return try Connection(.file(path), configuration: configuration)
         case .key(let key, let cipher):

@@ -94,7 +94,7 @@ import Testing
 
     @Test func foreignKeysAndStructure() throws {
         var configuration = DatabaseConfiguration.quick
-        configuration.foreignKeys = false
+        configuration.enforcesForeignKeys = false
         try make(configuration)
         let db = try open(configuration)
         try db.execute("DELETE FROM child")

@@ -24,15 +24,15 @@ import Testing
     }
 
     @Test func foreignKeys() throws {
-        #expect(try db.foreignKeys)
-        #expect(try db.setForeignKeys(false) == false)
-        #expect(try db.setForeignKeys(true))
+        #expect(try db.settings.isEnabled(.foreignKeys))
+        #expect(try db.settings.setEnabled(.foreignKeys, to: false) == false)
+        #expect(try db.settings.setEnabled(.foreignKeys, to: true))
         try db.transaction { db in
             // SQLite ignores it inside of a transaction: what is given back is the truth.
-            let isOn = try db.setForeignKeys(false)
+            let isOn = try db.settings.setEnabled(.foreignKeys, to: false)
             #expect(isOn)
         }
-        #expect(try db.foreignKeys)
+        #expect(try db.settings.isEnabled(.foreignKeys))
     }
 
     @Test func journalMode() throws {
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test func tablesOfPragmas() throws {
-        try db.setForeignKeys(false)
+        try db.settings.setEnabled(.foreignKeys, to: false)
         try db.execute(SQLScript("""
             CREATE TABLE parent(a, b UNIQUE, PRIMARY KEY(a, b));
             CREATE TABLE owner(id PRIMARY KEY);

@@ -60,7 +60,7 @@ import Testing
         let a = try Connection(.file(folder.path("a.db"))), b = try Connection(.file(folder.path("a.db")))
         try a.execute("CREATE TABLE t(x)")
         try a.execute("INSERT INTO t VALUES (1), (2)")
-        try b.setBusyTimeout(.zero)
+        try b.settings.setBusyTimeout(.zero)
         let statement = try a.prepare("SELECT x FROM t")
         try statement.step()
         #expect(throws: DatabaseError.self) { try b.execute("INSERT INTO t VALUES (3)") }

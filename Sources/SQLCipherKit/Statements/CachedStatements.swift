@@ -3,7 +3,7 @@
 /// A statement is lent to one call at a time; a nested call with the same text gets another one. Over the limit, the one
 /// that was not used for the longest time goes.
 @usableFromInline
-struct StatementCache {
+struct CachedStatements {
     private var statements: [String: Statement] = [:]
     private var turn: UInt64 = 0
     // Loops ask for the same text again and again: a comparison is cheaper than a hash.

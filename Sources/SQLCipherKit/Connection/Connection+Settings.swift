@@ -1,0 +1,75 @@
+import CSQLCipher
+
+extension Connection {
+    /// What can be set on an open connection: the time it waits for locks, its options and its limits.
+    /// ```swift
+    /// try db.settings.setEnabled(.defensive, to: true)
+    /// try db.settings.setLimit(.columns, to: 100)
+    /// ```
+    public var settings: Settings { Settings(connection: self) }
+
+    /// The settings of an open connection. They last until it closes.
+    public struct Settings {
+        let connection: Connection
+    }
+}
+
+extension Connection.Settings {
+    /// How long a call waits for another connection's lock; zero if a busy handler decides
+    /// (<https://sqlite.org/c3ref/busy_timeout.html>).
+    /// - Throws: ``DatabaseError/Reason/closed``.
+    public var busyTimeout: Duration {
+        get throws(DatabaseError) { .milliseconds(try connection.fetchOne(Int.self, "PRAGMA busy_timeout") ?? 0) }
+    }
+
+    /// Sets how long a call waits for another connection's lock before it throws ``DatabaseError/Reason/busy``; zero or less for
+    /// no wait at all. A busy handler is removed: SQLite has one or the other.
+    /// - Returns: the time that took effect, in whole milliseconds, rounded up, and not over 24 days.
+    /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside of a hook.
+    @discardableResult
+    public func setBusyTimeout(_ timeout: Duration) throws(DatabaseError) -> Duration {
+        let handle = try connection.liveOutsideHooks()
+        try connection.check(sqlite3_busy_timeout(handle, timeout.clampedMilliseconds))
+        connection.hooks?.busy = nil
+        return try busyTimeout
+    }
+
+    /// Whether an option is on.
+    /// - Throws: ``DatabaseError/Reason/closed``.
+    public func isEnabled(_ option: ConnectionOption) throws(DatabaseError) -> Bool {
+        var result: Int32 = 0
+        try connection.check(sqlcipherkit_db_config(connection.live(), option.number, -1, &result))
+        return result != 0
+    }
+
+    /// Turns an option on or off.
+    /// - Returns: what took effect; ``ConnectionOption/foreignKeys`` does not change inside of a transaction.
+    /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside of a hook.
+    @discardableResult
+    public func setEnabled(_ option: ConnectionOption, to isOn: Bool) throws(DatabaseError) -> Bool {
+        let handle = try connection.liveOutsideHooks()
+        // As with SQLite's pragma. The C call would switch in the middle of a transaction and miscount what is left to check.
+        if option == .foreignKeys, sqlite3_get_autocommit(handle) == 0 { return try isEnabled(option) }
+        var result: Int32 = 0
+        try connection.check(sqlcipherkit_db_config(handle, option.number, isOn ? 1 : 0, &result))
+        return result != 0
+    }
+
+    /// The value of a limit.
+    /// - Throws: ``DatabaseError/Reason/closed``.
+    public func limit(_ limit: Connection.Limit) throws(DatabaseError) -> Int {
+        Int(sqlite3_limit(try connection.live(), limit.rawValue, -1))
+    }
+
+    /// Lowers a limit, or raises it as far as this engine was compiled for.
+    /// - Returns: the limit that applies from now on (<https://sqlite.org/c3ref/limit.html>).
+    /// - Throws: ``DatabaseError/Reason/closed``, ``DatabaseError/Reason/invalidArgument`` for a negative value, or
+    ///   ``DatabaseError/Reason/misuse`` inside of a hook.
+    @discardableResult
+    public func setLimit(_ limit: Connection.Limit, to value: Int) throws(DatabaseError) -> Int {
+        let handle = try connection.liveOutsideHooks()
+        guard value >= 0 else { throw .invalidArgument("a limit of \(value)") }
+        sqlite3_limit(handle, limit.rawValue, Int32(clamping: value))
+        return try self.limit(limit)
+    }
+}
