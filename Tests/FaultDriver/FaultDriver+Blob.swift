@@ -13,11 +13,11 @@ extension FaultDriver {
         let piece = Data((0..<65_536).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         try db.transaction { db in
             try db.execute("INSERT INTO t VALUES (\(ZeroBlob(count: megabytes * 1_000_000)))")
-            let blob = try Blob(db, table: "t", column: "x", rowID: 1, forWriting: true)
+            let blob = try db.main.openBlob(table: "t", column: "x", rowID: 1, forWriting: true)
             while blob.position < blob.count { try blob.write(piece.prefix(blob.count - blob.position)) }
             blob.close()
         }
-        let blob = try Blob(db, table: "t", column: "x", rowID: 1)
+        let blob = try db.main.openBlob(table: "t", column: "x", rowID: 1)
         var sum = 0
         while let chunk = try blob.read(upTo: 65_536) {
             guard chunk == piece.prefix(chunk.count) else { throw DatabaseError(message: "other bytes at \(sum)") }

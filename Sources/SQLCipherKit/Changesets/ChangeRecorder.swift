@@ -3,7 +3,7 @@ import CSQLCipher
 /// Records which rows a connection changes, for a ``Changeset`` (<https://sqlite.org/session/intro.html>).
 ///
 /// ```swift
-/// let recorder = try ChangeRecorder(db)
+/// let recorder = try ChangeRecorder(db.main)
 /// try db.execute("DELETE FROM note WHERE id = 5")
 /// let changes = try recorder.changeset()
 /// ```
@@ -20,15 +20,15 @@ public final class ChangeRecorder: ConnectionDependent {
 
     /// Begins to record.
     /// - Parameters:
-    ///   - db: the connection.
-    ///   - schema: `main`, or what the database was attached as.
+    ///   - schema: the database whose changes are recorded.
     ///   - tables: the tables; nil, the default, for all, also those that are made later, but not those behind full-text and
     ///     other virtual tables that are there now.
     /// - Throws: ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/closed``.
-    public init(_ db: Connection, schema: String = "main", tables: [String]? = nil) throws(DatabaseError) {
+    public init(_ schema: Schema, tables: [String]? = nil) throws(DatabaseError) {
+        let db = schema.connection
         connection = db
-        try db.requireSchema(schema)
-        try db.check(sqlite3session_create(db.liveOutsideHooks(), schema, &handle))
+        try schema.live()
+        try db.check(sqlite3session_create(db.liveOutsideHooks(), schema.name, &handle))
         guard let handle else { throw DatabaseError(code: .outOfMemory, message: "no memory for a change recorder") }
         db.register(self)
         try db.restoreChangeHook()
@@ -38,7 +38,8 @@ public final class ChangeRecorder: ConnectionDependent {
         }
         shadows = Set(
             try db.fetchAll(
-                String.self, SQL(raw: "SELECT name FROM pragma_table_list WHERE type = 'shadow' AND schema = ? COLLATE NOCASE", [schema])))
+                String.self,
+                SQL(raw: "SELECT name FROM pragma_table_list WHERE type = 'shadow' AND schema = ? COLLATE NOCASE", [schema.name])))
         try db.check(sqlite3session_attach(handle, nil))
         sqlite3session_table_filter(
             handle,
@@ -103,18 +104,20 @@ public final class ChangeRecorder: ConnectionDependent {
     }
 }
 
-extension Connection {
-    /// Runs `body` and gives back what it has changed.
+extension Schema {
+    /// Runs `body` and returns what it has changed in this database.
+    /// ```swift
+    /// let changes = try laptop.main.recordingChanges { db in try db.execute("DELETE FROM note WHERE id = 5") }
+    /// try changes.apply(to: phone)
+    /// ```
     /// - Parameters:
-    ///   - schema: as with ``ChangeRecorder``.
-    ///   - tables: likewise.
+    ///   - tables: as with ``ChangeRecorder/init(_:tables:)``.
     ///   - body: makes the changes.
-    public func recordingChanges(
-        _ schema: String = "main", tables: [String]? = nil, _ body: (Connection) throws -> Void
-    ) throws -> Changeset {
-        let recorder = try ChangeRecorder(self, schema: schema, tables: tables)
+    /// - Throws: ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/closed``, and what `body` throws.
+    public func recordingChanges(tables: [String]? = nil, _ body: (Connection) throws -> Void) throws -> Changeset {
+        let recorder = try ChangeRecorder(self, tables: tables)
         defer { recorder.close() }
-        try body(self)
+        try body(connection)
         return try recorder.changeset()
     }
 }

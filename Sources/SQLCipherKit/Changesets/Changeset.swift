@@ -4,8 +4,8 @@ import Foundation
 /// Changes of rows, as bytes that can be kept, sent and applied to another database (<https://sqlite.org/sessionintro.html>).
 ///
 /// ```swift
-/// let changes = try laptop.recordingChanges { db in try db.execute("UPDATE note SET title = 'x' WHERE id = 1") }
-/// try phone.apply(changes) { conflict in .omit }
+/// let changes = try laptop.main.recordingChanges { db in try db.execute("UPDATE note SET title = 'x' WHERE id = 1") }
+/// try changes.apply(to: phone) { conflict in .omit }
 /// ```
 /// A changeset has the old and the new values of each row, so that conflicts are noticed and it can be inverted. A patchset
 /// has the new values only, and is smaller. Rows are told apart by their declared primary key; tables without one have no changes.

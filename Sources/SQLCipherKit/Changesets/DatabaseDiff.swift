@@ -2,16 +2,16 @@
 /// the second (<https://sqlite.org/sqldiff.html>).
 ///
 /// ```swift
-/// let diff = try DatabaseDiff(from: yesterday, to: today)
+/// let diff = try DatabaseDiff(from: yesterday.main, to: today.main)
 /// for table in try diff.summary() where !table.isSame { print(table.name, table.inserted, table.updated, table.deleted) }
 /// try diff.apply(to: replica)                  // or: try diff.sql(), try diff.changeset()
 /// ```
 /// Rows are told apart by their row id, or by the primary key in a table `WITHOUT ROWID`. A table whose definition differs is
-/// dropped and made anew with all its rows. Full-text and other virtual tables are compared by the tables that they keep
+/// dropped and made again with all its rows. Full-text and other virtual tables are compared by the tables that they keep
 /// their content in. `user_version`, `application_id`, sequences and statistics are compared as well; page size, journal mode and
 /// encryption are not. Both databases must have the same text encoding.
 ///
-/// Each call looks at both databases anew, each at one moment.
+/// Each call reads both databases again, each in one consistent snapshot.
 public struct DatabaseDiff {
     /// What differs in a table.
     public struct Table: Hashable, Sendable {
@@ -49,17 +49,13 @@ public struct DatabaseDiff {
 
     /// Compares two databases. They may be two of one connection, or of two.
     /// - Parameters:
-    ///   - from: the connection to the first.
-    ///   - fromSchema: its name there.
-    ///   - to: the connection to the second.
-    ///   - toSchema: its name there.
+    ///   - from: the first.
+    ///   - to: the second.
     /// - Throws: ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/closed``, and ``DatabaseError/Reason/misuse`` for two
     ///   encodings of text.
-    public init(
-        from: Connection, fromSchema: String = "main", to: Connection, toSchema: String = "main"
-    ) throws(DatabaseError) {
-        old = try DiffSide(from, fromSchema)
-        new = try DiffSide(to, toSchema)
+    public init(from: Schema, to: Schema) throws(DatabaseError) {
+        old = try DiffSide(from)
+        new = try DiffSide(to)
         if try old.pragma("encoding") != new.pragma("encoding") {
             throw .misuse("the two databases keep their text in different encodings")
         }
@@ -96,7 +92,7 @@ public struct DatabaseDiff {
         return true
     }
 
-    /// Runs `body` with what both schemas are, at one moment each.
+    /// Runs `body` with both schemas, in one snapshot of each database.
     func looking<R>(_ body: (DiffSchema, DiffSchema) throws -> R) throws -> R {
         try old.connection.savepoint { _ in
             try new.connection.savepoint { _ in try body(old.schema(), new.schema()) }

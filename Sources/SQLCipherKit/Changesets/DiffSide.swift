@@ -2,14 +2,14 @@ import CSQLCipher
 
 /// One of the two databases of a diff.
 struct DiffSide {
-    let connection: Connection
-    let name: String
-    var quoted: String { name.quotedSQLIdentifier }
+    let database: Schema
+    var connection: Connection { database.connection }
+    var name: String { database.name }
+    var quoted: String { database.quotedName }
 
-    init(_ connection: Connection, _ name: String) throws(DatabaseError) {
-        try connection.requireSchema(name)
-        self.connection = connection
-        self.name = name
+    init(_ database: Schema) throws(DatabaseError) {
+        try database.live()
+        self.database = database
     }
 
     func pragma(_ pragma: String) throws(DatabaseError) -> SQLValue {

@@ -6,15 +6,15 @@ import Foundation
 /// ```swift
 /// try db.execute("INSERT INTO film(id, data) VALUES (1, \(ZeroBlob(count: size)))")
 /// try db.transaction { db in
-///     let blob = try Blob(db, table: "film", column: "data", rowID: 1, forWriting: true)
+///     let blob = try db.main.openBlob(table: "film", column: "data", rowID: 1, forWriting: true)
 ///     while let chunk = try file.read(upToCount: 65_536) { try blob.write(chunk) }
 ///     blob.close()
 /// }
 /// ```
 /// It has a position, where ``read(upTo:)`` and ``write(_:)`` go on, and which ``seek(to:)`` sets. Its size cannot change: to write
 /// a new one, store a ``ZeroBlob`` first. An open blob keeps a transaction open until ``close()``, which letting go of it does as
-/// well: one that is open for writing keeps `COMMIT` from its work. Outside of a transaction of yours, closing commits. The connection's page cache bounds the memory that a transaction
-/// takes (``Connection/setCacheSize(_:)``).
+/// well: one that is open for writing makes `COMMIT` fail. Outside of a transaction of yours, closing commits. The connection's
+/// page cache bounds the memory that a transaction takes (``Connection/setCacheSize(_:)``).
 ///
 /// When the row is changed by anything else, each call throws ``ResultCode/abort`` until ``reopen(rowID:)``. After the connection
 /// has closed each call throws ``DatabaseError/Reason/closed``.
@@ -29,22 +29,14 @@ public final class Blob: ConnectionDependent {
 
     var endsWithLoan: Bool { true }
 
-    /// Opens the value of a column of a row.
-    /// - Parameters:
-    ///   - db: the connection.
-    ///   - schema: `main`, or what the database was attached as.
-    ///   - table: a table with row ids.
-    ///   - column: a column that is stored: no generated one and, for writing, none with an index or a foreign key.
-    ///   - rowID: the row's id.
-    ///   - forWriting: whether it may be written. Default: no.
-    /// - Throws: SQLite's error if there is no such table, column or row, or its value is neither a blob nor text.
-    public init(
-        _ db: Connection, schema: String = "main", table: String, column: String, rowID: Int64, forWriting: Bool = false
+    init(
+        _ schema: Schema, _ table: String, _ column: String, _ rowID: Int64, forWriting: Bool
     ) throws(DatabaseError) {
+        let db = schema.connection
         connection = db
         isWritable = forWriting
         let database = try db.liveOutsideHooks()
-        let rc = sqlite3_blob_open(database, schema, table, column, rowID, forWriting ? 1 : 0, &handle)
+        let rc = sqlite3_blob_open(database, schema.name, table, column, rowID, forWriting ? 1 : 0, &handle)
         guard rc == SQLITE_OK, let handle else {
             count = 0
             throw db.failure(rc)

@@ -38,7 +38,7 @@ struct DiffCommand: ParsableCommand {
     func run() throws {
         let (db, key) = try file.openWithKey(.readOnly)
         try second.attach(to: db, key)
-        let diff = try DatabaseDiff(from: db, to: db, toSchema: "other")
+        let diff = try DatabaseDiff(from: db.main, to: db.schema("other"))
         if writesSQL {
             let sql = try diff.sql()
             if sql.isEmpty { return }

@@ -16,7 +16,7 @@ import Testing
 
     @Test func recordedAndRead() throws {
         let db = try make()
-        let recorder = try ChangeRecorder(db)
+        let recorder = try ChangeRecorder(db.main)
         #expect(try recorder.isEmpty && recorder.changeset().isEmpty)
         try db.execute(SQLScript("UPDATE t SET a = NULL WHERE id = 1; DELETE FROM t WHERE id = 2; INSERT INTO t VALUES (4, x'00ff', 1.5)"))
         try recorder.setRecording(false)
@@ -36,7 +36,7 @@ import Testing
         #expect(try patchset.isPatchset && !recorder.changeset().isPatchset)
         #expect(try patchset.changes().first { $0.kind == .delete }?.old == [2, nil, nil])
         // Undone changes are none.
-        let nothing = try db.recordingChanges { db in
+        let nothing = try db.main.recordingChanges { db in
             try db.execute(SQLScript("UPDATE t SET a = 'x'; DELETE FROM t WHERE id = 1"))
             try db.execute(SQLScript("UPDATE t SET a = 'two' WHERE id = 2; BEGIN; INSERT INTO t VALUES (9, 9, 9); ROLLBACK"))
         }
@@ -52,27 +52,27 @@ import Testing
         try a.execute(SQLScript("CREATE TABLE t(id INTEGER PRIMARY KEY, x); INSERT INTO t VALUES (1, 'x'), (2, 'x'), (3, 'x')"))
         try a.backup(toFileAt: folder.path("b.db"), as: .key(.passphrase("b.db"), cipher: .quick))
         let b = try open("b.db")
-        let here = try a.recordingChanges { try $0.execute(SQLScript("UPDATE t SET x = 'a' WHERE id = 1; INSERT INTO t VALUES (10, 'a')")) }
-        let there = try b.recordingChanges { try $0.execute(SQLScript("DELETE FROM t WHERE id = 2; INSERT INTO t VALUES (20, 'b')")) }
-        #expect(try a.apply(there) == nil && b.apply(here) == nil)
+        let here = try a.main.recordingChanges { try $0.execute(SQLScript("UPDATE t SET x = 'a' WHERE id = 1; INSERT INTO t VALUES (10, 'a')")) }
+        let there = try b.main.recordingChanges { try $0.execute(SQLScript("DELETE FROM t WHERE id = 2; INSERT INTO t VALUES (20, 'b')")) }
+        #expect(try there.apply(to: a) == nil && here.apply(to: b) == nil)
         #expect(try rows(a) == [[1, "a"], [3, "x"], [10, "a"], [20, "b"]] && rows(b) == rows(a))
-        try a.apply(there.inverted())
-        try a.apply(here.inverted())
+        try there.inverted().apply(to: a)
+        try here.inverted().apply(to: a)
         #expect(try rows(a) == [[1, "x"], [2, "x"], [3, "x"]])
-        try a.apply(here.followed(by: there))
+        try here.followed(by: there).apply(to: a)
         #expect(try rows(a) == rows(b))
         // Both change the same row: one gives in, and its own change is rebased.
-        let first = try a.recordingChanges { try $0.execute("UPDATE t SET x = 'first' WHERE id = 3") }
-        let second = try b.recordingChanges { try $0.execute("UPDATE t SET x = 'second' WHERE id = 3") }
-        let rebase = try #require(try b.apply(first) { $0.kind == .different ? .replace : .abort })
+        let first = try a.main.recordingChanges { try $0.execute("UPDATE t SET x = 'first' WHERE id = 3") }
+        let second = try b.main.recordingChanges { try $0.execute("UPDATE t SET x = 'second' WHERE id = 3") }
+        let rebase = try #require(try first.apply(to: b) { $0.kind == .different ? .replace : .abort })
         #expect(try b.fetchOne(String.self, "SELECT x FROM t WHERE id = 3") == "first")
-        try a.apply(second.rebased(by: [rebase]))
+        try second.rebased(by: [rebase]).apply(to: a)
         #expect(try rows(a) == rows(b))
     }
 
     @Test func conflicts() throws {
         let source = try make()
-        let changes = try source.recordingChanges { db in
+        let changes = try source.main.recordingChanges { db in
             try db.execute(SQLScript("""
                 UPDATE t SET a = 'changed' WHERE id = 1; DELETE FROM t WHERE id = 2; INSERT INTO t VALUES (4, 'four', 4), (5, 'five', 7); UPDATE t SET a = 'gone' WHERE id = 3
                 """))
@@ -81,7 +81,7 @@ import Testing
         var seen: [ChangesetConflict] = []
         let before = try rows(target)
         let error = #expect(throws: DatabaseError.self) {
-            try target.apply(changes) { conflict in
+            try changes.apply(to: target) { conflict in
                 seen.append(conflict)
                 return seen.count == 5 ? .abort : .omit
             }
@@ -94,22 +94,22 @@ import Testing
         #expect(seen.first { $0.kind == .exists }?.current == [4, "there", 4])
         #expect(seen.first { $0.kind == .missing }?.current == nil)
         struct Mine: Error {}
-        #expect(throws: Mine.self) { try target.apply(changes) { _ in throw Mine() } }
-        let misuse = #expect(throws: DatabaseError.self) { try target.apply(changes) { _ in .replace } }
+        #expect(throws: Mine.self) { try changes.apply(to: target) { _ in throw Mine() } }
+        let misuse = #expect(throws: DatabaseError.self) { try changes.apply(to: target) { _ in .replace } }
         #expect(misuse?.reason == .misuse)
-        #expect(throws: DatabaseError.self) { try target.apply(changes) }
+        #expect(throws: DatabaseError.self) { try changes.apply(to: target) }
         #expect(try rows(target) == before)
         // The handler may look around in the database.
-        try target.apply(changes) { conflict in
+        try changes.apply(to: target) { conflict in
             let six: String? = try target.fetchOne("SELECT a FROM t WHERE id = 6")
             #expect(six == "six")
             return conflict.current == nil ? .omit : .replace
         }
         #expect(try rows(target) == [[1, "changed", 1], [4, "four", 4], [6, "six", 7]])
         // Closing in the handler is an error.
-        try source.apply(changes.inverted())
+        try changes.inverted().apply(to: source)
         let closed = #expect(throws: DatabaseError.self) {
-            try target.apply(changes) { _ in target.close(); return .omit }
+            try changes.apply(to: target) { _ in target.close(); return .omit }
         }
         #expect(closed?.reason == .closed)
     }
@@ -117,20 +117,20 @@ import Testing
     @Test func foreignKeysAndFilters() throws {
         let schema = "CREATE TABLE parent(id INTEGER PRIMARY KEY); CREATE TABLE child(id INTEGER PRIMARY KEY, p REFERENCES parent(id)); CREATE TABLE bare(x)"
         let source = try make(schema), target = try make(schema)
-        let changes = try source.recordingChanges { db in
+        let changes = try source.main.recordingChanges { db in
             try db.execute(SQLScript("INSERT INTO parent VALUES (1); INSERT INTO child VALUES (1, 1); INSERT INTO bare VALUES (1)"))
         }
         // A table without a key is not recorded.
         #expect(try Set(changes.changes().map(\.table)) == ["parent", "child"])
         var kinds: [ChangesetConflict.Kind] = []
         #expect(throws: DatabaseError.self) {
-            try target.apply(changes, tables: ["child"]) { kinds.append($0.kind); return .abort }
+            try changes.apply(to: target, tables: ["child"]) { kinds.append($0.kind); return .abort }
         }
         #expect(kinds == [.foreignKeys(1)])
         #expect(try rows(target, "child") == [])
-        try target.apply(changes)
+        try changes.apply(to: target)
         #expect(try rows(target, "child") == [[1, 1]])
-        let some = try source.recordingChanges(tables: ["parent"]) { try $0.execute(SQLScript("INSERT INTO parent VALUES (2); DELETE FROM child")) }
+        let some = try source.main.recordingChanges(tables: ["parent"]) { try $0.execute(SQLScript("INSERT INTO parent VALUES (2); DELETE FROM child")) }
         #expect(try some.changes().map(\.table) == ["parent"])
     }
 
@@ -141,17 +141,17 @@ import Testing
             CREATE TRIGGER i AFTER INSERT ON note BEGIN INSERT INTO f(rowid, t) VALUES (new.id, new.t); END
             """
         let source = try make(schema), target = try make(schema)
-        let changes = try source.recordingChanges { try $0.execute("INSERT INTO note VALUES (7, 'quick brown')") }
+        let changes = try source.main.recordingChanges { try $0.execute("INSERT INTO note VALUES (7, 'quick brown')") }
         #expect(try changes.changes().map(\.table) == ["note"])
-        try target.apply(changes)
+        try changes.apply(to: target)
         #expect(try target.fetchAll(Int.self, "SELECT rowid FROM f WHERE f MATCH 'brown'") == [7])
-        let error = #expect(throws: DatabaseError.self) { try ChangeRecorder(source, schema: "none") }
+        let error = #expect(throws: DatabaseError.self) { try ChangeRecorder(source.schema("none")) }
         #expect(error?.reason == .schemaName)
     }
 
     @Test func closing() throws {
         let db = try make()
-        let recorder = try ChangeRecorder(db), other = try ChangeRecorder(db)
+        let recorder = try ChangeRecorder(db.main), other = try ChangeRecorder(db.main)
         other.close()
         other.close()
         for call in [{ _ = try other.changeset() }, { _ = try other.isEmpty }, { try other.setRecording(true) }] as [() throws -> Void] {
@@ -169,7 +169,7 @@ import Testing
     @Test func malformed() throws {
         let db = try make()
         var random = SeededGenerator(state: 42)
-        let good = try db.recordingChanges { db in
+        let good = try db.main.recordingChanges { db in
             for number in 0..<20 { try db.execute("INSERT INTO t VALUES (\(100 + number), \(OddTables.value(&random)), \(String(repeating: "x", count: number * 20)))") }
             try db.execute(SQLScript("UPDATE t SET a = 'u' WHERE id < 3; DELETE FROM t WHERE id = 3"))
         }
@@ -193,7 +193,7 @@ import Testing
                 _ = try bad.inverted()
                 _ = try bad.followed(by: good)
                 _ = try db.transaction { db in
-                    try db.apply(bad) { _ in .omit }
+                    try bad.apply(to: db) { _ in .omit }
                     return TransactionEnd.rollback(())
                 }
             } catch is DatabaseError {

@@ -22,13 +22,13 @@ import Testing
         try old.execute("INSERT INTO plain VALUES (1, CAST(x'ff00fe' AS TEXT), 2)")
         try old.backup(toFileAt: folder.path("new.db"), as: .key(.passphrase("two"), cipher: .quick))
         let new = try open("new.db", "two")
-        #expect(try DatabaseDiff(from: old, to: new).isEmpty())
-        #expect(try DatabaseDiff(from: old, to: new).sql() == "")
-        #expect(try DatabaseDiff(from: old, to: new).changeset().isEmpty)
+        #expect(try DatabaseDiff(from: old.main, to: new.main).isEmpty())
+        #expect(try DatabaseDiff(from: old.main, to: new.main).sql() == "")
+        #expect(try DatabaseDiff(from: old.main, to: new.main).changeset().isEmpty)
         try OddTables.change(new, &random, count: 200)
         try new.execute("INSERT INTO plain VALUES (1, CAST(x'ff00fd' AS TEXT), 2)")
         try new.setUserVersion(7)
-        let diff = try DatabaseDiff(from: old, to: new)
+        let diff = try DatabaseDiff(from: old.main, to: new.main)
         #expect(try !diff.isEmpty())
         let wanted = try Contents.of(new)
 
@@ -53,19 +53,19 @@ import Testing
         try changed.settings.setEnabled(.foreignKeys, to: false)
         try changed.execute(SQLScript("DROP TRIGGER named_gone; DROP TRIGGER plain_new"))
         // Rows that differ by the case of their key alone may come before the old one goes.
-        try changed.apply(changeset) { $0.kind == .exists || $0.kind == .different ? .replace : .omit }
+        try changeset.apply(to: changed) { $0.kind == .exists || $0.kind == .different ? .replace : .omit }
         for table in ["keyed", "pair", "generated", "child"] {
             try expectSame(Contents.of(changed).filter { $0.hasPrefix("\(table) ") }, wanted.filter { $0.hasPrefix("\(table) ") })
         }
         // Back again.
-        try changed.apply(changeset.inverted()) { $0.kind == .exists || $0.kind == .different ? .replace : .omit }
+        try changeset.inverted().apply(to: changed) { $0.kind == .exists || $0.kind == .different ? .replace : .omit }
         for table in ["keyed", "pair", "generated", "child"] {
             try expectSame(Contents.of(changed).filter { $0.hasPrefix("\(table) ") }, Contents.of(old).filter { $0.hasPrefix("\(table) ") })
         }
 
         try diff.apply(to: old)
         try expectSame(Contents.of(old), wanted)
-        #expect(try old.settings.isEnabled(.foreignKeys) && DatabaseDiff(from: old, to: new).isEmpty())
+        #expect(try old.settings.isEnabled(.foreignKeys) && DatabaseDiff(from: old.main, to: new.main).isEmpty())
         #expect(try old.fetchOne(Int.self, "SELECT count(*) FROM words WHERE words MATCH 'word1*'") == new.fetchOne(Int.self, "SELECT count(*) FROM words WHERE words MATCH 'word1*'"))
     }
 
@@ -94,7 +94,7 @@ import Testing
             ANALYZE;
             """))
         let backwards = try Contents.of(old)
-        let diff = try DatabaseDiff(from: old, to: new), back = try DatabaseDiff(from: new, to: old)
+        let diff = try DatabaseDiff(from: old.main, to: new.main), back = try DatabaseDiff(from: new.main, to: old.main)
         let removed = try old.fetchOne(Int.self, "SELECT count(*) FROM no_key")
         let summary = Dictionary(uniqueKeysWithValues: try diff.summary().map { ($0.name, $0) })
         #expect(summary["note"]?.definition == .changed && summary["note"]?.inserted == 2)
@@ -124,7 +124,7 @@ import Testing
         try old.backup(toFileAt: folder.path("new.db"))
         let new = try open("new.db", "one")
         try new.execute(SQLScript("UPDATE pair SET c = 9e999 WHERE b = 3; DELETE FROM note WHERE id = 4; INSERT INTO own VALUES ('common sense')"))
-        let script = try DatabaseDiff(from: old, to: new).sql()
+        let script = try DatabaseDiff(from: old.main, to: new.main).sql()
         old.close()
         try script.write(toFile: folder.path("diff.sql"), atomically: true, encoding: .utf8)
         _ = try Python.run(
@@ -144,7 +144,7 @@ import Testing
         try db.execute(SQLScript("CREATE TABLE t(id INTEGER PRIMARY KEY, x); INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c')"))
         try db.attach(.memory, as: "o'ther", key: .plaintext)
         try db.execute(SQLScript("CREATE TABLE \"o'ther\".t(id INTEGER PRIMARY KEY, x); INSERT INTO \"o'ther\".t VALUES (1, 'a'), (2, 'B'), (4, 'd')"))
-        let diff = try DatabaseDiff(from: db, to: db, toSchema: "o'ther")
+        let diff = try DatabaseDiff(from: db.main, to: db.schema("o'ther"))
         #expect(try diff.sql() == """
             PRAGMA foreign_keys = OFF;
             PRAGMA writable_schema = ON;
@@ -157,7 +157,7 @@ import Testing
 
             """)
         #expect(try diff.summary().map { [$0.inserted, $0.deleted, $0.updated, $0.unchanged] } == [[1, 1, 1, 1]])
-        let error = #expect(throws: DatabaseError.self) { try DatabaseDiff(from: db, to: db, toSchema: "none") }
+        let error = #expect(throws: DatabaseError.self) { try DatabaseDiff(from: db.main, to: db.schema("none")) }
         #expect(error?.reason == .schemaName)
     }
 
@@ -168,7 +168,7 @@ import Testing
         try new.execute(SQLScript("INSERT INTO t VALUES (2, 'b'), (3, 'c')"))
         try third.execute(SQLScript("CREATE TABLE t(id INTEGER PRIMARY KEY, x UNIQUE); INSERT INTO t VALUES (1, 'c')"))
         let before = try Contents.of(third)
-        let diff = try DatabaseDiff(from: old, to: new)
+        let diff = try DatabaseDiff(from: old.main, to: new.main)
         #expect(throws: DatabaseError.self) { try diff.apply(to: third) }
         #expect(try Contents.of(third) == before && third.settings.isEnabled(.foreignKeys))
         let error = #expect(throws: DatabaseError.self) { try third.transaction { try diff.apply(to: $0) } }

@@ -261,9 +261,9 @@ import Testing
 
     /// Sessions use the same hook of SQLite's, of which there is one.
     @Test func besideChangeRecorders() throws {
-        let before = try ChangeRecorder(db)
+        let before = try ChangeRecorder(db.main)
         _ = try listen()
-        let after = try ChangeRecorder(db)
+        let after = try ChangeRecorder(db.main)
         try db.execute("INSERT INTO log VALUES (1)")
         try db.execute("INSERT INTO tag VALUES ('z', 3)")
         #expect(told.names == ["log", "tag"])
@@ -279,7 +279,7 @@ import Testing
     @Test func blobs() throws {
         try db.execute("INSERT INTO note(id, body) VALUES (9, zeroblob(10))")
         _ = try listen()
-        let blob = try Blob(db, table: "note", column: "body", rowID: 9, forWriting: true)
+        let blob = try db.main.openBlob(table: "note", column: "body", rowID: 9, forWriting: true)
         try blob.write([1, 2, 3] as [UInt8])
         blob.close()
         #expect(told.names == ["note"])

@@ -95,11 +95,11 @@ import Testing
         let pieces = (0..<200).map { Data(repeating: UInt8($0), count: 1000) }
         try db.transaction { db in
             try db.execute("INSERT INTO film(id, data) VALUES (1, \(ZeroBlob(count: pieces.count * 1000)))")
-            let blob = try Blob(db, table: "film", column: "data", rowID: 1, forWriting: true)
+            let blob = try db.main.openBlob(table: "film", column: "data", rowID: 1, forWriting: true)
             for piece in pieces { try blob.write(piece) }
             blob.close()
         }
-        let blob = try Blob(db, table: "film", column: "data", rowID: 1)
+        let blob = try db.main.openBlob(table: "film", column: "data", rowID: 1)
         let end = try blob.read(100, at: blob.count - 100)
         var total = 0
         for try await chunk in blob.chunks(of: 65_536) { total += chunk.count }
@@ -109,7 +109,7 @@ import Testing
     @Test func differencesAndChangesets() throws {
         let yesterday = try open("a.db"), today = try open("b.db"), replica = try open("c.db")
         try today.execute("UPDATE note SET title = 'new'")
-        let diff = try DatabaseDiff(from: yesterday, to: today)
+        let diff = try DatabaseDiff(from: yesterday.main, to: today.main)
         for table in try diff.summary() where !table.isSame { print(table.name, table.inserted, table.updated, table.deleted) }
         for table in try diff.summary() where !table.isSame {
             #expect((table.name, table.inserted, table.updated, table.deleted) == ("note", 0, 1, 0))
@@ -120,12 +120,12 @@ import Testing
         #expect(try replica.fetchAll(String.self, "SELECT title FROM note") == ["new"])
 
         let laptop = yesterday, phone = try open("d.db")
-        let mine = try laptop.recordingChanges { db in try db.execute("UPDATE note SET title = 'Foxes' WHERE id = 1") }
-        let theirs = try phone.recordingChanges { db in try db.execute("INSERT INTO note(id, title) VALUES (7, 'Owls')") }
-        try laptop.apply(theirs) { conflict in conflict.kind == .different ? .replace : .omit }
-        try phone.apply(mine) { conflict in .omit }
+        let mine = try laptop.main.recordingChanges { db in try db.execute("UPDATE note SET title = 'Foxes' WHERE id = 1") }
+        let theirs = try phone.main.recordingChanges { db in try db.execute("INSERT INTO note(id, title) VALUES (7, 'Owls')") }
+        try theirs.apply(to: laptop) { conflict in conflict.kind == .different ? .replace : .omit }
+        try mine.apply(to: phone) { conflict in .omit }
         for db in [laptop, phone] { #expect(try db.fetchAll(String.self, "SELECT title FROM note ORDER BY id") == ["Foxes", "Owls"]) }
-        try phone.apply(mine.inverted())
+        try mine.inverted().apply(to: phone)
         #expect(try phone.fetchAll(String.self, "SELECT title FROM note ORDER BY id") == ["x", "Owls"])
     }
 }

@@ -13,7 +13,7 @@ import Testing
 
     @Test func readInPieces() throws {
         let db = try make()
-        let blob = try Blob(db, table: "t", column: "data", rowID: 1)
+        let blob = try db.main.openBlob(table: "t", column: "data", rowID: 1)
         let whole = try #require(try db.fetchOne(Data.self, "SELECT data FROM t WHERE id = 1"))
         #expect(blob.count == 100_000 && blob.position == 0)
         var pieces = Data()
@@ -32,7 +32,7 @@ import Testing
         let db = try make()
         try db.execute("UPDATE t SET data = \(ZeroBlob(count: 50_000)) WHERE id = 1")
         #expect(try db.fetchOne(Data.self, "SELECT data FROM t WHERE id = 1") == Data(count: 50_000))
-        let blob = try Blob(db, table: "t", column: "data", rowID: 1, forWriting: true)
+        let blob = try db.main.openBlob(table: "t", column: "data", rowID: 1, forWriting: true)
         for number in 0..<50 { try blob.write(Data(repeating: UInt8(number), count: 1000)) }
         #expect(blob.position == 50_000)
         try blob.write([1, 2, 3] as [UInt8], at: 0)
@@ -42,7 +42,7 @@ import Testing
         #expect(ZeroBlob(sqlValue: .blob(Data(count: 5)))?.count == 5 && ZeroBlob(sqlValue: .blob(Data([1]))) == nil)
         // Undone with its transaction.
         try db.transaction { db in
-            let blob = try Blob(db, table: "t", column: "data", rowID: 1, forWriting: true)
+            let blob = try db.main.openBlob(table: "t", column: "data", rowID: 1, forWriting: true)
             try blob.write(Data([9, 9, 9, 9]))
             blob.close()
             return .rollback(())
@@ -56,7 +56,7 @@ import Testing
             do { try body() } catch { return error as? DatabaseError }
             return nil
         }
-        let blob = try Blob(db, table: "t", column: "data", rowID: 1, forWriting: true)
+        let blob = try db.main.openBlob(table: "t", column: "data", rowID: 1, forWriting: true)
         for body in [
             { try blob.seek(to: -1) }, { try blob.seek(to: 100_001) }, { _ = try blob.read(1, at: 100_000) }, { _ = try blob.read(-1, at: 0) },
             { _ = try blob.read(1, at: .max) }, { _ = try blob.read(.max, at: 1) }, { try blob.write(Data(count: 11), at: 99_990) },
@@ -65,9 +65,9 @@ import Testing
             #expect(error(body)?.reason == .invalidArgument)
         }
         for (table, column, row) in [("t", "data", 9), ("t", "none", 1), ("none", "data", 1), ("t", "data", 3), ("t", "other", 2)] as [(String, String, Int64)] {
-            #expect(error { _ = try Blob(db, table: table, column: column, rowID: row) }?.code == .error)
+            #expect(error { _ = try db.main.openBlob(table: table, column: column, rowID: row) }?.code == .error)
         }
-        let reader = try Blob(db, table: "t", column: "data", rowID: 1)
+        let reader = try db.main.openBlob(table: "t", column: "data", rowID: 1)
         #expect(error { try reader.write(Data([1])) }?.reason == .misuse)
         #expect(error { try db.execute("INSERT INTO t(data) VALUES (\(ZeroBlob(count: -1)))") }?.reason == .invalidArgument)
         #expect(error { try db.execute("INSERT INTO t(data) VALUES (\(ZeroBlob(count: 2_000_000_000)))") }?.code.primary == .tooBig)
@@ -77,7 +77,7 @@ import Testing
         #expect(error { try blob.write(Data([1])) }?.code == .abort)
         #expect(error { try blob.reopen(rowID: 3) } != nil)
         #expect(error { _ = try blob.read(1, at: 0) } != nil)
-        let again = try Blob(db, table: "t", column: "data", rowID: 1)
+        let again = try db.main.openBlob(table: "t", column: "data", rowID: 1)
         blob.close()
         blob.close()
         #expect(error { _ = try blob.read(upTo: 1) }?.reason == .closed)
@@ -86,12 +86,12 @@ import Testing
         #expect(error { try again.reopen(rowID: 1) }?.reason == .closed)
         #expect(error { try again.seek(to: 0) }?.reason == .closed)
         again.close()
-        #expect(error { _ = try Blob(db, table: "t", column: "data", rowID: 1) }?.reason == .closed)
+        #expect(error { _ = try db.main.openBlob(table: "t", column: "data", rowID: 1) }?.reason == .closed)
     }
 
     @Test func asynchronousChunks() async throws {
         let db = try make()
-        let blob = try Blob(db, table: "t", column: "data", rowID: 1)
+        let blob = try db.main.openBlob(table: "t", column: "data", rowID: 1)
         try blob.seek(to: 10)
         var sizes: [Int] = [], sum = 10
         for try await chunk in blob.chunks(of: 30_000) {
@@ -110,13 +110,13 @@ import Testing
         try queue.write { db in
             try db.execute("CREATE TABLE t(x)")
             try db.execute("INSERT INTO t VALUES (\(ZeroBlob(count: 100)))")
-            let blob = try Blob(db, table: "t", column: "x", rowID: 1, forWriting: true)
+            let blob = try db.main.openBlob(table: "t", column: "x", rowID: 1, forWriting: true)
             try blob.write(Data([1, 2]))
             // One that is open for writing keeps the transaction from its end.
             blob.close()
         }
         try queue.read { db in
-            escaped = try Blob(db, table: "t", column: "x", rowID: 1)
+            escaped = try db.main.openBlob(table: "t", column: "x", rowID: 1)
             #expect(try escaped?.read(upTo: 2) == Data([1, 2]))
         }
         #expect(throws: DatabaseError.self) { _ = try escaped?.read(upTo: 5) }

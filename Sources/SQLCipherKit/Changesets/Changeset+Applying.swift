@@ -45,19 +45,19 @@ public struct ChangesetRebase: Hashable, Sendable {
     public init(data: Data) { self.data = data }
 }
 
-extension Connection {
-    /// Makes the changes of a changeset, in one savepoint: all that it does not leave out, or none
+extension Changeset {
+    /// Makes the changes in the main database of a connection, in one savepoint: all that are not left out, or none
     /// (<https://sqlite.org/session/sqlite3changeset_apply.html>).
     ///
     /// ```swift
-    /// try db.apply(changes) { conflict in
+    /// try changes.apply(to: db) { conflict in
     ///     conflict.kind == .different ? .replace : .omit
     /// }
     /// ```
     /// Changes of a table that the main database does not have, or has with other columns, are left out silently. Triggers fire.
     /// Foreign keys are checked at the end.
     /// - Parameters:
-    ///   - changeset: the changes.
+    ///   - db: the connection.
     ///   - tables: the tables whose changes are wanted; nil, the default, for all.
     ///   - onConflict: decides about each conflict. It may use the connection. If it throws, nothing has changed, and the call throws
     ///     the same error. Default: abort.
@@ -66,16 +66,16 @@ extension Connection {
     ///   ``DatabaseError/Reason/misuse`` for a replacement that cannot be made, and what SQLite reports. Nothing has changed then.
     @discardableResult
     public func apply(
-        _ changeset: Changeset, tables: [String]? = nil,
+        to db: Connection, tables: [String]? = nil,
         onConflict: @escaping (ChangesetConflict) throws -> ChangesetConflict.Resolution = { _ in .abort }
     ) throws -> ChangesetRebase? {
-        let handle = try liveOutsideHooks()
+        let handle = try db.liveOutsideHooks()
         // All of it is looked at first: what is malformed is found before anything has changed.
-        try changeset.validate()
-        if changeset.isEmpty { return nil }
-        let application = ChangesetApplication(self, tables.map { Set($0.map { $0.lowercased() }) }, onConflict)
+        try validate()
+        if isEmpty { return nil }
+        let application = ChangesetApplication(db, tables.map { Set($0.map { $0.lowercased() }) }, onConflict)
         var rebase: UnsafeMutableRawPointer?, rebaseCount: Int32 = 0
-        let rc = try changeset.withBytes { bytes, count throws(DatabaseError) in
+        let rc = try withBytes { bytes, count throws(DatabaseError) in
             withExtendedLifetime(application) {
                 sqlite3changeset_apply_v2(
                     handle, count, bytes,
@@ -86,13 +86,13 @@ extension Connection {
         }
         defer {
             sqlite3_free(rebase)
-            finishClosing()
+            db.finishClosing()
         }
         if let error = application.error { throw error }
         guard rc == SQLITE_OK else {
             if rc == SQLITE_ABORT { throw DatabaseError(code: .abort, message: "a conflict has undone the changeset") }
-            if rc & 0xff == SQLITE_CORRUPT { throw Changeset.failure(rc) }
-            throw failure(rc)
+            if rc & 0xff == SQLITE_CORRUPT { throw Self.failure(rc) }
+            throw db.failure(rc)
         }
         return rebase.map { ChangesetRebase(data: Data(bytes: $0, count: Int(rebaseCount))) }
     }
@@ -101,7 +101,7 @@ extension Connection {
 extension Changeset {
     /// These changes as if they had been made after another changeset was applied elsewhere, with conflicts solved as they were
     /// solved there (<https://sqlite.org/session/rebaser.html>).
-    /// - Parameter rebases: what ``Connection/apply(_:tables:onConflict:)`` gave back where the other changes were applied, in that
+    /// - Parameter rebases: what ``apply(to:tables:onConflict:)`` returned where the other changes were applied, in that
     ///   order.
     /// - Throws: ``ResultCode/corrupt`` for malformed bytes.
     public func rebased(by rebases: [ChangesetRebase]) throws(DatabaseError) -> Changeset {
