@@ -22,7 +22,7 @@ extension KeyValueStore {
             throw error
         }
         if KeyValueEntry.isExpired(handle, column: 2) { return nil }
-        if let value = T._readSQL(from: Row.Column(handle, 0)), !KeyValueEntry.isJSON(handle, column: 1) { return value }
+        if let value = T.tryReadSQL(from: Row.Column(handle, 0)), !KeyValueEntry.isJSON(handle, column: 1) { return value }
         return try KeyValueEntry.read(type, handle, value: 0, json: 1)
     }
 

@@ -28,41 +28,43 @@ extension Connection {
 
     /// A cursor over the rows of a query.
     public func cursor<Request: SQLRequest>(_ request: Request) throws -> RowCursor<Request.Element> {
+        let selection = request.selection
         var reader: ((borrowing Row) throws -> Request.Element)?
-        return RowCursor(try openCursor(try request._sql(.rows, self), [])) { row in
+        return RowCursor(try openCursor(try selection.sql(.rows, self), [])) { row in
             if let reader { return try reader(row) }
-            let made = try request._reader(row)
+            let made = try selection.reader(row)
             reader = made
             return try made(row)
         }
     }
 
     private func run<Request: SQLRequest>(_ request: Request, _ body: (Request.Element) -> Bool) throws {
-        let sql = try request._sql(.rows, self)
+        let selection = request.selection
+        let sql = try selection.sql(.rows, self)
         let statement = try cached(sql)
         let handle = try statement.beginUse()
         defer { statement.endUse(handle) }
         try statement.bindAll(sql.arguments, handle)
         guard try statement.advance(handle) else { return }
         let row = Row(handle, statement.names(handle))
-        let reader = try request._reader(row)
+        let reader = try selection.reader(row)
         repeat { guard body(try reader(row)) else { return } } while try statement.advance(handle)
     }
 
     /// The statement that a query runs, with its values.
     /// - Throws: ``DatabaseError`` if it cannot be written, such as a join without a foreign key.
-    public func sql<Request: SQLRequest>(of request: Request) throws(DatabaseError) -> SQL { try request._sql(.rows, self) }
+    public func sql<Request: SQLRequest>(of request: Request) throws(DatabaseError) -> SQL { try request.selection.sql(.rows, self) }
 
     /// The number of a query's rows.
     /// - Throws: ``DatabaseError``.
     public func count<Request: SQLRequest>(_ request: Request) throws(DatabaseError) -> Int {
-        try fetchOne(Int.self, try request._sql(.count, self)) ?? 0
+        try fetchOne(Int.self, try request.selection.sql(.count, self)) ?? 0
     }
 
     /// Whether a query has a row.
     /// - Throws: ``DatabaseError``.
     public func exists<Request: SQLRequest>(_ request: Request) throws(DatabaseError) -> Bool {
-        try fetchOne(Bool.self, try request._sql(.existence, self)) ?? false
+        try fetchOne(Bool.self, try request.selection.sql(.existence, self)) ?? false
     }
 
     /// Deletes the rows of a query, up to its limit if it has one.
@@ -73,7 +75,8 @@ extension Connection {
     /// - Throws: ``DatabaseError``, ``DatabaseError/Reason/misuse`` for a query with groups among them.
     @discardableResult
     public func deleteAll<Record: SQLRecord>(_ query: SQLQuery<Record>) throws(DatabaseError) -> Int {
-        try execute(query._clauses.change("DELETE FROM \(query._clauses.sides[0].source)"))
+        let clauses = query.selection.clauses
+        try execute(clauses.change("DELETE FROM \(clauses.sides[0].source)"))
         return changes
     }
 
@@ -91,12 +94,13 @@ extension Connection {
     public func updateAll<Record: SQLRecord>(
         _ query: SQLQuery<Record>, _ changes: (SQLColumns<Record>, inout SQLAssignments<Record>) -> Void
     ) throws(DatabaseError) -> Int {
-        let side = query._clauses.sides[0]
+        let clauses = query.selection.clauses
+        let side = clauses.sides[0]
         var assignments = SQLAssignments<Record>(table: side.table)
-        changes(query._columns, &assignments)
+        changes(query.columns, &assignments)
         if let failure = assignments.failure { throw failure }
         if assignments.list.isEmpty { throw .misuse("an update of \(side.table.name) that changes nothing") }
-        try execute(query._clauses.change("UPDATE \(side.source) SET \(list: assignments.list)"))
+        try execute(clauses.change("UPDATE \(side.source) SET \(list: assignments.list)"))
         return self.changes
     }
 }

@@ -1,5 +1,5 @@
-/// The parts of a query, as far as they are the same for records of any type. They are not for use.
-public struct SQLClauses: Sendable {
+/// The parts of a query, as far as they are the same for records of any type.
+struct SQLClauses: Sendable {
     /// One of the tables.
     struct Side: Sendable {
         var table: SQLTable
@@ -77,8 +77,13 @@ public struct SQLClauses: Sendable {
         do throws(DatabaseError) { return try select(columns, nil) } catch { return "\(FailedQuery(error))" }
     }
 
+    /// What is wanted of a request.
+    enum Form {
+        case rows, count, existence
+    }
+
     /// The statement for a request of these columns.
-    func request(_ form: SQLRequestForm, _ columns: SQL, _ db: Connection) throws(DatabaseError) -> SQL {
+    func request(_ form: Form, _ columns: SQL, _ db: Connection) throws(DatabaseError) -> SQL {
         switch form {
         case .rows: return try select(columns, db)
         case .existence: return "SELECT EXISTS (\(try select("1", db)))"

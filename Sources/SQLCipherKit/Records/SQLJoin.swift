@@ -1,16 +1,23 @@
 /// A query for the records of two tables: see ``SQLQueryable``.
 public struct SQLJoin<A, B>: Sendable {
-    public var _clauses: SQLClauses
+    private var clauses: SQLClauses
 
-    init(_ clauses: SQLClauses) { _clauses = clauses }
+    init(_ clauses: SQLClauses) { self.clauses = clauses }
 
-    public var _columns: (SQLColumns<A>, SQLColumns<B>) { (_clauses.columns(0), _clauses.columns(1)) }
+    public var columns: (SQLColumns<A>, SQLColumns<B>) { (clauses.columns(0), clauses.columns(1)) }
 }
 
 extension SQLJoin: SQLRequest, SQLQueryable where A: SQLSource, B: SQLSource {
-    public func _reader(_ row: borrowing Row) throws -> (borrowing Row) throws -> (A, B) {
-        let sides = try SQLSide.all(row, 2)
-        return { row in (try A._read(row, sides[0]), try B._read(row, sides[1])) }
+    public var selection: SQLSelection<(A, B)> {
+        get {
+            SQLSelection(
+                clauses,
+                reader: { row in
+                    let sides = try SQLSide.all(row, 2)
+                    return { row in (try sides[0].withRow(row, A.readSQL), try sides[1].withRow(row, B.readSQL)) }
+                })
+        }
+        set { clauses = newValue.clauses }
     }
 }
 
@@ -45,11 +52,11 @@ extension SQLJoin where A: SQLSource, B: SQLSource {
 
     /// Each pair with each row of the third table.
     public func crossJoin<C: SQLRecord>(_ type: C.Type) -> SQLThreeWayJoin<A, B, C> {
-        SQLThreeWayJoin(_clauses.joined(C.table, "CROSS JOIN", SQLClauses.Link.none))
+        SQLThreeWayJoin(clauses.joined(C.table, "CROSS JOIN", SQLClauses.Link.none))
     }
 
     private func joined<C: SQLRecord>(_ type: C.Type, _ keyword: String, _ condition: On<C>?) -> SQLClauses {
-        _clauses.joined(
+        clauses.joined(
             C.table, keyword, condition.map { condition in
                 { clauses in condition(clauses.columns(0), clauses.columns(1), clauses.columns(2)) }
             })
@@ -58,18 +65,30 @@ extension SQLJoin where A: SQLSource, B: SQLSource {
 
 /// A query for the records of three tables: see ``SQLQueryable``.
 public struct SQLThreeWayJoin<A, B, C>: Sendable {
-    public var _clauses: SQLClauses
+    private var clauses: SQLClauses
 
-    init(_ clauses: SQLClauses) { _clauses = clauses }
+    init(_ clauses: SQLClauses) { self.clauses = clauses }
 
-    public var _columns: (SQLColumns<A>, SQLColumns<B>, SQLColumns<C>) {
-        (_clauses.columns(0), _clauses.columns(1), _clauses.columns(2))
+    public var columns: (SQLColumns<A>, SQLColumns<B>, SQLColumns<C>) {
+        (clauses.columns(0), clauses.columns(1), clauses.columns(2))
     }
 }
 
 extension SQLThreeWayJoin: SQLRequest, SQLQueryable where A: SQLSource, B: SQLSource, C: SQLSource {
-    public func _reader(_ row: borrowing Row) throws -> (borrowing Row) throws -> (A, B, C) {
-        let sides = try SQLSide.all(row, 3)
-        return { row in (try A._read(row, sides[0]), try B._read(row, sides[1]), try C._read(row, sides[2])) }
+    public var selection: SQLSelection<(A, B, C)> {
+        get {
+            SQLSelection(
+                clauses,
+                reader: { row in
+                    let sides = try SQLSide.all(row, 3)
+                    return { row in
+                        (
+                            try sides[0].withRow(row, A.readSQL), try sides[1].withRow(row, B.readSQL),
+                            try sides[2].withRow(row, C.readSQL)
+                        )
+                    }
+                })
+        }
+        set { clauses = newValue.clauses }
     }
 }

@@ -1,14 +1,12 @@
 /// A query for the records of one table: see ``SQLQueryable``.
 public struct SQLQuery<Record: SQLRecord>: SQLQueryable {
-    public var _clauses: SQLClauses
+    public var selection: SQLSelection<Record>
 
-    init(_ clauses: SQLClauses) { _clauses = clauses }
-
-    public var _columns: SQLColumns<Record> { _clauses.columns(0) }
-
-    public func _reader(_ row: borrowing Row) throws -> (borrowing Row) throws -> Record {
-        { row in try row.decode(Record.self) }
+    init(_ clauses: SQLClauses) {
+        selection = SQLSelection(clauses, reader: { _ in { row in try Record.readSQL(from: row) } })
     }
+
+    public var columns: SQLColumns<Record> { selection.clauses.columns(0) }
 }
 
 extension SQLRecord {
@@ -58,10 +56,13 @@ extension SQLQuery {
     }
 
     /// Each row with each row of the other table.
-    public func crossJoin<B: SQLRecord>(_ type: B.Type) -> SQLJoin<Record, B> { SQLJoin(_clauses.joined(B.table, "CROSS JOIN", SQLClauses.Link.none)) }
+    public func crossJoin<B: SQLRecord>(_ type: B.Type) -> SQLJoin<Record, B> {
+        SQLJoin(selection.clauses.joined(B.table, "CROSS JOIN", SQLClauses.Link.none))
+    }
 
     private func joined<B: SQLRecord>(_ type: B.Type, _ keyword: String, _ condition: On<B>?) -> SQLClauses {
-        _clauses.joined(B.table, keyword, condition.map { condition in { clauses in condition(clauses.columns(0), clauses.columns(1)) } })
+        selection.clauses.joined(
+            B.table, keyword, condition.map { condition in { clauses in condition(clauses.columns(0), clauses.columns(1)) } })
     }
 }
 

@@ -12,31 +12,34 @@
 /// The closures get the columns of each table, in order: `{ $0.id < $1.id }` or `{ author, book in author.id < book.id }`. What is put
 /// into them is bound; ``Connection/sql(of:)`` shows the statement.
 ///
-/// You never conform to it yourself: ``SQLQuery``, ``SQLJoin`` and ``SQLThreeWayJoin`` do.
+/// ``SQLQuery``, ``SQLJoin`` and ``SQLThreeWayJoin`` conform to it. A type of your own that wraps one of these can as well.
 public protocol SQLQueryable<Element>: SQLRequest, Sendable {
     /// The columns of the table, or a tuple of those of each table.
     associatedtype Columns
 
-    var _clauses: SQLClauses { get set }
-    var _columns: Columns { get }
+    /// What the query reads; filtering, ordering and the like change it.
+    var selection: SQLSelection<Element> { get set }
+
+    /// The columns, for the closures that conditions and orders are made in.
+    var columns: Columns { get }
 }
 
 extension SQLQueryable {
     private func changed(_ body: (inout SQLClauses) -> Void) -> Self {
         var copy = self
-        body(&copy._clauses)
+        body(&copy.selection.clauses)
         return copy
     }
 
     /// The rows that meet a condition; of several calls, those that meet all of them.
     public func filter(_ condition: (Columns) -> SQLPredicate) -> Self {
-        let condition = condition(_columns)
+        let condition = condition(columns)
         return changed { $0.filter = $0.filter.map { $0 && condition } ?? condition }
     }
 
     /// In this order: a term on each line. Further calls add terms that decide where those before are equal.
     public func order(@SQLOrderingBuilder by terms: (Columns) -> [SQLOrdering]) -> Self {
-        let terms = terms(_columns)
+        let terms = terms(columns)
         return changed { $0.orderings += terms.map(\.sql) }
     }
 
@@ -59,13 +62,13 @@ extension SQLQueryable {
     /// Book.all.group { $0.author }.having { _ in .countAll > 2 }.select { ($0.author, .countAll) }
     /// ```
     public func group(@SQLOrderingBuilder by terms: (Columns) -> [SQLOrdering]) -> Self {
-        let terms = terms(_columns)
+        let terms = terms(columns)
         return changed { $0.groups += terms.map(\.sql) }
     }
 
     /// The groups that meet a condition.
     public func having(_ condition: (Columns) -> SQLPredicate) -> Self {
-        let condition = condition(_columns)
+        let condition = condition(columns)
         return changed { $0.having = $0.having.map { $0 && condition } ?? condition }
     }
 
@@ -82,7 +85,7 @@ extension SQLQueryable {
     public func select<Value: SQLValueConvertible>(
         _ expression: (Columns) -> SQLExpression<Value>
     ) -> SQLSelection<Value> {
-        SQLSelection(_clauses, expression(_columns).sql) { row in try row.get(0, as: Value.self) }
+        SQLSelection(selection.clauses, expression(columns).sql, read: { row in try row.get(0, as: Value.self) })
     }
 
     /// Several values in place of records, as a tuple.
@@ -92,23 +95,19 @@ extension SQLQueryable {
     public func select<each Value: SQLValueConvertible>(
         _ expressions: (Columns) -> (repeat SQLExpression<each Value>)
     ) -> SQLSelection<(repeat each Value)> {
-        let expressions = expressions(_columns)
+        let expressions = expressions(columns)
         var list: [SQL] = []
         for expression in repeat each expressions { list.append(expression.sql) }
-        return SQLSelection(_clauses, "\(list: list)") { row in
+        return SQLSelection(selection.clauses, "\(list: list)", read: { row in
             var index = -1
             func next() -> Int {
                 index += 1
                 return index
             }
             return (repeat try row.get(next(), as: (each Value).self))
-        }
+        })
     }
 
     /// Whether there is a row, as a condition of another query.
-    public var exists: SQLPredicate { SQLPredicate("EXISTS (\(_clauses.subquery("1")))", .atom) }
-
-    public func _sql(_ form: SQLRequestForm, _ db: Connection) throws(DatabaseError) -> SQL {
-        try _clauses.request(form, _clauses.records, db)
-    }
+    public var exists: SQLPredicate { SQLPredicate("EXISTS (\(selection.clauses.subquery("1")))", .atom) }
 }

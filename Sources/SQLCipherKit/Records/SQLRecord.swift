@@ -44,24 +44,28 @@ extension SQLRecord {
 
 /// What a query reads from one of its tables: a record, or an optional record where an outer join may have none.
 ///
-/// You never conform to it yourself: ``SQLRecord`` and optionals of such types do.
+/// ``SQLRecord`` and optionals of such types conform to it.
 public protocol SQLSource: Sendable {
     /// The same, where an outer join may have no row of it.
     associatedtype SQLOptional = Self?
 
-    static func _read(_ row: borrowing Row, _ side: SQLSide) throws -> Self
+    /// The record in a row of a query's result. Default: as ``Row/decode(_:)`` reads it.
+    /// - Parameter row: the row; where the query joins tables, only the columns of this one are found by name.
+    /// - Throws: what reading the columns throws.
+    static func readSQL(from row: borrowing Row) throws -> Self
 }
 
 extension SQLRecord {
     @inlinable
-    public static func _read(_ row: borrowing Row, _ side: SQLSide) throws -> Self { try side.decode(Self.self, row) }
+    public static func readSQL(from row: borrowing Row) throws -> Self { try row.decode(Self.self) }
 }
 
 extension Optional: SQLSource where Wrapped: SQLRecord {
     public typealias SQLOptional = Wrapped?
 
+    /// The record; nil if all of its columns are NULL, as where an outer join has found no row.
     @inlinable
-    public static func _read(_ row: borrowing Row, _ side: SQLSide) throws -> Wrapped? {
-        side.isAbsent(row) ? nil : try side.decode(Wrapped.self, row)
+    public static func readSQL(from row: borrowing Row) throws -> Wrapped? {
+        row.isAllNull ? nil : try Wrapped.readSQL(from: row)
     }
 }

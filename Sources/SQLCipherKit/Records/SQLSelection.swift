@@ -1,47 +1,55 @@
 /// A query for values in place of records: see ``SQLQueryable``.
 public struct SQLSelection<Element>: Sendable {
-    let clauses: SQLClauses
-    private let list: SQL
-    private let read: @Sendable (borrowing Row) throws -> Element
+    /// The way to read the rows of a result, of which it gets the first.
+    typealias Reader = @Sendable (borrowing Row) throws -> (borrowing Row) throws -> Element
 
-    init(_ clauses: SQLClauses, _ list: SQL, _ read: @escaping @Sendable (borrowing Row) throws -> Element) {
+    var clauses: SQLClauses
+    /// What is read; nil for all columns of the tables.
+    private let list: SQL?
+    let reader: Reader
+
+    init(_ clauses: SQLClauses, _ list: SQL? = nil, reader: @escaping Reader) {
         self.clauses = clauses
         self.list = list
-        self.read = read
+        self.reader = reader
+    }
+
+    init(_ clauses: SQLClauses, _ list: SQL, read: @escaping @Sendable (borrowing Row) throws -> Element) {
+        self.init(clauses, list, reader: { _ in read })
     }
 
     /// As part of another statement.
-    var subquery: SQL { clauses.subquery(list) }
+    var subquery: SQL { clauses.subquery(list ?? clauses.records) }
 
     /// Each different row once.
     public func distinct() -> Self {
-        var clauses = clauses
-        clauses.isDistinct = true
-        return SQLSelection(clauses, list, read)
+        var copy = self
+        copy.clauses.isDistinct = true
+        return copy
+    }
+
+    func sql(_ form: SQLClauses.Form, _ db: Connection) throws(DatabaseError) -> SQL {
+        try clauses.request(form, list ?? clauses.records, db)
     }
 }
 
 /// What a connection can run: a ``SQLQueryable`` or a ``SQLSelection``.
+///
+/// A type of your own can be one, too, and so be given to ``Connection/fetchAll(_:)`` and its like:
+/// ```swift
+/// struct PopularNotes: SQLRequest {
+///     var stars: Int
+///     var selection: SQLSelection<Note> { Note.filter { $0.stars >= stars }.selection }
+/// }
+/// ```
 public protocol SQLRequest<Element> {
     /// What each row becomes.
     associatedtype Element
 
-    func _sql(_ form: SQLRequestForm, _ db: Connection) throws(DatabaseError) -> SQL
-    /// The way to read the rows of a result, of which this is the first.
-    func _reader(_ row: borrowing Row) throws -> (borrowing Row) throws -> Element
-}
-
-/// What is wanted of a request.
-public enum SQLRequestForm: Sendable {
-    /// Its rows.
-    case rows
-    /// Their number.
-    case count
-    /// Whether there is one.
-    case existence
+    /// What is read, and from where.
+    var selection: SQLSelection<Element> { get }
 }
 
 extension SQLSelection: SQLRequest {
-    public func _sql(_ form: SQLRequestForm, _ db: Connection) throws(DatabaseError) -> SQL { try clauses.request(form, list, db) }
-    public func _reader(_ row: borrowing Row) throws -> (borrowing Row) throws -> Element { read }
+    public var selection: Self { self }
 }

@@ -1,9 +1,6 @@
-import CSQLCipher
-
 /// The columns of a result that belong to one of its tables.
-public struct SQLSide {
-    @usableFromInline let names: ColumnNames
-    private let columns: Range<Int32>
+struct SQLSide {
+    private let names: ColumnNames
 
     /// The name of the column that stands between two tables' columns.
     static let separator = "sqlcipherkit_next"
@@ -23,18 +20,10 @@ public struct SQLSide {
 
     private init(_ row: borrowing Row, _ columns: Range<Int>) {
         names = ColumnNames(row.handle, only: columns)
-        self.columns = Int32(columns.lowerBound)..<Int32(columns.upperBound)
     }
 
-    @inlinable
-    func decode<T: Decodable>(_ type: T.Type, _ row: borrowing Row) throws -> T {
-        try Row(row.handle, Unmanaged.passUnretained(names)).decode(type)
-    }
-
-    /// Whether all columns are NULL, as where an outer join has found no row.
-    @usableFromInline
-    func isAbsent(_ row: borrowing Row) -> Bool {
-        for column in columns where sqlite3_column_type(row.handle, column) != SQLITE_NULL { return false }
-        return true
+    /// The row, with the columns of this side alone.
+    func withRow<R>(_ row: borrowing Row, _ body: (borrowing Row) throws -> R) rethrows -> R {
+        try body(Row(row.handle, Unmanaged.passUnretained(names)))
     }
 }

@@ -10,6 +10,8 @@ final class ColumnNames {
     @usableFromInline let literals: UnsafeMutablePointer<UnsafeRawPointer?>
     @usableFromInline let next: UnsafeMutablePointer<Int>
     let names: [String]
+    /// The columns that can be found.
+    let range: Range<Int>
     private let utf8: UnsafeMutablePointer<UnsafeMutableBufferPointer<UInt8>>
     /// What decoding rows into Codable types has learnt of these columns.
     @usableFromInline private(set) lazy var decoding = RowDecodingState(self)
@@ -17,9 +19,11 @@ final class ColumnNames {
     /// - Parameter range: the columns that can be found; nil for all.
     init(_ handle: OpaquePointer, only range: Range<Int>? = nil) {
         count = Int(sqlite3_column_count(handle))
+        let range = range ?? 0..<count
+        self.range = range
         names = (0..<count).map { index in
             // No column's name has a NUL character.
-            if range?.contains(index) == false { return "\0" }
+            if !range.contains(index) { return "\0" }
             return sqlite3_column_name(handle, Int32(index)).map { String(cString: $0) } ?? ""
         }
         // One slot more than columns: `next` may point behind the last, or at the only one of a row without columns.

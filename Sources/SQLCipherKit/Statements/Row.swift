@@ -29,6 +29,10 @@ public struct Row: ~Copyable {
     @usableFromInline
     var names: ColumnNames { unretainedNames.takeUnretainedValue() }
 
+    /// Whether each column that can be found by name is NULL.
+    @usableFromInline
+    var isAllNull: Bool { names.range.allSatisfy { sqlite3_column_type(handle, Int32($0)) == SQLITE_NULL } }
+
     /// The number of columns.
     public var count: Int { names.count }
 

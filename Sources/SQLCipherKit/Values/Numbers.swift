@@ -69,12 +69,13 @@ extension DatabaseError {
 }
 
 /// The standard library's integers, apart from others that conform to ``SQLValueConvertible`` in a way of their own.
-public protocol _StandardInteger: FixedWidthInteger, SQLValueConvertible {}
+@usableFromInline
+protocol StandardInteger: FixedWidthInteger, SQLValueConvertible {}
 
-extension _StandardInteger {
+extension StandardInteger {
     @inlinable
     @inline(__always)
-    public static func _readSQL(from column: borrowing Row.Column) -> Self? {
+    public static func tryReadSQL(from column: borrowing Row.Column) -> Self? {
         var value: Int64 = 0
         guard sqlcipherkit_column_int64(column.handle, column.index, &value) == SQLITE_INTEGER else { return nil }
         return Self(exactly: value)
@@ -82,22 +83,22 @@ extension _StandardInteger {
 
     @inlinable
     @inline(__always)
-    public func _bindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
+    public func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
         guard let value = Int64(exactly: self) else { return false }
         return sqlite3_bind_int64(parameter.handle, parameter.index, value) == SQLITE_OK
     }
 }
 
-extension Int: _StandardInteger {}
-extension Int8: _StandardInteger {}
-extension Int16: _StandardInteger {}
-extension Int32: _StandardInteger {}
-extension Int64: _StandardInteger {}
-extension UInt: _StandardInteger {}
-extension UInt8: _StandardInteger {}
-extension UInt16: _StandardInteger {}
-extension UInt32: _StandardInteger {}
-extension UInt64: _StandardInteger {}
+extension Int: StandardInteger {}
+extension Int8: StandardInteger {}
+extension Int16: StandardInteger {}
+extension Int32: StandardInteger {}
+extension Int64: StandardInteger {}
+extension UInt: StandardInteger {}
+extension UInt8: StandardInteger {}
+extension UInt16: StandardInteger {}
+extension UInt32: StandardInteger {}
+extension UInt64: StandardInteger {}
 
 /// Stored as INTEGER 0 or 1; any other integer is not read as a `Bool`.
 extension Bool: SQLValueConvertible {
@@ -129,7 +130,7 @@ extension Bool: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public static func _readSQL(from column: borrowing Row.Column) -> Bool? {
+    public static func tryReadSQL(from column: borrowing Row.Column) -> Bool? {
         var value: Int64 = 0
         guard sqlcipherkit_column_int64(column.handle, column.index, &value) == SQLITE_INTEGER, value & ~1 == 0 else { return nil }
         return value == 1
@@ -137,7 +138,7 @@ extension Bool: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public func _bindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
+    public func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
         sqlite3_bind_int64(parameter.handle, parameter.index, self ? 1 : 0) == SQLITE_OK
     }
 }
@@ -168,7 +169,7 @@ extension Double: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public static func _readSQL(from column: borrowing Row.Column) -> Double? {
+    public static func tryReadSQL(from column: borrowing Row.Column) -> Double? {
         var value = 0.0
         guard sqlcipherkit_column_double(column.handle, column.index, &value) == SQLITE_FLOAT else { return nil }
         return value
@@ -176,7 +177,7 @@ extension Double: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public func _bindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
+    public func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
         // The exact path refuses NaN.
         !isNaN && sqlite3_bind_double(parameter.handle, parameter.index, self) == SQLITE_OK
     }

@@ -72,7 +72,7 @@ extension Row {
         @inlinable
         @inline(__always)
         func read<T: SQLValueConvertible>(as type: T.Type) throws(DatabaseError) -> T {
-            if let value = T._readSQL(from: self) { return value }
+            if let value = T.tryReadSQL(from: self) { return value }
             return try T.readSQL(from: self)
         }
 

@@ -30,24 +30,30 @@ public protocol SQLValueConvertible: Sendable {
     /// Binds the value to a parameter. The default goes through ``SQLValue``.
     func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError)
 
-    // The fast paths of this package's own types, taken before the two above. They throw nothing, because Swift 6.3 neither
-    // specialises nor inlines a requirement with typed throws: calling it costs more than reading the column.
+    // These two throw nothing, because Swift 6.3 neither specialises nor inlines a requirement with typed throws: calling it costs
+    // more than reading the column.
 
-    /// The value, or nil where `readSQL` has to look closer.
-    static func _readSQL(from column: borrowing Row.Column) -> Self?
+    /// The fast path of reading, asked before ``readSQL(from:)``: the value, or nil where that has to look closer. Default: nil.
+    ///
+    /// For a type of your own that wraps another, mark it `@inlinable` and ask that type:
+    /// ```swift
+    /// static func tryReadSQL(from column: borrowing Row.Column) -> NoteID? { Int64.tryReadSQL(from: column).map(NoteID.init) }
+    /// ```
+    static func tryReadSQL(from column: borrowing Row.Column) -> Self?
 
-    /// Binds, or gives back false where `bindSQL` has to.
-    func _bindSQL(to parameter: borrowing Statement.Parameter) -> Bool
+    /// The fast path of binding, asked before ``bindSQL(to:)``: binds and returns true, or returns false where that has to do it.
+    /// Default: false.
+    func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool
 }
 
 extension SQLValueConvertible {
     @inlinable
     @inline(__always)
-    public static func _readSQL(from column: borrowing Row.Column) -> Self? { nil }
+    public static func tryReadSQL(from column: borrowing Row.Column) -> Self? { nil }
 
     @inlinable
     @inline(__always)
-    public func _bindSQL(to parameter: borrowing Statement.Parameter) -> Bool { false }
+    public func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool { false }
 
     public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> Self {
         guard let value = Self(sqlValue: try column.value()) else { throw column.mismatch(String(describing: Self.self)) }
@@ -111,15 +117,15 @@ extension Optional: SQLValueConvertible where Wrapped: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public static func _readSQL(from column: borrowing Row.Column) -> Wrapped?? {
-        guard let value = Wrapped._readSQL(from: column) else { return nil }
+    public static func tryReadSQL(from column: borrowing Row.Column) -> Wrapped?? {
+        guard let value = Wrapped.tryReadSQL(from: column) else { return nil }
         return .some(value)
     }
 
     @inlinable
     @inline(__always)
-    public func _bindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
-        if let self { self._bindSQL(to: parameter) } else { sqlite3_bind_null(parameter.handle, parameter.index) == SQLITE_OK }
+    public func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
+        if let self { self.tryBindSQL(to: parameter) } else { sqlite3_bind_null(parameter.handle, parameter.index) == SQLITE_OK }
     }
 }
 

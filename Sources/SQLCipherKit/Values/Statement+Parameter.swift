@@ -76,7 +76,7 @@ extension Statement {
         @inlinable
         @inline(__always)
         func put<T: SQLValueConvertible>(_ value: T) throws(DatabaseError) {
-            if !value._bindSQL(to: self) { try value.bindSQL(to: self) }
+            if !value.tryBindSQL(to: self) { try value.bindSQL(to: self) }
         }
 
         /// Binds a blob of `count` zero bytes without building it, to be filled by incremental writes.

@@ -21,14 +21,14 @@ extension String: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public static func _readSQL(from column: borrowing Row.Column) -> String? {
+    public static func tryReadSQL(from column: borrowing Row.Column) -> String? {
         guard let bytes = column.fastBytes(text: true, blob: false) else { return nil }
         return String(wellFormed: bytes)
     }
 
     @inlinable
     @inline(__always)
-    public func _bindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
+    public func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
         // Without a copy of the string, where it lies in one piece.
         utf8.withContiguousStorageIfAvailable { parameter.bindText($0) == SQLITE_OK } ?? false
     }
@@ -88,7 +88,7 @@ extension Data: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public static func _readSQL(from column: borrowing Row.Column) -> Data? {
+    public static func tryReadSQL(from column: borrowing Row.Column) -> Data? {
         guard let bytes = column.fastBytes(text: true, blob: true) else { return nil }
         guard let base = bytes.baseAddress else { return Data() }
         return Data(bytes: base, count: bytes.count)
@@ -96,7 +96,7 @@ extension Data: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public func _bindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
+    public func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
         withUnsafeBytes { parameter.bindBlob($0) == SQLITE_OK }
     }
 
@@ -127,13 +127,13 @@ extension Array: SQLValueConvertible where Element == UInt8 {
 
     @inlinable
     @inline(__always)
-    public static func _readSQL(from column: borrowing Row.Column) -> [UInt8]? {
+    public static func tryReadSQL(from column: borrowing Row.Column) -> [UInt8]? {
         column.fastBytes(text: true, blob: true).map { [UInt8]($0) }
     }
 
     @inlinable
     @inline(__always)
-    public func _bindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
+    public func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
         withUnsafeBytes { parameter.bindBlob($0) == SQLITE_OK }
     }
 
