@@ -14,11 +14,11 @@ extension FaultDriver {
         let encryption = Encryption.key(try .passphrase(arguments[2]), cipher: configuration.cipher)
         ready()
         if action == "backup-write" {
-            try db.backup(toFileAt: arguments[1], as: encryption, options: options)
+            try db.main.backup(toFileAt: arguments[1], key: encryption, options: options)
         } else {
             // Pages leave the small cache, so that the file is half rewritten when the process dies.
             try db.execute("PRAGMA cache_size = 10")
-            try db.restore(fromFileAt: arguments[1], as: encryption, options: options)
+            try db.main.restore(fromFileAt: arguments[1], key: encryption, options: options)
         }
     }
 }

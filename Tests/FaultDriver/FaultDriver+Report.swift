@@ -32,7 +32,7 @@ extension FaultDriver {
         attempt { try db.attach(.file(path + ".2"), as: "c", key: .key(key, cipher: configuration.cipher)) }
         attempt { try db.attach(.file(path + ".3"), as: "d", key: .key(rawKey)) }
         attempt { try db.attach(.file(path + ".3"), as: "d", key: .key(rawKey)) }
-        attempt { try db.changeKey(to: rawKey, of: "no such name") }
+        attempt { try db.schema("no such name").changeKey(to: rawKey) }
         attempt { try db.transaction { try $0.changeKey(to: rawKey) } }
         show(try db.fetchAll(String.self, "SELECT sql FROM sqlite_stmt"), try db.fetchAll(String.self, "SELECT name FROM pragma_pragma_list"))
         for name in ["c", "d"] { try db.detach(name) }

@@ -26,7 +26,7 @@ extension DatabaseDiff {
     /// - Throws: ``DatabaseError/Reason/misuse`` inside of a transaction or on a read-only database, and what SQLite reports if
     ///   the database is not equal to the first. Nothing has changed then.
     public func apply(to db: Connection) throws {
-        try db.checkRewrite("main")
+        try db.main.requireRewritable()
         var statements: [String] = []
         try forEachStatement { statements.append($0) }
         if statements.isEmpty { return }

@@ -67,7 +67,7 @@ public protocol DatabaseAccess: Sendable {
     ///   - key: the new key.
     ///   - mode: in place, or by a new file.
     ///   - progress: called now and then; if it throws, the key stays as it was.
-    /// - Throws: as ``Connection/changeKey(to:of:mode:)``. After ``DatabaseError/Reason/rekeyFailed`` the connection is closed, and later
+    /// - Throws: as ``Connection/changeKey(to:mode:progress:)``. After ``DatabaseError/Reason/rekeyFailed`` the connection is closed, and later
     ///   calls throw ``DatabaseError/Reason/closed``.
     func changeKey(to key: EncryptionKey, mode: KeyChangeMode, progress: RewriteProgressHandler?) throws
 

@@ -3,7 +3,7 @@ extension DatabaseCore {
     /// Changes the key while nobody else has the database, and opens it again if that takes a new connection.
     func changeKey(to key: EncryptionKey, _ mode: KeyChangeMode, _ progress: RewriteProgressHandler?) throws {
         try runAlone(timeout: nil, reopening: key) { db in
-            if let progress { try db.changeKey(to: key, mode: mode, progress: progress) } else { try db.changeKey(to: key, mode: mode) }
+            try db.changeKey(to: key, mode: mode, progress: progress)
         }
     }
 
@@ -14,8 +14,8 @@ extension DatabaseCore {
         if case .key(let newKey, let newCipher) = target { (key, cipher) = (newKey, newCipher) }
         try cipher?.validate()
         try runAlone(timeout: nil, reopening: key, cipher) { db in
-            try db.checkRewrite("main")
-            try DatabaseRewrite(db, "main", to: target, handler: progress).run()
+            try db.main.requireRewritable()
+            try DatabaseReplacement(of: db.main, key: target, progress: progress).run()
             // It has the old file open, which has no name any more.
             db.close()
         }

@@ -58,7 +58,7 @@ public final class DatabasePool: DatabaseAccess {
         var configuration = configuration
         configuration.journalMode = configuration.access == .readOnly ? nil : .wal
         let writer = try open(configuration)
-        guard try configuration.access == .readOnly || writer.hasWAL("main") else {
+        guard try configuration.access == .readOnly || writer.main.hasWAL else {
             throw DatabaseError.invalidArgument("a pool is for a database in a file that can have a write-ahead log")
         }
         core = try DatabaseCore(writer: writer)

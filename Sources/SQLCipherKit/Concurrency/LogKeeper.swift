@@ -24,7 +24,7 @@ final class LogKeeper: Sendable {
 
     /// Another connection is the writer now.
     func watch(_ db: Connection) throws(DatabaseError) {
-        pageSize.store(try db.pageSize("main"), ordering: .relaxed)
+        pageSize.store(try db.main.pageSize, ordering: .relaxed)
         try db.countLogFrames()
     }
 

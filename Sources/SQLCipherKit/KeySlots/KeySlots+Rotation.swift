@@ -18,7 +18,7 @@ extension KeySlots {
     ///   - mode: how the database is rewritten. Default: by a new file, which takes the place of the old one when it is whole.
     ///   - progress: called now and then while it is; if it throws, the database and the slots stay as they were.
     /// - Throws: ``DatabaseError/Reason/misuse`` if no slot is kept, if one is not named, or if `db` is another database's;
-    ///   ``DatabaseError/Reason/noSlotOpens`` for a wrong secret; and what ``Connection/changeKey(to:of:mode:)`` throws: the slots are
+    ///   ``DatabaseError/Reason/noSlotOpens`` for a wrong secret; and what ``Connection/changeKey(to:mode:progress:)`` throws: the slots are
     ///   as before then.
     public mutating func rotateKey(
         of db: Connection, keeping kept: [String: SlotSecret], droppingOthers: Bool = false, iterations: Int? = nil,
@@ -73,7 +73,7 @@ extension KeySlots {
         of db: Connection, by new: EncryptionKey, _ table: inout SlotTable, _ mode: KeyChangeMode,
         _ progress: RewriteProgressHandler?, _ write: ([UInt8]) throws -> Void
     ) throws {
-        if let progress { try db.changeKey(to: new, mode: mode, progress: progress) } else { try db.changeKey(to: new, mode: mode) }
+        try db.changeKey(to: new, mode: mode, progress: progress)
         table.previous = nil
         try write(try next(&table, under: new))
         // Should this fail, the next opening does it.

@@ -1,15 +1,17 @@
 import CSQLCipher
 
-extension Connection {
-    /// How a database of the connection is encrypted, with its key and its salt, for another one that opens in the same way.
-    func encryption(of schema: String) throws(DatabaseError) -> Encryption {
-        guard let info = try cipherInfo(of: schema) else { return .plaintext }
-        let handle = try live()
-        let bytes = try SecureBytes(count: 48) { memory throws(DatabaseError) in
-            try check(sqlcipherkit_copy_key(handle, schema, memory.baseAddress))
+extension Schema {
+    /// How the database is encrypted, with its key and its salt, for another one that opens in the same way.
+    var encryptionOrPlaintext: Encryption {
+        get throws(DatabaseError) {
+            guard let info = try connection.cipherInfo(of: name) else { return .plaintext }
+            let handle = try live()
+            let bytes = try SecureBytes(count: 48) { memory throws(DatabaseError) in
+                try connection.check(sqlcipherkit_copy_key(handle, name, memory.baseAddress))
+            }
+            let key = try bytes.withUnsafeBytes { bytes throws(DatabaseError) in try EncryptionKey.raw(bytes: bytes) }
+            return .key(key, cipher: info.settings)
         }
-        let key = try bytes.withUnsafeBytes { bytes throws(DatabaseError) in try EncryptionKey.raw(bytes: bytes) }
-        return .key(key, cipher: info.settings)
     }
 }
 

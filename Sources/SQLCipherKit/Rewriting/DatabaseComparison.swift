@@ -1,22 +1,19 @@
 /// Compares a database with its copy: schema, settings, and every row byte for byte. Then checks the copy's own structure.
 struct DatabaseComparison {
-    private let original: Connection
-    private let schema: String
+    private let original: Schema
     private let copy: Connection
     private let reporter: RewriteReporter?
 
-    init(_ original: Connection, _ schema: String, _ copy: Connection, _ reporter: RewriteReporter?) {
-        self.reporter = reporter
+    init(of original: Schema, with copy: Connection, _ reporter: RewriteReporter?) {
         self.original = original
-        self.schema = schema
         self.copy = copy
+        self.reporter = reporter
     }
 
     /// - Throws: ``DatabaseError/Reason/conversionFailed`` that says where they differ, and what the progress handler throws.
     func run() throws {
-        let quoted = schema.quotedSQLIdentifier
         for pragma in ["user_version", "application_id", "auto_vacuum", "encoding"] {
-            let a = try original.fetchOne(SQLValue.self, SQL(raw: "PRAGMA \(quoted).\(pragma)"))
+            let a = try original.connection.fetchOne(SQLValue.self, SQL(raw: "PRAGMA \(original.quotedName).\(pragma)"))
             let b = try copy.fetchOne(SQLValue.self, SQL(raw: "PRAGMA main.\(pragma)"))
             if a != b { throw differs("in \(pragma)") }
         }
@@ -27,7 +24,7 @@ struct DatabaseComparison {
             WHERE s.type = 'table' AND s.rootpage > 0
             """)
         for (table, isWithoutRowID) in tables {
-            let rowID = isWithoutRowID ? nil : try copy.rowIDName(of: table)
+            let rowID = isWithoutRowID ? nil : try copy.main.rowIDName(of: table)
             try compare("SELECT \(rowID.map { $0 + ", " } ?? "")* FROM", table, "NOT INDEXED")
         }
         try reporter?.report()
@@ -41,9 +38,8 @@ struct DatabaseComparison {
 
     /// Steps through the same query on both sides. They are stored in the same order.
     private func compare(_ select: String, _ table: String, _ rest: String) throws {
-        let name = table.quotedSQLIdentifier
-        let a = try RawStatement(original, "\(select) \(schema.quotedSQLIdentifier).\(name) \(rest)")
-        let b = try RawStatement(copy, "\(select) main.\(name) \(rest)")
+        let a = try RawStatement(original.connection, "\(select) \(original.qualified(table)) \(rest)")
+        let b = try RawStatement(copy, "\(select) \(copy.main.qualified(table)) \(rest)")
         var row = 0
         while true {
             let more = try a.step()
@@ -58,6 +54,6 @@ struct DatabaseComparison {
     private func differs(_ what: String) -> DatabaseError {
         DatabaseError(
             code: .corrupt, reason: .conversionFailed, message: "the new file differs from the old one \(what); the old one stays",
-            path: original.location.path)
+            path: original.connection.location.path)
     }
 }

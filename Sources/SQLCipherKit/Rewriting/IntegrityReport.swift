@@ -2,25 +2,25 @@
 ///
 /// New cases may be added in a minor version: switch over it with a `default`.
 public enum IntegrityProblem: Hashable, Sendable {
-    /// A page, counted from 1, whose authentication code does not fit its content: it was damaged, or written with another key.
+    /// A page, counted from 1, whose authentication code does not match its content: it was damaged, or written with another key.
     case damagedPage(Int)
     /// The salt at the start of the file, or SQLite's header text in a plaintext header, is not the one that the connection was
     /// opened with: the key will not open the file again.
     case damagedHeader
     /// The header declares more pages than there are.
     case missingPages(declared: Int, present: Int)
-    /// The file does not end with a whole page: of the page with this number it has so many bytes only.
+    /// The file does not end with a complete page: of the page with this number it has only these bytes.
     case incompletePage(Int, bytes: Int)
-    /// What `PRAGMA integrity_check` says: an index that lacks a row, pages used twice or never, a value that breaks a rule.
+    /// A row of `PRAGMA integrity_check`: an index that lacks a row, pages used twice or never, a value that breaks a rule.
     case structure(String)
     /// A row of `table` that refers to a row of `parent` that does not exist. The row id is nil in a table WITHOUT ROWID; the
     /// index is the foreign key's number in `PRAGMA foreign_key_list`.
     case foreignKey(table: String, rowID: Int64?, parent: String, index: Int)
 }
 
-/// What ``Connection/verify(_:quick:)`` has found.
+/// What ``Schema/verify(quick:)`` has found.
 public struct IntegrityReport: Hashable, Sendable {
-    /// All problems; none for a whole database.
+    /// All problems; empty for an intact database.
     public let problems: [IntegrityProblem]
     /// The number of pages in the file.
     public let pageCount: Int
@@ -28,5 +28,5 @@ public struct IntegrityReport: Hashable, Sendable {
     public let isAuthenticated: Bool
 
     /// Whether no problem was found.
-    public var isWhole: Bool { problems.isEmpty }
+    public var isIntact: Bool { problems.isEmpty }
 }

@@ -1,17 +1,17 @@
 import CSQLCipher
 
-/// How far the rewriting of a whole database is.
+/// The progress of rewriting or copying a whole database.
 public struct RewriteProgress: Hashable, Sendable {
-    /// The pages that are done.
+    /// The number of pages that are done.
     public let pagesDone: Int
-    /// All pages. An estimate if the page size changes.
+    /// The number of all pages. An estimate if the page size changes.
     public let pagesTotal: Int
 
-    /// What is done, from 0 to 1.
+    /// The part that is done, from 0 to 1.
     public var fraction: Double { pagesTotal == 0 ? 1 : Double(pagesDone) / Double(pagesTotal) }
 }
 
-/// What is called with the progress; throwing cancels.
+/// Called with the progress; throwing cancels.
 public typealias RewriteProgressHandler = (RewriteProgress) throws -> Void
 
 /// Carries a progress handler through a C callback, and its error back.
@@ -23,7 +23,7 @@ final class ProgressRelay {
 
     init(_ handler: @escaping RewriteProgressHandler) { self.handler = handler }
 
-    /// Whether to go on.
+    /// - Returns: whether to continue.
     func report(done: Int, total: Int) -> Bool {
         lastTotal = max(1, total)
         do {
@@ -35,7 +35,8 @@ final class ProgressRelay {
         }
     }
 
-    /// Reports that all is done. Whether to go on.
+    /// Reports that all is done.
+    /// - Returns: whether to continue.
     func finish() -> Bool { report(done: lastTotal, total: lastTotal) }
 
     /// Calls `body` with the pointer to be handed to C.

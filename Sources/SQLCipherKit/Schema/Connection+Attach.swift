@@ -179,6 +179,10 @@ extension Connection {
     }
 }
 
+extension Connection {
+    func requireSchema(_ schema: String) throws(DatabaseError) { _ = try self.schema(schema) }
+}
+
 extension DatabaseError {
     static func noSchema(_ name: String) -> DatabaseError {
         DatabaseError(code: .error, reason: .schemaName, message: "no database is attached as \(name)")

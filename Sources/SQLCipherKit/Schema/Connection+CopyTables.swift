@@ -13,7 +13,7 @@ extension Connection {
     /// anew. Views and virtual tables are not copied.
     ///
     /// The copy is one transaction, or a savepoint of the open one. Foreign keys are looked at when the transaction commits.
-    /// To copy a database as a whole into a file of its own, see ``DatabaseConverter/export(_:schema:toFileAt:as:progress:)``.
+    /// To copy a database as a whole into a file of its own, see ``Schema/backup(toFileAt:key:options:progress:)``.
     /// - Parameters:
     ///   - tables: the tables' names; nil, the default, for all that are no part of SQLite's own or of a virtual table.
     ///   - source: the database to copy from. Default: `main`.
@@ -115,12 +115,7 @@ private struct TableCopyRun {
         let marks = Array(repeating: "?", count: columns.count).joined(separator: ", ")
         let read = try db.prepare(SQL(raw: "SELECT \(list) FROM \(from) NOT INDEXED"))
         let write = try db.prepare(SQL(raw: "INSERT OR \(options.conflict.rawValue) INTO \(to)(\(list)) VALUES (\(marks))"))
-        let values = try read.live(), parameters = try write.live()
-        while try read.step() {
-            for column in 0..<Int32(columns.count) {
-                try db.check(sqlite3_bind_value(parameters, column + 1, sqlite3_column_value(values, column)))
-            }
-            try write.step()
+        try write.insertRows(of: read) { _ in
             changed += db.changes
             done += 1
             if done % 256 == 0 { try report(table) }

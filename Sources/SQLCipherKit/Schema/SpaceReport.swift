@@ -57,7 +57,7 @@ public struct SpaceReport: Hashable, Sendable {
     public let reservedBytesPerPage: Int
     /// All pages of the database.
     public let pageCount: Int
-    /// The pages that are not in use. ``Connection/vacuum(_:)`` gives them back.
+    /// The pages that are not in use. ``Schema/vacuum()`` gives them back.
     public let freePages: Int
     /// The pages that `auto_vacuum` keeps its map in, and the one that is left free for locks in a database over 1 GB.
     public let otherPages: Int
@@ -91,7 +91,7 @@ extension Connection {
     }
 
     private func makeSpaceReport(_ schema: String) throws -> SpaceReport {
-        let layout = try PageLayout(self, schema)
+        let layout = try PageLayout(Schema(self, schema))
         let name = schema.quotedSQLIdentifier
         // A row of a table without row ids, or of an index, may be on any page; of other tables, on the leaves.
         let objects = try fetchAll(

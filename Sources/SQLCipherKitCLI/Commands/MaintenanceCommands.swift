@@ -40,7 +40,12 @@ struct BackupCommand: ParsableCommand {
         let encryption = try reference.map { Encryption.key(try $0.key(for: "the backup \(target)", isNew: true)) }
         var options = BackupOptions()
         options.replacesFile = replace
-        try db.backup(toFileAt: target, as: encryption, options: options, progress: ProgressBar.rewriting("Copying"))
+        let progress = ProgressBar.rewriting("Copying")
+        if let encryption {
+            try db.main.backup(toFileAt: target, key: encryption, options: options, progress: progress)
+        } else {
+            try db.main.backup(toFileAt: target, options: options, progress: progress)
+        }
         Output.line("copied \(file.path.onOneLine) to \(target.onOneLine)")
         if encryption == nil, try UnlockedKey.hasSlots(file.path) {
             Output.error("the backup opens with \(target.onOneLine).keys beside it: copy \(file.path.onOneLine).keys to that name")
@@ -83,13 +88,14 @@ struct RestoreCommand: ParsableCommand {
         var info = stat()
         guard lstat(file.path, &info) == 0 else { return try restoreNewFile() }
         let db = try file.open(.readWrite)
-        var encryption: Encryption?
+        let progress = ProgressBar.rewriting("Restoring")
         if let reference = try reference {
-            encryption = .key(try UnlockedKey(reference, to: backup).key)
+            try db.main.restore(fromFileAt: backup, key: .key(try UnlockedKey(reference, to: backup).key), progress: progress)
         } else if source != nil {
-            encryption = .plaintext
+            try db.main.restore(fromFileAt: backup, key: .plaintext, progress: progress)
+        } else {
+            try db.main.restore(fromFileAt: backup, progress: progress)
         }
-        try db.restore(fromFileAt: backup, as: encryption, progress: ProgressBar.rewriting("Restoring"))
         Output.line("\(file.path.onOneLine) is as \(backup.onOneLine)")
     }
 
@@ -104,7 +110,7 @@ struct RestoreCommand: ParsableCommand {
         let unlocked = try file.key.access(to: backup, configuration)
         let db = try Connection(.file(backup), key: unlocked?.key, configuration: configuration)
         try Interruption.stop(db)
-        try db.backup(toFileAt: file.path, progress: ProgressBar.rewriting("Restoring"))
+        try db.main.backup(toFileAt: file.path, progress: ProgressBar.rewriting("Restoring"))
         Output.line("\(file.path.onOneLine) is as \(backup.onOneLine)")
     }
 }
@@ -112,7 +118,7 @@ struct RestoreCommand: ParsableCommand {
 struct VacuumCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "vacuum",
-        abstract: "Write a database anew without its free pages.",
+        abstract: "Rewrite a database without its free pages.",
         discussion: """
             It is one transaction: interrupted, the database is as before. The new content is collected in memory, as nothing \
             temporary may lie on the disk in plaintext; --into writes a compact copy with little memory, and keeps the row ids of \
@@ -131,12 +137,12 @@ struct VacuumCommand: ParsableCommand {
     func run() throws {
         let db = try file.open(into == nil ? .readWrite : .readOnly)
         if let into {
-            try db.vacuum(intoFileAt: into, progress: ProgressBar.rewriting("Copying"))
+            try db.main.backup(toFileAt: into, options: .compact, progress: ProgressBar.rewriting("Copying"))
             Output.line("wrote \(into.onOneLine), \(try db.freePages.counted("free page")) fewer")
             return
         }
         let free = try db.freePages
-        try db.vacuum()
+        try db.main.vacuum()
         Output.line("\(file.path.onOneLine) is compact, \(free.counted("free page")) fewer")
     }
 }

@@ -23,8 +23,8 @@ struct VerifyCommand: ParsableCommand {
         let db = try database.open(.readOnly)
         var rows: [[SQLValue]] = []
         var pages = 0
-        for schema in try db.attachedDatabases() where schema.name != "temp" {
-            let report = try db.verify(schema.name, quick: quick)
+        for schema in try db.schemas() where schema.name != "temp" {
+            let report = try schema.verify(quick: quick)
             pages += report.pageCount
             rows += report.problems.map { [.text(schema.name), .text($0.sentence)] }
             if !report.isAuthenticated {
@@ -46,7 +46,7 @@ extension IntegrityProblem {
         case .damagedPage(let number): "page \(number) is damaged, or was written with another key"
         case .damagedHeader: "the header is damaged: the key will not open the file again"
         case .missingPages(let declared, let present): "\(declared - present) of \(declared) pages are missing"
-        case .incompletePage(let number, let bytes): "page \(number) is cut off behind \(bytes) bytes"
+        case .incompletePage(let number, let bytes): "page \(number) is cut off after \(bytes) bytes"
         case .structure(let message): message
         case .foreignKey(let table, let rowID, let parent, _):
             "row \(rowID.map { String($0) } ?? "?") of \(table) refers to a row of \(parent) that does not exist"

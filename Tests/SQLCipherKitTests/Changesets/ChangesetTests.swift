@@ -50,7 +50,7 @@ import Testing
         }
         let a = try open("a.db")
         try a.execute(SQLScript("CREATE TABLE t(id INTEGER PRIMARY KEY, x); INSERT INTO t VALUES (1, 'x'), (2, 'x'), (3, 'x')"))
-        try a.backup(toFileAt: folder.path("b.db"), as: .key(.passphrase("b.db"), cipher: .quick))
+        try a.main.backup(toFileAt: folder.path("b.db"), key: .key(.passphrase("b.db"), cipher: .quick))
         let b = try open("b.db")
         let here = try a.main.recordingChanges { try $0.execute(SQLScript("UPDATE t SET x = 'a' WHERE id = 1; INSERT INTO t VALUES (10, 'a')")) }
         let there = try b.main.recordingChanges { try $0.execute(SQLScript("DELETE FROM t WHERE id = 2; INSERT INTO t VALUES (20, 'b')")) }
@@ -202,6 +202,6 @@ import Testing
             _ = try? good.rebased(by: [ChangesetRebase(data: Data(bytes))])
         }
         #expect(failures > rounds / 3)
-        #expect(try db.verify().problems.isEmpty && rows(db).count == 22)
+        #expect(try db.main.verify().problems.isEmpty && rows(db).count == 22)
     }
 }

@@ -20,7 +20,7 @@ import Testing
         try OddTables.make(old)
         try OddTables.change(old, &random, count: 300)
         try old.execute("INSERT INTO plain VALUES (1, CAST(x'ff00fe' AS TEXT), 2)")
-        try old.backup(toFileAt: folder.path("new.db"), as: .key(.passphrase("two"), cipher: .quick))
+        try old.main.backup(toFileAt: folder.path("new.db"), key: .key(.passphrase("two"), cipher: .quick))
         let new = try open("new.db", "two")
         #expect(try DatabaseDiff(from: old.main, to: new.main).isEmpty())
         #expect(try DatabaseDiff(from: old.main, to: new.main).sql() == "")
@@ -32,12 +32,12 @@ import Testing
         #expect(try !diff.isEmpty())
         let wanted = try Contents.of(new)
 
-        try old.backup(toFileAt: folder.path("a.db"))
+        try old.main.backup(toFileAt: folder.path("a.db"))
         let scripted = try open("a.db", "one")
         try scripted.execute(SQLScript(diff.sql()))
         try expectSame(Contents.of(scripted), wanted)
         #expect(try scripted.fetchAll(Int.self, "SELECT rowid FROM words WHERE words MATCH 'word1*'") == new.fetchAll(Int.self, "SELECT rowid FROM words WHERE words MATCH 'word1*'"))
-        #expect(try scripted.verify().problems == new.verify().problems)
+        #expect(try scripted.main.verify().problems == new.main.verify().problems)
 
         // The summary tells what was done.
         for table in try diff.summary() {
@@ -48,7 +48,7 @@ import Testing
         }
 
         let changeset = try diff.changeset()
-        try old.backup(toFileAt: folder.path("b.db"))
+        try old.main.backup(toFileAt: folder.path("b.db"))
         let changed = try open("b.db", "one")
         try changed.settings.setEnabled(.foreignKeys, to: false)
         try changed.execute(SQLScript("DROP TRIGGER named_gone; DROP TRIGGER plain_new"))
@@ -106,7 +106,7 @@ import Testing
         try expectSame(Contents.of(old), Contents.of(new))
         #expect(try old.fetchAll(Int.self, "SELECT rowid FROM own WHERE own MATCH 'beta'") == [1])
         #expect(try old.fetchAll(Int.self, "SELECT id FROM other WHERE a < 5") == [1])
-        #expect(try old.verify().problems.isEmpty)
+        #expect(try old.main.verify().problems.isEmpty)
         // Another connection sees the new schema.
         #expect(try open("old.db", "one").fetchAll(Int.self, "SELECT rowid FROM own WHERE own MATCH 'alpha'") == [1])
         try old.execute("INSERT INTO fresh(b) VALUES ('next')")
@@ -114,14 +114,14 @@ import Testing
         try old.execute(SQLScript("DELETE FROM fresh WHERE b = 'next'; UPDATE sqlite_sequence SET seq = 60 WHERE name = 'fresh'"))
         try old.execute(SQLScript(backScript))
         try expectSame(Contents.of(old), backwards)
-        #expect(try old.verify().problems.isEmpty)
+        #expect(try old.main.verify().problems.isEmpty)
     }
 
     /// Another SQLCipher runs the script.
     @Test func anotherEngineRunsIt() throws {
         let old = try open("old.db", "one")
         try RichDatabase.fill(old, rows: 30)
-        try old.backup(toFileAt: folder.path("new.db"))
+        try old.main.backup(toFileAt: folder.path("new.db"))
         let new = try open("new.db", "one")
         try new.execute(SQLScript("UPDATE pair SET c = 9e999 WHERE b = 3; DELETE FROM note WHERE id = 4; INSERT INTO own VALUES ('common sense')"))
         let script = try DatabaseDiff(from: old.main, to: new.main).sql()

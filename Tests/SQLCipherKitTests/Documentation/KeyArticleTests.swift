@@ -20,7 +20,7 @@ import Testing
         let settings = try DatabaseConverter.encrypt(fileAt: path, key: key)
         let version = try DatabaseConverter.migrate(fileAt: oldPath, key: key)
         let db = try Connection(.file(path), key: key)
-        try DatabaseConverter.export(db, toFileAt: handoverPath, as: .key(otherKey))
+        try db.main.backup(toFileAt: handoverPath, key: .key(otherKey))
         #expect(settings.pageSize == 4096 && version == 3)
         #expect(try Connection(.file(handoverPath), key: otherKey).fetchOne(Int.self, "SELECT count(*) FROM note") == 0)
     }
@@ -70,9 +70,9 @@ import Testing
     }
 
     private func verify(_ db: Connection) throws {
-        let report = try db.verify()
-        print(report.isWhole, report.isAuthenticated, report.problems)
-        #expect(report.isWhole && report.isAuthenticated)
+        let report = try db.main.verify()
+        print(report.isIntact, report.isAuthenticated, report.problems)
+        #expect(report.isIntact && report.isAuthenticated)
     }
 
     /// "Format compatibility".

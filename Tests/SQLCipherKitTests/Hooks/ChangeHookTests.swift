@@ -288,14 +288,14 @@ import Testing
     /// Nothing tells which rows a restored backup has changed.
     @Test func aRestoredBackup() throws {
         let folder = try TemporaryFolder()
-        try db.backup(toFileAt: folder.path("copy.db"), as: .plaintext)
+        try db.main.backup(toFileAt: folder.path("copy.db"), key: .plaintext)
         let (_, region) = try db.recordingReads { try $0.fetchAll(Int.self, "SELECT x FROM log") }
         var count = 0
         try db.addChangeHook(affecting: region) { changes in
             count += 1
             #expect(changes.isUnknown)
         }
-        try db.restore(fromFileAt: folder.path("copy.db"), as: .plaintext)
+        try db.main.restore(fromFileAt: folder.path("copy.db"), key: .plaintext)
         #expect(count == 1)
     }
 

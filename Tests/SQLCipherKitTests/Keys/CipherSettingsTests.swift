@@ -42,14 +42,14 @@ import Testing
             #expect(bytes.range(of: Data("here".utf8)) == nil)
             let db = try Connection(.file(path), key: key, configuration: configuration)
             #expect(try db.fetchOne(String.self, "SELECT x FROM t") == "here")
-            #expect(try db.verify().isWhole)
+            #expect(try db.main.verify().isIntact)
             try db.changeKey(to: .passphrase("new"))
             #expect(try Connection(.file(path), key: .passphrase("new"), configuration: configuration).fetchOne(String.self, "SELECT x FROM t") == "here")
             // The same salt opens it when it is attached.
             let other = try Connection(.memory)
             try other.attach(.file(path), as: "a", key: .key(.passphrase("new"), cipher: configuration.cipher))
             #expect(try other.cipherInfo(of: "a")?.settings == configuration.cipher)
-            try other.changeKey(to: key, of: "a", mode: .newFile)
+            try other.schema("a").changeKey(to: key, mode: .newFile)
             #expect(try other.fetchOne(String.self, "SELECT x FROM a.t") == "here")
             let another = withHeader(size, salt: [UInt8](repeating: 7, count: 16))
             for wrong in [(key, another), (try .passphrase("wrong"), configuration.cipher)] {

@@ -127,7 +127,7 @@ import Testing
         configuration.cipher = test.cipher
         let db = try Connection(.file(path), key: test.key(), configuration: configuration)
         #expect(try db.fetchOne(Int.self, "SELECT sum(a) FROM t") == 19900)
-        #expect(try db.verify().isWhole)
+        #expect(try db.main.verify().isIntact)
         // And attached, which takes another way to the same settings.
         let memory = try Connection(.memory)
         try memory.attach(.file(path), as: "theirs", key: .key(test.key(), cipher: test.cipher))

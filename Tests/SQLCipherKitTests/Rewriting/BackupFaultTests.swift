@@ -23,7 +23,7 @@ import Testing
 
     private func count(_ path: String, _ key: String) -> Int? {
         guard let db = try? Connection(.file(path), key: .passphrase(key), configuration: .quick),
-            (try? db.verify().problems.isEmpty) == true
+            (try? db.main.verify().problems.isEmpty) == true
         else { return nil }
         return try? db.fetchOne(Int.self, "SELECT count(*) FROM t")
     }
@@ -99,7 +99,7 @@ import Testing
         var options = BackupOptions()
         options.pagesPerStep = 10
         options.pause = .milliseconds(2)
-        try db.backup(toFileAt: copyPath, as: .key(.passphrase("two"), cipher: .quick), options: options)
+        try db.main.backup(toFileAt: copyPath, key: .key(.passphrase("two"), cipher: .quick), options: options)
         kill(writer.process.processIdentifier, SIGKILL)
         let outcome = try writer.end()
         #expect(!outcome.output.contains("error"))
@@ -120,7 +120,7 @@ import Testing
         var options = BackupOptions()
         options.pagesPerStep = 10
         var written = 0, refused = 0
-        try db.backup(toFileAt: copyPath, as: .key(.passphrase("two"), cipher: .quick), options: options) { progress in
+        try db.main.backup(toFileAt: copyPath, key: .key(.passphrase("two"), cipher: .quick), options: options) { progress in
             if progress.fraction == 1 { return }
             do {
                 // Two rows each, so that half a commit would show.
@@ -144,18 +144,18 @@ import Testing
         let db = try Connection(.file(path), key: .passphrase("one"), configuration: configuration)
         let other = try Connection(.file(path), key: .passphrase("one"), configuration: .quick)
         try other.begin(.exclusive)
-        let busy = #expect(throws: DatabaseError.self) { try db.backup(toFileAt: copyPath) }
+        let busy = #expect(throws: DatabaseError.self) { try db.main.backup(toFileAt: copyPath) }
         #expect(busy?.reason == .busy)
         try other.rollback()
-        try db.backup(toFileAt: copyPath)
+        try db.main.backup(toFileAt: copyPath)
         // A reader keeps a restore out, without a log.
         try other.begin(.deferred)
         _ = try other.fetchOne(Int.self, "SELECT count(*) FROM t")
-        let refused = #expect(throws: DatabaseError.self) { try db.restore(fromFileAt: copyPath) }
+        let refused = #expect(throws: DatabaseError.self) { try db.main.restore(fromFileAt: copyPath) }
         #expect(refused?.reason == .busy)
         try other.commit()
         try db.execute("DELETE FROM t")
-        try db.restore(fromFileAt: copyPath)
+        try db.main.restore(fromFileAt: copyPath)
         // The other connection sees it, through statements that it had prepared before.
         #expect(try other.fetchOne(Int.self, "SELECT count(*) FROM t") == 100)
     }
@@ -165,11 +165,11 @@ import Testing
         try make(path, "one", .wal, rows: 100)
         let db = try Connection(.file(path), key: .passphrase("one"), configuration: .quick)
         let reader = try Connection(.file(path), key: .passphrase("one"), configuration: .quick)
-        try db.backup(toFileAt: copyPath)
+        try db.main.backup(toFileAt: copyPath)
         try db.execute("DELETE FROM t WHERE rowid > 10")
         try reader.begin(.deferred)
         #expect(try reader.fetchOne(Int.self, "SELECT count(*) FROM t") == 10)
-        try db.restore(fromFileAt: copyPath)
+        try db.main.restore(fromFileAt: copyPath)
         #expect(try reader.fetchOne(Int.self, "SELECT count(*) FROM t") == 10)
         try reader.commit()
         #expect(try reader.fetchOne(Int.self, "SELECT count(*) FROM t") == 100)
@@ -184,10 +184,10 @@ import Testing
         var options = BackupOptions()
         options.pagesPerStep = 5
         var tried = false
-        try db.backup(toFileAt: copyPath, options: options) { progress in
+        try db.main.backup(toFileAt: copyPath, options: options) { progress in
             if tried { return }
             tried = true
-            let error = #expect(throws: DatabaseError.self) { try other.backup(toFileAt: copyPath) }
+            let error = #expect(throws: DatabaseError.self) { try other.main.backup(toFileAt: copyPath) }
             #expect(error?.reason == .busy)
         }
         #expect(count(copyPath, "one") == 300)

@@ -39,7 +39,7 @@ import Testing
         var options = BackupOptions()
         options.pagesPerStep = 7
         var reports: [RewriteProgress] = []
-        try db.backup(toFileAt: folder.path("b.db"), options: options) { reports.append($0) }
+        try db.main.backup(toFileAt: folder.path("b.db"), options: options) { reports.append($0) }
         #expect(reports.count > 5 && reports.last?.fraction == 1)
         #expect(zip(reports, reports.dropFirst()).allSatisfy { $0.pagesDone <= $1.pagesDone })
         #expect(try folder.names().filter { $0.hasPrefix("b.db") } == ["b.db"])
@@ -49,7 +49,7 @@ import Testing
         let copy = try Connection(.file(folder.path("b.db")), key: key, configuration: configuration)
         #expect(try RichDatabase.summary(copy) == RichDatabase.summary(db))
         #expect(try copy.journalMode == .delete)
-        #expect(try copy.verify().problems.isEmpty)
+        #expect(try copy.main.verify().problems.isEmpty)
     }
 
     /// Any encryption to any other.
@@ -61,7 +61,7 @@ import Testing
         let path = folder.path("a.db"), target = folder.path("b.db")
         let db = try open(path, encryption(from, key))
         try RichDatabase.fill(db, rows: 40)
-        try db.backup(toFileAt: target, as: encryption(to, otherKey))
+        try db.main.backup(toFileAt: target, key: encryption(to, otherKey))
         let copy = try open(target, encryption(to, otherKey))
         #expect(try RichDatabase.summary(copy) == RichDatabase.summary(db))
         if to < 5 {
@@ -72,9 +72,9 @@ import Testing
         }
         // And back, over what is there.
         try db.execute("DELETE FROM note")
-        try db.restore(fromFileAt: target, as: encryption(to, otherKey))
+        try db.main.restore(fromFileAt: target, key: encryption(to, otherKey))
         #expect(try RichDatabase.summary(db) == RichDatabase.summary(open(target, encryption(to, otherKey))))
-        #expect(try db.verify().problems.isEmpty)
+        #expect(try db.main.verify().problems.isEmpty)
         // With its own key still.
         db.close()
         #expect(try open(path, encryption(from, key)).fetchOne(Int.self, "SELECT count(*) FROM note") == 30)
@@ -92,48 +92,69 @@ import Testing
         let db = try rich()
         let dump = try RichDatabase.summary(db)
         for memory in [try Connection(.memory, key: otherKey, configuration: .quick), try Connection(.memory)] {
-            try db.backup(to: memory)
+            try db.main.backup(to: memory.main)
             #expect(try RichDatabase.summary(memory) == dump)
             try db.execute("DELETE FROM pair")
-            try memory.backup(to: db)
+            try memory.main.backup(to: db.main)
             #expect(try RichDatabase.summary(db) == dump)
-            #expect(try db.verify().problems.isEmpty)
+            #expect(try db.main.verify().problems.isEmpty)
         }
         var cipher = CipherConfiguration.quick
         cipher.pageSize = 8192
         var configuration = DatabaseConfiguration.quick
         configuration.cipher = cipher
         let large = try Connection(.memory, key: otherKey, configuration: configuration)
-        try db.backup(to: large)
+        try db.main.backup(to: large.main)
         #expect(try RichDatabase.summary(large) == dump)
-        try large.backup(to: db)
+        try large.main.backup(to: db.main)
         #expect(try RichDatabase.summary(db) == dump)
         // From memory into a file, with the memory's own key.
         let memory = try Connection(.memory, key: otherKey, configuration: .quick)
-        try db.backup(to: memory)
-        try memory.backup(toFileAt: folder.path("m.db"))
+        try db.main.backup(to: memory.main)
+        try memory.main.backup(toFileAt: folder.path("m.db"))
         #expect(try RichDatabase.summary(open(folder.path("m.db"), .key(otherKey, cipher: .quick))) == dump)
+    }
+
+    /// Without free pages, over a file and over other databases, with the pages laid out as in the source or not.
+    @Test func compactCopies() throws {
+        let db = try rich()
+        try db.execute("DELETE FROM note WHERE id > 50")
+        #expect(try db.freePageCount > 0)
+        let dump = try RichDatabase.summary(db), path = folder.path("b.db")
+        var options = BackupOptions.compact
+        options.replacesFile = true
+        try Data("old".utf8).write(to: URL(fileURLWithPath: path))
+        var last = 0.0
+        try db.main.backup(toFileAt: path, options: options) { last = $0.fraction }
+        let file = try open(path, .key(key, cipher: .quick)), other = folder.path("c.db")
+        let copies = [
+            file, try Connection(.memory, key: otherKey, configuration: .quick), try Connection(.memory), try open(other, .plaintext),
+        ]
+        for copy in copies.dropFirst() { try db.main.backup(to: copy.main, options: .compact) }
+        for copy in copies { #expect(try RichDatabase.summary(copy) == dump && copy.freePageCount == 0) }
+        #expect(last == 1)
+        #expect(try folder.names() == ["a.db", "b.db", "c.db"])
     }
 
     @Test func attachedDatabases() throws {
         let db = try rich()
         try db.attach(.file(folder.path("x.db")), as: "archive", key: .key(otherKey, cipher: .quick))
         try db.execute("CREATE TABLE archive.t AS SELECT 5 AS x")
-        try db.backup("archive", toFileAt: folder.path("y.db"))
+        try db.schema("archive").backup(toFileAt: folder.path("y.db"))
         #expect(try open(folder.path("y.db"), .key(otherKey, cipher: .quick)).fetchAll(Int.self, "SELECT x FROM t") == [5])
         try db.execute("UPDATE archive.t SET x = 6")
-        try db.restore("archive", fromFileAt: folder.path("y.db"))
+        try db.schema("archive").restore(fromFileAt: folder.path("y.db"))
         #expect(try db.fetchAll(Int.self, "SELECT x FROM archive.t") == [5])
-        #expect(throws: DatabaseError.noSuchSchema) { try db.backup("nowhere", toFileAt: folder.path("z.db")) }
+        #expect(throws: DatabaseError.noSuchSchema) { try db.schema("nowhere").backup(toFileAt: folder.path("z.db")) }
     }
 
     /// An independent build reads what was backed up and restored.
     @Test func anotherEngineReadsIt() throws {
         let db = try rich { $0.cipher = CipherConfiguration() }
-        try db.backup(toFileAt: folder.path("b.db"))
-        try db.backup(toFileAt: folder.path("c.db"), as: .key(otherKey))
+        try db.main.backup(toFileAt: folder.path("b.db"))
+        try db.main.backup(toFileAt: folder.path("c.db"), key: .key(otherKey))
         try db.execute("DELETE FROM no_key")
-        try db.restore(fromFileAt: folder.path("c.db"), as: .key(otherKey))
+        try db.main.restore(fromFileAt: folder.path("c.db"), key: .key(otherKey))
         db.close()
         for (name, key) in [("a.db", "one"), ("b.db", "one"), ("c.db", "two")] {
             let found = try Python.run(
@@ -157,45 +178,45 @@ import Testing
             return nil
         }
         try Data("mine".utf8).write(to: URL(fileURLWithPath: path))
-        #expect(reason { try db.backup(toFileAt: path) } == .cannotOpen)
+        #expect(reason { try db.main.backup(toFileAt: path) } == .cannotOpen)
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data("mine".utf8))
         var options = BackupOptions()
         options.replacesFile = true
         try Data().write(to: URL(fileURLWithPath: path + "-journal"))
-        #expect(reason { try db.backup(toFileAt: path, options: options) } == .cannotOpen)
+        #expect(reason { try db.main.backup(toFileAt: path, options: options) } == .cannotOpen)
         try FileManager.default.removeItem(atPath: path + "-journal")
-        try db.backup(toFileAt: path, options: options)
+        try db.main.backup(toFileAt: path, options: options)
         #expect(try open(path, .key(key, cipher: .quick)).fetchOne(Int.self, "SELECT count(*) FROM pair") == 300)
         // Itself, by any name.
         try FileManager.default.linkItem(atPath: folder.path("a.db"), toPath: folder.path("same.db"))
-        #expect(reason { try db.backup(toFileAt: folder.path("same.db"), options: options) } == .cannotOpen)
+        #expect(reason { try db.main.backup(toFileAt: folder.path("same.db"), options: options) } == .cannotOpen)
         try FileManager.default.removeItem(atPath: folder.path("same.db"))
-        #expect(reason { try db.backup(toFileAt: folder.path("a.db"), options: options) } == .cannotOpen)
-        #expect(reason { try db.backup(to: db) } == .misuse)
+        #expect(reason { try db.main.backup(toFileAt: folder.path("a.db"), options: options) } == .cannotOpen)
+        #expect(reason { try db.main.backup(to: db.main) } == .misuse)
         options.pagesPerStep = 0
-        #expect(reason { try db.backup(toFileAt: folder.path("z.db"), options: options) } == .invalidArgument)
-        #expect(reason { try db.backup(toFileAt: "") } == .invalidArgument)
-        #expect(reason { try db.backup(toFileAt: folder.path("none/b.db")) } == .cannotOpen)
-        #expect(reason { try db.backup(toFileAt: folder.url.path) } == .cannotOpen)
+        #expect(reason { try db.main.backup(toFileAt: folder.path("z.db"), options: options) } == .invalidArgument)
+        #expect(reason { try db.main.backup(toFileAt: "") } == .invalidArgument)
+        #expect(reason { try db.main.backup(toFileAt: folder.path("none/b.db")) } == .cannotOpen)
+        #expect(reason { try db.main.backup(toFileAt: folder.url.path) } == .cannotOpen)
         // Uncommitted changes, and a target in use.
         try db.begin()
         try db.execute("DELETE FROM pair")
-        #expect(reason { try db.backup(toFileAt: folder.path("z.db")) } == .misuse)
-        #expect(reason { try db.restore(fromFileAt: path) } == .misuse)
+        #expect(reason { try db.main.backup(toFileAt: folder.path("z.db")) } == .misuse)
+        #expect(reason { try db.main.restore(fromFileAt: path) } == .misuse)
         try db.rollback()
         // A wrong key, no backup, a damaged one.
-        #expect(reason { try db.restore(fromFileAt: path, as: .key(otherKey, cipher: .quick)) } == .wrongKeyOrNotADatabase)
-        #expect(reason { try db.restore(fromFileAt: folder.path("none")) } == .cannotOpen)
+        #expect(reason { try db.main.restore(fromFileAt: path, key: .key(otherKey, cipher: .quick)) } == .wrongKeyOrNotADatabase)
+        #expect(reason { try db.main.restore(fromFileAt: folder.path("none")) } == .cannotOpen)
         var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
         bytes[bytes.count / 2] ^= 1
         try bytes.write(to: URL(fileURLWithPath: path))
-        #expect(reason { try db.restore(fromFileAt: path) } == .conversionFailed)
+        #expect(reason { try db.main.restore(fromFileAt: path) } == .conversionFailed)
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM pair") == 300)
         try db.setJournalMode(.off)
-        #expect(reason { try db.restore(fromFileAt: path) } == .misuse)
+        #expect(reason { try db.main.restore(fromFileAt: path) } == .misuse)
         db.close()
-        #expect(reason { try db.backup(toFileAt: path) } == .closed)
-        #expect(reason { try db.restore(fromFileAt: path) } == .closed)
+        #expect(reason { try db.main.backup(toFileAt: path) } == .closed)
+        #expect(reason { try db.main.restore(fromFileAt: path) } == .closed)
         #expect(try folder.names() == ["a.db", "b.db"])
     }
 
@@ -203,7 +224,7 @@ import Testing
         // Nothing is forbidden to root but what the system has no place for.
         let db = try rich()
         let place = "/proc/sqlcipherkit/b.db"
-        let error = #expect(throws: DatabaseError.self) { try db.backup(toFileAt: place) }
+        let error = #expect(throws: DatabaseError.self) { try db.main.backup(toFileAt: place) }
         #expect(error?.reason == .cannotOpen && error?.path?.hasPrefix(place) == true)
     }
 
@@ -212,32 +233,32 @@ import Testing
         let db = try rich()
         var options = BackupOptions()
         options.pagesPerStep = 5
-        #expect(throws: Enough.self) { try db.backup(toFileAt: folder.path("b.db"), options: options) { if $0.fraction > 0.5 { throw Enough() } } }
-        #expect(throws: Enough.self) { try db.backup(toFileAt: folder.path("b.db"), options: options) { if $0.fraction == 1 { throw Enough() } } }
+        #expect(throws: Enough.self) { try db.main.backup(toFileAt: folder.path("b.db"), options: options) { if $0.fraction > 0.5 { throw Enough() } } }
+        #expect(throws: Enough.self) { try db.main.backup(toFileAt: folder.path("b.db"), options: options) { if $0.fraction == 1 { throw Enough() } } }
         let handle = try db.interruptHandle
         let interrupted = #expect(throws: DatabaseError.self) {
-            try db.backup(toFileAt: folder.path("b.db"), options: options) { if $0.fraction > 0.5 { handle.interrupt() } }
+            try db.main.backup(toFileAt: folder.path("b.db"), options: options) { if $0.fraction > 0.5 { handle.interrupt() } }
         }
         #expect(interrupted?.code.primary == .interrupted)
         let closed = #expect(throws: DatabaseError.self) {
             let other = try open(folder.path("a.db"), .key(key, cipher: .quick))
-            try other.backup(toFileAt: folder.path("b.db"), options: options) { _ in other.close() }
+            try other.main.backup(toFileAt: folder.path("b.db"), options: options) { _ in other.close() }
         }
         #expect(closed?.reason == .closed)
         #expect(try folder.names() == ["a.db"])
         // A half-done restore is undone.
-        try db.backup(toFileAt: folder.path("b.db"))
+        try db.main.backup(toFileAt: folder.path("b.db"))
         try db.execute("DELETE FROM pair WHERE c > 100")
         let dump = try RichDatabase.summary(db)
         try db.execute("PRAGMA cache_size = 10")
-        #expect(throws: Enough.self) { try db.restore(fromFileAt: folder.path("b.db"), options: options) { if $0.fraction > 0.5 { throw Enough() } } }
+        #expect(throws: Enough.self) { try db.main.restore(fromFileAt: folder.path("b.db"), options: options) { if $0.fraction > 0.5 { throw Enough() } } }
         #expect(try RichDatabase.summary(db) == dump)
-        #expect(try db.verify().problems.isEmpty)
+        #expect(try db.main.verify().problems.isEmpty)
         db.close()
         let path = folder.path("a.db"), target = folder.path("c.db"), ownKey = self.key
         let task = Task.detached {
             withUnsafeCurrentTask { $0?.cancel() }
-            try Connection(.file(path), key: ownKey, configuration: .quick).backup(toFileAt: target)
+            try Connection(.file(path), key: ownKey, configuration: .quick).main.backup(toFileAt: target)
         }
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(try folder.names() == ["a.db", "b.db"])

@@ -73,7 +73,7 @@ import Testing
         let other = folder.path("b.db")
         try db.attach(.file(other), as: "b", key: .key(.passphrase("b"), cipher: .quick))
         try db.execute("CREATE TABLE b.t(x)")
-        try db.changeKey(to: .passphrase("new"), of: "b", mode: .newFile)
+        try db.schema("b").changeKey(to: .passphrase("new"), mode: .newFile)
         try db.execute("INSERT INTO b.t VALUES (1)")
         #expect(count(try .passphrase("new"), at: other) == 1)
         #expect(count(try .passphrase("old")) == 200)
@@ -110,18 +110,18 @@ import Testing
         let other = folder.path("b.db")
         try db.attach(.file(other), as: "b \"c\"", key: .key(.passphrase("b"), cipher: .quick))
         try db.execute("CREATE TABLE \(identifier: "b \"c\"").t(x)")
-        try db.changeKey(to: .passphrase("new"), of: "b \"c\"")
+        try db.schema("b \"c\"").changeKey(to: .passphrase("new"))
         #expect(count(try .passphrase("new"), at: other) == 0)
         #expect(count(try .passphrase("old")) == 200)
         // One with settings of its own.
         var cipher = CipherConfiguration.quick
         cipher.pageSize = 8192
         try db.attach(.file(folder.path("c.db")), as: "C", key: .key(.passphrase("c"), cipher: cipher))
-        try db.changeKey(to: .passphrase("new"), of: "C")
+        try db.schema("C").changeKey(to: .passphrase("new"))
         var configuration = DatabaseConfiguration()
         configuration.cipher = cipher
         _ = try Connection(.file(folder.path("c.db")), key: .passphrase("new"), configuration: configuration)
-        let error = #expect(throws: DatabaseError.self) { try db.changeKey(to: .passphrase("new"), of: "nowhere") }
+        let error = #expect(throws: DatabaseError.self) { try db.schema("nowhere").changeKey(to: .passphrase("new")) }
         #expect(error?.reason == .schemaName)
         #expect(count(try .passphrase("old")) == 200)
     }

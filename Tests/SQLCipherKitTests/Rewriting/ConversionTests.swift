@@ -170,7 +170,7 @@ import Testing
         let db = try Connection(.file(path), key: key, configuration: configuration)
         #expect(try db.fetchAll(String.self, "SELECT x FROM t") == ["c", "b", "a"])
         try db.changeKey(to: .raw([UInt8](repeating: 2, count: 32)), mode: .newFile)
-        #expect(try Connection(.file(path), key: .raw([UInt8](repeating: 2, count: 32)), configuration: configuration).verify().isWhole)
+        #expect(try Connection(.file(path), key: .raw([UInt8](repeating: 2, count: 32)), configuration: configuration).main.verify().isIntact)
     }
 
     /// A journal that an older connection kept, an unfinished new file and even a planted link are no obstacle.
@@ -277,7 +277,7 @@ import Testing
         #expect(late != nil)
     }
 
-    @Test func exportIntoAFileOfItsOwn() throws {
+    @Test func aCompactBackupOfUncommittedRows() throws {
         struct Cancelled: Error {}
         let db = try Connection(.memory, configuration: .quick)
         try db.attach(.file(path), as: "a b", key: .key(.passphrase("k"), cipher: .quick))
@@ -286,15 +286,15 @@ import Testing
         let key = try EncryptionKey.raw([UInt8](repeating: 1, count: 32))
         try db.transaction { db in
             for number in 0..<2000 { try db.execute("INSERT INTO \(identifier: "a b").t(rowid, x) VALUES (\(number * 3), \("row \(number)"))") }
-            #expect(throws: Cancelled.self) { try DatabaseConverter.export(db, schema: "a b", toFileAt: new, as: .plaintext) { _ in throw Cancelled() } }
+            #expect(throws: Cancelled.self) { try db.schema("a b").backup(toFileAt: new, key: .plaintext) { _ in throw Cancelled() } }
             #expect(try folder.names().filter { $0.hasPrefix("new") } == [])
-            try DatabaseConverter.export(db, schema: "a b", toFileAt: new, as: .key(key))
+            try db.schema("a b").backup(toFileAt: new, key: .key(key), options: .compact)
         }
         #expect(try FileManager.default.attributesOfItem(atPath: new)[.posixPermissions] as? Int == 0o600)
         let copy = try Connection(.file(new), key: key)
         #expect(try copy.fetchOne(Int.self, "SELECT sum(rowid) FROM t") == 3 * 1999 * 1000)
         for (schema, reason) in [("a b", DatabaseError.Reason.cannotOpen), ("nowhere", .schemaName)] {
-            let error = #expect(throws: DatabaseError.self) { try DatabaseConverter.export(db, schema: schema, toFileAt: new, as: .plaintext) }
+            let error = #expect(throws: DatabaseError.self) { try db.schema(schema).backup(toFileAt: new, key: .plaintext) }
             #expect(error?.reason == reason)
         }
         #expect(try folder.names() == ["a.db", "new.db"])

@@ -24,21 +24,21 @@ import Testing
     @Test func backupAndRestore() throws {
         let db = try open("a.db")
         let copyPath = folder.path("monday.db")
-        try db.backup(toFileAt: copyPath)
+        try db.main.backup(toFileAt: copyPath)
         var options = BackupOptions()
         options.pagesPerStep = 256
         options.pause = .milliseconds(5)
         options.replacesFile = true
-        try db.backup(toFileAt: copyPath, as: .key(otherKey), options: options) { progress in
+        try db.main.backup(toFileAt: copyPath, key: .key(otherKey), options: options) { progress in
             try Task.checkCancellation()
             print(Int(progress.fraction * 100), "%")
             #expect(progress.fraction <= 1)
         }
         try db.execute("DELETE FROM note")
-        try db.restore(fromFileAt: copyPath, as: .key(otherKey))
+        try db.main.restore(fromFileAt: copyPath, key: .key(otherKey))
         let memory = try Connection(.memory, key: key)
-        try db.backup(to: memory)
-        try memory.backup(to: db)
+        try db.main.backup(to: memory.main)
+        try memory.main.backup(to: db.main)
         #expect(try db.fetchAll(String.self, "SELECT title FROM note") == ["x"])
     }
 
@@ -51,25 +51,25 @@ import Testing
             let writer = try Connection(.file(source), key: ownKey)
             var options = BackupOptions()
             options.pagesPerStep = 5
-            try db.backup(toFileAt: path, options: options) { progress in
+            try db.main.backup(toFileAt: path, options: options) { progress in
                 if progress.fraction < 1 { try writer.execute("INSERT INTO t VALUES (2)") }
             }
         }
         #expect(try await pool.read { try $0.fetchOne(Int.self, "SELECT count(*) FROM t") } ?? 0 > 55)
         #expect(try Connection(.file(path), key: key).fetchOne(Int.self, "SELECT count(*) FROM t") == 50)
         try await pool.barrier { db in
-            try db.vacuum()
-            try db.restore(fromFileAt: path)
+            try db.main.vacuum()
+            try db.main.restore(fromFileAt: path)
         }
         #expect(try await pool.read { try $0.fetchOne(Int.self, "SELECT count(*) FROM t") } == 50)
         do {
             let path = folder.path("s.db")
-            try await pool.read { db in try db.backup(toFileAt: path) }
-            try await pool.barrier { db in try db.restore(fromFileAt: path) }
+            try await pool.read { db in try db.main.backup(toFileAt: path) }
+            try await pool.barrier { db in try db.main.restore(fromFileAt: path) }
         }
         // A cancelled task ends its backup.
         let target = folder.path("r.db")
-        let task = Task { try await pool.read { try $0.backup(toFileAt: target) } }
+        let task = Task { try await pool.read { try $0.main.backup(toFileAt: target) } }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(try folder.names().filter { $0.hasPrefix("r.db") } == [])
@@ -80,9 +80,9 @@ import Testing
         let report = try db.spaceReport()
         print(report.bytes, report.freePages, report["note"]?.overflowPages ?? 0, report.bytes(ofTable: "note"))
         #expect(report.bytes > 0 && report.freePages == 0 && report["note"]?.overflowPages == 0 && report.bytes(ofTable: "note") == 4096)
-        try db.vacuum()
+        try db.main.vacuum()
         let compactPath = folder.path("compact.db")
-        try db.vacuum(intoFileAt: compactPath)
+        try db.main.backup(toFileAt: compactPath, options: .compact)
         try db.optimize()
         try db.analyze("note")
         let rows = try db.statistics().first?.rows

@@ -42,14 +42,14 @@ import Testing
         }
         let summary = try content()
         let before = try db.pageCount
-        try db.vacuum()
+        try db.main.vacuum()
         #expect(try db.pageCount < before && db.freePageCount == 0)
         #expect(try content() == summary)
-        #expect(try db.verify().problems.isEmpty)
+        #expect(try db.main.verify().problems.isEmpty)
 
         try db.execute("DELETE FROM own")
         let smaller = try RichDatabase.summary(db)
-        try db.vacuum(intoFileAt: folder.path("b.db"))
+        try db.main.backup(toFileAt: folder.path("b.db"), options: .compact)
         db.close()
         configuration.journalMode = nil
         // With the same passphrase.
@@ -66,9 +66,9 @@ import Testing
             try db.attach(.file(folder.path("x\(name)")), as: "a b", key: .key(other, cipher: Self.cipher(1)))
             try db.execute(SQLScript("CREATE TABLE \"a b\".t(x); INSERT INTO \"a b\".t SELECT randomblob(500) FROM pragma_function_list; DELETE FROM \"a b\".t WHERE rowid % 2"))
             let sum = try db.fetchAll(Data.self, "SELECT x FROM \"a b\".t")
-            try db.vacuum("a b")
-            try db.vacuum("a b", intoFileAt: folder.path("y\(name)"))
-            try db.vacuum("a b", intoFileAt: folder.path("z\(name)"), as: .key(key, cipher: .quick))
+            try db.schema("a b").vacuum()
+            try db.schema("a b").backup(toFileAt: folder.path("y\(name)"), options: .compact)
+            try db.schema("a b").backup(toFileAt: folder.path("z\(name)"), key: .key(key, cipher: .quick), options: .compact)
             #expect(try db.fetchAll(Data.self, "SELECT x FROM \"a b\".t") == sum)
             var configuration = DatabaseConfiguration.quick
             configuration.cipher = Self.cipher(1)
@@ -88,14 +88,14 @@ import Testing
             do { try body() } catch { return (error as? DatabaseError)?.reason }
             return nil
         }
-        #expect(reason { try db.vacuum("nowhere") } == .schemaName)
-        #expect(reason { try db.vacuum("nowhere", intoFileAt: folder.path("b.db")) } == .schemaName)
-        #expect(reason { try db.transaction { try $0.vacuum() } } == .misuse)
+        #expect(reason { try db.schema("nowhere").vacuum() } == .schemaName)
+        #expect(reason { try db.schema("nowhere").backup(toFileAt: folder.path("b.db"), options: .compact) } == .schemaName)
+        #expect(reason { try db.transaction { try $0.main.vacuum() } } == .misuse)
         try Data("mine".utf8).write(to: URL(fileURLWithPath: folder.path("b.db")))
-        #expect(reason { try db.vacuum(intoFileAt: folder.path("b.db")) } == .cannotOpen)
+        #expect(reason { try db.main.backup(toFileAt: folder.path("b.db"), options: .compact) } == .cannotOpen)
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path("b.db"))) == Data("mine".utf8))
         db.close()
-        #expect(reason { try db.vacuum() } == .closed)
-        #expect(reason { try db.vacuum(intoFileAt: folder.path("c.db")) } == .closed)
+        #expect(reason { try db.main.vacuum() } == .closed)
+        #expect(reason { try db.main.backup(toFileAt: folder.path("c.db"), options: .compact) } == .closed)
     }
 }

@@ -24,15 +24,19 @@ import Testing
         try make(configuration)
         let db = try open(configuration)
         try db.execute("DELETE FROM child")
-        let report = try db.verify()
-        #expect(report.isWhole && report.isAuthenticated, "\(report)")
+        let report = try db.main.verify()
+        #expect(report.isIntact && report.isAuthenticated, "\(report)")
         #expect(report.pageCount == (try db.fetchOne(Int.self, "PRAGMA page_count")))
-        #expect(try db.verify(quick: true).isWhole)
+        #expect(try db.main.verify(quick: true).isIntact)
         try db.attach(.memory, as: "m", key: .plaintext)
-        #expect(try db.verify("m").isAuthenticated == false)
-        let error = #expect(throws: DatabaseError.self) { try db.verify("nowhere") }
+        #expect(try db.schema("m").verify().isAuthenticated == false)
+        let error = #expect(throws: DatabaseError.self) { try db.schema("nowhere").verify() }
         #expect(error?.reason == .schemaName)
-        #expect(try Connection(.memory, key: .passphrase("k"), configuration: .quick).verify().isWhole)
+        let memory = try db.schema("m")
+        try db.detach("m")
+        let detached = #expect(throws: DatabaseError.self) { try memory.verify() }
+        #expect(detached?.reason == .schemaName)
+        #expect(try Connection(.memory, key: .passphrase("k"), configuration: .quick).main.verify().isIntact)
     }
 
     /// One flip in each page, at a place that moves from page to page: found every time, at opening or by verifying.
@@ -53,13 +57,13 @@ import Testing
                 try damaged.write(to: URL(fileURLWithPath: path))
                 let db: Connection
                 do { db = try open(configuration) } catch { continue }
-                #expect(try db.verify().problems == [.damagedPage(page)], "page \(page), byte \(offset)")
+                #expect(try db.main.verify().problems == [.damagedPage(page)], "page \(page), byte \(offset)")
                 byVerifying += 1
             }
         }
         #expect(byVerifying > pages * 2)
         try whole.write(to: URL(fileURLWithPath: path))
-        #expect(try open(configuration).verify().problems.filter { if case .foreignKey = $0 { false } else { true } } == [])
+        #expect(try open(configuration).main.verify().problems.filter { if case .foreignKey = $0 { false } else { true } } == [])
     }
 
     /// Changes a file from outside of this process, whose connection has it open.
@@ -71,7 +75,7 @@ import Testing
         try make()
         let db = try open()
         try patch(5, "\\000\\001")
-        #expect(try db.verify().problems == [.damagedHeader])
+        #expect(try db.main.verify().problems == [.damagedHeader])
         #expect(throws: DatabaseError.self) { try open() }
     }
 
@@ -84,7 +88,7 @@ import Testing
             (4096 * 5, .missingPages(declared: size / 4096, present: size / 4096 - 5)),
         ] {
             #expect(try Command.run("truncate", ["-s", "\(size - cut)", path]).status == 0)
-            let problems = try db.verify().problems
+            let problems = try db.main.verify().problems
             #expect(problems.contains(problem), "\(cut): \(problems)")
         }
         // Whoever opens it now is told of damage, not of a wrong key.
@@ -99,7 +103,7 @@ import Testing
         let db = try open(configuration)
         try db.execute("DELETE FROM child")
         try db.execute("INSERT INTO child VALUES (5, 99999)")
-        #expect(try db.verify().problems == [.foreignKey(table: "child", rowID: 5, parent: "note", index: 0)])
+        #expect(try db.main.verify().problems == [.foreignKey(table: "child", rowID: 5, parent: "note", index: 0)])
         try db.execute("DELETE FROM child")
         // An index that does not know of a row.
         try db.execute(SQLScript("""
@@ -112,14 +116,38 @@ import Testing
             UPDATE sqlite_schema SET sql = 'CREATE INDEX s_x ON s(x)' WHERE name = 's_x';
             PRAGMA writable_schema = RESET;
             """))
-        let problems = try db.verify().problems
+        let problems = try db.main.verify().problems
         #expect(problems.contains { if case .structure(let text) = $0 { text.contains("s_x") } else { false } }, "\(problems)")
+    }
+
+    /// An R-Tree without one of its tables is damage; a function that the schema needs and this connection lacks is none.
+    @Test func errorsOfTheGeneralKind() throws {
+        try make()
+        do {
+            let db = try open()
+            try db.execute("DELETE FROM child")
+            try db.execute(SQLScript("PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE name = 'area_node'; PRAGMA writable_schema = RESET"))
+        }
+        let problems = try open().main.verify().problems
+        #expect(problems.contains { if case .structure(let text) = $0 { text.contains("area_node") } else { false } }, "\(problems)")
+        #expect(problems.count == 1)
+
+        let other = folder.path("f.db")
+        do {
+            let db = try Connection(.file(other), key: .passphrase("k"), configuration: .quick)
+            try db.register(.function("half", .deterministic) { (x: Double) in x / 2 })
+            try db.execute(SQLScript("CREATE TABLE t(x); CREATE INDEX t_half ON t(half(x)); INSERT INTO t VALUES (1)"))
+        }
+        let error = #expect(throws: DatabaseError.self) {
+            try Connection(.file(other), key: .passphrase("k"), configuration: .quick).main.verify()
+        }
+        #expect(error?.code.primary == .error)
     }
 
     @Test func withoutAuthenticationOnlyTheStructureIsSeen() throws {
         var configuration = DatabaseConfiguration.quick
         configuration.cipher.usesHMAC = false
         try make(configuration)
-        #expect(try open(configuration).verify().isAuthenticated == false)
+        #expect(try open(configuration).main.verify().isAuthenticated == false)
     }
 }

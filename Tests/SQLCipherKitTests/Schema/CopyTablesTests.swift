@@ -40,7 +40,7 @@ import Testing
         #expect(db.lastInsertedRowID == 601)
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM \(identifier: "o \"1\"").log") == 601)
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM main.log") == 600)
-        #expect(try db.verify("o \"1\"").isWhole)
+        #expect(try db.schema("o \"1\"").verify().isIntact)
     }
 
     @Test func conflicts() throws {

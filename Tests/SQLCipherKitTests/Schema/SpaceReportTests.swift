@@ -18,7 +18,7 @@ import Testing
         configuration.cipher.pageSize = pageSize
         let db = try Connection(.file(folder.path("a.db")), key: key, configuration: configuration)
         try db.execute(SQL(raw: "PRAGMA auto_vacuum = \(autoVacuum)"))
-        try db.vacuum()
+        try db.main.vacuum()
         try RichDatabase.fill(db)
         try db.execute("DELETE FROM note WHERE id > 100")
         let report = try db.spaceReport()

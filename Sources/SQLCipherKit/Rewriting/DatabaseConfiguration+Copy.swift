@@ -1,0 +1,56 @@
+extension DatabaseConfiguration {
+    /// For the copy of a database of `connection`: a file that is being written, or a database in memory.
+    static func forCopy(of connection: Connection) -> DatabaseConfiguration {
+        var configuration = DatabaseConfiguration()
+        configuration.access = .readWrite
+        configuration.enforcesForeignKeys = false
+        configuration.busyTimeout = connection.configuration.busyTimeout
+        configuration.prepare = connection.configuration.preparingOnly
+        return configuration
+    }
+
+    /// `prepare` for the functions and collations that it registers; what it may write is undone, as a copy must be a copy.
+    var preparingOnly: (@Sendable (Connection) throws -> Void)? {
+        guard let prepare else { return nil }
+        return { db in
+            try db.savepoint { db in
+                try prepare(db)
+                return TransactionEnd.rollback(())
+            }
+        }
+    }
+}
+
+extension Schema {
+    /// What gives a new file the shape of this database before its header is written.
+    func shape(pageSize: Int?) throws(DatabaseError) -> @Sendable (Connection) throws -> Void {
+        let encoding = try connection.fetchOne(String.self, SQL(raw: "PRAGMA \(quotedName).encoding")) ?? "UTF-8"
+        let autoVacuum = try connection.fetchOne(Int.self, SQL(raw: "PRAGMA \(quotedName).auto_vacuum")) ?? 0
+        return { copy in
+            if let pageSize { try copy.execute(SQL(raw: "PRAGMA page_size = \(pageSize)")) }
+            try copy.execute(SQL(raw: "PRAGMA encoding = '\(encoding)'"))
+            try copy.execute(SQL(raw: "PRAGMA auto_vacuum = \(autoVacuum)"))
+            // The encoding is written with the first table, and there may be none to copy.
+            if encoding != "UTF-8" { try copy.execute(SQLScript("CREATE TABLE encoding_keeper(x); DROP TABLE encoding_keeper")) }
+        }
+    }
+
+    /// The page size in bytes. An encrypted database answers with text.
+    var pageSize: Int {
+        get throws(DatabaseError) {
+            switch try connection.fetchOne(SQLValue.self, SQL(raw: "PRAGMA \(quotedName).page_size")) {
+            case .integer(let size): Int(size)
+            case .text(let size): Int(size) ?? 4096
+            default: 4096
+            }
+        }
+    }
+}
+
+extension Connection {
+    /// For a file that is worthless until it is complete: no journal, and one flush at the end.
+    func disableJournal() throws(DatabaseError) {
+        try execute("PRAGMA journal_mode = OFF")
+        try execute("PRAGMA synchronous = OFF")
+    }
+}

@@ -1,0 +1,48 @@
+import Foundation
+
+/// Replaces a database's file by one with another encryption: a new file in the same folder is written, compared with the old one,
+/// flushed to disk, and then renamed over it, all under the old file's exclusive lock.
+///
+/// Until the rename, nothing is written to the old file, except that a write-ahead log is merged into it. A process that dies
+/// leaves the old file, or the new one, and perhaps an unfinished new file, which the next replacement removes.
+struct DatabaseReplacement {
+    private let rewrite: DatabaseRewrite
+    /// The old file's permissions and owner.
+    private let original: stat
+
+    /// - Throws: ``DatabaseError/Reason/misuse`` for a database without a file, or a file without permission to write.
+    init(
+        of source: Schema, key: Encryption, pageSize: Int? = nil, progress: RewriteProgressHandler?
+    ) throws(DatabaseError) {
+        // SQLite's own name for the file: absolute, and without symbolic links.
+        guard let path = try source.path else { throw .misuse("the database \(source.name) has no file that could be rewritten") }
+        if case .key(_, let cipher) = key { try cipher.validate() }
+        var original = stat()
+        guard stat(path, &original) == 0 else { throw DatabaseFile.cannotOpen(path, String(cString: strerror(errno))) }
+        // A rename needs no permission to write the file itself, so it has to be asked for here.
+        guard original.st_mode & 0o222 != 0, access(path, W_OK) == 0 else {
+            throw DatabaseError(code: .readOnly, reason: .misuse, message: "the file \(path) is read-only", path: path)
+        }
+        self.original = original
+        rewrite = DatabaseRewrite(of: source, path: path, key: key, pageSize: pageSize, progress)
+    }
+
+    /// When it throws, the old file is as it was. Afterwards the connection still has the old file open,
+    /// which no longer has a name, and must close or detach it.
+    func run() throws {
+        let source = rewrite.source, path = rewrite.path
+        let hadWAL = try source.hasWAL
+        try source.lockForRewrite(hadWAL: hadWAL)
+        do {
+            let file = try AtomicFile(for: path)
+            try rewrite.write(to: file, hasWAL: hadWAL) { try file.flush(like: original) }
+            // Nothing of the old file may be applied to the new one. These files are empty: the log is merged, and a journal
+            // that was left by a crash has been played back when the lock was taken.
+            for suffix in ["-journal", "-wal", "-shm"] { unlink(path + suffix) }
+            try file.publish(replacing: true)
+        } catch {
+            try? source.unlockAfterRewrite(hadWAL: hadWAL)
+            throw error
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import Foundation
+
+/// A backup into a file: written under another name, checked, flushed, and then given its name.
+struct FileBackup {
+    private let source: Schema
+    private let path: String
+    private let encryption: Encryption
+    private let options: BackupOptions
+    private let progress: RewriteProgressHandler?
+
+    init(
+        of source: Schema, to path: String, key: Encryption, _ options: BackupOptions, _ progress: RewriteProgressHandler?
+    ) throws(DatabaseError) {
+        try source.live()
+        if path.isEmpty || path.utf8.contains(0) {
+            throw .invalidArgument("the path of the backup is empty or contains a NUL character")
+        }
+        if case .key(_, let cipher) = key { try cipher.validate() }
+        self.source = source
+        self.path = URL(fileURLWithPath: path).path
+        encryption = key
+        self.options = options
+        self.progress = progress
+    }
+
+    func run() throws {
+        try checkDestination()
+        if try options.isCompact || !copyPages() { try copyRows() }
+    }
+
+    /// Copies the pages as they are.
+    /// - Returns: false, and nothing was done, if the file's encryption needs another layout of pages.
+    private func copyPages() throws -> Bool {
+        let file = try AtomicFile(for: path)
+        var configuration = DatabaseConfiguration.forCopy(of: source.connection)
+        let layout = try PageLayout(source)
+        if !layout.isEncrypted, case .plaintext = encryption {
+            configuration.beforeHeader = { try $0.execute(SQL(raw: "PRAGMA page_size = \(layout.pageSize)")) }
+        }
+        var relay: ProgressRelay?
+        do {
+            let copy = try encryption.open(.file(file.temporaryPath), configuration)
+            defer { copy.close() }
+            guard try PageLayout(copy.main) == layout else {
+                copy.close()
+                file.discard()
+                return false
+            }
+            relay = progress.map { ProgressRelay($0) }
+            try copy.disableJournal()
+            try PageCopy(from: source, to: copy.main, options, relay).run()
+        }
+        // With a new connection, as any reader of the backup will open it.
+        do {
+            let copy = try encryption.open(.file(file.temporaryPath), configuration)
+            defer { copy.close() }
+            try copy.setJournalMode(.delete)
+            try copy.main.requireIntact("the backup")
+        }
+        try file.flush()
+        if let relay, !relay.finish() { throw relay.error ?? CancellationError() }
+        try checkDestination()
+        try file.publish(replacing: options.replacesFile)
+        return true
+    }
+
+    private func copyRows() throws {
+        let file = try AtomicFile(for: path)
+        let rewrite = DatabaseRewrite(of: source, path: path, key: encryption, pageSize: nil, progress)
+        // One snapshot of the database for the copy and for the comparison.
+        try source.connection.savepoint("backup") { _ in try rewrite.write(to: file) { try file.flush() } }
+        try checkDestination()
+        try file.publish(replacing: options.replacesFile)
+    }
+
+    /// A journal or log of that name would be applied to the new file.
+    private func checkDestination() throws {
+        var info = stat()
+        if !options.replacesFile, lstat(path, &info) == 0 {
+            throw DatabaseFile.cannotOpen(path, "there is a file of that name already")
+        }
+        for suffix in ["-journal", "-wal"] where lstat(path + suffix, &info) == 0 {
+            throw DatabaseFile.cannotOpen(
+                path, "\(path + suffix) shows that a database of that name is in use, or was when its process died")
+        }
+        guard lstat(path, &info) == 0 else { return }
+        if info.st_mode & S_IFMT != S_IFREG { throw DatabaseFile.cannotOpen(path, "it is not a regular file") }
+        for open in try source.connection.schemas() {
+            var used = stat()
+            if let file = try open.path, stat(file, &used) == 0, used.st_ino == info.st_ino, used.st_dev == info.st_dev {
+                throw DatabaseFile.cannotOpen(path, "it is the database itself, or another one of the connection")
+            }
+        }
+    }
+}

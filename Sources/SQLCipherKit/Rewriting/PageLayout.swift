@@ -1,0 +1,20 @@
+import CSQLCipher
+
+/// How a database lays its content out on pages: what two databases must share for pages to be copied as they are.
+///
+/// SQLite would copy between others as well, and write a file that cannot be read.
+struct PageLayout: Equatable {
+    let isEncrypted: Bool
+    let pageSize: Int
+    /// The bytes at the end of each page that hold the initialisation vector and the authentication code instead of content.
+    let reservedBytes: Int
+
+    init(_ schema: Schema) throws(DatabaseError) {
+        let connection = schema.connection
+        isEncrypted = try connection.cipherInfo(of: schema.name) != nil
+        pageSize = try schema.pageSize
+        var reserved: Int32 = -1
+        try connection.check(sqlite3_file_control(schema.live(), schema.name, SQLITE_FCNTL_RESERVE_BYTES, &reserved))
+        reservedBytes = Int(reserved)
+    }
+}

@@ -1,0 +1,75 @@
+/// How a change of key rewrites the database.
+public enum KeyChangeMode: Hashable, Sendable, CaseIterable {
+    /// In the file itself, in one transaction. The connection continues with the new key. The journal, and so the disk space for
+    /// it, is as large as the database.
+    case inPlace
+    /// Into a new file that is compared with the old one and then takes its place, so that the old file is never written to:
+    /// the safest way. The salt is new too. A connection to the main database is closed at the end, because it has the
+    /// old file open; an attached database is attached again.
+    case newFile
+}
+
+extension Schema {
+    /// Encrypts the database with another key.
+    ///
+    /// ```swift
+    /// try archive.changeKey(to: newKey) { progress in
+    ///     try Task.checkCancellation()
+    ///     print("\(progress.pagesDone) of \(progress.pagesTotal)")
+    /// }
+    /// ```
+    /// The database is locked for the duration, so that no other connection sees a half-way state; a process that dies
+    /// meanwhile leaves a file that opens with the old key, or with the new one. At the end the file is opened a second time
+    /// with the new key. Other connections to the file must be opened again; a connection of another process that only waits,
+    /// without a write-ahead log, is not noticed and would continue with the old file in the mode ``KeyChangeMode/newFile``.
+    ///
+    /// - Parameters:
+    ///   - key: the new key.
+    ///   - mode: in place, or by a new file. Default: in place.
+    ///   - progress: called every few pages, and once with all pages done before the change takes effect. If it throws,
+    ///     the change is undone, this call throws the same error, and the connection continues with the old key.
+    /// - Throws: ``DatabaseError/Reason/misuse`` inside a transaction, while a cursor is open or on a read-only database;
+    ///   ``DatabaseError/Reason/notEncrypted`` on a plaintext one; ``DatabaseError/Reason/busy`` when another connection has the
+    ///   database open or locked for longer than the busy timeout; ``DatabaseError/Reason/schemaName`` if it is no longer
+    ///   attached; and what `progress` throws. In all these cases nothing has changed. ``DatabaseError/Reason/rekeyFailed`` if the
+    ///   change itself failed: the connection is closed then, and the message says which key opens the file. With a new file, a
+    ///   full disk and the like are thrown as they are, and nothing has changed; ``DatabaseError/Reason/conversionFailed`` says
+    ///   that the copy was not equal to the original, which stays.
+    public func changeKey(to key: EncryptionKey, mode: KeyChangeMode = .inPlace, progress: RewriteProgressHandler? = nil) throws {
+        try requireRewritable()
+        let path = try self.path
+        var cipher = connection.attachedCiphers[name.lowercased()] ?? connection.configuration.cipher
+        if try connection.cipherInfo(of: name) == nil || cipher.isPlaintext(DatabaseFile.header(live(), schema: name)) {
+            throw DatabaseError(
+                code: .misuse, reason: .notEncrypted, message: "the database \(path ?? name) is not encrypted", path: path)
+        }
+        // A raw key with a salt of its own brings the new one.
+        if case .raw(salted: true) = key.form { cipher.salt = nil }
+        switch mode {
+        case .inPlace: try InPlaceKeyChange(of: self, to: key, cipher).run(progress)
+        case .newFile:
+            let encryption = Encryption.key(key, cipher: cipher)
+            try DatabaseReplacement(of: self, key: encryption, progress: progress).run()
+            if isMain { return connection.close() }
+            try connection.detach(name)
+            if let path { try connection.attach(.file(path), as: name, key: .key(key, cipher: cipher)) }
+        }
+    }
+}
+
+extension Connection {
+    /// Encrypts the main database with another key.
+    ///
+    /// ```swift
+    /// try db.changeKey(to: .passphrase("battery staple"))
+    /// ```
+    /// - Parameters:
+    ///   - key: the new key.
+    ///   - mode: in place, or by a new file, which closes the connection at the end. Default: in place.
+    ///   - progress: called every few pages, and once with all pages done before the change takes effect; if it throws, the key
+    ///     stays as it was.
+    /// - Throws: as ``Schema/changeKey(to:mode:progress:)``.
+    public func changeKey(to key: EncryptionKey, mode: KeyChangeMode = .inPlace, progress: RewriteProgressHandler? = nil) throws {
+        try main.changeKey(to: key, mode: mode, progress: progress)
+    }
+}

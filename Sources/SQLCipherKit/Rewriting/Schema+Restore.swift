@@ -1,0 +1,56 @@
+import Foundation
+
+extension Schema {
+    /// Replaces everything in this database by the content of a backup with the same key and settings, in one transaction: after an
+    /// error, or the end of the process, it is as it was.
+    ///
+    /// ```swift
+    /// try db.main.restore(fromFileAt: "monday.db")
+    /// ```
+    /// The whole backup is checked before anything is written. This database keeps its key, settings and journal mode. Other
+    /// connections may have it open: with a write-ahead log they continue to read what was there; without one, the call waits for
+    /// them, and they wait for it, up to the busy timeout.
+    /// - Parameters:
+    ///   - path: the backup's file.
+    ///   - options: as with ``backup(toFileAt:options:progress:)``.
+    ///   - progress: likewise; this connection must not be used in it.
+    /// - Throws: as ``backup(to:options:progress:)``; ``DatabaseError/Reason/wrongKeyOrNotADatabase``,
+    ///   ``DatabaseError/Reason/cannotOpen``, or ``DatabaseError/Reason/conversionFailed`` if the backup is damaged. Nothing has
+    ///   changed then.
+    public func restore(
+        fromFileAt path: String, options: BackupOptions = BackupOptions(), progress: RewriteProgressHandler? = nil
+    ) throws {
+        try restore(fromFileAt: path, key: nil, options, progress)
+    }
+
+    /// Replaces everything in this database by the content of a backup that is encrypted differently, or not at all.
+    ///
+    /// ```swift
+    /// try db.main.restore(fromFileAt: "handover.db", key: .key(otherKey))
+    /// ```
+    /// - Parameters:
+    ///   - path: the backup's file.
+    ///   - key: how the backup is encrypted.
+    ///   - options: as with ``backup(toFileAt:options:progress:)``.
+    ///   - progress: likewise; this connection must not be used in it.
+    /// - Throws: as ``restore(fromFileAt:options:progress:)``.
+    public func restore(
+        fromFileAt path: String, key: Encryption, options: BackupOptions = BackupOptions(), progress: RewriteProgressHandler? = nil
+    ) throws {
+        try restore(fromFileAt: path, key: key, options, progress)
+    }
+
+    private func restore(
+        fromFileAt path: String, key: Encryption?, _ options: BackupOptions, _ progress: RewriteProgressHandler?
+    ) throws {
+        try requireRewritable()
+        try requireJournal()
+        var configuration = DatabaseConfiguration.forCopy(of: connection)
+        // Without permission to write it can only be read, unless a crash has left something to recover.
+        configuration.access = access(path, W_OK) == 0 ? .readWrite : .readOnly
+        let backup = try (key ?? encryptionOrPlaintext).open(.file(path), configuration)
+        defer { backup.close() }
+        try backup.main.requireIntact("the backup \(path)")
+        try backup.main.backup(to: self, options: options, progress: progress)
+    }
+}

@@ -1,0 +1,88 @@
+import CSQLCipher
+
+/// The lock under which a whole database is rewritten.
+extension Schema {
+    /// Takes the exclusive lock and keeps it beyond the transaction that took it, until `unlockAfterRewrite`.
+    ///
+    /// A write-ahead log is merged and left first: that needs exclusive access to the file, so that no other connection's commit
+    /// remains in the log, and a rollback journal is what undoes a change that was cut off.
+    func lockForRewrite(hadWAL: Bool) throws(DatabaseError) {
+        do throws(DatabaseError) {
+            if hadWAL {
+                let mode = try connection.fetchOne(String.self, SQL(raw: "PRAGMA \(quotedName).journal_mode = DELETE"))
+                guard mode == "delete" else {
+                    throw DatabaseError(code: .busy, reason: .busy, message: "another connection uses the database")
+                }
+            }
+            try connection.execute(SQL(raw: "PRAGMA \(quotedName).locking_mode = EXCLUSIVE"))
+            try connection.execute("BEGIN EXCLUSIVE")
+            try connection.execute("COMMIT")
+            // The connection that held the lock before may have put another file in this one's place.
+            if try wasReplaced {
+                throw DatabaseError(
+                    code: .readOnlyMoved, reason: .conversionFailed,
+                    message: "the database's file was replaced by another one since this connection opened it")
+            }
+        } catch {
+            if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+            try? unlockAfterRewrite(hadWAL: hadWAL)
+            throw error
+        }
+    }
+
+    func unlockAfterRewrite(hadWAL: Bool) throws(DatabaseError) {
+        // The lock is released by the next access in normal mode.
+        try connection.execute(SQL(raw: "PRAGMA \(quotedName).locking_mode = NORMAL"))
+        _ = try connection.fetchOne(Int.self, SQL(raw: "SELECT count(*) FROM \(quotedName).sqlite_schema"))
+        if hadWAL { try connection.execute(SQL(raw: "PRAGMA \(quotedName).journal_mode = WAL")) }
+    }
+
+    /// Whether the path now leads to another file than the one that is open. A database without a file has no path.
+    private var wasReplaced: Bool {
+        get throws(DatabaseError) {
+            var moved: Int32 = 0
+            let rc = sqlite3_file_control(try live(), name, SQLITE_FCNTL_HAS_MOVED, &moved)
+            return rc == SQLITE_OK && moved != 0
+        }
+    }
+}
+
+/// What is asked before a whole database is written. Nothing has changed when one of these throws.
+extension Schema {
+    /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, while a result is being read, or for a read-only database.
+    func requireRewritable() throws(DatabaseError) {
+        try live()
+        if connection.isInTransaction { throw .misuse("a database cannot be rewritten inside a transaction") }
+        if connection.hasOpenCursors || connection.hasRunningStatements {
+            throw .misuse("a database cannot be rewritten while a result is being read")
+        }
+        if try connection.isReadOnly(name) {
+            throw DatabaseError(code: .readOnly, reason: .misuse, message: "the database \(name) is read-only")
+        }
+    }
+
+    /// - Throws: ``DatabaseError/Reason/misuse`` if an unfinished change to the file could not be undone.
+    func requireJournal() throws(DatabaseError) {
+        let mode = try journalModeName, hasFile = try path != nil
+        if mode == "off" || (mode == "memory" && hasFile) {
+            throw .misuse("the database \(name) is in journal mode \(mode ?? ""): a copy that is cut off could not be undone")
+        }
+    }
+
+    /// - Throws: ``DatabaseError/Reason/conversionFailed`` if a page or the structure is damaged. Foreign keys are ignored.
+    func requireIntact(_ what: String) throws(DatabaseError) {
+        let problem = try verify().problems.first {
+            if case .foreignKey = $0 { false } else { true }
+        }
+        guard let problem else { return }
+        throw DatabaseError(
+            code: .corrupt, reason: .conversionFailed, message: "\(what) is damaged: \(problem)", path: connection.location.path)
+    }
+
+    /// Whether the database has a write-ahead log.
+    var hasWAL: Bool { get throws(DatabaseError) { try journalModeName == "wal" } }
+
+    private var journalModeName: String? {
+        get throws(DatabaseError) { try connection.fetchOne(String.self, SQL(raw: "PRAGMA \(quotedName).journal_mode")) }
+    }
+}
