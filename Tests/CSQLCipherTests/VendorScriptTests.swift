@@ -38,7 +38,8 @@ import Testing
         init() throws {
             folder = try TemporaryFolder()
             let files = FileManager.default
-            for path in ["scripts/vendor", "scripts/lib/vendor.py", "Vendor/pins.json"] {
+            for path in ["scripts/vendor", "scripts/lib/vendor.py", "scripts/lib/engine_table.py", "Vendor/pins.json",
+                         "Sources/CSQLCipher/Engine/ENGINE.md"] {
                 let target = folder.url.appendingPathComponent(path)
                 try files.createDirectory(at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
                 try files.copyItem(at: Repository.file(path), to: target)

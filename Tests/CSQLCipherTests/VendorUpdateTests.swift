@@ -44,7 +44,7 @@ import Testing
         let old = try Pins.load()
         let sqlite = try #require(try old.upstream("SQLite").version)
         for line in ["SQLite: \(sqlite) -> 3.99.1", "-> 9.9.9 community", "-> 2030-01-01 feed", "new symbol: sqlite3_brand_new",
-                     "SHA-256: \(try #require(try old.upstream("SQLCipher").archive).sha256) ->", "run ./scripts/test"] {
+                     "SHA-256: \(try #require(try old.upstream("SQLCipher").archive).sha256) ->", "private symbols: ", " are as they were", "run ./scripts/test"] {
             #expect(there.output.contains(line), "\(line) is not in \(there.output)")
         }
         #expect(!there.output.contains("symbol gone"))
@@ -65,6 +65,35 @@ import Testing
         #expect(try pins(copy) == before)
         #expect(try copy.run("--check").status == 0)
         #expect(try copy.run("--update", "\(package.name)==\(package.version)").output.contains("pinned already"))
+    }
+
+    /// Functions, macros, variables and fields that ENGINE.md lists are compared, and nothing else is.
+    @Test func privateSymbolsThatChanged() throws {
+        let copy = try Copy()
+        try copy.unpack()
+        let shelf = copy.archive.deletingLastPathComponent().path
+        try makeArchive(in: copy, edits: """
+            def edit(old, new):
+                assert files["sqlite3.c"].count(old) > 0, old
+                files["sqlite3.c"] = files["sqlite3.c"].replace(old, new)
+            edit(b"static void columnMallocFailure(sqlite3_stmt *pStmt)\\n{", b"static void columnMallocFailure(sqlite3_stmt *pStmt)\\n{ (void)0;")
+            edit(b"sqlcipher_codec_key_copy", b"sqlcipher_copy_codec_key")
+            edit(b"#define MAX_LOG_LEN 4096", b"#define MAX_LOG_LEN 8192")
+            edit(b"int kdf_salt_sz;", b"long kdf_salt_sz; /* wider */")
+            edit(b"  int reserve_sz;", b"  int reserve_sz;  /* a comment more */")
+            edit(b"static unixInodeInfo *inodeList = 0;", b"static unixInodeInfo *inodes = 0;")
+            # None of the package's business.
+            edit(b"static int sqlcipher_codec_key_derive", b"static int brand_new(void){ return 1; }\\nstatic int sqlcipher_codec_key_derive")
+            """)
+        let outcome = try copy.run("--update", "sqlcipher3==9.9.9", "--from", shelf)
+        try #require(outcome.status == 0, "\(outcome.errors)")
+        let lines = outcome.output.split(separator: "\n").filter { $0.contains("private symbol ") }.map(String.init)
+        #expect(lines == [
+            "vendor: private symbol changed: CIPHER_VERSION_NUMBER", "vendor: private symbol changed: MAX_LOG_LEN",
+            "vendor: private symbol changed: codec_ctx.kdf_salt_sz", "vendor: private symbol changed: columnMallocFailure",
+            "vendor: private symbol gone: inodeList", "vendor: private symbol gone: sqlcipher_codec_key_copy",
+        ])
+        #expect(outcome.output.contains("the build stops until it is reviewed"))
     }
 
     /// Whatever fails leaves pins and engine as they were.

@@ -18,6 +18,9 @@ import tempfile
 import zlib
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import engine_table  # noqa: E402
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 VENDOR = ROOT / "Vendor"
 FOLDER = VENDOR / "sqlcipher"
@@ -516,6 +519,21 @@ def changes(old, new, new_files):
     return lines
 
 
+def private_changes(old, new_source):
+    """What the engine's private parts that the package uses have become, a line for each."""
+    names = engine_table.listed(engine_table.TABLE.read_text(encoding="utf-8"))
+    try:
+        before = (FOLDER / "sqlite3.c").read_bytes()
+    except OSError:
+        before = b""
+    # Without the engine of the old pins there is nothing to compare with, but a name may still be gone.
+    if sha256(before) != old.members["sqlite3.c"]["sha256"]:
+        source = engine_table.Source(new_source)
+        return [f"private symbol gone: {name}" for name in names if source.definition(name) is None]
+    lines = engine_table.differences(names, before.decode("utf-8"), new_source)
+    return [f"private symbols: {len(names) - len(lines)} of {len(names)} are as they were", *lines]
+
+
 def update(pins, wanted, offline):
     """Pins another version. Vendor/pins.json changes last, when all else has succeeded."""
     name = pins.source["package"]["name"]
@@ -541,7 +559,7 @@ def update(pins, wanted, offline):
                     archive = download(pins, cache, wanted, file, None)
         fresh, members = pins_for(pins, version, file, archive)
         files = complete(members, fresh)
-        lines = changes(pins, fresh, files)
+        lines = changes(pins, fresh, files) + private_changes(pins, files["sqlite3.c"].decode("utf-8"))
         try:
             write(FRESH_PINS, (json.dumps(fresh.all, indent=2, ensure_ascii=False) + "\n").encode())
             # A run that dies between the two leaves the old pins, by which the next run puts the old files back.
@@ -557,7 +575,8 @@ def update(pins, wanted, offline):
              if path.exists() and any(v in path.read_text(encoding="utf-8") for v in old)]
     if stale:
         say(f"the old version still stands in {' and '.join(stale)}")
-    say(f"{fresh.title} is pinned and unpacked; compare the sum of {file} with the upstream's, then run ./scripts/test")
+    say(f"{fresh.title} is pinned and unpacked; compare the sum of {file} with the upstream's")
+    say("the build stops until it is reviewed: follow Vendor/README.md, then run ./scripts/test")
 
 
 def terminated(number, _frame):

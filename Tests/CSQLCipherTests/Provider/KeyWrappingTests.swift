@@ -2,7 +2,7 @@ import CSQLCipher
 import Testing
 
 /// What key slots are sealed with, by the vectors of the standards.
-@Suite struct WrapTests {
+@Suite struct KeyWrappingTests {
     private func bytes(_ hex: String) -> [UInt8] {
         let digits = hex.filter { $0 != " " && $0 != "\n" }.map { UInt8($0.hexDigitValue ?? 0) }
         return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }

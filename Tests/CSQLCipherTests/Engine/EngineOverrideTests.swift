@@ -1,0 +1,55 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What the package replaces in SQLCipher stays replaced: where upstream renames it, or stops to use it, the build stops.
+@Suite struct EngineOverrideTests {
+    @Test func aRenamedOriginalStopsTheBuild() throws {
+        let copy = try EngineCopy()
+        let renamed = try copy.compile(replacing: [
+            ("sqlcipher_atexit", "sqlcipher_at_exit"), ("sqlcipher_fini", "sqlcipher_finish"), ("sqlite3Codec(", "sqlcipherCodec("),
+            (" sqlite3Codec,", " sqlcipherCodec,"),
+        ])
+        #expect(renamed.status != 0)
+        for name in ["atexit", "fini", "codec"] {
+            #expect(renamed.errors.contains("error: use of undeclared identifier 'sqlcipherkit_sqlcipher_\(name)'"), "\(renamed.errors)")
+        }
+        #if !os(macOS)
+        let memory = try copy.compile(replacing: [("sqlcipher_memset", "sqlcipher_fill")], generatingCode: true)
+        #expect(memory.status != 0)
+        #expect(memory.errors.contains("error: alias must point to a defined"), "\(memory.errors)")
+        #endif
+    }
+
+    @Test func aReplacementThatNothingCallsStopsTheBuild() throws {
+        let unused = try EngineCopy().compile(replacing: [
+            ("atexit(sqlcipher_atexit);", ""), ("= sqlcipher_fini;", "= 0;"),
+            ("sqlcipherPagerSetCodec(pPager, sqlite3Codec,", "sqlcipherPagerSetCodec(pPager, 0,"),
+        ])
+        #expect(unused.status != 0)
+        for name in ["sqlcipher_atexit", "sqlcipher_fini", "sqlite3Codec"] {
+            #expect(unused.errors.contains("error: unused function '\(name)'"), "\(unused.errors)")
+        }
+    }
+
+    /// Another handler would free keys while threads still write.
+    @Test func theEngineHasNoOtherExitHandlers() throws {
+        let source = try String(contentsOf: Repository.file("Vendor/sqlcipher/sqlite3.c"), encoding: .utf8)
+        let calls = source.matches(of: /\batexit\s*\([^)]+\)/).map { String($0.output) }
+        #expect(calls == ["atexit(sqlcipher_atexit)"])
+        let sections = source.matches(of: /section\("[^"]*(?:fini|term)[^"]*"\)+ = (\w+);/).map { String($0.output.1) }
+        #expect(sections == Array(repeating: "sqlcipher_fini", count: 3))
+        #expect(source.matches(of: /\bdestructor\)\)/).count == 1)
+    }
+
+    #if os(Linux)
+    /// The definition in the engine's object is weak, and that of `System/secure.c` is the one in the program.
+    @Test func theProgramHasThePackagesMemset() throws {
+        let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let listing = try Command.run("nm", ["-g", "--defined-only", program])
+        let found = listing.output.split(separator: "\n").filter { $0.hasSuffix(" sqlcipherkit_sqlcipher_memset") }
+        #expect(found.count == 1)
+        #expect(found.first?.contains(" T ") == true, "\(found)")
+    }
+    #endif
+}

@@ -1,0 +1,58 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The private parts of the engine that the package uses are listed, and belong to the version that was reviewed.
+@Suite struct EngineReviewTests {
+    @Test func theTableListsWhatTheFragmentsUse() throws {
+        let checked = try Command.run(Repository.file("scripts/check-engine").path, [])
+        #expect(checked.status == 0, "\(checked.errors)")
+    }
+
+    @Test func whatIsNotListedOrNotUsedIsNamed() throws {
+        let copy = try EngineCopy()
+        let files = FileManager.default
+        for path in ["scripts", "Tests", "Vendor"] {
+            try? files.removeItem(at: copy.folder.url.appendingPathComponent(path))
+            try files.createDirectory(at: copy.folder.url.appendingPathComponent("scripts"), withIntermediateDirectories: true)
+        }
+        try files.copyItem(at: Repository.file("scripts/lib"), to: copy.folder.url.appendingPathComponent("scripts/lib"))
+        for path in ["Tests", "Vendor"] {
+            try files.createSymbolicLink(at: copy.folder.url.appendingPathComponent(path), withDestinationURL: Repository.file(path))
+        }
+        func append(_ text: String, to path: String) throws {
+            let file = copy.folder.url.appendingPathComponent("Sources/CSQLCipher/Engine/\(path)")
+            try Data((String(contentsOf: file, encoding: .utf8) + text).utf8).write(to: file)
+        }
+        try append("""
+            static int sqlcipherkit_unlisted(Btree *btree, PgHdr *page) {
+                return sqlite3BtreeGetPageSize(btree) + page->pgno + page->pPager->nRec + PAGER_GET_READONLY;
+            }
+            """, to: "rekey.h")
+        try append("| `sqlite3BtreeOpen`, `PgHdr.pgno` | nothing | nothing | `NoSuchTests/ofThisName` |\n", to: "ENGINE.md")
+        let checked = try Command.run("python3", ["-I", "-B", copy.folder.url.appendingPathComponent("scripts/lib/engine_table.py").path])
+        #expect(checked.status == 1)
+        let expected = [
+            "PAGER_GET_READONLY is used and not listed", "Pager.nRec is used and not listed", "PgHdr.pPager is used and not listed",
+            "sqlite3BtreeGetPageSize is used and not listed", "sqlite3BtreeOpen is listed and not used",
+            "PgHdr.pgno is listed more than once", "there is no test NoSuchTests/ofThisName",
+        ]
+        #expect(checked.errorLines.map(String.init) == expected.map { "ENGINE.md: " + $0 })
+    }
+
+    @Test func anotherVersionStopsTheBuild() throws {
+        let copy = try EngineCopy()
+        let asItIs = try copy.compile()
+        #expect(asItIs.status == 0, "\(asItIs.errors)")
+        let pins = try Pins.load()
+        let sourceID = try #require(try pins.upstream("SQLite").sourceID)
+        let version = try #require(try pins.upstream("SQLCipher").cipherVersion?.split(separator: " ").first)
+        let another = try copy.compile(replacing: [
+            (sourceID, "2030-01-01 00:00:00 feed"), ("define CIPHER_VERSION_NUMBER \(version)", "define CIPHER_VERSION_NUMBER 9.9.9"),
+        ])
+        #expect(another.status != 0)
+        for name in ["SQLite", "SQLCipher"] {
+            #expect(another.errors.contains("\(name)'s version was not reviewed: read Sources/CSQLCipher/Engine/ENGINE.md"))
+        }
+    }
+}

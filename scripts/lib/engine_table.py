@@ -1,0 +1,248 @@
+"""Sources/CSQLCipher/Engine/ENGINE.md as a list: what it names, what the fragments use, what an engine's source says.
+
+Run through scripts/check-engine; scripts/vendor --update uses it too."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SOURCES = ROOT / "Sources" / "CSQLCipher"
+TABLE = SOURCES / "Engine" / "ENGINE.md"
+AMALGAMATION = ROOT / "Vendor" / "sqlcipher" / "sqlite3.c"
+HEADER = ROOT / "Vendor" / "sqlcipher" / "sqlite3.h"
+
+
+def fragments():
+    """What is compiled after the amalgamation, in its translation unit."""
+    return sorted([*SOURCES.glob("Engine/*.h"), SOURCES / "Provider" / "Plug" / "plug.h"])
+
+
+# --- The table --------------------------------------------------------------------------------------------------------
+
+
+def rows(text):
+    """Name and the tests' cell of each row: a row of the table begins with one or more names in backticks."""
+    found = []
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if line.startswith("|") and re.fullmatch(r"`[\w.]+`(?:, `[\w.]+`)*", cells[0]):
+            found += [(name, cells[-1]) for name in re.findall(r"`([\w.]+)`", cells[0])]
+    return found
+
+
+def listed(text):
+    return sorted({name for name, _ in rows(text)})
+
+
+# --- What an amalgamation says of a name ------------------------------------------------------------------------------
+
+
+def squeezed(text):
+    """Without comments and spacing: what is left differs only if the code does."""
+    return re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL)).strip()
+
+
+class Source:
+    """The text of an amalgamation, by name."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def lines_with(self, word):
+        """Where the lines begin and end that have a word in them. A search for fixed text: the file has nine megabytes."""
+        position, end = self.text.find(word), -1
+        while position >= 0:
+            if position > end:
+                start, end = self.text.rfind("\n", 0, position) + 1, self.text.find("\n", position)
+                if re.search(rf"\b{word}\b", self.text[start:end]):
+                    yield start, end
+            position = self.text.find(word, position + 1)
+
+    def definition(self, name):
+        """The text that defines a function, macro, variable or (Type.field) struct member; None without one."""
+        if "." in name:
+            return self.field(*name.split("."))
+        found, variables = [], []
+        for start, end in self.lines_with(name):
+            line = self.text[start:end]
+            if re.match(rf"[ \t]*#[ \t]*define[ \t]+{name}\b", line):
+                found.append(re.compile(r"(?:[^\n]*\\\n)*[^\n]*").match(self.text, start).group())
+            elif re.match(rf"[A-Za-z_][\w \t*]*\b{name}[ \t]*\(", line):
+                head = re.compile(r"[^;{}#]*\)\s*\{").match(self.text, start)
+                if head:
+                    # A body ends with a brace in the first column, as everywhere in these sources, or on its own line.
+                    stop = re.compile(r"[^\n]*\}[ \t]*$|.*?^\}", re.MULTILINE | re.DOTALL).match(self.text, head.end())
+                    found.append(self.text[start:stop.end()])
+            elif re.match(rf"(?:static|SQLITE_PRIVATE|SQLITE_WSD)\b[^(){{}};=]*\b{name}\b", line):
+                variables.append(self.text[start:self.text.index(";", start)])
+        found = found or variables
+        return squeezed("\n".join(found)) if found else None
+
+    def members(self, owner):
+        """What stands between the braces of a struct or union."""
+        for start, end in self.lines_with(owner):
+            line = self.text[start:end]
+            head = re.match(rf"([ \t]*)(?:typedef[ \t]+)?(?:struct|union)[ \t]+{owner}[ \t]*\{{", line)
+            if head:
+                closing = re.compile(rf"^{head.group(1)}\}}", re.MULTILINE).search(self.text, end)
+                yield self.text[start + head.end():closing.start()]
+            elif re.match(rf"\}}[ \t]*{owner}[ \t]*;", line):
+                # A struct without a name, which gets it from the typedef around it.
+                opening = self.text.rfind("typedef struct", 0, start)
+                yield self.text[self.text.index("{", opening) + 1:start]
+            else:
+                alias = re.match(rf"typedef[ \t]+struct[ \t]+(\w+)[ \t]+{owner}[ \t]*;", line)
+                if alias and alias.group(1) != owner:
+                    yield from self.members(alias.group(1))
+
+    def field(self, owner, name):
+        for body in self.members(owner):
+            plain = re.sub(r"/\*.*?\*/", " ", body, flags=re.DOTALL)
+            plain = re.sub(r"^[ \t]*#.*$", "", plain, flags=re.MULTILINE)
+            for declaration in re.split(r"[;{}]", plain):
+                if re.search(rf"\b{name}\b(?:\[[^\]]*\])?(?:[ \t]*:[ \t]*\d+)?[ \t]*(?:,|$|\)[ \t]*\()", declaration):
+                    return squeezed(declaration)
+        return None
+
+
+def differences(names, before, after):
+    """Which of the names are gone, new or changed between two amalgamations, a line for each."""
+    old, new = Source(before), Source(after)
+    lines = []
+    for name in names:
+        was, now = old.definition(name), new.definition(name)
+        if was != now:
+            what = "gone" if now is None else "new" if was is None else "changed"
+            lines.append(f"private symbol {what}: {name}")
+    return lines
+
+
+# --- What the fragments use -------------------------------------------------------------------------------------------
+
+
+def code(path):
+    """A fragment without comments, strings and #include lines."""
+    text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    text = re.sub(r'"(?:\\.|[^"\\\n])*"', '""', text)
+    return re.sub(r"^#[ \t]*include\b.*$", "", text, flags=re.MULTILINE)
+
+
+def functions(text):
+    """The functions that a fragment defines."""
+    return set(re.findall(r"^(?!typedef\b|return\b)[A-Za-z_][\w \t*]*?\b(\w+)\([^;{}#]*\)[ \t]*\{", text, re.MULTILINE))
+
+
+def syntax_trees(pattern):
+    """The compiler's account of the translation unit's declarations with the pattern in their names."""
+    command = ["clang", "-std=gnu11", "-fsyntax-only", "-Xclang", "-ast-dump=json", "-Xclang", f"-ast-dump-filter={pattern}",
+               "-I", str(SOURCES / "include"), str(SOURCES / "Engine" / "engine.c")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"check-engine: clang failed: {done.stderr.strip()[:2000]}")
+    decoder, position, trees = json.JSONDecoder(), 0, []
+    while (position := done.stdout.find("{", position)) >= 0:
+        tree, position = decoder.raw_decode(done.stdout, position)
+        trees.append(tree)
+    return trees
+
+
+def nodes(tree):
+    yield tree
+    for child in tree.get("inner", []):
+        yield from nodes(child)
+
+
+def record(expression):
+    """The struct that an expression is, or points to."""
+    kind = expression.get("type", {})
+    return re.sub(r"\b(?:const|volatile|struct|union)\b|[*\s]|\[\d*\]", "", kind.get("qualType", ""))
+
+
+def uses_of(tree):
+    """Names of fields (Type.field), functions and variables that a function refers to."""
+    local = {node["id"] for node in nodes(tree) if node.get("kind") in ("VarDecl", "ParmVarDecl")}
+    for node in nodes(tree):
+        if node.get("kind") == "MemberExpr" and node.get("name"):
+            owner = record(node["inner"][0])
+            # The members of a union inside a struct count as the struct's own.
+            if "(unnamed" not in owner and "(anonymous" not in owner:
+                yield f"{owner}.{node['name']}"
+            elif node["inner"][0].get("name"):
+                yield f"{record(node['inner'][0]['inner'][0])}.{node['inner'][0]['name']}"
+        elif node.get("kind") == "DeclRefExpr":
+            declaration = node["referencedDecl"]
+            if declaration["kind"] in ("FunctionDecl", "VarDecl", "EnumConstantDecl") and declaration["id"] not in local:
+                yield declaration["name"]
+
+
+def used():
+    """What the fragments use that only the amalgamation declares."""
+    source, header = AMALGAMATION.read_text(encoding="utf-8"), HEADER.read_text(encoding="utf-8")
+    engine = Source(source)
+    public = set(re.findall(r"\b(?:sqlite3_|SQLITE_|fts5_|Fts5)\w+", re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)))
+    texts = [code(path) for path in fragments()]
+    own = set().union(*map(functions, texts))
+    names, seen = set(), set()
+    for pattern in ("sqlcipherkit_", "provider_", "sqlite3Codec"):
+        for tree in syntax_trees(pattern):
+            name = tree.get("name")
+            if tree.get("kind") == "FunctionDecl" and name in own and any(n.get("kind") == "CompoundStmt" for n in nodes(tree)):
+                seen.add(name)
+                names |= set(uses_of(tree))
+    # Those of overrides_end.h do nothing.
+    unseen = own - seen - {"sqlcipher_atexit", "sqlcipher_fini"}
+    if unseen:
+        sys.exit(f"check-engine: not looked at: {', '.join(sorted(unseen))}; add a pattern for their names to used()")
+    words = set(re.findall(r"\b[A-Za-z_]\w*\b", "\n".join(texts)))
+    # Fields that only a macro of the amalgamation's reads belong to the macro.
+    names = {name for name in names if name.rpartition(".")[2] in words}
+    names |= words & set(re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", source, re.MULTILINE))
+    # A macro or a constant of our own may have a name of the amalgamation's.
+    ours = {word for path in [*fragments(), *SOURCES.glob("include/*.h"), *SOURCES.glob("Provider/*/*.h")]
+            for word in re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", code(path), re.MULTILINE)} | {"memcpy", "double"}
+    overridden = set(re.findall(r"\b((?:sqlcipher|sqlite3)\w+)\(", code(SOURCES / "Engine" / "overrides.h")))
+    overridden = {name for name in overridden if not name.startswith("sqlcipherkit_")}
+    names = {name for name in names - own - ours if name.partition(".")[0] not in public and not name.startswith("sqlcipherkit_")}
+    return sorted(name for name in names | overridden if engine.definition(name) is not None)
+
+
+# --- The check --------------------------------------------------------------------------------------------------------
+
+
+def missing_tests(text):
+    """Names in the last column that no test has: `Suite/function`, `Suite` or a file of a probe."""
+    tests = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "Tests").glob("*Tests/**/*.swift")))
+    gone = set()
+    for _, cell in rows(text):
+        for name in re.findall(r"`([^`]+)`", cell):
+            suite, _, function = name.partition("/")
+            if name.endswith(".c"):
+                known = (ROOT / "Tests" / "ProviderProbe" / name).exists()
+            else:
+                # A suite is a type and may go on in an extension, so that the two are looked for apart.
+                known = re.search(rf"\b(?:struct|class|enum|extension) {suite}\b", tests) and (
+                    not function or re.search(rf"\bfunc {function}\b", tests))
+            if not known:
+                gone.add(name)
+    return sorted(gone)
+
+
+def main():
+    text, names = TABLE.read_text(encoding="utf-8"), used()
+    problems = [f"{name} is used and not listed" for name in names if name not in listed(text)]
+    problems += [f"{name} is listed and not used" for name in listed(text) if name not in names]
+    problems += [f"{name} is listed more than once" for name in listed(text) if [n for n, _ in rows(text)].count(name) > 1]
+    problems += [f"there is no test {name}" for name in missing_tests(text)]
+    problems += [f"{name} has no test and no word of why not" for name, cell in rows(text) if not cell]
+    for problem in problems:
+        print(f"ENGINE.md: {problem}", file=sys.stderr)
+    if not problems:
+        print(f"check-engine: the {len(names)} private names in ENGINE.md are those that the fragments use")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
