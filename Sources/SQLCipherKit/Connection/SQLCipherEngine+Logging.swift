@@ -89,7 +89,7 @@ enum EngineLog {
         let lowercased = text.lowercased()
         let mayHoldKey = lowercased.contains("key") && (lowercased.contains("pragma") || lowercased.contains("attach"))
         return LogMessage(
-            level: level, source: .sqlite, code: code, text: mayHoldKey ? "\(code), in SQL with a key" : KeyRedaction.clean(text))
+            level: level, source: .sqlite, code: code, text: mayHoldKey ? "\(code), in SQL with a key" : KeyRedaction.cleanURI(text))
     }
 
     /// `2026-11-21 08:30:00.250: WARN CORE text`

@@ -95,23 +95,23 @@ public struct DatabaseError: Error, Sendable {
 
     /// Makes an error, for instance one thrown by a function of yours that SQL calls.
     ///
-    /// Keys typed into the SQL, as in `PRAGMA key = '…'`, are cut out of it, and of a message that repeats them.
+    /// SQL that could hold a key, as `PRAGMA key = '…'` does, is not kept, nor is a message that repeats a word of it.
     public init(
         code: ResultCode = .error, reason: Reason = .engine, message: String, sql: String? = nil, offset: Int? = nil,
         arguments: String? = nil, path: String? = nil, underlying: (any Error)? = nil
     ) {
+        let path = path.map { KeyRedaction.cleanURI($0) }
         guard let sql, let redaction = KeyRedaction(sql) else {
             storage = Storage(
-                code: code, reason: reason, message: KeyRedaction.clean(message, isSQL: false), sql: sql, offset: offset, arguments: arguments,
-                path: path.map { KeyRedaction.clean($0, isSQL: false) }, underlying: underlying)
+                code: code, reason: reason, message: KeyRedaction.cleanURI(message), sql: sql, offset: offset, arguments: arguments,
+                path: path, underlying: underlying)
             return
         }
+        // The key may well be one of the arguments.
         storage = Storage(
             code: code, reason: reason,
-            message: redaction.leaks(into: message) ? "\(code), in SQL with a key" : KeyRedaction.clean(message, isSQL: false),
-            sql: redaction.text, offset: offset.flatMap { $0 < redaction.firstOffset ? $0 : nil },
-            // The key may well be one of them.
-            arguments: nil, path: path.map { KeyRedaction.clean($0, isSQL: false) }, underlying: underlying)
+            message: redaction.leaks(into: message) ? "\(code), in SQL with a key" : KeyRedaction.cleanURI(message),
+            sql: KeyRedaction.mark, offset: nil, arguments: nil, path: path, underlying: underlying)
     }
 
     /// SQLite's result code, extended where it has one.

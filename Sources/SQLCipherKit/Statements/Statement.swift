@@ -164,8 +164,8 @@ extension Statement {
     /// The SQL text that the statement was made from (<https://sqlite.org/c3ref/expanded_sql.html>).
     public var sql: String { handle.flatMap { sqlite3_sql($0) }.map { String(cString: $0) } ?? "" }
 
-    /// The SQL text with the bound values in place of the parameters: fit for the eyes of whoever may see the data. A key
-    /// in it, as in `ATTACH … KEY ?`, is cut out.
+    /// The SQL text with the bound values in place of the parameters: show it only where the data may be seen. Of a statement that
+    /// could hold a key, as `ATTACH … KEY ?` does, nothing is shown.
     public var expandedSQL: String {
         guard let handle, let text = sqlite3_expanded_sql(handle) else { return "" }
         defer { sqlite3_free(text) }

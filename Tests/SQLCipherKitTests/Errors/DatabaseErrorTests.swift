@@ -71,6 +71,9 @@ import Testing
         "ATTACH 'a' AS b KEY x'68hunter2'", "ATTACH 'file:a?mode=ro&key=hunter2' AS b junk", "ATTACH 'file:a?hexkey=hunter2&x=y' AS b junk",
         "PRAGMA key = hunter2 ; SELECT * FROM nowhere", "PRAGMA cipher_add_random = hunter2 hunter2", "VACUUM INTO 'file:/no/where?key=hunter2' junk",
         "PRAGMA key = 'it''s hunter2' x", "PRAGMA textkey = `hunter2` x", "PRAGMA key = -hunter2",
+        "PRAGMA key 'hunter2'", "PRAGM rekey = hunter2", "PRGMA key = 'hunter2'", "\u{FEFF}PRAGMA key = 'hunter2'",
+        "SELECT 1; PRGMA main.key = hunter2", "-- x\nPRGMA key = hunter2", "ATACH 'a' AS b KEY 'hunter2'", "PRAGMA \"k\" KEY hunter2",
+        "ATTACH 'file:x?key=correct hunter2' AS b junk", "ATTACH 'file:x?%6bey=hunter2' AS b junk", "SELECT 'file:x?mode=ro&k%65y=hunter2' junk",
     ]) func noKeyInAnError(_ sql: String) {
         var all = ""
         do { try db.execute(SQL(raw: sql)) } catch { all += "\(error) \(String(reflecting: error))" }
@@ -84,13 +87,21 @@ import Testing
 
     @Test func whatHasNoKeyStaysAsItIs() throws {
         for text in [
-            "SELECT key FROM t WHERE key = 'x'", "CREATE TABLE k(key PRIMARY KEY, monkey)", "PRAGMA foreign_keys = maybe x", "SELECT 'PRAGMA key = 1' FROM",
-            "ATTACH 'a' AS b junk", "SELECT 1 AS \"key=\" FROM", "-- PRAGMA key\nSELEC",
+            "SELECT key FROM t WHERE key = 'x'", "CREATE TABLE k(key PRIMARY KEY, monkey)", "PRAGMA foreign_keys = maybe x",
+            "ATTACH 'a' AS b junk", "SELECT 1 AS \"key=\" FROM", "/* by key */ SELECT key FROM attachments; -- key\nDELETE FROM k",
+            "SELECT x FROM t WHERE x LIKE '%key%'", "SELEC x LIKE '%'",
         ] { #expect(DatabaseError(message: "m", sql: text, offset: 5).sql == text) }
         let kept = DatabaseError(message: "near junk", sql: "SELEC 1; PRAGMA key = 'x'", offset: 2, arguments: "[1]")
-        #expect(kept.sql == "SELEC 1; PRAGMA key =[redacted]" && kept.offset == 2 && kept.arguments == nil && kept.message == "near junk")
-        #expect(DatabaseError(message: "m", sql: "PRAGMA key = 'x'; SELECT 2").sql == "PRAGMA key =[redacted]; SELECT 2")
-        #expect(DatabaseError(message: "m", path: "file:a?mode=ro&key=abc&cache=x").path == "file:a?mode=ro&key=[redacted]&cache=x")
+        #expect(kept.sql == "[redacted]" && kept.offset == nil && kept.arguments == nil && kept.message == "near junk")
+        #expect(DatabaseError(message: "m", sql: "SELECT 'PRAGMA key = 1' FROM").sql == "[redacted]")
+        let locked = DatabaseError(message: "database is locked", sql: "ATTACH DATABASE ? AS ? KEY ?")
+        #expect(locked.message == "database is locked")
+        #expect(DatabaseError(message: "near \"database\"", sql: "PRAGMA key = database").message.contains("database") == false)
+        for path in ["file:a?mode=ro&key=abc&cache=x", "file:a?key=abc def", "file:a?%6bey=abc"] {
+            #expect(DatabaseError(message: path, path: path).path == "file:a?[redacted]")
+            #expect(DatabaseError(message: path).message == "file:a?[redacted]")
+        }
+        #expect(DatabaseError(message: "m", path: "/a/key%/b?x").path == "/a/key%/b?x")
         var configuration = DatabaseConfiguration()
         configuration.errorsShowArguments = true
         let other = try Connection(.memory, configuration: configuration)
