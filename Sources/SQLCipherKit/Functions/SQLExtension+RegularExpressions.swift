@@ -8,30 +8,21 @@ public enum RegularExpressionMatch: Hashable, Sendable {
 
 /// Compiles each pattern once. A regular expression takes far longer to compile than to match a short text.
 private final class PatternCache {
-    private var patterns: [String: Regex<AnyRegexOutput>] = [:]
-    private var last: (text: String, regex: Regex<AnyRegexOutput>)?
+    private var patterns = RecentCache<String, Regex<AnyRegexOutput>>()
     private let ignoresCase: Bool
 
     init(ignoresCase: Bool) { self.ignoresCase = ignoresCase }
 
     func regex(_ pattern: String) throws(DatabaseError) -> Regex<AnyRegexOutput> {
-        if let last, last.text == pattern { return last.regex }
-        let regex = if let known = patterns[pattern] { known } else { try compile(pattern) }
-        last = (pattern, regex)
-        return regex
-    }
-
-    private func compile(_ pattern: String) throws(DatabaseError) -> Regex<AnyRegexOutput> {
-        let regex: Regex<AnyRegexOutput>
+        if let known = patterns.find(pattern) { return known }
+        var regex: Regex<AnyRegexOutput>
         do { regex = try Regex(pattern) } catch {
             throw DatabaseError(
                 reason: .invalidArgument, message: "the regular expression \(pattern) is not well-formed: \(error)", underlying: error)
         }
-        // Patterns from a column are as many as rows: the cache must have an end.
-        if patterns.count >= 64 { patterns.removeAll() }
-        let ready = ignoresCase ? regex.ignoresCase() : regex
-        patterns[pattern] = ready
-        return ready
+        if ignoresCase { regex = regex.ignoresCase() }
+        patterns.add(regex, pattern)
+        return regex
     }
 }
 

@@ -5,9 +5,7 @@ final class RecordStatements: ConnectionState {
         let action: RecordAction
     }
 
-    private var statements: [Target: EncodedStatement] = [:]
-    // Loops do the same again and again: a comparison is cheaper than a hash.
-    private var last: (target: Target, statement: EncodedStatement)?
+    private var statements = RecentCache<Target, EncodedStatement>()
     private var layouts: [ObjectIdentifier: RecordLayout] = [:]
     /// The versions of the schemas that layouts were read from.
     private var versions: [String: Int] = [:]
@@ -19,7 +17,7 @@ final class RecordStatements: ConnectionState {
         let table = Record.table
         let layout = try self.layout(Record.self, table, db)
         let target = Target(type: ObjectIdentifier(Record.self), action: action)
-        if let statement = find(target), statement.statement.uses == 0, try statement.run(record, row) { return }
+        if let statement = statements.find(target), statement.statement.uses == 0, try statement.run(record, row) { return }
         // Keys that were not seen before, or another set of them.
         let all = try RowEncodingState.collect(record, db.dateStrategy).map(\.name)
         let sql = try RecordSQL(action, table, layout, all)
@@ -29,7 +27,7 @@ final class RecordStatements: ConnectionState {
         guard try statement.run(record, row) else {
             throw DatabaseError.misuse("\(Record.self) encodes other keys each time")
         }
-        if find(target) == nil { add(statement, target) }
+        if statements.find(target) == nil { statements.add(statement, target) }
     }
 
     /// What is known of a record's table: from its description, or from the database as it is now.
@@ -41,8 +39,7 @@ final class RecordStatements: ConnectionState {
             let version = try db.fetchOne(Int.self, SQL(raw: "PRAGMA \(schema.quotedSQLIdentifier).schema_version")) ?? 0
             if versions[schema] != version {
                 layouts = [:]
-                statements = [:]
-                last = nil
+                statements.removeAll()
                 versions[schema] = version
             }
         }
@@ -50,19 +47,6 @@ final class RecordStatements: ConnectionState {
         let layout = table.columns.isEmpty ? try RecordLayout(table, db) : RecordLayout(table)
         layouts[id] = layout
         return layout
-    }
-
-    private func find(_ target: Target) -> EncodedStatement? {
-        if let last, last.target == target { return last.statement }
-        guard let found = statements[target] else { return nil }
-        last = (target, found)
-        return found
-    }
-
-    private func add(_ statement: EncodedStatement, _ target: Target) {
-        if statements.count >= 64 { statements.removeAll() }
-        statements[target] = statement
-        last = (target, statement)
     }
 }
 

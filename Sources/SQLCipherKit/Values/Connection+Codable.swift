@@ -49,7 +49,7 @@ extension Connection {
         _ = try live()
         let cache = state(InsertionCache.self)
         let target = InsertionCache.Target(type: ObjectIdentifier(T.self), table: table, schema: schema, conflict: conflict)
-        if let insertion = cache.find(target), insertion.statement.uses == 0 {
+        if let insertion = cache.insertions.find(target), insertion.statement.uses == 0 {
             if try insertion.run(record) { return }
         }
         // Keys that were not seen before, or another set of them.
@@ -58,8 +58,9 @@ extension Connection {
         guard !state.collected.isEmpty else { throw DatabaseError.misuse("\(T.self) has no coding keys that could be columns") }
         let sql = target.sql(state.collected.map(\.name))
         try execute(SQL(raw: sql), StatementArguments(state.collected.map(\.value)))
-        if cache.find(target) == nil {
-            cache.add(EncodedStatement(try prepareKept(sql), RowEncodingState(dateStrategy, keys: state.collected.map(\.name))), target)
+        if cache.insertions.find(target) == nil {
+            let encoding = RowEncodingState(dateStrategy, keys: state.collected.map(\.name))
+            cache.insertions.add(EncodedStatement(try prepareKept(sql), encoding), target)
         }
     }
 }
@@ -114,21 +115,5 @@ final class InsertionCache: ConnectionState {
         }
     }
 
-    private var insertions: [Target: EncodedStatement] = [:]
-    // Loops insert into the same table again and again: a comparison is cheaper than a hash.
-    private var last: (target: Target, insertion: EncodedStatement)?
-
-    func find(_ target: Target) -> EncodedStatement? {
-        if let last, last.target == target { return last.insertion }
-        guard let found = insertions[target] else { return nil }
-        last = (target, found)
-        return found
-    }
-
-    func add(_ insertion: EncodedStatement, _ target: Target) {
-        // Types and tables are few, but names of temporary tables need not be.
-        if insertions.count >= 64 { insertions.removeAll() }
-        insertions[target] = insertion
-        last = (target, insertion)
-    }
+    var insertions = RecentCache<Target, EncodedStatement>()
 }
