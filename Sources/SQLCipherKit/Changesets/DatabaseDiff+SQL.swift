@@ -45,7 +45,7 @@ extension DatabaseDiff {
             if let handle = db.handle {
                 for index in options.indices { _ = sqlcipherkit_db_config(handle, options[index], before[index], &now) }
             }
-            // Virtual tables have to look at their tables anew.
+            // Virtual tables have to look at their tables again.
             try? db.execute("PRAGMA writable_schema = RESET")
             try? db.execute("PRAGMA ignore_check_constraints = OFF")
             if enforcesForeignKeys { _ = try? db.settings.setEnabled(.foreignKeys, to: true) }
@@ -125,7 +125,7 @@ extension DatabaseDiff {
                 "INSERT INTO sqlite_schema(type, name, tbl_name, rootpage, sql) VALUES ('table', \(name), \(name), 0, \((table.sql ?? "").quotedSQLLiteral))")
         }
         if tables.isEmpty && old.missing("table", from: new, virtual: true).isEmpty { return }
-        // Other connections look at the schema anew only after a statement that changes it.
+        // Other connections read the schema again only after a statement that changes it.
         try emit("CREATE TABLE sqlcipherkit_schema_change(x)")
         try emit("DROP TABLE sqlcipherkit_schema_change")
     }

@@ -59,7 +59,7 @@ public struct DatabaseError: Error, Sendable {
         case keySlotsRolledBack
         /// A key provider has no key, or one that it must not use; the message says which and why.
         case keyProvider
-        /// There is no row with the key of the record that was to be changed or read anew.
+        /// There is no row with the key of the record that was to be changed or read again.
         case recordNotFound
         /// A migration could not be done, or the database has migrations that the program does not know; the message says which.
         case migration

@@ -9,8 +9,8 @@ public struct FunctionOptions: OptionSet, Hashable, Sendable {
     /// The same arguments always give the same result: the function may stand in indexes and generated columns, and a call
     /// with constant arguments is made once for a statement.
     public static let deterministic = FunctionOptions(rawValue: SQLITE_DETERMINISTIC)
-    /// The function may be called from SQL only, not from views, triggers, indexes and defaults of a schema, which a stranger
-    /// may have written. For a function with side effects, or one that tells something.
+    /// The function may be called from SQL only, not from views, triggers, indexes and defaults of a schema, which may
+    /// be untrusted. For a function with side effects, or one that reveals something.
     public static let directOnly = FunctionOptions(rawValue: SQLITE_DIRECTONLY)
     /// The function is harmless whatever its arguments: a schema may call it also where ``ConnectionOption/trustedSchema`` is off.
     public static let innocuous = FunctionOptions(rawValue: SQLITE_INNOCUOUS)

@@ -51,7 +51,7 @@ public struct AuthorizationRequest: Hashable, Sendable {
     public let second: String?
     /// The database's name: `main`, `temp` or what it was attached as.
     public let schema: String?
-    /// The innermost trigger or view that wants it, if any. A stranger can make a common table expression look like a view.
+    /// The innermost trigger or view that wants it, if any. Untrusted SQL can make a common table expression look like a view.
     public let origin: String?
 }
 

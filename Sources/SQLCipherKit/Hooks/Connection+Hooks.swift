@@ -53,7 +53,7 @@ extension Connection {
     /// Calls `body` for each row that is inserted, updated or deleted through this connection
     /// (<https://sqlite.org/c3ref/update_hook.html>).
     ///
-    /// SQLite deletes all rows at once when a DELETE has no WHERE, and would tell nobody: while there is an update hook that
+    /// SQLite deletes all rows at once when a DELETE has no WHERE, without calling the hook: while there is an update hook that
     /// shortcut is off, so that each row is reported. Not reported are rows of `WITHOUT ROWID` tables, of SQLite's own tables, and
     /// those that `INSERT OR REPLACE` removes. A change is reported before it is committed, and may be rolled back.
     /// ```swift
@@ -81,7 +81,7 @@ extension Connection {
 }
 
 extension ConnectionHooks {
-    /// Those of commits and rollbacks, as far as somebody wants them.
+    /// Those of commits and rollbacks, as far as they are wanted.
     func installCommitHooks(_ handle: OpaquePointer) {
         if commits.isEmpty, tracker == nil {
             sqlite3_commit_hook(handle, nil, nil)

@@ -48,9 +48,9 @@ final class ConnectionHooks {
     /// Whether the progress handler asks whether the call of a queue or a pool must end.
     var stopsLentWork = false
     var authorizer: ((AuthorizationRequest) -> AuthorizationDecision)?
-    /// Collects what is changed, while somebody wants to know.
+    /// Collects what is changed, while an observer wants to know.
     var tracker: ChangeTracker?
-    /// Collects what is read, while somebody wants to know.
+    /// Collects what is read, while an observer wants to know.
     var recorder: RegionRecorder?
     /// The table of a DROP whose authorization SQLite asked for last.
     var droppedTable: String?
@@ -74,7 +74,7 @@ extension Connection {
         return (made, handle)
     }
 
-    /// A token that takes a hook off its list, and then tells SQLite if nobody is left. Inside of a hook SQLite cannot be told;
+    /// A token that takes a hook off its list, and then tells SQLite if it was the last. Inside of a hook SQLite cannot be told;
     /// the callback stays and finds an empty list.
     func token<Body>(
         _ list: ReferenceWritableKeyPath<ConnectionHooks, HookList<Body>>, _ id: Int,

@@ -1,6 +1,6 @@
 import CSQLCipher
 
-/// What SQL from a stranger may do: read, and no more than it is allowed to.
+/// What untrusted SQL may do: read, and only what it is allowed to.
 /// ```swift
 /// var access = SQLAccess.readOnly
 /// access.tables = ["note": .columns(["id", "title"]), "tag": .all]
@@ -98,7 +98,7 @@ private struct AccessPolicy {
         case .select, .recursive: .allow
         case .read: decideRead((request.first ?? "").lowercased(), (request.second ?? "").lowercased())
         case .function: functions?.contains((request.second ?? "").lowercased()) ?? true ? .allow : .deny
-        // What FTS5 asks for itself while it answers a query; it tells no more than that somebody has written.
+        // What FTS5 asks for itself while it answers a query; it tells no more than that something was written.
         case .pragma: request.first?.lowercased() == "data_version" ? .allow : .deny
         default: .deny
         }

@@ -75,7 +75,7 @@ extension Connection {
         if changes == 0 { throw DatabaseError.noRecord(Record.self) }
     }
 
-    /// Changes only what differs from the record as it was before: other columns, which somebody else may have changed meanwhile,
+    /// Changes only what differs from the record as it was before: other columns, which others may have changed meanwhile,
     /// stay. The row is found by the key that it had before.
     /// ```swift
     /// let before = note
@@ -116,7 +116,7 @@ extension Connection {
         return changes > 0
     }
 
-    /// Reads the row with the record's key anew.
+    /// Reads the row with the record's key again.
     /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, and what the record's own decoding throws.
     public func refresh<Record: SQLRecord>(_ record: inout Record) throws {
         var fresh: Record?

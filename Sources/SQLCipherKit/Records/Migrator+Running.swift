@@ -83,7 +83,7 @@ extension Connection {
     }
 }
 
-/// In a queue or a pool, while nobody else uses it.
+/// In a queue or a pool, while no other task uses it.
 extension Migrator {
     /// Does the migrations that are still to be done; as for a connection.
     @discardableResult

@@ -10,7 +10,7 @@
 /// try migrator.migrate(db)
 /// ```
 /// Each migration is one transaction together with the note that it was done: whatever happens, a database has all of it or
-/// nothing. Foreign keys are not enforced meanwhile, so that a table can be dropped and made anew without its rows taking others
+/// nothing. Foreign keys are not enforced meanwhile, so that a table can be dropped and made again without its rows taking others
 /// with them (<https://sqlite.org/lang_altertable.html#otheralter>); before the commit all of them are checked.
 ///
 /// The names of those that were done are kept in the table `sqlcipherkit_migration` of the database.
@@ -49,9 +49,9 @@ public struct Migrator: Sendable {
     /// The names of all migrations, in order.
     public var names: [String] { migrations.map(\.name) }
 
-    /// The names of the migrations that were done in a database, in order.
+    /// The names of the migrations that a database has had, in order.
     /// - Throws: ``DatabaseError``.
-    public func done(in db: Connection) throws(DatabaseError) -> [String] {
+    public func applied(in db: Connection) throws(DatabaseError) -> [String] {
         // Without the table there was none.
         guard try db.hasTable(Self.table) else { return [] }
         return try db.fetchAll(String.self, "SELECT name FROM main.sqlcipherkit_migration ORDER BY position")
@@ -66,14 +66,14 @@ public struct Migrator: Sendable {
         for name in names where !seen.insert(name).inserted || name.isEmpty {
             throw .invalidArgument(name.isEmpty ? "a migration without a name" : "two migrations are named \(name)")
         }
-        let done = try done(in: db)
-        if let unknown = done.first(where: { !seen.contains($0) }) {
+        let applied = try applied(in: db)
+        if let unknown = applied.first(where: { !seen.contains($0) }) {
             throw .migration("the database is newer than this program, which does not know its migration \(unknown)")
         }
-        for (done, name) in zip(done, names) where done != name {
+        for (done, name) in zip(applied, names) where done != name {
             throw .migration("the migration \(name) comes before \(done), which is done already: add new ones at the end")
         }
-        return Array(names.dropFirst(done.count))
+        return Array(names.dropFirst(applied.count))
     }
 }
 

@@ -6,7 +6,7 @@
 /// // UPDATE note SET title = ? WHERE id IN (?,?,?)
 /// ```
 /// `\(identifier: name)` quotes a table's or column's name, `\(raw: text)` splices text in on purpose, and
-/// `SQL(raw: text)` takes a whole statement from a variable: what comes from a stranger does not belong there.
+/// `SQL(raw: text)` takes a whole statement from a variable: untrusted text does not belong there.
 public struct SQL: Sendable, ExpressibleByStringInterpolation {
     /// The text, with a `?` for each bound value.
     public var text: String

@@ -2,7 +2,7 @@ import CSQLCipher
 
 /// Stepping by hand: bind, step, read columns, reset.
 extension Statement {
-    /// Goes to the next row. False at the end; the next call begins anew.
+    /// Goes to the next row. False at the end; the next call begins again.
     ///
     /// A statement that stands on a row keeps its read transaction open: ``reset()`` it when you stop before the end.
     @discardableResult

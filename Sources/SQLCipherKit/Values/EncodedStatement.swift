@@ -14,7 +14,7 @@ final class EncodedStatement {
         let handle = try statement.beginUse()
         defer { statement.endUse(handle) }
         state.begin(handle)
-        // An encoder that somebody has kept must not bind to a statement that may be gone.
+        // An encoder that was kept must not bind to a statement that may be gone.
         defer { state.end() }
         try record.encode(to: RowEncoder(state: state))
         guard state.isComplete else { return false }

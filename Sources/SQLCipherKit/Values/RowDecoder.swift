@@ -6,7 +6,7 @@ import Foundation
 final class RowDecodingState {
     /// To be looked at inside of a row only: later they may be gone.
     unowned(unsafe) let names: ColumnNames
-    /// The row's statement; nil outside of a row, so that a decoder that somebody has kept finds nothing to read. Raw memory, so
+    /// The row's statement; nil outside of a row, so that a decoder that was kept finds nothing to read. Raw memory, so
     /// that a look at it costs no retain.
     @usableFromInline let row: UnsafeMutablePointer<OpaquePointer?>
     @exclusivity(unchecked) var tables: [CodingKeyTable] = []

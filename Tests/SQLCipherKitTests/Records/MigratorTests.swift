@@ -26,14 +26,14 @@ import Testing
     }
 
     @Test func eachIsDoneOnce() throws {
-        #expect(try migrator.done(in: db) == [])
+        #expect(try migrator.applied(in: db) == [])
         #expect(try migrator.pending(in: db) == ["authors", "books"])
         #expect(try migrator.migrate(db, through: "authors") == ["authors"])
         #expect(try migrator.pending(in: db) == ["books"])
         #expect(try migrator.migrate(db, through: "authors") == [])
         #expect(try migrator.migrate(db) == ["books"])
         #expect(try migrator.migrate(db) == [])
-        #expect(try migrator.done(in: db) == ["authors", "books"])
+        #expect(try migrator.applied(in: db) == ["authors", "books"])
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM book") == 2)
         var longer = migrator
         longer.add("stars") { db in try db.addColumn(SQLColumn("stars", .integer).notNull().default(0), to: "book") }
@@ -57,7 +57,7 @@ import Testing
         }
         failing.add("never") { db in try db.execute("CREATE TABLE never(x)") }
         #expect(throws: DatabaseError.self) { try failing.migrate(db) }
-        #expect(try failing.done(in: db) == ["authors", "books"])
+        #expect(try failing.applied(in: db) == ["authors", "books"])
         #expect(try !db.hasTable("half") && !db.hasTable("never"))
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM book") == 2)
         #expect(try db.settings.isEnabled(.foreignKeys))
@@ -120,7 +120,7 @@ import Testing
         let error = #expect(throws: DatabaseError.self) { try breaking.migrate(db) }
         #expect(error?.reason == .migration)
         #expect(error?.message == "after the migration breaks row 1 of book refers to a row of author that is not there")
-        #expect(try breaking.done(in: db) == ["authors", "books"])
+        #expect(try breaking.applied(in: db) == ["authors", "books"])
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM author") == 1)
         #expect(try db.settings.isEnabled(.foreignKeys))
     }
@@ -136,7 +136,7 @@ import Testing
         breaking.add("breaks") { db in try db.execute("DELETE FROM author") }
         let error = #expect(throws: DatabaseError.self) { try breaking.dryRun(db) }
         #expect(error?.reason == .migration)
-        #expect(try migrator.done(in: db) == ["authors"])
+        #expect(try migrator.applied(in: db) == ["authors"])
         #expect(try db.settings.isEnabled(.foreignKeys))
     }
 
@@ -151,7 +151,7 @@ import Testing
         }
         #expect(throws: DatabaseError.self) { try ending.migrate(db) }
         #expect(try !db.hasTable("half"))
-        #expect(try ending.done(in: db) == [])
+        #expect(try ending.applied(in: db) == [])
         // Savepoints are free, and the authorizer that was there is there again.
         var asked = 0
         try db.setAuthorizer { request in
@@ -245,7 +245,7 @@ import Testing
             let db = try Connection(.file(path), key: .passphrase("secret"), configuration: .quick)
             #expect(try db.integrityCheck() == [])
             #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 3000)
-            let done = try Migrator().done(in: db)
+            let done = try Migrator().applied(in: db)
             outcomes[done.count, default: 0] += 1
             #expect(done == (0..<done.count).map { "rebuild \($0)" })
             // The schema and the rows are those of the last migration that was noted.
@@ -272,7 +272,7 @@ import Testing
             let again = try Connection(.file(path), key: .passphrase("secret"), configuration: .quick)
             #expect(try again.fetchOne(Int.self, "SELECT count(*) FROM t") == 2000)
             #expect(try again.integrityCheck() == [])
-            let done = try Migrator().done(in: again).count
+            let done = try Migrator().applied(in: again).count
             #expect((done == 3) == outcome.output.contains("done"), "\(blocks): \(outcome)")
             if done < 3 { failures += 1 }
         }
