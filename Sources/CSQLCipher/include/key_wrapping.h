@@ -1,6 +1,7 @@
-/* Authenticated encryption and a message code for small secrets: what key slots are sealed with.
+/* Authenticated encryption and a message authentication code for small secrets: what key slots are sealed with.
  *
- * Both come from LibTomCrypt, whichever library encrypts the pages. Neither looks anything up in a table by secret data.
+ * The encryption is LibTomCrypt's and the authentication code that of this package's SHA-512 kernels, whichever library encrypts
+ * the pages. Neither looks anything up in a table by secret data.
  */
 #ifndef SQLCIPHERKIT_KEY_WRAPPING_H
 #define SQLCIPHERKIT_KEY_WRAPPING_H

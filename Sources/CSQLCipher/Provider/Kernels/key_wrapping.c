@@ -1,5 +1,6 @@
 /* key_wrapping.h, on LibTomCrypt. */
 #include <tomcrypt.h>
+#include "kernels.h"
 #include "../../System/secure.h"
 #include "../../include/key_wrapping.h"
 #include "../../include/options.h"
@@ -48,29 +49,15 @@ int sqlcipherkit_unseal(const void *key, const void *nonce, const void *associat
     return rc;
 }
 
-/* SHA-512 over a padded key and then some bytes. */
-static int hash_two(const unsigned char *pad, const void *bytes, size_t count, unsigned char *hash) {
-    hash_state state;
-    int error = sha512_init(&state);
-    if (error == CRYPT_OK) error = sha512_process(&state, pad, 128);
-    if (error == CRYPT_OK && count > 0) error = sha512_process(&state, bytes, count);
-    if (error == CRYPT_OK) error = sha512_done(&state, hash);
-    sqlcipherkit_wipe(&state, sizeof state);
-    return error;
-}
-
-/* Written out, as the library's HMAC wants its hash functions registered in a table that belongs to the whole process. */
 int sqlcipherkit_mac(const void *key, size_t key_count, const void *bytes, size_t count, void *mac) {
-    unsigned char pad[128], inner[64];
-    if (key_count > sizeof pad) return SQLITE_MISUSE;
-    for (size_t i = 0; i < sizeof pad; i++) pad[i] = (i < key_count ? ((const unsigned char *)key)[i] : 0) ^ 0x36;
-    int error = hash_two(pad, bytes, count, inner);
-    for (size_t i = 0; i < sizeof pad; i++) pad[i] ^= 0x36 ^ 0x5c;
-    if (error == CRYPT_OK) error = hash_two(pad, inner, sizeof inner, mac);
-    sqlcipherkit_wipe(pad, sizeof pad);
-    sqlcipherkit_wipe(inner, sizeof inner);
+    if (key_count > sha512_block_size) return SQLITE_MISUSE;
+    const struct sqlcipherkit_sha512_kernel *kernel = sqlcipherkit_kernels().sha512;
+    struct sqlcipherkit_sha512_pads pads;
+    sqlcipherkit_hmac_sha512_pads(kernel, key, key_count, &pads);
+    sqlcipherkit_hmac_sha512(kernel, &pads, NULL, 0, bytes, count, NULL, 0, mac);
+    sqlcipherkit_wipe(&pads, sizeof pads);
     sqlcipherkit_wipe_stack();
-    return result_of(error);
+    return SQLITE_OK;
 }
 
 int sqlcipherkit_equal(const void *a, const void *b, size_t count) {
