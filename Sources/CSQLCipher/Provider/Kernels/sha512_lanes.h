@@ -4,7 +4,7 @@
  * A block's rounds form one chain and leave most of the CPU idle. The message schedule (FIPS 180-4, 6.4.2, step 1) does
  * not depend on that chain, only on the message: so while the rounds of one group of blocks run in the scalar unit, the
  * words of the next group are worked out in the vector unit, one block to each 128-bit lane, and left in a table.
- * Encryption in CBC mode, a chain as well, can be woven in the same way, two groups ahead.
+ * Encryption in CBC mode, a chain as well, can be stitched in likewise, two groups ahead (sha512_lanes_encrypt.h).
  *
  * A template: the file that includes it defines LANES (2 or 4), LANES_TARGET (a target attribute) and
  *   lanes_vector                        a vector of LANES × 128 bits
@@ -123,7 +123,28 @@ LANES_TARGET SHA512_INLINE void lanes_rounds(uint64_t state[8], const uint64_t *
     SHA512_END(state);
 }
 
-/* Folds all blocks of `message` into `result`. At least one. The state in between is a copy that nobody else can see, which
+/* The rounds of every group but the last, each with the schedule of the next one hidden under it, and whatever else is in
+ * `AFTER`. The variables are those of lanes_compress. */
+#define LANES_GROUPS(message, AFTER)                                                                                   \
+    for (; (message)->total - at > LANES; at += LANES) {                                                               \
+        lanes_vector window[8];                                                                                        \
+        lanes_locate((message), at + LANES, block);                                                                    \
+        lanes_begin(window, block, next);                                                                              \
+        for (int lane = 0; lane < LANES; lane++) {                                                                     \
+            const uint64_t *words = now + 2 * lane;                                                                    \
+            int done = 8 + lane * lanes_steps;                                                                         \
+            uint64_t *ahead = next + done * lanes_pair_words;                                                          \
+            const uint64_t *constants = sqlcipherkit_sha512_round_constants + 2 * done;                                \
+            SHA512_BEGIN(state);                                                                                       \
+            LANES_80_ROUNDS(AFTER)                                                                                     \
+            SHA512_END(state);                                                                                         \
+        }                                                                                                              \
+        uint64_t *swap = now;                                                                                          \
+        now = next;                                                                                                    \
+        next = swap;                                                                                                   \
+    }
+
+/* Folds all blocks of `message` into `result`. At least one. The state in between is a copy that nothing else can see, which
  * spares the compiler loads and stores around every block. */
 LANES_TARGET SHA512_INLINE void lanes_compress(uint64_t result[8], const struct lanes_message *message) {
     __attribute__((aligned(64))) uint64_t tables[2][lanes_table_words];
@@ -135,23 +156,7 @@ LANES_TARGET SHA512_INLINE void lanes_compress(uint64_t result[8], const struct 
     memcpy(state, result, sizeof state);
     lanes_locate(message, 0, block);
     lanes_schedule(block, now);
-    for (; message->total - at > LANES; at += LANES) {
-        lanes_vector window[8];
-        lanes_locate(message, at + LANES, block);
-        lanes_begin(window, block, next);
-        for (int lane = 0; lane < LANES; lane++) {
-            const uint64_t *words = now + 2 * lane;
-            int done = 8 + lane * lanes_steps;
-            uint64_t *ahead = next + done * lanes_pair_words;
-            const uint64_t *constants = sqlcipherkit_sha512_round_constants + 2 * done;
-            SHA512_BEGIN(state);
-            LANES_80_ROUNDS(LANES_AHEAD)
-            SHA512_END(state);
-        }
-        uint64_t *swap = now;
-        now = next;
-        next = swap;
-    }
+    LANES_GROUPS(message, LANES_AHEAD)
     for (size_t lane = 0; at < message->total; at++, lane++) {
         lanes_rounds(state, now + 2 * lane);
     }

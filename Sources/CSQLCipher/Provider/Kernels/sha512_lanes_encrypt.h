@@ -1,9 +1,9 @@
-/* The second half of the template sha512_lanes.h, which the including file includes first: encryption in CBC mode woven
- * into SHA-512. Its target has AES-NI besides. */
+/* The second half of the template sha512_lanes.h, which the including file includes first: encryption in CBC mode
+ * stitched into SHA-512. Its target has AES-NI as well. What it is for, and what it saves: Pages/midstate.h. */
 #include "aes.h"
 
 /* One block of CBC encryption, if there is one left to encrypt. `keys` are the round keys, `chain` the last ciphertext
- * block. About as long as the ten rounds of SHA-512 that it is woven into. */
+ * block. About as long as the ten rounds of SHA-512 that it is stitched into. */
 LANES_TARGET SHA512_INLINE __m128i lanes_encrypt_block(const __m128i *keys, __m128i chain, const uint8_t *in,
                                                        uint8_t *out) {
     __m128i state = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(const void *)in), _mm_loadu_si128(keys));
@@ -63,23 +63,7 @@ LANES_TARGET SHA512_INLINE size_t lanes_encrypt(uint64_t state[8], const struct 
         lanes_locate(&message, 0, block);
         lanes_schedule(block, now);
     }
-    for (; message.total - at > LANES; at += LANES) {
-        lanes_vector window[8];
-        lanes_locate(&message, at + LANES, block);
-        lanes_begin(window, block, next);
-        for (int lane = 0; lane < LANES; lane++) {
-            const uint64_t *words = now + 2 * lane;
-            int done = 8 + lane * lanes_steps;
-            uint64_t *ahead = next + done * lanes_pair_words;
-            const uint64_t *constants = sqlcipherkit_sha512_round_constants + 2 * done;
-            SHA512_BEGIN(state);
-            LANES_80_ROUNDS(LANES_AHEAD_AND_ENCRYPT)
-            SHA512_END(state);
-        }
-        uint64_t *swap = now;
-        now = next;
-        next = swap;
-    }
+    LANES_GROUPS(&message, LANES_AHEAD_AND_ENCRYPT)
     while (encrypted < size) {
         LANES_ENCRYPT;
     }
