@@ -1,5 +1,5 @@
-/* Pages in a row with one connection's state: the encryption that hashes ahead gives what the separate steps give, also
- * when the page changes between them; and so does the encryption of several pages at once, also when those that were
+/* Pages in a row with one connection's state: the encryption that hashes in the same pass gives what the separate steps give,
+ * also when the page changes between them; and so does the encryption of several pages at once, also when those that were
  * prepared change before their turn. */
 #include "probe.h"
 
@@ -58,7 +58,7 @@ static size_t prepared_of(size_t count) {
     return count / 8 * 7 + (count % 8 >= 3 ? count % 8 - 1 : 0);
 }
 
-static int check_together(const struct kernel_set *set, size_t size, size_t count, int is_meddling) {
+static int check_batches(const struct kernel_set *set, size_t size, size_t count, int is_meddling) {
     const size_t whole = size + 80;
     uint64_t seed = size + count;
     uint8_t key[32], mac_key[32], mac[64];
@@ -68,8 +68,8 @@ static int check_together(const struct kernel_set *set, size_t size, size_t coun
     fill_numbers(&seed, key, sizeof key);
     fill_numbers(&seed, mac_key, sizeof mac_key);
     fill_numbers(&seed, in, size * count);
-    wrong |= sqlcipherkit_test_together(set->features, key, mac_key, in, size, count, out,
-                                        is_meddling ? meddle_with_plaintext : NULL, &prepared) != 0;
+    wrong |= sqlcipherkit_test_write_batch(set->features, key, mac_key, in, size, count, out,
+                                           is_meddling ? meddle_with_plaintext : NULL, &prepared) != 0;
     for (size_t i = 0; i < count; i++) {
         const uint8_t number[4] = {(uint8_t)(i + 2), (uint8_t)((i + 2) >> 8), 0, 0};
         const uint8_t *page = out + i * whole;
@@ -112,8 +112,8 @@ int run_pages(void) {
         }
         for (size_t p = 0; p < sizeof page_sizes / sizeof *page_sizes; p++) {
             for (size_t count = 1; count <= 20; count++) {
-                wrong |= check_together(&kernel_sets[i], page_sizes[p] - 80, count, 0);
-                wrong |= check_together(&kernel_sets[i], page_sizes[p] - 80, count, 1);
+                wrong |= check_batches(&kernel_sets[i], page_sizes[p] - 80, count, 0);
+                wrong |= check_batches(&kernel_sets[i], page_sizes[p] - 80, count, 1);
             }
         }
         printf("%s: %s\n", kernel_sets[i].name, wrong ? "WRONG" : "pages hold");

@@ -20,7 +20,7 @@ void *sqlcipher_memset(void *bytes, unsigned char value, unsigned long long size
 
 /* Deeper than any kernel's frame (the largest, a double message schedule of four blocks, takes a little over 5 KB) and
  * than what SQLite's pager puts between sqlite3_step() and a page's encryption. */
-enum { stack_depth = 16384, near_depth = 1536 };
+enum { stack_depth = 16384, near_depth = 2048 };
 
 __attribute__((noinline)) void sqlcipherkit_wipe_stack(void) {
     uint8_t below[stack_depth];

@@ -84,13 +84,13 @@ int sqlcipherkit_test_pages(unsigned features, const uint8_t key[32], const uint
                             const uint8_t *in, size_t size, size_t pages, uint8_t *out, uint8_t *macs,
                             void (*meddle)(uint8_t *page, size_t size));
 
-/* What a connection does when many pages are written in a row: page i of `pages`, `size` bytes at `in` + i × `size`, becomes
+/* What a connection does when it writes many pages in a row: page i of `pages`, `size` bytes at `in` + i × `size`, becomes
  * `size` + 80 bytes at `out`: ciphertext, the initialisation vector that it was given, and the HMAC-SHA512 of both and of
- * the page's number, i + 2. Each page offers those behind it. Before each, `meddle` (unless NULL) may change the page and
- * those behind it. Sets `prepared` to the number of pages that were encrypted with one before them. */
-int sqlcipherkit_test_together(unsigned features, const uint8_t key[32], const uint8_t mac_key[32], uint8_t *in,
-                               size_t size, size_t pages, uint8_t *out,
-                               void (*meddle)(uint8_t *in, size_t size, size_t pages, size_t next), size_t *prepared);
+ * the page's number, i + 2. Each page offers those after it. Before each, `meddle` (unless NULL) may change the page and
+ * those after it. Sets `prepared` to the number of pages that were encrypted in the batch of a page before them. */
+int sqlcipherkit_test_write_batch(unsigned features, const uint8_t key[32], const uint8_t mac_key[32], uint8_t *in,
+                                  size_t size, size_t pages, uint8_t *out,
+                                  void (*meddle)(uint8_t *in, size_t size, size_t pages, size_t next), size_t *prepared);
 
 /* `size` bytes of the system's generator: 0, or -1 if it gave none. */
 int sqlcipherkit_test_random(uint8_t *out, size_t size);

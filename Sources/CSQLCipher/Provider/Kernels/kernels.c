@@ -77,7 +77,7 @@ struct sqlcipherkit_kernels sqlcipherkit_kernels(void) {
     return kernels;
 }
 
-int sqlcipherkit_kernels_can_weave(struct sqlcipherkit_kernels kernels) {
+int sqlcipherkit_kernels_can_stitch(struct sqlcipherkit_kernels kernels) {
     return kernels.aes->family == aes_family_aesni && kernels.sha512->encrypt_and_compress != NULL;
 }
 

@@ -18,7 +18,7 @@ struct sqlcipherkit_kernels sqlcipherkit_kernels_for(unsigned features);
 struct sqlcipherkit_kernels sqlcipherkit_kernels(void);
 
 /* Whether this pair can encrypt and hash a page in one pass. */
-int sqlcipherkit_kernels_can_weave(struct sqlcipherkit_kernels kernels);
+int sqlcipherkit_kernels_can_stitch(struct sqlcipherkit_kernels kernels);
 
 /* Whether this pair can encrypt and hash eight pages at once. */
 int sqlcipherkit_kernels_have_many(struct sqlcipherkit_kernels kernels);

@@ -23,7 +23,7 @@ struct sqlcipherkit_provider_info sqlcipherkit_provider_info(void) {
         .aes = kernels.aes->name,
         .sha512 = kernels.sha512->name,
         .page = sqlcipherkit_kernels_have_many(kernels)   ? "one pass, or eight at once"
-                : sqlcipherkit_kernels_can_weave(kernels) ? "one pass"
+                : sqlcipherkit_kernels_can_stitch(kernels) ? "one pass"
                                                           : "separate",
         .pbkdf2 = kernels.sha512->iterate_name,
         .other = "LibTomCrypt",

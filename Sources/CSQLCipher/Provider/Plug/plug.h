@@ -2,8 +2,7 @@
  * is why this is a header: engine.c includes it after the amalgamation, and nothing else does. SQLCipher finds
  * sqlcipherkit_provider_setup through SQLCIPHER_CRYPTO_CUSTOM.
  */
-#include "../Pages/ahead.h"
-#include "../Pages/operations.h"
+#include "operations.h"
 #include "../../System/secure.h"
 
 _Static_assert(SQLCIPHER_HMAC_SHA1 == SQLCIPHERKIT_SHA1 && SQLCIPHER_PBKDF2_HMAC_SHA1 == SQLCIPHERKIT_SHA1 &&

@@ -8,11 +8,9 @@
 #include <string.h>
 
 enum {
-    slots = 2,
     kept_key_size = 64,
     /* Uses of other slots after which an idle one is wiped: long enough for a rekey that reads far before it writes. */
     idle_limit = 4096,
-    no_slot = -1,
 };
 
 /* What is masked: the key to be found by, and what was made of it. */
@@ -30,7 +28,6 @@ _Static_assert(sizeof(struct mac_secret) <= mask_size && sizeof(struct mac_secre
 struct cipher_slot {
     int in_use;
     int family;        /* of the kernel that wrote the schedule */
-    int followed_by;   /* the MAC slot that authenticated what this key encrypted, or no_slot */
     uint64_t last_use;
     struct cipher_secret secret;
 };
@@ -43,25 +40,12 @@ struct mac_slot {
     struct mac_secret secret;
 };
 
-/* An encryption whose HMAC is expected next. */
-struct expected {
-    const uint8_t *out; /* where its ciphertext is; NULL when nothing is expected */
-    int cipher_slot;
-    int mac_slot;
-    size_t hashed;
-    uint64_t state_words[8];
-    uint8_t *copy; /* of the bytes that were hashed: ciphertext, no secret */
-    size_t capacity;
-};
-
 struct sqlcipherkit_state {
     const uint8_t *mask;
     uint64_t now; /* counts uses */
-    struct cipher_slot ciphers[slots];
-    struct mac_slot macs[slots];
-    struct expected expected;
-    struct sqlcipherkit_ahead ahead;
-    struct sqlcipherkit_together together[ways];
+    struct cipher_slot ciphers[key_slots];
+    struct mac_slot macs[key_slots];
+    struct sqlcipherkit_pipeline pipeline;
 };
 _Static_assert(sizeof(struct sqlcipherkit_state) <= locked_place_size, "a connection's state has a place in the pool");
 
@@ -78,64 +62,31 @@ void sqlcipherkit_state_destroy(struct sqlcipherkit_state *state) {
     if (state == NULL) {
         return;
     }
-    free(state->expected.copy);
-    sqlcipherkit_pages_free(&state->ahead.pages);
-    for (int i = 0; i < ways; i++) {
-        sqlcipherkit_together_free(&state->together[i]);
-    }
+    sqlcipherkit_pipeline_free(&state->pipeline);
     sqlcipherkit_locked_free(state, sizeof *state);
     sqlcipherkit_wipe_stack();
 }
 
-struct sqlcipherkit_ahead *sqlcipherkit_state_ahead(struct sqlcipherkit_state *state) {
-    return &state->ahead;
+struct sqlcipherkit_pipeline *sqlcipherkit_state_pipeline(struct sqlcipherkit_state *state) {
+    return &state->pipeline;
 }
 
-struct sqlcipherkit_together *sqlcipherkit_state_together(struct sqlcipherkit_state *state, enum sqlcipherkit_way way) {
-    return &state->together[way];
-}
-
-static void expect_nothing(struct sqlcipherkit_state *state) {
-    state->expected.out = NULL;
-    sqlcipherkit_wipe(state->expected.state_words, sizeof state->expected.state_words);
-}
-
-/* Whoever counted on a slot must not find another key in it. */
+/* What was computed with a slot must not be taken for the work of the next key in it. */
 static void clear_cipher(struct sqlcipherkit_state *state, int slot) {
     sqlcipherkit_wipe(&state->ciphers[slot], sizeof state->ciphers[slot]);
-    expect_nothing(state);
-    for (int i = 0; i < ways; i++) {
-        if (state->together[i].pages.count > 0 && state->together[i].cipher_slot == slot) {
-            sqlcipherkit_together_forget(&state->together[i]);
-        }
-    }
+    sqlcipherkit_pipeline_drop_cipher(&state->pipeline, slot);
 }
 
 static void clear_mac(struct sqlcipherkit_state *state, int slot) {
     sqlcipherkit_wipe(&state->macs[slot], sizeof state->macs[slot]);
-    for (int i = 0; i < slots; i++) {
-        if (state->ciphers[i].followed_by == slot) {
-            state->ciphers[i].followed_by = no_slot;
-        }
-    }
-    if (state->expected.mac_slot == slot) {
-        expect_nothing(state);
-    }
-    if (state->ahead.pages.mac_slot == slot) {
-        sqlcipherkit_ahead_forget(&state->ahead);
-    }
-    for (int i = 0; i < ways; i++) {
-        if (state->together[i].pages.count > 0 && state->together[i].pages.mac_slot == slot) {
-            sqlcipherkit_together_forget(&state->together[i]);
-        }
-    }
+    sqlcipherkit_pipeline_drop_mac(&state->pipeline, slot);
 }
 
 void sqlcipherkit_state_forget(struct sqlcipherkit_state *state) {
     if (state == NULL) {
         return;
     }
-    for (int i = 0; i < slots; i++) {
+    for (int i = 0; i < key_slots; i++) {
         clear_cipher(state, i);
         clear_mac(state, i);
     }
@@ -144,7 +95,7 @@ void sqlcipherkit_state_forget(struct sqlcipherkit_state *state) {
 /* Wipes what has not been used for long. */
 static void age(struct sqlcipherkit_state *state) {
     state->now++;
-    for (int i = 0; i < slots; i++) {
+    for (int i = 0; i < key_slots; i++) {
         if (state->ciphers[i].in_use && state->now - state->ciphers[i].last_use > idle_limit) {
             clear_cipher(state, i);
         }
@@ -155,7 +106,7 @@ static void age(struct sqlcipherkit_state *state) {
 }
 
 static int find_cipher(const struct sqlcipherkit_state *state, int family, const uint8_t key[32]) {
-    for (int i = 0; i < slots; i++) {
+    for (int i = 0; i < key_slots; i++) {
         const struct cipher_slot *slot = &state->ciphers[i];
         if (slot->in_use && slot->family == family &&
             sqlcipherkit_masked_differ(slot->secret.key, state->mask, key, aes256_key_size) == 0) {
@@ -178,7 +129,6 @@ static int new_cipher(struct sqlcipherkit_state *state, const struct sqlcipherki
         sqlcipherkit_masked(&slot->secret, &clear, state->mask, sizeof clear);
         slot->in_use = 1;
         slot->family = kernel->family;
-        slot->followed_by = no_slot;
     }
     sqlcipherkit_wipe(&clear, sizeof clear);
     sqlcipherkit_wipe_stack();
@@ -226,7 +176,7 @@ static void make_pads(const struct sqlcipherkit_sha512_kernel *kernel, int algor
 }
 
 static int find_mac(const struct sqlcipherkit_state *state, int algorithm, const uint8_t *key, size_t key_size) {
-    for (int i = 0; i < slots; i++) {
+    for (int i = 0; i < key_slots; i++) {
         const struct mac_slot *slot = &state->macs[i];
         if (slot->in_use && slot->algorithm == algorithm && slot->key_size == key_size &&
             sqlcipherkit_masked_differ(slot->secret.key, state->mask, key, key_size) == 0) {
@@ -275,56 +225,7 @@ void sqlcipherkit_state_mac(struct sqlcipherkit_state *state, const struct sqlci
                         sizeof ready->pads);
 }
 
-int sqlcipherkit_state_foresee(struct sqlcipherkit_state *state, int slot, size_t size, uint64_t state_words[8]) {
-    if (state == NULL || slot == no_slot || state->ciphers[slot].followed_by == no_slot) {
-        return 0;
-    }
-    struct expected *expected = &state->expected;
-    if (expected->capacity < size) {
-        free(expected->copy);
-        expected->copy = malloc(size);
-        expected->capacity = expected->copy == NULL ? 0 : size;
-        if (expected->copy == NULL) {
-            return 0;
-        }
-    }
-    const struct mac_slot *mac = &state->macs[state->ciphers[slot].followed_by];
-    sqlcipherkit_masked(state_words, mac->secret.pads, state->mask + offsetof(struct mac_secret, pads),
-                        8 * sizeof *state_words);
-    return 1;
-}
-
-void sqlcipherkit_state_begun(struct sqlcipherkit_state *state, int slot, const uint8_t *out, size_t hashed,
-                              const uint64_t state_words[8]) {
-    if (state == NULL || slot == no_slot) {
-        return;
-    }
-    struct expected *expected = &state->expected;
-    expected->out = out;
-    expected->cipher_slot = slot;
-    expected->mac_slot = state->ciphers[slot].followed_by;
-    expected->hashed = hashed;
-    if (hashed > 0) {
-        memcpy(expected->state_words, state_words, sizeof expected->state_words);
-        memcpy(expected->copy, out, hashed);
-    }
-}
-
-size_t sqlcipherkit_state_resume(struct sqlcipherkit_state *state, int mac_slot, const uint8_t *in, size_t size,
-                                 uint64_t state_words[8]) {
-    size_t hashed = 0;
-    if (state == NULL || state->expected.out == NULL) {
-        return 0;
-    }
-    struct expected *expected = &state->expected;
-    if (mac_slot != no_slot && expected->out == in) {
-        state->ciphers[expected->cipher_slot].followed_by = mac_slot;
-        if (expected->hashed > 0 && expected->mac_slot == mac_slot && expected->hashed <= size &&
-            memcmp(in, expected->copy, expected->hashed) == 0) {
-            hashed = expected->hashed;
-            memcpy(state_words, expected->state_words, sizeof expected->state_words);
-        }
-    }
-    expect_nothing(state);
-    return hashed;
+void sqlcipherkit_state_inner_pad(const struct sqlcipherkit_state *state, int mac_slot, uint64_t words[8]) {
+    sqlcipherkit_masked(words, state->macs[mac_slot].secret.pads, state->mask + offsetof(struct mac_secret, pads),
+                        8 * sizeof *words);
 }

@@ -10,10 +10,9 @@
 #ifndef SQLCIPHERKIT_STATE_H
 #define SQLCIPHERKIT_STATE_H
 
-#include "../Pages/ahead.h"
 #include "../Kernels/kernels.h"
 #include "../Kernels/ltc_hash.h"
-#include "../Pages/together.h"
+#include "../Pages/pipeline.h"
 
 struct sqlcipherkit_state;
 
@@ -51,31 +50,10 @@ struct sqlcipherkit_ready_mac {
 void sqlcipherkit_state_mac(struct sqlcipherkit_state *state, const struct sqlcipherkit_sha512_kernel *kernel,
                             int algorithm, const uint8_t *key, size_t key_size, struct sqlcipherkit_ready_mac *ready);
 
-/* Encryption and HMAC in one pass.
- *
- * SQLCipher encrypts a page and then asks for the ciphertext's HMAC, in two calls. From the second page on a state knows
- * which HMAC key follows an encryption with a given AES key, and so can begin the hash while it encrypts. What was begun
- * is used only if the bytes to authenticate turn out to be those that were hashed, which a copy of them proves. */
+/* Writes the state of HMAC-SHA512 after the inner pad, for the key in `mac_slot`, to `words`. The caller wipes them. */
+void sqlcipherkit_state_inner_pad(const struct sqlcipherkit_state *state, int mac_slot, uint64_t words[8]);
 
-/* If an HMAC-SHA512 key is known to follow `slot` of the ciphers: fills `state_words` with the state after the inner pad
- * and returns 1, else 0. `size` is the page's. */
-int sqlcipherkit_state_foresee(struct sqlcipherkit_state *state, int slot, size_t size, uint64_t state_words[8]);
-
-/* Keeps what was begun: `hashed` bytes at `out`, folded into `state_words`. With 0 bytes, only remembers that `slot`
- * encrypted to `out`. */
-void sqlcipherkit_state_begun(struct sqlcipherkit_state *state, int slot, const uint8_t *out, size_t hashed,
-                              const uint64_t state_words[8]);
-
-/* What is computed ahead of a sequential reader (ahead.h). `state` is not NULL. */
-struct sqlcipherkit_ahead *sqlcipherkit_state_ahead(struct sqlcipherkit_state *state);
-
-/* Where pages are on their way to (together.h). */
-enum sqlcipherkit_way { way_to_database, way_to_journal, ways };
-struct sqlcipherkit_together *sqlcipherkit_state_together(struct sqlcipherkit_state *state, enum sqlcipherkit_way way);
-
-/* Called for each HMAC-SHA512 of a page, with the MAC slot in use: returns how many bytes of `in` are hashed already, and
- * fills `state_words` with the state after them, or returns 0. What was begun is forgotten either way. */
-size_t sqlcipherkit_state_resume(struct sqlcipherkit_state *state, int mac_slot, const uint8_t *in, size_t size,
-                                 uint64_t state_words[8]);
+/* What the state keeps of pages on their way (Pages/pipeline.h). `state` is not NULL. */
+struct sqlcipherkit_pipeline *sqlcipherkit_state_pipeline(struct sqlcipherkit_state *state);
 
 #endif

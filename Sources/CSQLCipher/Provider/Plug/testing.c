@@ -1,5 +1,5 @@
 /* The test hooks of provider.h that run a primitive with chosen kernels. */
-#include "../Pages/operations.h"
+#include "operations.h"
 #include "../../System/secure.h"
 #include "../../include/provider.h"
 
@@ -53,32 +53,35 @@ int sqlcipherkit_test_pages(unsigned features, const uint8_t key[32], const uint
     return failed ? -1 : 0;
 }
 
-int sqlcipherkit_test_together(unsigned features, const uint8_t key[32], const uint8_t mac_key[32], uint8_t *in,
-                               size_t size, size_t pages, uint8_t *out,
-                               void (*meddle)(uint8_t *in, size_t size, size_t pages, size_t next), size_t *prepared) {
+int sqlcipherkit_test_write_batch(unsigned features, const uint8_t key[32], const uint8_t mac_key[32], uint8_t *in,
+                                  size_t size, size_t pages, uint8_t *out,
+                                  void (*meddle)(uint8_t *in, size_t size, size_t pages, size_t next), size_t *prepared) {
     enum { reserved = aes_block_size + sha512_digest_size };
     struct sqlcipherkit_kernels kernels = sqlcipherkit_kernels_for(features);
     struct sqlcipherkit_state *state = sqlcipherkit_state_create();
     int failed = state == NULL;
     *prepared = 0;
     for (size_t i = 0; i < pages && !failed; i++) {
-        struct sqlcipherkit_together *together = sqlcipherkit_state_together(state, way_to_database);
+        struct sqlcipherkit_pipeline *pipeline = sqlcipherkit_state_pipeline(state);
         const uint32_t name = (uint32_t)i + 2;
         const uint8_t number[4] = {(uint8_t)name, (uint8_t)(name >> 8), (uint8_t)(name >> 16), (uint8_t)(name >> 24)};
         uint8_t *page = out + i * (size + reserved);
         if (meddle != NULL) {
             meddle(in, size, pages, i);
         }
-        int more = sqlcipherkit_together_begin(together, kernels, name, in + i * size, size);
-        for (size_t next = i + 1; more && next < pages; next++) {
-            more = sqlcipherkit_together_offer(together, (uint32_t)next + 2, in + next * size);
+        struct sqlcipherkit_write_batch *write =
+            sqlcipherkit_pipeline_begin(pipeline, to_database, kernels, name, in + i * size, size);
+        for (size_t next = i + 1; write != NULL && next < pages; next++) {
+            if (!sqlcipherkit_write_batch_offer(write, (uint32_t)next + 2, in + next * size)) {
+                break;
+            }
         }
-        *prepared += sqlcipherkit_pages_find(&together->pages, name) < together->pages.count;
+        *prepared += sqlcipherkit_batch_find(&pipeline->writing->batch, name) != not_in_batch;
         failed = sqlcipherkit_random_bytes(state, page + size, reserved) != 0 ||
                  sqlcipherkit_cipher(state, kernels, 1, key, aes256_key_size, page + size, in + i * size, size, page) != 0 ||
                  sqlcipherkit_hmac(state, kernels, SQLCIPHERKIT_SHA512, mac_key, 32, page, size + aes_block_size, number,
                                    sizeof number, page + size + aes_block_size) != 0;
-        sqlcipherkit_together_end(together);
+        sqlcipherkit_pipeline_end(pipeline);
     }
     sqlcipherkit_state_destroy(state);
     return failed ? -1 : 0;

@@ -4,14 +4,14 @@
 #ifndef SQLCIPHERKIT_OPERATIONS_H
 #define SQLCIPHERKIT_OPERATIONS_H
 
-#include "../Plug/state.h"
+#include "state.h"
 
 /* AES-256-CBC without padding: `size` a multiple of 16 bytes, `key_size` 32. `state` may be NULL. */
 int sqlcipherkit_cipher(struct sqlcipherkit_state *state, struct sqlcipherkit_kernels kernels, int encrypt,
                         const uint8_t *key, size_t key_size, const uint8_t iv[16], const uint8_t *in, size_t size,
                         uint8_t *out);
 
-/* `size` bytes of the system's generator; for a page whose encryption has been prepared, those that were drawn then. */
+/* `size` bytes of the system's generator; for a page that is encrypted already, the vector drawn then. */
 int sqlcipherkit_random_bytes(struct sqlcipherkit_state *state, uint8_t *out, size_t size);
 
 /* HMAC of `first` and `second` (NULL with size 0, when there is none). Writes as many bytes as the algorithm gives. */
