@@ -1,8 +1,9 @@
 /* Pages in a row with one connection's state: the encryption that hashes in the same pass gives what the separate steps give,
  * also when the page changes between them; and so does the encryption of several pages at once, also when those that were
- * prepared change before their turn. */
+ * prepared change before their turn. What was prepared with one key is not used with another. */
 #include "probe.h"
 
+#include "../../Sources/CSQLCipher/Provider/Plug/operations.h"
 #include "CSQLCipher.h"
 
 #include <stdio.h>
@@ -92,6 +93,57 @@ static int check_batches(const struct kernel_set *set, size_t size, size_t count
     return wrong;
 }
 
+/* Writes page `number`, `size` bytes at `in`, as the codec does, and offers `offered` pages of the same bytes after it. */
+static int write_page(struct sqlcipherkit_state *state, struct sqlcipherkit_kernels kernels, const uint8_t key[32],
+                      const uint8_t mac_key[32], uint32_t number, const uint8_t *in, size_t size, uint32_t offered,
+                      uint8_t *out) {
+    const uint8_t end[4] = {(uint8_t)number, 0, 0, 0};
+    struct sqlcipherkit_pipeline *pipeline = sqlcipherkit_state_pipeline(state);
+    struct sqlcipherkit_write_batch *batch = sqlcipherkit_pipeline_begin(pipeline, to_database, kernels, number, in, size);
+    for (uint32_t i = 1; batch != NULL && i <= offered; i++) {
+        sqlcipherkit_write_batch_offer(batch, number + i, in);
+    }
+    int failed = sqlcipherkit_random_bytes(state, out + size, 80) != 0 ||
+                 sqlcipherkit_cipher(state, kernels, 1, key, 32, out + size, in, size, out) != 0 ||
+                 sqlcipherkit_hmac(state, kernels, SQLCIPHERKIT_SHA512, mac_key, 32, out, size + 16, end, sizeof end,
+                                   out + size + 16) != 0;
+    sqlcipherkit_pipeline_end(pipeline);
+    return failed;
+}
+
+/* A state has room for two keys of a kind. A third one takes the first one's place while pages wait that were prepared with
+ * the first: they must not be used. `is_new_key` says whether the AES key changes as well as the HMAC key. */
+static int check_keys(const struct kernel_set *set, int is_new_key) {
+    enum { size = 4016 };
+    static uint8_t in[size], out[size + 80], plain[size];
+    uint64_t seed = 1;
+    uint8_t keys[3][32], mac_keys[3][32], mac[64];
+    const struct sqlcipherkit_kernels kernels = sqlcipherkit_kernels_for(set->features);
+    struct sqlcipherkit_state *state = sqlcipherkit_state_create();
+    int wrong = state == NULL;
+    fill_numbers(&seed, &keys[0][0], sizeof keys);
+    fill_numbers(&seed, &mac_keys[0][0], sizeof mac_keys);
+    fill_numbers(&seed, in, size);
+    /* Pages 3 to 9 are prepared with the first key, 20 and 21 bring the others. */
+    for (int i = 0; i < 3 && !wrong; i++) {
+        static const uint32_t numbers[3] = {2, 20, 21};
+        wrong |= write_page(state, kernels, keys[is_new_key ? i : 0], mac_keys[i], numbers[i], in, size, i == 0 ? 7 : 0, out);
+    }
+    for (uint32_t page = 3; page <= 9 && !wrong; page++) {
+        const uint8_t *key = keys[is_new_key ? 2 : 0];
+        const uint8_t number[4] = {(uint8_t)page, 0, 0, 0};
+        wrong |= write_page(state, kernels, key, mac_keys[2], page, in, size, 0, out);
+        sqlcipherkit_test_aes_cbc(0, 0, key, out + size, out, size, plain);
+        sqlcipherkit_test_hmac(0, SQLCIPHERKIT_SHA512, mac_keys[2], 32, out, size + 16, number, 4, mac);
+        wrong |= memcmp(plain, in, size) != 0 || memcmp(mac, out + size + 16, sizeof mac) != 0;
+    }
+    sqlcipherkit_state_destroy(state);
+    if (wrong) {
+        printf("%s: a page prepared with a former %s key: wrong\n", set->name, is_new_key ? "AES and HMAC" : "HMAC");
+    }
+    return wrong;
+}
+
 int run_pages(void) {
     /* What SQLCipher encrypts of its page sizes with 16, 48 and 80 bytes reserved, and everything small. */
     static const size_t page_sizes[] = {512, 1024, 2048, 4096, 8192, 16384, 32768, 65536};
@@ -116,6 +168,7 @@ int run_pages(void) {
                 wrong |= check_batches(&kernel_sets[i], page_sizes[p] - 80, count, 1);
             }
         }
+        wrong |= check_keys(&kernel_sets[i], 0) | check_keys(&kernel_sets[i], 1);
         printf("%s: %s\n", kernel_sets[i].name, wrong ? "WRONG" : "pages hold");
     }
     return wrong;
