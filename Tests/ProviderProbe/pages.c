@@ -111,9 +111,9 @@ static int write_page(struct sqlcipherkit_state *state, struct sqlcipherkit_kern
     return failed;
 }
 
-/* A state has room for two keys of a kind. A third one takes the first one's place while pages wait that were prepared with
- * the first: they must not be used. `is_new_key` says whether the AES key changes as well as the HMAC key. */
-static int check_keys(const struct kernel_set *set, int is_new_key) {
+/* A state has room for two keys of a kind. Pages are prepared with the first, then one or two other keys come; what was
+ * prepared must not be used with the last of them, whether it has a slot of its own or the first key's. */
+static int check_keys(const struct kernel_set *set, int is_new_aes_key, int last) {
     enum { size = 4016 };
     static uint8_t in[size], out[size + 80], plain[size];
     uint64_t seed = 1;
@@ -124,22 +124,23 @@ static int check_keys(const struct kernel_set *set, int is_new_key) {
     fill_numbers(&seed, &keys[0][0], sizeof keys);
     fill_numbers(&seed, &mac_keys[0][0], sizeof mac_keys);
     fill_numbers(&seed, in, size);
-    /* Pages 3 to 9 are prepared with the first key, 20 and 21 bring the others. */
-    for (int i = 0; i < 3 && !wrong; i++) {
-        static const uint32_t numbers[3] = {2, 20, 21};
-        wrong |= write_page(state, kernels, keys[is_new_key ? i : 0], mac_keys[i], numbers[i], in, size, i == 0 ? 7 : 0, out);
+    for (int i = 0; i <= last && !wrong; i++) {
+        /* Page 2 prepares 3 to 9. */
+        const uint32_t number = i == 0 ? 2 : 19 + (uint32_t)i;
+        wrong |= write_page(state, kernels, keys[is_new_aes_key ? i : 0], mac_keys[is_new_aes_key ? 0 : i], number, in, size,
+                            i == 0 ? 7 : 0, out);
     }
+    const uint8_t *key = keys[is_new_aes_key ? last : 0], *mac_key = mac_keys[is_new_aes_key ? 0 : last];
     for (uint32_t page = 3; page <= 9 && !wrong; page++) {
-        const uint8_t *key = keys[is_new_key ? 2 : 0];
         const uint8_t number[4] = {(uint8_t)page, 0, 0, 0};
-        wrong |= write_page(state, kernels, key, mac_keys[2], page, in, size, 0, out);
+        wrong |= write_page(state, kernels, key, mac_key, page, in, size, 0, out);
         sqlcipherkit_test_aes_cbc(0, 0, key, out + size, out, size, plain);
-        sqlcipherkit_test_hmac(0, SQLCIPHERKIT_SHA512, mac_keys[2], 32, out, size + 16, number, 4, mac);
+        sqlcipherkit_test_hmac(0, SQLCIPHERKIT_SHA512, mac_key, 32, out, size + 16, number, 4, mac);
         wrong |= memcmp(plain, in, size) != 0 || memcmp(mac, out + size + 16, sizeof mac) != 0;
     }
     sqlcipherkit_state_destroy(state);
     if (wrong) {
-        printf("%s: a page prepared with a former %s key: wrong\n", set->name, is_new_key ? "AES and HMAC" : "HMAC");
+        printf("%s: a page prepared with another %s key, %d later: wrong\n", set->name, is_new_aes_key ? "AES" : "HMAC", last);
     }
     return wrong;
 }
@@ -168,7 +169,9 @@ int run_pages(void) {
                 wrong |= check_batches(&kernel_sets[i], page_sizes[p] - 80, count, 1);
             }
         }
-        wrong |= check_keys(&kernel_sets[i], 0) | check_keys(&kernel_sets[i], 1);
+        for (int last = 1; last <= 2; last++) {
+            wrong |= check_keys(&kernel_sets[i], 0, last) | check_keys(&kernel_sets[i], 1, last);
+        }
         printf("%s: %s\n", kernel_sets[i].name, wrong ? "WRONG" : "pages hold");
     }
     return wrong;
