@@ -1,15 +1,5 @@
 import CSQLCipher
 
-/// A word that a tokenizer has found, with its place in the text.
-public struct FTS5FoundToken: Hashable, Sendable {
-    /// The word as it is kept in the index.
-    public let token: String
-    /// The part of the text it stands for.
-    public let range: Range<String.Index>
-    /// Whether it stands at the same place as the token before, as a synonym does.
-    public let isColocated: Bool
-}
-
 /// Tokenizers in Swift.
 extension SQLExtension {
     /// A tokenizer under a name, for ``FTS5Tokenizer/custom(_:arguments:)``. A later one of the same name takes its place for
@@ -25,7 +15,7 @@ extension SQLExtension {
 
     /// A filter over another tokenizer under a name.
     /// ```swift
-    /// try db.register(.tokenFilter(StopWords(["the", "a", "of"], base: .porter(.unicode61())), as: "english"))
+    /// try db.register(.tokenFilter(FTS5StopWords(["the", "a", "of"], base: .porter(.unicode61())), as: "english"))
     /// try db.create(FTS5Table("note_fts", columns: ["body"], tokenizer: .custom("english")))
     /// ```
     /// Registering throws ``DatabaseError/Reason/invalidArgument`` for a name that is empty or has a NUL character.
@@ -41,28 +31,6 @@ extension SQLExtension {
 }
 
 extension Connection {
-    /// The tokens that a tokenizer finds in a text: for looking at how a table understands it.
-    /// - Throws: ``DatabaseError`` for a tokenizer that is not registered or refuses its arguments.
-    public func tokens(
-        of text: String, _ tokenizer: FTS5Tokenizer, for purpose: FTS5TokenizePurpose = .document
-    ) throws(DatabaseError) -> [FTS5FoundToken] {
-        try tokens(of: text, words: tokenizer.arguments, for: purpose)
-    }
-
-    func tokens(of text: String, words: [String], for purpose: FTS5TokenizePurpose) throws(DatabaseError) -> [FTS5FoundToken] {
-        let tokenizer = try EngineTokenizer(fts5Interface(), words)
-        let utf8 = text.utf8
-        let found: [EngineTokenizer.Found]
-        do { found = try tokenizer.tokens(of: text, for: purpose) } catch { throw takeCallbackError(error.code.rawValue) ?? error }
-        return found.map { item in
-            func index(_ offset: Int) -> String.Index {
-                utf8.index(utf8.startIndex, offsetBy: offset, limitedBy: utf8.endIndex) ?? utf8.endIndex
-            }
-            return FTS5FoundToken(
-                token: item.token, range: index(item.range.lowerBound)..<index(item.range.upperBound), isColocated: item.isColocated)
-        }
-    }
-
     fileprivate func installTokenizer(
         _ name: String, _ make: @escaping (UnsafeMutablePointer<fts5_api>, [String]) throws -> TokenizerInstance
     ) throws(DatabaseError) {

@@ -1,21 +1,22 @@
 /// The triggers that keep the index of external content in step with its table.
 ///
 /// FTS5 removes an entry only when it is told the very text that was indexed. The usual three triggers take that text from
-/// `old`, and so leave stale entries behind when `REPLACE` deletes a row without firing a trigger, and damage the index when
+/// `old`, and so leave stale entries when `REPLACE` deletes a row without firing a trigger, and damage the index when
 /// another trigger of the table writes to the same row. Here, before a row may change, its indexed text is set aside in the table
 /// `<name>_replaced`; after the change, entries set aside whose rows were changed or are gone are removed from the index, and what
 /// the row holds now is indexed. One rule keeps this right under any nesting of triggers and any conflict clause: what is set
 /// aside for a row is what the index holds for it.
 struct ContentSync {
+    let schema: Schema
     let table: FTS5Table
     let content: ContentTable
 
+    private var prefix: String { schema.quotedName + "." }
     // In triggers, names must not be qualified: a trigger's tables are those of its own schema.
     private var index: String { table.name.quotedSQLIdentifier }
     private var rows: String { content.name.quotedSQLIdentifier }
     private var replaced: String { (table.name + Suffix.replaced).quotedSQLIdentifier }
     private var keys: String { (table.name + Suffix.keys).quotedSQLIdentifier }
-    private var schema: String { table.schema.quotedSQLIdentifier }
     private var columns: [String] { table.columns.map { $0.name.quotedSQLIdentifier } }
     private var columnList: String { columns.joined(separator: ", ") }
 
@@ -23,7 +24,9 @@ struct ContentSync {
         static let replaced = "_replaced"
         static let keys = "_keys"
         static let source = "_source"
-        static let triggers = ["_before_insert", "_after_insert", "_before_update", "_after_update", "_before_delete", "_after_delete"]
+        static let triggers = [
+            "_before_insert", "_after_insert", "_before_update", "_after_update", "_before_delete", "_after_delete",
+        ]
     }
 
     /// Whether FTS5 cannot read the content table itself: its key is no integer, or a column is an expression.
@@ -50,18 +53,21 @@ struct ContentSync {
     func companions() -> [String] {
         var statements = [
             // Columns without a type keep each value as it is.
-            "CREATE TABLE \(schema).\(replaced)(seq INTEGER PRIMARY KEY, id INTEGER UNIQUE, \(slots.joined(separator: ", ")))"
+            "CREATE TABLE \(prefix)\(replaced)(seq INTEGER PRIMARY KEY, id INTEGER UNIQUE, \(slots.joined(separator: ", ")))"
         ]
         if case .mapped(let key) = content.rowID {
-            let columns = key.map { "\($0.column.quotedSQLIdentifier) \($0.type) COLLATE \($0.collation.quotedSQLIdentifier) NOT NULL" }
+            let columns = key.map { column in
+                "\(column.column.quotedSQLIdentifier) \(column.type) COLLATE \(column.collation.quotedSQLIdentifier) NOT NULL"
+            }
             let list = key.map(\.column.quotedSQLIdentifier).joined(separator: ", ")
             statements.append(
-                "CREATE TABLE \(schema).\(keys)(\(keyID) INTEGER PRIMARY KEY, \(columns.joined(separator: ", ")), UNIQUE(\(list)))")
+                "CREATE TABLE \(prefix)\(keys)(\(keyID) INTEGER PRIMARY KEY, \(columns.joined(separator: ", ")), UNIQUE(\(list)))")
             statements.append(registerAllKeys)
         }
         if needsSource {
             let expressions = table.columns.map { column in
-                "\(column.expression.map { "(\($0))" } ?? "t.\(column.name.quotedSQLIdentifier)") AS \(column.name.quotedSQLIdentifier)"
+                let name = column.name.quotedSQLIdentifier
+                return "\(column.expression.map { "(\($0))" } ?? "t.\(name)") AS \(name)"
             }
             var from = "\(rows) AS t"
             var id = ""
@@ -76,7 +82,7 @@ struct ContentSync {
             }
             let view = (table.name + Suffix.source).quotedSQLIdentifier
             statements.append(
-                "CREATE VIEW \(schema).\(view) AS SELECT \(id) AS \"rowid\", \(expressions.joined(separator: ", ")) FROM \(from)")
+                "CREATE VIEW \(prefix)\(view) AS SELECT \(id) AS \"rowid\", \(expressions.joined(separator: ", ")) FROM \(from)")
         }
         return statements
     }
@@ -90,7 +96,7 @@ struct ContentSync {
         guard case .mapped(let key) = content.rowID else { return "" }
         let list = key.map(\.column.quotedSQLIdentifier).joined(separator: ", ")
         let known = key.map { "\($0.column.quotedSQLIdentifier) IS NOT NULL" }.joined(separator: " AND ")
-        return "INSERT INTO \(schema).\(keys)(\(list)) SELECT \(list) FROM \(schema).\(rows) WHERE \(known)"
+        return "INSERT INTO \(prefix)\(keys)(\(list)) SELECT \(list) FROM \(prefix)\(rows) WHERE \(known)"
     }
 
     // MARK: Triggers
@@ -109,7 +115,7 @@ struct ContentSync {
     private func trigger(_ suffix: String, _ event: String, _ statements: [String]) -> String {
         let name = (table.name + suffix).quotedSQLIdentifier
         let body = statements.map { "  \($0);\n" }.joined()
-        return "CREATE TRIGGER \(schema).\(name) \(event) ON \(rows) BEGIN\n\(body)END"
+        return "CREATE TRIGGER \(prefix)\(name) \(event) ON \(rows) BEGIN\n\(body)END"
     }
 
     /// An update of columns that neither the index nor a unique key looks at fires no trigger.
@@ -163,14 +169,14 @@ struct ContentSync {
     private func capture(_ ids: [String]) -> String {
         let values = columns.map { "s.\($0)" }.joined(separator: ", ")
         let indexed = table.storesColumnSizes ? " AND EXISTS (SELECT 1 FROM \(sizes) AS d WHERE d.id = \(sourceRowID))" : ""
-        return "INSERT INTO \(replaced)(id, \(slots.joined(separator: ", "))) SELECT \(sourceRowID), \(values) FROM \(sourceTable) AS s"
-            + " WHERE \(sourceRowID) IN (\(ids.joined(separator: ", ")))"
+        return "INSERT INTO \(replaced)(id, \(slots.joined(separator: ", "))) SELECT \(sourceRowID), \(values)"
+            + " FROM \(sourceTable) AS s WHERE \(sourceRowID) IN (\(ids.joined(separator: ", ")))"
             + " AND NOT EXISTS (SELECT 1 FROM \(replaced) AS r WHERE r.id = \(sourceRowID))\(indexed)"
     }
 
     /// Sets aside what the statement may change.
     ///
-    /// `OR IGNORE` leaves such text behind, harmless but of no use, and all but the last few of it goes here. What this statement
+    /// `OR IGNORE` leaves such text, harmless but of no use, and all but the last few of it is deleted here. What this statement
     /// needs is made the last, so that it is safe from statements that other triggers nest into this one; and what is gone from the
     /// content waits for its entry to be removed by the statement around.
     private func prepare(_ ids: [String]) -> [String] {
@@ -188,7 +194,8 @@ struct ContentSync {
         let condition = changed.map { "\(replaced).id = \($0) OR \(gone)" } ?? gone
         let values = slots.joined(separator: ", ")
         var statements = [
-            "INSERT INTO \(index)(\(index), rowid, \(columnList)) SELECT 'delete', id, \(values) FROM \(replaced) WHERE \(condition)"
+            "INSERT INTO \(index)(\(index), rowid, \(columnList))"
+                + " SELECT 'delete', id, \(values) FROM \(replaced) WHERE \(condition)"
         ]
         if case .mapped = content.rowID {
             statements.append("DELETE FROM \(keys) WHERE \(keyID) IN (SELECT id FROM \(replaced) WHERE \(gone))")

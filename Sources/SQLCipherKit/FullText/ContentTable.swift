@@ -11,28 +11,27 @@ struct ContentTable {
     }
 
     let name: String
-    let schema: String
     let columns: [String]
     let generated: Set<String>
     let rowID: RowID
     let uniqueKeys: [UniqueKey]
 }
 
-extension Connection {
+extension Schema {
     /// Reads a table's columns, primary key and unique indexes.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table that is missing or has no primary key.
-    func contentTable(_ name: String, schema: String) throws(DatabaseError) -> ContentTable {
+    func contentTable(_ table: String) throws(DatabaseError) -> ContentTable {
         // `hidden`: 2 and 3 are generated columns (https://sqlite.org/pragma.html#pragma_table_xinfo).
-        let rows: [(String, String, Int, Int)] = try fetchAll(
-            "SELECT name, type, pk, hidden FROM pragma_table_xinfo(\(name), \(schema)) ORDER BY cid")
-        guard !rows.isEmpty else { throw .invalidArgument("there is no table \(schema).\(name) to take content from") }
-        let indexes: [(String, String)] = try fetchAll(
-            "SELECT name, origin FROM pragma_index_list(\(name), \(schema)) WHERE \"unique\" ORDER BY seq")
+        let rows: [(String, String, Int, Int)] = try connection.fetchAll(
+            "SELECT name, type, pk, hidden FROM pragma_table_xinfo(\(table), \(name)) ORDER BY cid")
+        guard !rows.isEmpty else { throw .invalidArgument("there is no table \(name).\(table) to take content from") }
+        let indexes: [(String, String)] = try connection.fetchAll(
+            "SELECT name, origin FROM pragma_index_list(\(table), \(name)) WHERE \"unique\" ORDER BY seq")
         var uniqueKeys: [ContentTable.UniqueKey] = []
         var primary: ContentTable.UniqueKey?
         for (index, origin) in indexes {
-            let terms: [(String?, String)] = try fetchAll(
-                "SELECT name, coll FROM pragma_index_xinfo(\(index), \(schema)) WHERE key ORDER BY seqno")
+            let terms: [(String?, String)] = try connection.fetchAll(
+                "SELECT name, coll FROM pragma_index_xinfo(\(index), \(name)) WHERE key ORDER BY seqno")
             // An expression has no name here. Leaving it out finds more rows than it should, which does no harm.
             let key = terms.compactMap { term in term.0.map { (column: $0, collation: term.1) } }
             guard !key.isEmpty else { continue }
@@ -49,10 +48,10 @@ extension Connection {
             rowID = .integer(column.0)
         } else {
             throw .invalidArgument(
-                "\(name) has no primary key: VACUUM may renumber its rows, so that an index on them would point to others")
+                "\(table) has no primary key: VACUUM may renumber its rows, so that an index on them would point to others")
         }
         return ContentTable(
-            name: name, schema: schema, columns: rows.map(\.0), generated: Set(rows.filter { $0.3 > 1 }.map(\.0)), rowID: rowID,
+            name: table, columns: rows.map(\.0), generated: Set(rows.filter { $0.3 > 1 }.map(\.0)), rowID: rowID,
             uniqueKeys: uniqueKeys)
     }
 }

@@ -15,13 +15,13 @@ extension FTS5Query {
         /// The columns that `column:word` may name, without regard to case. What is before any other colon is text. Default: none.
         public var columns: [String]
         /// Whether the last word is taken as the beginning of one, unless a blank or a quote follows it: for searching while
-        /// somebody types. Default: no.
+        /// the user types. Default: no.
         public var completesLastWord: Bool
         /// Whether `NEAR(one two, 5)` is an operator. Default: no, it is text.
         public var allowsNear: Bool
         /// Whether `"…"`, `*`, `-` and `OR` mean anything. Default: yes.
         public var allowsOperators: Bool
-        /// How many words and phrases are read; those behind are left out. From 1 to 200. Default: 64.
+        /// How many words and phrases are read; those that follow are left out. From 1 to 200. Default: 64.
         public var maximumTerms: Int
 
         /// The defaults, with what is to be different.
@@ -131,7 +131,8 @@ private struct UserInputParser {
         }
         position += 1
         let isPrefix = take("*")
-        return phrase.contains(where: { !$0.properties.isWhitespace }) ? .text(String(phrase), isPrefix: isPrefix, isInitial: false) : nil
+        guard phrase.contains(where: { !$0.properties.isWhitespace }) else { return nil }
+        return .text(String(phrase), isPrefix: isPrefix, isInitial: false)
     }
 
     /// A run without blanks or double quotes.

@@ -8,8 +8,8 @@
 /// ```swift
 /// let query = FTS5Query.all("swift", .prefix("data")).or(.phrase("open source")).excluding("java")
 /// ```
-/// Text in a query is only ever text: it reaches FTS5 inside quotes, and its words are found by the table's own tokenizer. A text of
-/// several words is a phrase. A text without a word (`--`, an empty string) is left out beside others, and alone finds
+/// Text in a query is only ever text: it reaches FTS5 inside quotes, and its words are found by the table's own tokenizer. A text
+/// of several words is a phrase. A text without a word (`--`, an empty string) is left out beside others, and alone finds
 /// nothing; it is no error.
 public struct FTS5Query: Hashable, Sendable {
     indirect enum Node: Hashable, Sendable {

@@ -3,11 +3,11 @@ import CSQLCipher
 /// What a ranking function may ask about the row it ranks
 /// (<https://sqlite.org/fts5.html#custom_auxiliary_functions>).
 ///
-/// It is lent to a call and cannot be kept. What it is asked in vain is thrown.
+/// It is lent to a call and cannot be kept. A question that fails throws.
 public struct FTS5RankingContext: ~Copyable {
     let api: UnsafePointer<Fts5ExtensionApi>
     let context: OpaquePointer
-    /// The numbers in the parentheses behind the function's name: a search's weights.
+    /// The numbers in the parentheses after the function's name: a search's weights.
     public let arguments: [Double]
 
     /// A place where a phrase of the query stands.
@@ -85,7 +85,9 @@ extension SQLExtension {
     /// try db.register(.ranking("earliest") { row in
     ///     Double(try row.instances().map(\.position).min() ?? .max)
     /// })
-    /// let hits = try db.search("note_fts", query, rankedBy: "earliest")
+    /// var search = FullTextSearch(query)
+    /// search.rankFunction = "earliest"
+    /// let hits = try notes.search(search)
     /// ```
     /// What the function throws ends the search with that error. Each connection that searches with it needs it: register it in
     /// ``DatabaseConfiguration/prepare``. Registering throws ``DatabaseError/Reason/invalidArgument`` for any other name.

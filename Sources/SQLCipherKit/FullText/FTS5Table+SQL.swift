@@ -27,11 +27,11 @@ extension FTS5Table {
         return false
     }
 
-    var qualifiedName: String { "\(schema.quotedSQLIdentifier).\(name.quotedSQLIdentifier)" }
-
     /// The statement that makes the virtual table.
-    /// - Parameter source: with external content, the table or view that FTS5 reads, and its key column.
-    func creationSQL(source: (table: String, rowID: String)?) -> String {
+    /// - Parameters:
+    ///   - schema: the database that it is made in.
+    ///   - source: with external content, the table or view that FTS5 reads, and its key column.
+    func creationSQL(in schema: Schema, source: (table: String, rowID: String)? = nil) -> String {
         var parts = columns.map { $0.name.quotedSQLIdentifier + ($0.isIndexed ? "" : " UNINDEXED") }
         switch content {
         case .own: break
@@ -53,6 +53,6 @@ extension FTS5Table {
         if !storesColumnSizes { parts.append("columnsize=0") }
         if acceptsLocales { parts.append("locale=1") }
         if hasTokenData { parts.append("tokendata=1") }
-        return "CREATE VIRTUAL TABLE \(qualifiedName) USING fts5(\(parts.joined(separator: ", ")))"
+        return "CREATE VIRTUAL TABLE \(schema.qualified(name)) USING fts5(\(parts.joined(separator: ", ")))"
     }
 }

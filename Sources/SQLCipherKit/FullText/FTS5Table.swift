@@ -3,9 +3,10 @@
 /// ```swift
 /// try db.create(FTS5Table("note_fts", columns: ["title", "body"], content: .external(table: "note"),
 ///                         tokenizer: .porter(.unicode61()), prefixes: [2, 3]))
-/// let hits = try db.search("note_fts", FTS5Query(userInput: "swift sql*"), limit: 20)
+/// let hits = try db.fullText("note_fts").search(FTS5Query(userInput: "swift sql*"), limit: 20)
 /// ```
-/// A description is a value: nothing happens before ``Connection/create(_:ifNotExists:populate:progress:)``.
+/// A description is a value: nothing happens before ``Connection/create(_:ifNotExists:populate:progress:)`` or
+/// ``Schema/create(_:ifNotExists:populate:progress:)``, which say what database the table is made in.
 public struct FTS5Table: Hashable, Sendable {
     /// A column of a full-text table.
     public struct Column: Hashable, Sendable, ExpressibleByStringLiteral {
@@ -69,8 +70,6 @@ public struct FTS5Table: Hashable, Sendable {
 
     /// The table's name.
     public var name: String
-    /// The attached database it belongs to. Default: `main`.
-    public var schema: String
     /// The columns, in order.
     public var columns: [Column]
     /// Where the text is. Default: in the table itself.
@@ -87,18 +86,24 @@ public struct FTS5Table: Hashable, Sendable {
     /// Whether text may be written together with a locale, as `fts5_locale(locale, text)`, for tokenizers that care
     /// (<https://sqlite.org/fts5.html#the_locale_option>). Default: no.
     public var acceptsLocales: Bool
-    /// Whether what stands behind a NUL byte in a token is kept but not searched for
+    /// Whether what follows a NUL byte in a token is kept but not searched for
     /// (<https://sqlite.org/fts5.html#the_tokendata_option>): for tokenizers that put data there. Default: no.
     public var hasTokenData: Bool
 
+    /// How far the indexing of existing rows has come.
+    public struct IndexingProgress: Hashable, Sendable {
+        /// Rows indexed so far.
+        public var indexed: Int
+        /// All rows.
+        public var total: Int
+    }
+
     /// A description.
     public init(
-        _ name: String, schema: String = "main", columns: [Column], content: Content = .own,
-        tokenizer: FTS5Tokenizer = .unicode61(), prefixes: [Int] = [], detail: Detail = .full, storesColumnSizes: Bool = true,
-        acceptsLocales: Bool = false, hasTokenData: Bool = false
+        _ name: String, columns: [Column], content: Content = .own, tokenizer: FTS5Tokenizer = .unicode61(), prefixes: [Int] = [],
+        detail: Detail = .full, storesColumnSizes: Bool = true, acceptsLocales: Bool = false, hasTokenData: Bool = false
     ) {
         self.name = name
-        self.schema = schema
         self.columns = columns
         self.content = content
         self.tokenizer = tokenizer

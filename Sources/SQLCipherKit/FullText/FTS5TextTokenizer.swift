@@ -63,7 +63,7 @@ public struct FTS5TokenSink: ~Copyable {
 /// try db.create(FTS5Table("tags", columns: ["list"], tokenizer: .custom("commas")))
 /// ```
 /// The same text must give the same tokens each time, whether it is indexed, removed or searched for; a change to a tokenizer
-/// needs ``Connection/rebuildFullText(_:schema:)`` of its tables. Every connection that touches the table needs the
+/// needs ``FullTextIndex/rebuild()`` of its tables. Every connection that touches the table needs the
 /// registration: put it into ``DatabaseConfiguration/prepare``.
 public protocol FTS5TextTokenizer: Sendable {
     /// Finds the tokens of a text in UTF-8, in order. What it throws ends the statement with that error.

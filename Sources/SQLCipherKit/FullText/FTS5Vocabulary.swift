@@ -1,172 +1,167 @@
-/// A word of a full-text index, as the tokenizer made it.
-public struct FTS5Term: Hashable, Sendable {
-    /// The word.
-    public let term: String
-    /// The column; nil where all columns are counted together.
-    public let column: String?
-    /// The number of rows with the word.
-    public let documents: Int
-    /// How often the word stands in all rows; nil for an index without positions (``FTS5Table/Detail/none``).
-    public let occurrences: Int?
-}
-
-/// A place of a word of a full-text index.
-public struct FTS5TermInstance: Hashable, Sendable {
-    /// The word.
-    public let term: String
-    /// The row.
-    public let rowID: Int64
-    /// The column; nil for an index that does not know it.
-    public let column: String?
-    /// The place in the column, in words counted from 0; nil for an index that does not know it.
-    public let position: Int?
-}
-
-/// How words of an index are sorted.
-public enum FTS5TermOrder: Hashable, Sendable {
-    /// By the word.
-    case alphabetical
-    /// By the number of rows with the word, the highest first.
-    case frequency
-}
-
-/// What words an index has (<https://sqlite.org/fts5.html#the_fts5vocab_virtual_table_module>).
-extension Connection {
-    /// The words of an index.
-    /// ```swift
-    /// let frequent = try db.fullTextTerms("note_fts", orderedBy: .frequency, limit: 50)
-    /// ```
-    /// - Parameters:
-    ///   - table: the full-text table.
-    ///   - schema: the attached database that the table is in. Default: the main one.
-    ///   - prefix: what the words begin with, in the form of the index. Default: all words.
-    ///   - byColumn: whether each column is counted on its own. Default: no.
-    ///   - order: how they are sorted. Default: by the word.
-    ///   - limit: how many are wanted. Default: all.
-    public func fullTextTerms(
-        _ table: String, schema: String = "main", prefix: String = "", byColumn: Bool = false,
-        orderedBy order: FTS5TermOrder = .alphabetical, limit: Int? = nil
-    ) throws -> [FTS5Term] {
-        let vocabulary = try vocabularyTable(table, schema, byColumn ? "col" : "row")
-        let column = byColumn ? "col" : "NULL"
-        let sorting = order == .frequency ? "doc DESC, term" : "term"
-        let terms = prefixCondition(prefix)
-        let rows: [(String, String?, Int, Int?)] = try fetchAll(
-            "SELECT term, \(raw: column), doc, cnt FROM \(raw: vocabulary) WHERE \(terms) ORDER BY \(raw: sorting) LIMIT \(limit ?? -1)")
-        return rows.map { FTS5Term(term: $0.0, column: $0.1, documents: $0.2, occurrences: $0.3) }
+/// The words of a full-text index in memory, with the number of rows that have each: for suggestions and corrections at the
+/// speed of typing, on any thread.
+///
+/// It is a snapshot, taken when ``FullTextIndex/vocabulary()`` read it.
+public struct FTS5Vocabulary: Sendable {
+    /// A word of a full-text index, as the tokenizer made it.
+    public struct Term: Hashable, Sendable {
+        /// The word.
+        public let term: String
+        /// The column; nil where all columns are counted together.
+        public let column: String?
+        /// The number of rows with the word.
+        public let documents: Int
+        /// How often the word stands in all rows; nil for an index without positions (``FTS5Table/Detail/none``).
+        public let occurrences: Int?
     }
 
-    /// Where a word of an index stands, by row, column and place.
-    public func fullTextInstances(
-        of term: String, in table: String, schema: String = "main", limit: Int? = nil
-    ) throws -> [FTS5TermInstance] {
-        let vocabulary = try vocabularyTable(table, schema, "instance")
-        let rows: [(String, Int64, String?, Int?)] = try fetchAll(
-            "SELECT term, doc, col, \"offset\" FROM \(raw: vocabulary) WHERE term = \(term) LIMIT \(limit ?? -1)")
-        return rows.map { FTS5TermInstance(term: $0.0, rowID: $0.1, column: $0.2, position: $0.3) }
+    /// A place of a word of a full-text index.
+    public struct Instance: Hashable, Sendable {
+        /// The word.
+        public let term: String
+        /// The row.
+        public let rowID: Int64
+        /// The column; nil for an index that does not know it.
+        public let column: String?
+        /// The place in the column, in words counted from 0; nil for an index that does not know it.
+        public let position: Int?
     }
 
-    /// Words that begin as the last word of what was typed, the most frequent first.
-    ///
-    /// Words come in the form of the index: folded, and stems where it has stems.
-    /// - Parameters:
-    ///   - text: what was typed so far.
-    ///   - table: the full-text table.
-    ///   - schema: the attached database that the table is in. Default: the main one.
-    ///   - limit: how many are wanted. Default: 8.
-    public func suggestions(for text: String, in table: String, schema: String = "main", limit: Int = 8) throws -> [FTS5Term] {
-        guard let last = try plainTokens(of: text, table, schema).last, last.range.upperBound == text.endIndex else { return [] }
-        return try fullTextTerms(table, schema: schema, prefix: last.token, orderedBy: .frequency, limit: limit)
+    /// How words of an index are sorted.
+    public enum Order: Hashable, Sendable {
+        /// By the word.
+        case alphabetical
+        /// By the number of rows with the word, the highest first.
+        case frequency
     }
 
-    /// Words of the index that differ from a word by one or two typing errors: a letter too many, missing, wrong, or exchanged with its
-    /// neighbour. The nearest first, of these the most frequent.
-    ///
-    /// It reads all words of the index: with many words, keep a ``FTS5Vocabulary`` and ask that.
+    // All words' UTF-8 in one piece, in the index's order, which is that of the bytes.
+    private var bytes: [UInt8] = []
+    private var ends: [Int] = []
+    private var documents: [Int] = []
+
+    init() {}
+
+    /// The number of words.
+    public var count: Int { ends.count }
+
+    mutating func append(_ word: UnsafeRawBufferPointer, documents count: Int) {
+        bytes.append(contentsOf: word)
+        ends.append(bytes.count)
+        documents.append(count)
+    }
+
+    private func range(_ index: Int) -> Range<Int> { (index == 0 ? 0 : ends[index - 1])..<ends[index] }
+
+    private func term(_ index: Int) -> Term {
+        Term(term: String(decoding: bytes[range(index)], as: UTF8.self), column: nil, documents: documents[index], occurrences: nil)
+    }
+
+    /// The first word that is not before these bytes.
+    private func lowerBound(_ word: [UInt8]) -> Int {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low + high) / 2
+            if bytes[range(middle)].lexicographicallyPrecedes(word) { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// Whether the index has a word, in the form of the index.
+    public func contains(_ word: String) -> Bool { documents(of: word) > 0 }
+
+    /// The number of rows with a word.
+    public func documents(of word: String) -> Int {
+        let utf8 = Array(word.utf8)
+        let index = lowerBound(utf8)
+        return index < count && bytes[range(index)].elementsEqual(utf8) ? documents[index] : 0
+    }
+
+    /// Words with a prefix, the most frequent first.
+    public func completions(of prefix: String, limit: Int = 8) -> [Term] {
+        let utf8 = Array(prefix.utf8)
+        var found: [Int] = []
+        var index = lowerBound(utf8)
+        while index < count, bytes[range(index)].starts(with: utf8) {
+            found.append(index)
+            index += 1
+        }
+        // Of equal ones the first in the alphabet: sorting is stable.
+        return found.sorted { documents[$0] > documents[$1] }.prefix(max(0, limit)).map(term)
+    }
+
+    /// Words that differ by one or two typing errors, the nearest first, of these the most frequent; the word itself is none.
     /// - Parameters:
-    ///   - word: what was typed.
-    ///   - table: the full-text table.
-    ///   - schema: the attached database that the table is in. Default: the main one.
+    ///   - word: in the form of the index.
     ///   - distance: how many errors are allowed, at most. Default: 2; 1 for words of up to four letters.
     ///   - limit: how many are wanted. Default: 5.
-    public func corrections(
-        of word: String, in table: String, schema: String = "main", distance: Int? = nil, limit: Int = 5
-    ) throws -> [FTS5Term] {
-        let token = try plainTokens(of: word, table, schema).first?.token ?? word
-        return try fullTextVocabulary(table, schema: schema).corrections(of: token, distance: distance, limit: limit)
-    }
-
-    /// What was typed with each word that the index does not have replaced by the likeliest one that it has; nil if there is nothing to
-    /// correct. For "did you mean".
-    /// - Parameters:
-    ///   - text: what was typed.
-    ///   - table: the full-text table.
-    ///   - schema: the attached database that the table is in. Default: the main one.
-    ///   - vocabulary: the words of the index, read before. Default: they are read now.
-    public func correctedText(
-        _ text: String, in table: String, schema: String = "main", vocabulary: FTS5Vocabulary? = nil
-    ) throws -> String? {
-        let words = try vocabulary ?? fullTextVocabulary(table, schema: schema)
-        var corrected = ""
-        var position = text.startIndex
-        for token in try fullTextTokens(of: text, in: table, schema: schema) where token.range.lowerBound >= position {
-            guard !words.contains(token.token), let better = words.corrections(of: token.token, limit: 1).first else { continue }
-            corrected += text[position..<token.range.lowerBound] + better.term
-            position = token.range.upperBound
+    public func corrections(of word: String, distance: Int? = nil, limit: Int = 5) -> [Term] {
+        let wanted = Array(word.unicodeScalars)
+        let allowed = max(0, distance ?? (wanted.count <= 4 ? 1 : 2))
+        guard !wanted.isEmpty, allowed > 0 else { return [] }
+        var comparison = EditDistance(wanted.map(\.value), allowed)
+        var found: [(index: Int, distance: Int)] = []
+        var candidate: [UInt32] = []
+        bytes.withUnsafeBufferPointer { bytes in
+            for index in 0..<count {
+                let range = range(index)
+                // A scalar has at most four bytes: what is too short or too long in any case is not looked at.
+                guard range.count + allowed >= wanted.count, range.count <= (wanted.count + allowed) * 4 else { continue }
+                candidate.removeAll(keepingCapacity: true)
+                var position = range.lowerBound
+                while position < range.upperBound {
+                    let word = UnsafeBufferPointer(rebasing: bytes[..<range.upperBound])
+                    let (scalar, length) = UTF8Scalar.decode(word, at: position)
+                    candidate.append(scalar.value)
+                    position += length
+                }
+                guard let distance = comparison.distance(to: candidate), distance > 0 else { continue }
+                found.append((index, distance))
+            }
         }
-        return position == text.startIndex ? nil : corrected + text[position...]
+        found.sort { ($0.distance, -documents[$0.index], $0.index) < ($1.distance, -documents[$1.index], $1.index) }
+        return found.prefix(max(0, limit)).map { term($0.index) }
+    }
+}
+
+/// The number of letters to insert, remove, change or exchange with their neighbour (optimal string alignment); the computation
+/// stops where it is beyond a limit.
+private struct EditDistance {
+    private let word: [UInt32]
+    private let limit: Int
+    private var rows: [[Int]]
+
+    init(_ word: [UInt32], _ limit: Int) {
+        self.word = word
+        self.limit = limit
+        rows = Array(repeating: Array(repeating: 0, count: word.count + 1), count: 3)
     }
 
-    /// The words of an index, read at once to be asked often.
-    public func fullTextVocabulary(_ table: String, schema: String = "main") throws -> FTS5Vocabulary {
-        let vocabulary = try vocabularyTable(table, schema, "row")
-        var builder = FTS5Vocabulary()
-        try forEach("SELECT term, doc FROM \(raw: vocabulary)") { row in
-            let documents: Int = try row[1]
-            try row.withUnsafeBytes(at: 0) { builder.append($0, documents: documents) }
+    mutating func distance(to other: [UInt32]) -> Int? {
+        guard abs(word.count - other.count) <= limit else { return nil }
+        for column in 0...word.count { rows[0][column] = column }
+        var current = 0
+        for line in 0..<other.count {
+            let above = current
+            let twoAbove = (line + 2) % 3
+            current = (line + 1) % 3
+            rows[current][0] = line + 1
+            var best = line + 1
+            for column in 0..<word.count {
+                let isSame = word[column] == other[line]
+                var cost = min(
+                    rows[above][column] + (isSame ? 0 : 1), rows[above][column + 1] + 1, rows[current][column] + 1)
+                if line > 0, column > 0, word[column] == other[line - 1], word[column - 1] == other[line] {
+                    cost = min(cost, rows[twoAbove][column - 1] + 1)
+                }
+                rows[current][column + 1] = cost
+                best = min(best, cost)
+            }
+            // Once every cell of a row is beyond the limit, so is the result; an exchange looks two rows up, at worst at its edge.
+            if best > limit + 1 { return nil }
         }
-        return builder
-    }
-
-    /// The tokens of a text as a table's tokenizer finds them.
-    public func fullTextTokens(
-        of text: String, in table: String, schema: String = "main", for purpose: FTS5TokenizePurpose = .query
-    ) throws(DatabaseError) -> [FTS5FoundToken] {
-        try tokens(of: text, words: tokenizerWords(table, schema), for: purpose)
-    }
-
-    /// Tokens without stemming, which would take a beginning for a word.
-    private func plainTokens(of text: String, _ table: String, _ schema: String) throws(DatabaseError) -> [FTS5FoundToken] {
-        var words = try tokenizerWords(table, schema)
-        if words.first == "porter" { words = words.count > 1 ? Array(words.dropFirst()) : ["unicode61"] }
-        return try tokens(of: text, words: words, for: [.query, .prefix])
-    }
-
-    private func tokenizerWords(_ table: String, _ schema: String) throws(DatabaseError) -> [String] {
-        let words = FTS5Schema.words(try fullTextSchema(table, schema: schema).options["tokenize"] ?? "unicode61")
-        return words.isEmpty ? ["unicode61"] : words
-    }
-
-    /// A range of words, which FTS5 finds without reading the others.
-    private func prefixCondition(_ prefix: String) -> SQL {
-        guard !prefix.isEmpty else { return "1" }
-        // No word goes on with the highest character, which Unicode keeps free.
-        return "term >= \(prefix) AND term < \(prefix + "\u{10FFFF}")"
-    }
-
-    /// The vocabulary's virtual table, made in the temporary database when it is asked for the first time.
-    private func vocabularyTable(_ table: String, _ schema: String, _ kind: String) throws -> String {
-        _ = try fullTextColumns(table, schema: schema)
-        let name = "temp." + "sqlcipherkit_\(kind)_\(schema)_\(table)".quotedSQLIdentifier
-        let arguments = [schema.quotedSQLLiteral, table.quotedSQLLiteral, kind].joined(separator: ", ")
-        let sql = SQL(raw: "CREATE VIRTUAL TABLE IF NOT EXISTS \(name) USING fts5vocab(\(arguments))")
-        do throws(DatabaseError) { try execute(sql) } catch {
-            // A connection that may not write may still have temporary tables, once it is told so.
-            guard .readOnly ~= error.code, try fetchOne(Bool.self, "PRAGMA query_only") == true else { throw error }
-            try execute("PRAGMA query_only = OFF")
-            defer { try? execute("PRAGMA query_only = ON") }
-            try execute(sql)
-        }
-        return name
+        let result = rows[current][word.count]
+        return result <= limit ? result : nil
     }
 }

@@ -2,7 +2,7 @@
 ///
 /// ```swift
 /// let notes = try db.fullText("note_fts")
-/// for hit in try notes.search(FTS5Query(userInput: field.text), snippet: .column("body"), limit: 20) {
+/// for hit in try notes.search(FTS5Query(userInput: field.text), weights: [5, 1], snippet: .column("body"), limit: 20) {
 ///     print(hit.rowID, hit.rank, hit.snippet)
 /// }
 /// ```
@@ -13,24 +13,57 @@ public struct FullTextIndex {
     public let schema: Schema
     /// The table's name.
     public let name: String
-
-    init(_ schema: Schema, _ name: String) {
-        self.schema = schema
-        self.name = name
-    }
+    /// Whether the table was declared with the option `detail`, and so may have no positions. With each search the declaration is
+    /// read again, but only if this is set.
+    let declaresDetail: Bool
 
     /// The connection that the index belongs to.
     public var connection: Connection { schema.connection }
+
+    /// The names of the table's columns, in their order.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
+    public func columns() throws(DatabaseError) -> [String] {
+        // Hidden are the column named like the table, and `rank`.
+        let columns = try connection.fetchAll(
+            String.self, "SELECT name FROM pragma_table_xinfo(\(name), \(schema.name)) WHERE hidden = 0 ORDER BY cid")
+        guard !columns.isEmpty else { throw schema.noFullText(name) }
+        return columns
+    }
+
+    /// The table as SQL wants it.
+    var qualifiedName: String { schema.qualified(name) }
+
+    /// A table or view that belongs to the index, as SQL wants it.
+    func companion(_ suffix: String) -> String { schema.qualified(name + suffix) }
 }
 
 extension Schema {
-    /// The full-text table of a name.
+    /// The full-text table of a name, in any case.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if there is none of that name.
     public func fullText(_ table: String) throws(DatabaseError) -> FullTextIndex {
-        guard try connection.isFullTextTable(table, schema: name) else {
-            throw .invalidArgument("there is no full-text table \(name).\(table)")
-        }
-        return FullTextIndex(self, table)
+        guard let index = try fullTextIndexes(where: "name = \(table) COLLATE NOCASE").first else { throw noFullText(table) }
+        return index
+    }
+
+    /// The full-text tables (FTS5) of the database, by their names.
+    public func fullTextIndexes() throws(DatabaseError) -> [FullTextIndex] { try fullTextIndexes(where: "1") }
+
+    func hasFullText(_ table: String) throws(DatabaseError) -> Bool {
+        try !fullTextIndexes(where: "name = \(table) COLLATE NOCASE").isEmpty
+    }
+
+    func noFullText(_ table: String) -> DatabaseError { .invalidArgument("there is no full-text table \(name).\(table)") }
+
+    private func fullTextIndexes(where condition: SQL) throws(DatabaseError) -> [FullTextIndex] {
+        try live()
+        let objects = qualified("sqlite_schema")
+        let tables: [(String, Bool)] = try connection.fetchAll(
+            """
+            SELECT name, sql LIKE '%detail%' FROM \(raw: objects) AS t
+            WHERE type = 'table' AND \(condition) AND sql LIKE 'CREATE VIRTUAL TABLE%USING%fts5%' AND sql NOT LIKE '%fts5vocab%'
+            AND EXISTS (SELECT 1 FROM \(raw: objects) AS d WHERE d.name = t.name || '_data') ORDER BY name
+            """)
+        return tables.map { FullTextIndex(schema: self, name: $0.0, declaresDetail: $0.1) }
     }
 }
 

@@ -17,13 +17,13 @@ public struct HighlightedText: Hashable, Sendable {
         self.ranges = HighlightedText.normalized(ranges, in: text)
     }
 
-    /// Whether nothing is marked.
-    public var isUnmarked: Bool { ranges.isEmpty }
+    /// Whether anything is marked.
+    public var hasHighlights: Bool { !ranges.isEmpty }
 
     /// The text with something before and after each marked part.
     /// - Parameters:
     ///   - opening: what stands before a marked part. Default: `[`.
-    ///   - closing: what stands behind it. Default: `]`.
+    ///   - closing: what stands after it. Default: `]`.
     ///   - escape: applied to each part of the text itself, for instance to escape it for HTML.
     public func marked(
         from opening: String = "[", to closing: String = "]", escape: (Substring) -> String = { String($0) }
@@ -38,8 +38,8 @@ public struct HighlightedText: Hashable, Sendable {
     }
 
     /// The text cut into parts, each marked or not, in order.
-    public var parts: [(text: Substring, isMarked: Bool)] {
-        var parts: [(text: Substring, isMarked: Bool)] = []
+    public var parts: [(text: Substring, isHighlighted: Bool)] {
+        var parts: [(text: Substring, isHighlighted: Bool)] = []
         var position = text.startIndex
         for range in ranges {
             if position < range.lowerBound { parts.append((text[position..<range.lowerBound], false)) }
@@ -76,14 +76,14 @@ extension HighlightedText: CustomStringConvertible {
 
 extension HighlightedText {
     /// Makes it from text with marks of several bytes that no text contains by chance.
-    init(_ bytes: UnsafeRawBufferPointer, marks: TextMarks) {
+    init(_ bytes: UnsafeRawBufferPointer, marks: HighlightMarks) {
         var text: [UInt8] = []
         text.reserveCapacity(bytes.count)
         var offsets: [Int] = []
         var position = 0
         while position < bytes.count {
             // The marks begin with a byte that is rare in text, so the whole comparison is.
-            if bytes[position] == TextMarks.lead, let length = marks.length(at: position, in: bytes) {
+            if bytes[position] == HighlightMarks.lead, let length = marks.length(at: position, in: bytes) {
                 offsets.append(text.count)
                 position += length
             } else {
@@ -95,8 +95,7 @@ extension HighlightedText {
         var ranges: [Range<String.Index>] = []
         var index = 0
         while index + 1 < offsets.count {
-            let lower = string.utf8.index(string.startIndex, offsetBy: offsets[index], limitedBy: string.endIndex) ?? string.endIndex
-            let upper = string.utf8.index(string.startIndex, offsetBy: offsets[index + 1], limitedBy: string.endIndex) ?? string.endIndex
+            let lower = string.index(atByte: offsets[index]), upper = string.index(atByte: offsets[index + 1])
             if lower < upper { ranges.append(lower..<upper) }
             index += 2
         }
@@ -104,8 +103,8 @@ extension HighlightedText {
     }
 }
 
-/// What FTS5 is asked to write around a word: a pair that is drawn anew for each search, so that no text can hold it.
-struct TextMarks {
+/// What FTS5 is asked to write around a word: a pair of random marks for each search, so that no text can contain them.
+struct HighlightMarks {
     /// The control character that a mark begins with.
     static let lead: UInt8 = 0x01
 
@@ -130,6 +129,10 @@ struct TextMarks {
 }
 
 extension String {
+    fileprivate func index(atByte offset: Int) -> Index {
+        utf8.index(startIndex, offsetBy: offset, limitedBy: endIndex) ?? endIndex
+    }
+
     /// The beginning of the character that an index is in. Going forward, the standard library goes to the end of that character.
     fileprivate func characterStart(_ index: Index) -> Index {
         index < endIndex ? self.index(before: self.index(after: index)) : endIndex

@@ -1,14 +1,14 @@
 import CSQLCipher
 import Synchronization
 
-/// Searches while somebody types: a newer search ends the older one.
+/// Searches while the user types: a newer search ends the older one.
 /// ```swift
 /// let live = LiveSearch()
 /// // at each key stroke, on whichever thread and connection reads:
-/// let ticket = live.next()
+/// let number = live.next()
 /// do {
-///     let hits = try live.run(ticket, on: db) { db in
-///         try db.search("note_fts", FTS5Query(userInput: text, options: .init(completesLastWord: true)), limit: 20)
+///     let hits = try live.run(number, on: db) { db in
+///         try db.fullText("note_fts").search(FTS5Query(userInput: text, options: .init(completesLastWord: true)), limit: 20)
 ///     }
 ///     show(hits)
 /// } catch let error as DatabaseError where error.code == .interrupted {
@@ -18,8 +18,8 @@ import Synchronization
 /// One `LiveSearch` belongs to one search field. It may be used from any thread; each connection still belongs to one at a time.
 public final class LiveSearch: Sendable {
     /// The place of a search in the order of key strokes.
-    public struct Ticket: Hashable, Sendable {
-        fileprivate let number: UInt64
+    public struct SequenceNumber: Hashable, Sendable {
+        fileprivate let value: UInt64
     }
 
     private struct State {
@@ -33,33 +33,34 @@ public final class LiveSearch: Sendable {
     public init() {}
 
     /// Announces a new search: those before it end, or do not begin.
-    public func next() -> Ticket {
+    public func next() -> SequenceNumber {
         state.withLock { state in
             state.newest += 1
             // Under the lock no search ends meanwhile, so that nothing else is hit.
             for handle in state.running.values { handle.interrupt() }
-            return Ticket(number: state.newest)
+            return SequenceNumber(value: state.newest)
         }
     }
 
     /// Ends all searches that were announced so far.
     public func cancel() { _ = next() }
 
-    /// Runs a search, which must only read. It is not interrupted, but runs to its end, on a connection that has written in its open
-    /// transaction or that is in the middle of another statement: an interrupt would hit those too, and a write of FTS5 that
-    /// is interrupted costs the transaction.
-    /// - Throws: ``DatabaseError`` with the code ``ResultCode/interrupted`` when a newer search was announced, and what `body` throws.
-    public func run<R>(_ ticket: Ticket, on connection: Connection, _ body: (Connection) throws -> R) throws -> R {
+    /// Runs a search, which must only read. On a connection that has written in its open transaction, or that is in the middle of
+    /// another statement, it is not interrupted but runs to its end: an interrupt would hit those too, and an interrupted write
+    /// to a full-text table costs the transaction.
+    /// - Throws: ``DatabaseError`` with the code ``ResultCode/interrupted`` when a newer search was announced, and what `body`
+    ///   throws.
+    public func run<R>(_ number: SequenceNumber, on connection: Connection, _ body: (Connection) throws -> R) throws -> R {
         let handle = try connection.interruptHandle
         let canInterrupt = try !connection.hasRunningStatements && sqlite3_txn_state(connection.live(), nil) != SQLITE_TXN_WRITE
-        try begin(ticket, canInterrupt ? handle : nil)
+        try begin(number, canInterrupt ? handle : nil)
         let result: R
         do { result = try body(connection) } catch {
-            end(ticket)
+            end(number)
             throw error
         }
-        end(ticket)
-        guard isNewest(ticket) else { throw Self.superseded }
+        end(number)
+        guard isNewest(number) else { throw Self.superseded }
         return result
     }
 
@@ -69,22 +70,22 @@ public final class LiveSearch: Sendable {
     }
 
     /// Whether no newer search was announced.
-    public func isNewest(_ ticket: Ticket) -> Bool {
-        state.withLock { $0.newest == ticket.number }
+    public func isNewest(_ number: SequenceNumber) -> Bool {
+        state.withLock { $0.newest == number.value }
     }
 
     private static let superseded = DatabaseError(code: .interrupted, message: "a newer search has taken over")
 
-    private func begin(_ ticket: Ticket, _ handle: InterruptHandle?) throws(DatabaseError) {
+    private func begin(_ number: SequenceNumber, _ handle: InterruptHandle?) throws(DatabaseError) {
         let isNewest = state.withLock { state in
-            guard state.newest == ticket.number else { return false }
-            state.running[ticket.number] = handle
+            guard state.newest == number.value else { return false }
+            state.running[number.value] = handle
             return true
         }
         if !isNewest { throw Self.superseded }
     }
 
-    private func end(_ ticket: Ticket) {
-        state.withLock { $0.running[ticket.number] = nil }
+    private func end(_ number: SequenceNumber) {
+        state.withLock { $0.running[number.value] = nil }
     }
 }

@@ -4,7 +4,7 @@
 /// let titles = pool.observe { db in try db.fetchAll(String.self, "SELECT title FROM note ORDER BY title") }
 /// for try await titles in titles.removingDuplicates() { show(titles) }
 ///
-/// let hits = pool.observe { db in try db.search("note_fts", query, limit: 20) }
+/// let hits = pool.observe { db in try db.fullText("note_fts").search(query, limit: 20) }
 /// ```
 /// The first element is the result as it is when the loop begins. Then there is one after each commit through the same queue or
 /// pool that touches a table and a column that the read has looked at, be it through a view, a trigger, a foreign key or a

@@ -178,7 +178,7 @@ struct ImportCommand: ParsableCommand {
         let names = search.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
         let name = table + "_search"
         let present = Set(try db.columns(of: table).map { $0.name.lowercased() })
-        guard names.allSatisfy({ present.contains($0.lowercased()) }), try !db.fullTextTables().contains(name) else { return }
+        guard names.allSatisfy({ present.contains($0.lowercased()) }), try !db.main.fullTextIndexes().contains(where: { $0.name == name }) else { return }
         let columns = names.map { FTS5Table.Column($0) }
         let bar = ProgressBar("Indexing")
         try db.create(
@@ -193,7 +193,7 @@ struct ImportCommand: ParsableCommand {
     /// A misspelt column should not go unnoticed.
     private func requireIndexes(_ sources: [Source], _ db: Connection) throws {
         guard let search else { return }
-        let indexes = try db.fullTextTables()
+        let indexes = try db.main.fullTextIndexes().map(\.name)
         let tables = sources.compactMap { source in if case .file(let file) = source { file.table } else { nil } }
         guard tables.contains(where: { indexes.contains($0 + "_search") }) else {
             throw Failure("no table of this import has the columns \(search) that --search names", status: .usage)

@@ -43,7 +43,7 @@ struct InfoCommand: ParsableCommand {
             ("user_version", .integer(try db.pragma("user_version", as: Int64.self) ?? 0)),
             ("application_id", .integer(try db.pragma("application_id", as: Int64.self) ?? 0)),
             ("tables", .text(try SchemaText.tables(db).joined(separator: ", "))),
-            ("full_text_tables", .text(try db.fullTextTables().joined(separator: ", "))),
+            ("full_text_tables", .text(try db.main.fullTextIndexes().map(\.name).joined(separator: ", "))),
         ]
         try output.write(members.map(\.0), [members.map(\.1)], default: .lines)
     }

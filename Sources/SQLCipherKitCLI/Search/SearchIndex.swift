@@ -2,43 +2,40 @@ import SQLCipherKit
 
 /// A full-text table of a database, to be searched by people.
 struct SearchIndex {
-    private let db: Connection
-    private let schema: String
-    private let table: String
+    private let index: FullTextIndex
     private let columns: [String]
-    private var isOfDocuments: Bool { table == DocumentTable.index && columns == DocumentTable.indexColumns }
+    private var isOfDocuments: Bool { index.name == DocumentTable.index && columns == DocumentTable.indexColumns }
 
     /// - Parameters:
     ///   - name: the table, with the name of an attached database and a dot before it if it is there; nil for the only one.
     ///   - path: how errors name the database.
     init(_ db: Connection, named name: String? = nil, path: String) throws {
-        var schema = "main"
+        var schema = db.main
         var wanted = name
-        if let name, let dot = name.firstIndex(of: "."), try db.attachedDatabases().contains(where: { $0.name == name[..<dot] }) {
-            schema = String(name[..<dot])
+        if let name, let dot = name.firstIndex(of: "."), let other = try db.schemas().first(where: { $0.name == name[..<dot] }) {
+            schema = other
             wanted = String(name[name.index(after: dot)...])
         }
-        let all = try db.fullTextTables(schema: schema)
+        let all = try schema.fullTextIndexes()
+        let names = all.map(\.name).joined(separator: ", ")
         if let wanted {
-            guard let found = all.first(where: { $0.lowercased() == wanted.lowercased() }) else {
-                throw Failure("\(path) has no full-text table \(wanted)" + (all.isEmpty ? "" : "; it has \(all.joined(separator: ", "))"))
+            guard let found = all.first(where: { $0.name.lowercased() == wanted.lowercased() }) else {
+                throw Failure("\(path) has no full-text table \(wanted)" + (all.isEmpty ? "" : "; it has \(names)"))
             }
-            table = found
+            index = found
         } else {
             guard let first = all.first else {
                 throw Failure("\(path) has no full-text index to search: sqlcipherkit import makes one")
             }
             guard all.count == 1 else {
-                throw Failure("\(path) has several full-text tables: --in names one of \(all.joined(separator: ", "))", status: .usage)
+                throw Failure("\(path) has several full-text tables: --in names one of \(names)", status: .usage)
             }
-            table = first
+            index = first
         }
-        self.db = db
-        self.schema = schema
-        columns = try db.columns(of: table, in: schema).filter { $0.kind == .normal }.map(\.name)
+        columns = try index.columns()
     }
 
-    /// What somebody typed as a query.
+    /// What was typed as a query.
     func query(_ words: [String]) -> FTS5Query {
         FTS5Query(userInput: words.joined(separator: " "), options: .init(columns: columns))
     }
@@ -47,17 +44,19 @@ struct SearchIndex {
     func search(_ query: FTS5Query, limit: Int) throws -> (hits: [FoundText], total: Int) {
         let isOfDocuments = isOfDocuments
         let title = columns.count > 1 ? columns[0] : nil
-        let hits = try db.search(
-            table, query, schema: schema, weights: isOfDocuments ? [5, 1, 3] : [],
-            snippet: isOfDocuments ? .column("body", words: 24) : .best(words: 24), highlights: title.map { [$0] } ?? [],
-            columns: isOfDocuments ? ["path"] : [], limit: limit)
+        var search = FullTextSearch(query, limit: limit)
+        search.weights = isOfDocuments ? [5, 1, 3] : []
+        search.snippet = isOfDocuments ? .column("body", words: 24) : .best(words: 24)
+        search.highlights = title.map { [$0] } ?? []
+        search.columns = isOfDocuments ? ["path"] : []
+        let hits = try index.search(search)
         let found = try hits.map { hit in
             let path: String? = isOfDocuments ? try hit["path"] : nil
             return FoundText(
-                path: path, titleColumn: title, title: title.flatMap { hit.highlights[$0] } ?? HighlightedText(""), snippet: hit.snippet,
-                score: -hit.rank, rowID: hit.rowID)
+                path: path, titleColumn: title, title: title.flatMap { hit.highlights[$0] } ?? HighlightedText(""),
+                snippet: hit.snippet, score: -hit.rank, rowID: hit.rowID)
         }
-        return (found, try db.searchCount(table, query, schema: schema))
+        return (found, try index.count(query))
     }
 
     /// The columns of ``FoundText/row``.
@@ -94,7 +93,7 @@ struct FoundText {
             var words = part.text.split(whereSeparator: \.isWhitespace).joined(separator: " ").onOneLine
             if part.text.first?.isWhitespace == true { words = " " + words }
             if part.text.last?.isWhitespace == true, !words.hasSuffix(" ") { words += " " }
-            line += part.isMarked ? style.match(words) : plain(words)
+            line += part.isHighlighted ? style.match(words) : plain(words)
         }
         return line
     }

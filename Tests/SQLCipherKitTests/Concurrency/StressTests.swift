@@ -36,7 +36,7 @@ import Testing
         @Sendable func check(_ db: Connection, _ worker: Int, _ n: Int) throws {
             let sum = try db.fetchOne(Int.self, "SELECT sum(amount) FROM account")
             let mine = try db.fetchOne(Int.self, "SELECT count(*) FROM entry WHERE worker = \(worker)")
-            let found = try db.searchCount("words", .phrase("worker\(worker)"))
+            let found = try db.fullText("words").count(.phrase("worker\(worker)"))
             // What was committed before is seen: of each five, one was undone.
             #expect(sum == 1000 && mine == n + 1 - (n + 1) / 5 && found == mine)
         }
@@ -92,7 +92,7 @@ import Testing
             #expect(sum == 1000)
         }
         try await pool.barrier { db in
-            let isIntact = try db.isFullTextIntact("words")
+            let isIntact = try db.fullText("words").isIntact()
             #expect(isIntact)
         }
         try await pool.close()

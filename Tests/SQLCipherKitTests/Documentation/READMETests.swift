@@ -11,7 +11,7 @@ import Testing
         try db.create(FTS5Table("note_fts", columns: ["title", "body"], content: .external(table: "note"), tokenizer: .porter(.unicode61())))
         let (title, body, meta) = ("Bakery", "First we bake, then we sell.", ["tags": ["bread", "plans"]] as JSONValue)
         try db.execute("INSERT INTO note(title, body, meta) VALUES (\(title), \(body), \(meta))")
-        for hit in try db.search("note_fts", FTS5Query(userInput: "baking"), snippet: .column("body")) { print(hit.rowID, hit.snippet) }
+        for hit in try db.fullText("note_fts").search(FTS5Query(userInput: "baking"), snippet: .column("body")) { print(hit.rowID, hit.snippet) }
         print(try db.fetchAll(String.self, "SELECT value FROM note, json_each(note.meta, ?)", [JSONPath("tags")]))
         try db.attach(.file(archivePath), as: "archive", key: .key(.raw(keyBytes)))
         try db.transaction { try $0.execute("CREATE TABLE archive.note AS SELECT * FROM main.note") }
@@ -23,7 +23,7 @@ import Testing
         let keyBytes = [UInt8](repeating: 9, count: 32)
         try tour(folder.path("notes.db"), folder.path("archive.db"), keyBytes)
         let db = try Connection(.file(folder.path("notes.db")), key: .passphrase("battery staple"))
-        let hits = try db.search("note_fts", FTS5Query(userInput: "baking"), snippet: .column("body"))
+        let hits = try db.fullText("note_fts").search(FTS5Query(userInput: "baking"), snippet: .column("body"))
         #expect(hits.map(\.snippet.description) == ["First we [bake], then we sell."])
         let tags = try db.fetchAll(String.self, "SELECT value FROM note, json_each(note.meta, ?)", [JSONPath("tags")])
         #expect(tags == ["bread", "plans"])

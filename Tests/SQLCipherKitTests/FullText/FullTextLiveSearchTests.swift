@@ -3,7 +3,7 @@ import SQLCipherKit
 import Testing
 
 @Suite struct FullTextLiveSearchTests {
-    /// A query that runs for long if nobody ends it, but not for ever.
+    /// A query that runs for long unless it is ended, but not for ever.
     static let endless: SQL = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 200000000) SELECT count(*) FROM n WHERE i < 0"
 
     @Test func aNewerSearchEndsTheOlderOne() throws {
@@ -63,14 +63,14 @@ import Testing
             let error = #expect(throws: DatabaseError.self) {
                 try live.run(on: db) { db in
                     live.cancel()
-                    return try db.search("fts", "one").count
+                    return try db.fullText("fts").search("one").count
                 }
             }
             #expect(error?.code == .interrupted)
             #expect(db.isInTransaction)
             try db.execute("INSERT INTO fts VALUES ('two')")
         }
-        #expect(try db.searchCount("fts", .any("one", "two")) == 2)
-        #expect(try db.isFullTextIntact("fts"))
+        #expect(try db.fullText("fts").count(.any("one", "two")) == 2)
+        #expect(try db.fullText("fts").isIntact())
     }
 }

@@ -24,19 +24,19 @@ import Testing
     }
 
     @Test func mergingAndOptimizing() throws {
-        try db.configureFullText("fts", .automerge(0))
+        try db.fullText("fts").configure(.automerge(0))
         try fill(200)
         let before = try segments()
         #expect(before > 1)
-        #expect(try db.mergeFullText("fts", pages: 10, everything: true))
-        while try db.mergeFullText("fts", pages: 10) {}
+        #expect(try db.fullText("fts").merge(pages: 10, everything: true))
+        while try db.fullText("fts").merge(pages: 10) {}
         #expect(try segments() == 1)
         try fill(50)
         #expect(try segments() > 1)
-        try db.optimizeFullText("fts")
+        try db.fullText("fts").optimize()
         #expect(try segments() == 1)
-        #expect(try db.isFullTextIntact("fts"))
-        #expect(throws: DatabaseError.self) { try db.mergeFullText("fts", pages: 0) }
+        #expect(try db.fullText("fts").isIntact())
+        #expect(throws: DatabaseError.self) { try db.fullText("fts").merge(pages: 0) }
     }
 
     @Test func damageIsSeenAndRebuilt() throws {
@@ -45,14 +45,14 @@ import Testing
         try db.execute("DROP TRIGGER fts_before_update")
         try db.execute("DROP TRIGGER fts_after_update")
         try db.execute("UPDATE doc SET body = 'changed' WHERE id = 3")
-        #expect(try !db.isFullTextIntact("fts"))
-        #expect(try db.isFullTextIntact("fts", comparingContent: false))
-        try db.rebuildFullText("fts")
-        #expect(try db.isFullTextIntact("fts"))
-        #expect(try db.searchCount("fts", "changed") == 1)
-        #expect(throws: DatabaseError.self) { try db.isFullTextIntact("nothing") }
-        try db.deleteAllFullText("fts")
-        #expect(try db.searchCount("fts", "common") == 0)
+        #expect(try !db.fullText("fts").isIntact())
+        #expect(try db.fullText("fts").isIntact(comparingContent: false))
+        try db.fullText("fts").rebuild()
+        #expect(try db.fullText("fts").isIntact())
+        #expect(try db.fullText("fts").count("changed") == 1)
+        #expect(throws: DatabaseError.self) { try db.fullText("nothing").isIntact() }
+        try db.fullText("fts").deleteAll()
+        #expect(try db.fullText("fts").count("common") == 0)
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM doc") == 20)
     }
 
@@ -67,40 +67,40 @@ import Testing
         try db.execute("INSERT INTO keyed VALUES ('c', 1, 'three')")
         try db.execute("DELETE FROM keyed WHERE k = 'a'")
         for trigger in triggers { try db.execute(SQL(raw: trigger)) }
-        try db.rebuildFullText("kfts")
-        #expect(try db.isFullTextIntact("kfts"))
-        #expect(try db.searchCount("kfts", "three") == 1 && db.searchCount("kfts", "one") == 0)
+        try db.fullText("kfts").rebuild()
+        #expect(try db.fullText("kfts").isIntact())
+        #expect(try db.fullText("kfts").count("three") == 1 && db.fullText("kfts").count("one") == 0)
     }
 
     @Test func settings() throws {
-        for setting: FTS5Setting in [
+        for setting: FullTextIndex.Setting in [
             .automerge(8), .crisismerge(12), .usermerge(3), .pageSize(1000), .hashSize(100_000), .deleteMerge(20), .secureDelete(true),
             .rank("bm25(3.0)"),
-        ] { try db.configureFullText("fts", setting) }
-        let settings = try db.fullTextSettings("fts")
+        ] { try db.fullText("fts").configure(setting) }
+        let settings = try db.fullText("fts").settings
         #expect(settings["automerge"] == 8 && settings["crisismerge"] == 12 && settings["usermerge"] == 3 && settings["pgsz"] == 1000)
         #expect(settings["hashsize"] == 100_000 && settings["deletemerge"] == 20 && settings["secure-delete"] == 1)
         #expect(settings["rank"] == "bm25(3.0)")
-        for setting: FTS5Setting in [
+        for setting: FullTextIndex.Setting in [
             .automerge(1), .automerge(17), .crisismerge(1), .usermerge(0), .pageSize(31), .hashSize(0), .deleteMerge(101), .rank(""),
         ] {
-            let error = #expect(throws: DatabaseError.self) { try db.configureFullText("fts", setting) }
+            let error = #expect(throws: DatabaseError.self) { try db.fullText("fts").configure(setting) }
             #expect(error?.reason == .invalidArgument)
         }
         try fill(50)
         try db.execute("DELETE FROM doc WHERE id % 2 = 0")
-        #expect(try db.isFullTextIntact("fts"))
+        #expect(try db.fullText("fts").isIntact())
     }
 
     @Test func sizes() throws {
-        let empty = try db.fullTextSize("fts")
+        let empty = try db.fullText("fts").size()
         try fill(2000)
-        let full = try db.fullTextSize("fts")
+        let full = try db.fullText("fts").size()
         #expect(full.index > empty.index && full.content == 0 && full.total > full.index)
         #expect(full.index % 4096 == 0)
         try db.create(FTS5Table("own", columns: ["body"]))
         try db.execute("INSERT INTO own SELECT body FROM doc")
-        #expect(try db.fullTextSize("own").content > 0)
+        #expect(try db.fullText("own").size().content > 0)
     }
 
     @Test func cascadesOfForeignKeysReachTheIndex() throws {
@@ -112,15 +112,15 @@ import Testing
         try db.execute("INSERT INTO item(body, owner) VALUES ('one', 1), ('two', 2), ('three', 2)")
         try db.execute("UPDATE owner SET id = 5 WHERE id = 1")
         try db.execute("DELETE FROM owner WHERE id = 2")
-        #expect(try db.isFullTextIntact("items"))
-        #expect(try db.searchCount("items", .any("one", "two", "three")) == 1)
+        #expect(try db.fullText("items").isIntact())
+        #expect(try db.fullText("items").count(.any("one", "two", "three")) == 1)
     }
 
     @Test func onlyFullTextTablesAreListed() throws {
         try db.execute("CREATE VIRTUAL TABLE words USING fts5vocab(fts, row)")
         try db.execute("CREATE VIRTUAL TABLE old USING fts4(a)")
         try db.execute("create virtual table \"by hand\" using  FTS5 (a)")
-        #expect(try db.fullTextTables() == ["by hand", "fts"])
+        #expect(try db.main.fullTextIndexes().map(\.name) == ["by hand", "fts"])
     }
 
     @Test func aRolledBackTransactionLeavesTheIndexAsItWas() throws {
@@ -133,7 +133,7 @@ import Testing
                 throw Stop()
             }
         }
-        #expect(try db.searchCount("fts", "common") == 20 && db.searchCount("fts", "other") == 0)
-        #expect(try db.isFullTextIntact("fts"))
+        #expect(try db.fullText("fts").count("common") == 20 && db.fullText("fts").count("other") == 0)
+        #expect(try db.fullText("fts").isIntact())
     }
 }

@@ -6,7 +6,12 @@ import Testing
         let db = try Connection(.memory)
         try db.create(FTS5Table("f", columns: ["a"], tokenizer: tokenizer))
         try db.execute("INSERT INTO f VALUES (\(text))")
-        let hit = try db.search("f", FTS5Query(userInput: query), snippet: .best(words: 4), highlights: ["A"]).first
+        let hit = try db.fullText("f").search(
+            FullTextSearch(FTS5Query(userInput: query)).with {
+                $0.snippet = .best(words: 4)
+                $0.highlights = ["A"]
+            }
+        ).first
         return try #require(hit?.highlights["A"])
     }
 
@@ -33,7 +38,7 @@ import Testing
         let html = marked.marked(from: "<em>", to: "</em>") { String($0.replacing("&", with: "&amp;").replacing("<", with: "&lt;")) }
         #expect(html == "a &lt;<em>b</em>> &amp; c")
         #expect(marked.parts.map(\.text) == ["a <", "b", "> & c"])
-        #expect(marked.parts.map(\.isMarked) == [false, true, false])
+        #expect(marked.parts.map(\.isHighlighted) == [false, true, false])
         #expect("\(marked)" == "a <[b]> & c")
         let text = "abcdef"
         let b = text.index(after: text.startIndex), d = text.index(b, offsetBy: 2), f = text.index(d, offsetBy: 2)
@@ -45,12 +50,13 @@ import Testing
         try db.create(FTS5Table("f", columns: ["a", "b"]))
         let filler = Array(repeating: "filler", count: 100).joined(separator: " ")
         try db.execute("INSERT INTO f VALUES (\(filler), \(filler + " needle " + filler))")
-        let hit = try #require(try db.search("f", "needle", snippet: .best(words: 5, ellipsis: " … ")).first)
+        let f = try db.fullText("f")
+        let hit = try #require(try f.search("needle", snippet: .best(words: 5, ellipsis: " … ")).first)
         #expect(hit.snippet.text.split(separator: " ").count == 7)
         #expect(hit.snippet.ranges.map { String(hit.snippet.text[$0]) } == ["needle"])
-        #expect(try db.search("f", "needle", snippet: .column("a")).first?.snippet.isUnmarked == true)
-        #expect(throws: DatabaseError.self) { try db.search("f", "needle", snippet: .best(words: 65)) }
-        #expect(throws: DatabaseError.self) { try db.search("f", "needle", snippet: .column("c")) }
-        #expect(throws: DatabaseError.self) { try db.search("f", "needle", highlights: ["c"]) }
+        #expect(try f.search("needle", snippet: .column("a")).first?.snippet.hasHighlights == false)
+        #expect(throws: DatabaseError.self) { try f.search("needle", snippet: .best(words: 65)) }
+        #expect(throws: DatabaseError.self) { try f.search("needle", snippet: .column("c")) }
+        #expect(throws: DatabaseError.self) { try f.search(FullTextSearch("needle").with { $0.highlights = ["c"] }) }
     }
 }

@@ -93,7 +93,8 @@ import Testing
             ("java", "language of the open web source"), ("data", "swift database"),
         ]
         for (title, body) in rows { try db.execute("INSERT INTO fts VALUES (\(title), \(body))") }
-        func found(_ query: FTS5Query) throws -> [Int64] { try db.search("fts", query, orderedBy: .rowID).map(\.rowID) }
+        let fts = try db.fullText("fts")
+        func found(_ query: FTS5Query) throws -> [Int64] { try fts.search(FullTextSearch(query, order: .rowID)).map(\.rowID) }
         #expect(try found(.all("swift", "open")) == [1, 2])
         #expect(try found(.any("java", "data")) == [3, 4])
         #expect(try found(.phrase("open source")) == [1, 2])

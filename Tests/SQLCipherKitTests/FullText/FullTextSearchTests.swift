@@ -4,6 +4,7 @@ import Testing
 
 @Suite struct FullTextSearchTests {
     let db: Connection
+    let notes: FullTextIndex
 
     init() throws {
         db = try Connection(.memory)
@@ -12,20 +13,21 @@ import Testing
             FTS5Table(
                 "note_fts", columns: ["title", "body"], content: .external(table: "note", rowID: "id"),
                 tokenizer: .porter(.unicode61()), prefixes: [2, 3]))
-        let notes = [
+        notes = try db.fullText("note_fts")
+        let rows = [
             ("Foxes", "The quick brown fox jumps over the lazy dog", 2020),
             ("Dogs", "A dog is a friend; a fox is not. The café is closed", 2021),
             ("Databases", "An encrypted database that a multi-agent system searches, version 20.04", 2022),
         ]
-        for (title, body, year) in notes { try db.execute("INSERT INTO note(title, body, year) VALUES (\(title), \(body), \(year))") }
+        for (title, body, year) in rows { try db.execute("INSERT INTO note(title, body, year) VALUES (\(title), \(body), \(year))") }
     }
 
     func found(_ text: String, columns: [String] = []) throws -> [Int64] {
-        try db.search("note_fts", FTS5Query(userInput: text, columns: columns), orderedBy: .rowID).map(\.rowID)
+        try notes.search(FullTextSearch(FTS5Query(userInput: text, columns: columns), order: .rowID)).map(\.rowID)
     }
 
     @Test func ranksAndShowsSnippets() throws {
-        let hits = try db.search("note_fts", FTS5Query(userInput: "fox"), weights: [5, 1], snippet: .column("body"), limit: 20)
+        let hits = try notes.search(FTS5Query(userInput: "fox"), weights: [5, 1], snippet: .column("body"), limit: 20)
         #expect(hits.map(\.rowID) == [1, 2])
         #expect(hits[0].rank < hits[1].rank)
         #expect("\(hits[0].snippet)" == "The quick brown [fox] jumps over the lazy dog")
@@ -52,13 +54,14 @@ import Testing
     }
 
     @Test func filtersAndColumns() throws {
-        let hits = try db.search("note_fts", "fox", columns: ["title"], where: "year > \(2020) AND title <> 'x'")
+        let search = FullTextSearch("fox", filter: "year > \(2020) AND title <> 'x'")
+        let hits = try notes.search(search.with { $0.columns = ["title"] })
         #expect(hits.map(\.rowID) == [2])
         let title: String = try hits[0]["title"]
         #expect(title == "Dogs")
-        let newest = try db.search("note_fts", "fox", orderedBy: .sql("year DESC"))
+        let newest = try notes.search(FullTextSearch("fox", order: .sql("year DESC")))
         #expect(newest.map(\.rowID) == [2, 1])
-        #expect(try db.searchCount("note_fts", "fox", where: "year > 2020") == 1)
+        #expect(try notes.count(FullTextSearch("fox", filter: "year > 2020")) == 1)
     }
 
     @Test(arguments: ["100%", "a_b", "\\", "%", "'", "c:\\d", ""]) func plainSearchTakesTextAsItIs(text: String) throws {

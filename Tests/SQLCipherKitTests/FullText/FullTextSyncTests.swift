@@ -105,7 +105,7 @@ struct SeededNumbers: RandomNumberGenerator {
                 guard .constraint ~= error.code else { throw error }
             }
             if isBatch, db.isInTransaction { if Bool.random(using: &random) { try db.rollback() } else { try db.commit() } }
-            if step % 100 == 0 { try #require(try db.isFullTextIntact("doc_fts"), "seed \(seed), step \(step)") }
+            if step % 100 == 0 { try #require(try db.fullText("doc_fts").isIntact(), "seed \(seed), step \(step)") }
         }
         #expect(succeeded > 1000)
         try checkIntegrity(db, "doc_fts")
@@ -113,12 +113,12 @@ struct SeededNumbers: RandomNumberGenerator {
         try checkIntegrity(db, "doc_fts")
         for word in Self.words {
             let expected = try db.fetchOne(Int.self, "SELECT count(*) FROM doc WHERE ' ' || title || ' ' LIKE \("% \(word) %")")
-            #expect(try db.searchCount("doc_fts", .column("title", .phrase(word))) == expected)
+            #expect(try db.fullText("doc_fts").count(.column("title", .phrase(word))) == expected)
         }
         try db.execute("DELETE FROM doc")
         try checkIntegrity(db, "doc_fts")
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM doc_fts_docsize") == 0)
-        try db.dropFullTextTable("doc_fts")
+        try db.fullText("doc_fts").drop()
         let left = try db.fetchAll(String.self, "SELECT name FROM sqlite_schema WHERE name LIKE 'doc\\_fts%' ESCAPE '\\'")
         #expect(left == [])
         try db.execute("INSERT INTO doc(id, slug) VALUES (\(key.value(1)), 'a')")

@@ -6,8 +6,10 @@ import Testing
     let db: Connection
     init() throws { db = try Connection(.memory) }
 
-    func found(_ table: String, _ query: FTS5Query, schema: String = "main") throws -> [Int64] {
-        try db.search(table, query, schema: schema, orderedBy: .rowID).map(\.rowID)
+    func found(_ table: String, _ query: FTS5Query) throws -> [Int64] { try found(db.fullText(table), query) }
+
+    func found(_ index: FullTextIndex, _ query: FTS5Query) throws -> [Int64] {
+        try index.search(FullTextSearch(query, order: .rowID)).map(\.rowID)
     }
 
     @Test(arguments: [FTS5Table.Detail.full, .column, .none], [true, false])
@@ -19,8 +21,8 @@ import Testing
         // Without positions a phrase finds all of its words.
         #expect(try found("f", .phrase("one two")) == (detail == .full ? [7] : [7, 8]))
         #expect(try found("f", FTS5Query(userInput: "one-two thr*")) == (detail == .full ? [7] : [7, 8]))
-        #expect(try db.searchCount("f", .near(["one", "three"], within: 1)) == 2)
-        #expect(try db.isFullTextIntact("f"))
+        #expect(try db.fullText("f").count(.near(["one", "three"], within: 1)) == 2)
+        #expect(try db.fullText("f").isIntact())
         let hasSizes = try db.fetchOne(Int.self, "SELECT 1 FROM sqlite_schema WHERE name = 'f_docsize'") != nil
         #expect(hasSizes == sizes)
     }
@@ -34,7 +36,7 @@ import Testing
             try db.execute("UPDATE OR REPLACE t SET a = \("w\(index % 29)") WHERE id = \(index % 13)")
             try db.execute("DELETE FROM t WHERE id = \(index % 7)")
         }
-        #expect(try db.isFullTextIntact("f"))
+        #expect(try db.fullText("f").isIntact())
     }
 
     @Test func contentless() throws {
@@ -42,14 +44,19 @@ import Testing
         try db.execute("INSERT INTO f(rowid, a, b) VALUES (1, 'one', 'x'), (2, 'two', 'y')")
         try db.execute("DELETE FROM f WHERE rowid = 1")
         #expect(try found("f", "one") == [])
-        let hits = try db.search("f", "two", snippet: .column("a"), columns: ["a", "b"])
+        let f = try db.fullText("f")
+        let hits = try f.search(
+            FullTextSearch("two").with {
+                $0.snippet = .column("a")
+                $0.columns = ["a", "b"]
+            })
         #expect(hits[0].columns.values == [.null, .text("y")])
         #expect(hits[0].snippet.text == "")
-        #expect(throws: DatabaseError.self) { try db.records(RowCopy.self, of: hits, in: "f") }
+        #expect(throws: DatabaseError.self) { try f.records(RowCopy.self, of: hits) }
         try db.create(FTS5Table("g", columns: ["a"], content: .contentless(deletes: false)))
         try db.execute("INSERT INTO g(rowid, a) VALUES (1, 'one')")
         #expect(throws: DatabaseError.self) { try db.execute("DELETE FROM g WHERE rowid = 1") }
-        try db.deleteAllFullText("g")
+        try db.fullText("g").deleteAll()
         #expect(try found("g", "one") == [])
     }
 
@@ -68,7 +75,7 @@ import Testing
             #expect(try found("t\(index)", .phrase(query)).isEmpty != isFound, "\(tokenizer) \(query)")
         }
         #expect(throws: DatabaseError.self) { try db.create(FTS5Table("x", columns: ["a"], tokenizer: .custom("no such"))) }
-        #expect(try !db.fullTextTables().contains("x"))
+        #expect(try !db.main.fullTextIndexes().contains { $0.name == "x" })
     }
 
     @Test func expressionsOverTheContent() throws {
@@ -82,8 +89,8 @@ import Testing
         try db.execute("UPDATE doc SET meta = json_set(meta, '$.address.city', 'Köln') WHERE id = 1")
         #expect(try found("f", .column("city", "koln")) == [1])
         #expect(try found("f", "ulm") == [] && found("f", .column("upper", "second")) == [2])
-        #expect(try db.isFullTextIntact("f"))
-        let hit = try db.search("f", "bonn", columns: ["title"]).first
+        #expect(try db.fullText("f").isIntact())
+        let hit = try db.fullText("f").search(FullTextSearch("bonn").with { $0.columns = ["title"] }).first
         #expect(hit?.columns.values == [.text("second")])
     }
 
@@ -94,33 +101,37 @@ import Testing
             WITH RECURSIVE s(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM s LIMIT 2500)
             INSERT INTO t SELECT 'k' || value, 'word' || (value % 10) FROM s
             """)
-        var seen: [Connection.IndexingProgress] = []
+        var seen: [FTS5Table.IndexingProgress] = []
         try db.create(FTS5Table("f", columns: ["a"], content: .external(table: "t"))) { seen.append($0) }
         #expect(seen.map(\.indexed) == [1000, 2000, 2500] && seen.allSatisfy { $0.total == 2500 })
-        #expect(try db.searchCount("f", "word3") == 250)
-        #expect(try db.isFullTextIntact("f"))
+        #expect(try db.fullText("f").count("word3") == 250)
+        #expect(try db.fullText("f").isIntact())
         struct Stop: Error {}
         #expect(throws: Stop.self) {
             try db.create(FTS5Table("g", columns: ["a"], content: .external(table: "t"))) { _ in throw Stop() }
         }
-        #expect(try db.fullTextTables() == ["f"])
+        #expect(try db.main.fullTextIndexes().map(\.name) == ["f"])
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'g\\_%' ESCAPE '\\'") == 0)
     }
 
     @Test func attachedDatabasesAndOddNames() throws {
         try db.attach(.memory, as: "o'ther \"one\"", key: .plaintext)
-        let schema = "o'ther \"one\""
+        let schema = try db.schema("o'ther \"one\"")
         let columns: SQL = "\(identifier: "the id") INTEGER PRIMARY KEY, \(identifier: "it's, a=\"b\"") TEXT"
-        try db.execute("CREATE TABLE \(identifier: schema).\(identifier: "no'te \"x\"")(\(columns))")
-        try db.create(
-            FTS5Table(
-                "f'u\"ll", schema: schema, columns: ["it's, a=\"b\""], content: .external(table: "no'te \"x\"", rowID: "the id")))
-        try db.execute("INSERT INTO \(identifier: schema).\(identifier: "no'te \"x\"") VALUES (5, 'hello world')")
-        #expect(try found("f'u\"ll", "world", schema: schema) == [5])
-        let hits = try db.search("f'u\"ll", "world", schema: schema, highlights: ["it's, a=\"b\""], where: "\(identifier: "the id") > 4")
+        try db.execute("CREATE TABLE \(identifier: schema.name).\(identifier: "no'te \"x\"")(\(columns))")
+        try schema.create(
+            FTS5Table("f'u\"ll", columns: ["it's, a=\"b\""], content: .external(table: "no'te \"x\"", rowID: "the id")))
+        try db.execute("INSERT INTO \(identifier: schema.name).\(identifier: "no'te \"x\"") VALUES (5, 'hello world')")
+        let index = try schema.fullText("F'u\"LL")
+        #expect(index.name == "f'u\"ll" && index.schema.name == schema.name)
+        #expect(try index.columns() == ["it's, a=\"b\""])
+        #expect(try found(index, "world") == [5])
+        #expect(throws: DatabaseError.self) { try db.fullText("f'u\"ll") }
+        let search = FullTextSearch("world", filter: "\(identifier: "the id") > 4")
+        let hits = try index.search(search.with { $0.highlights = ["it's, a=\"b\""] })
         #expect(hits.first?.highlights["it's, a=\"b\""]?.description == "hello [world]")
-        try db.dropFullTextTable("f'u\"ll", schema: schema)
-        #expect(try db.fullTextTables(schema: schema) == [])
+        try index.drop()
+        #expect(try schema.fullTextIndexes().isEmpty)
     }
 
     @Test func localesAndTokenDataAndASecondCreation() throws {
@@ -151,8 +162,8 @@ import Testing
             let error = #expect(throws: DatabaseError.self) { try db.create(table) }
             #expect(error?.reason == .invalidArgument, "\(table)")
         }
-        #expect(throws: DatabaseError.self) { try db.dropFullTextTable("t") }
-        #expect(throws: DatabaseError.self) { try db.search("t", "x") }
+        #expect(throws: DatabaseError.self) { try db.fullText("t").drop() }
+        #expect(throws: DatabaseError.self) { try db.fullText("t").search("x") }
         #expect(try db.fetchAll(String.self, "SELECT name FROM sqlite_schema ORDER BY 1") == ["keyless", "t"])
     }
 
@@ -162,6 +173,6 @@ import Testing
         try db.execute("INSERT INTO t VALUES (3, 'one')")
         try db.create(FTS5Table("f", columns: ["a"], content: .external(table: "v", rowID: "id", isSynchronized: false)))
         #expect(try found("f", "viewed") == [3])
-        #expect(try db.search("f", "one", where: "id = 3").count == 1)
+        #expect(try db.fullText("f").search(FullTextSearch("one", filter: "id = 3")).count == 1)
     }
 }

@@ -8,7 +8,7 @@ import Testing
     init() throws { db = try Connection(.memory) }
 
     func found(_ table: String, _ text: String) throws -> [Int64] {
-        try db.search(table, FTS5Query(userInput: text), orderedBy: .rowID).map(\.rowID)
+        try db.fullText(table).search(FullTextSearch(FTS5Query(userInput: text), order: .rowID)).map(\.rowID)
     }
 
     /// A table over texts, with row ids from 1.
@@ -18,38 +18,39 @@ import Testing
     }
 
     @Test func stopWords() throws {
-        try db.register(.tokenFilter(StopWords(StopWords.english, base: .porter(.unicode61())), as: "english"))
+        try db.register(.tokenFilter(FTS5StopWords(FTS5StopWords.english, base: .porter(.unicode61())), as: "english"))
         try table("f", .custom("english"), "The cats of the house", "THE end of a house")
         #expect(try found("f", "the cat") == [1])
         #expect(try found("f", "the") == [])
         #expect(try found("f", "\"house of cats\"") == [])
         #expect(try found("f", "\"cats in the house\"") == [1])
-        #expect(try db.fullTextTerms("f").map(\.term) == ["cat", "end", "hous"])
+        #expect(try db.fullText("f").terms().map(\.term) == ["cat", "end", "hous"])
         // A beginning that happens to be a stop word.
         try db.execute("INSERT INTO f VALUES ('theatre')")
         #expect(try found("f", "the*") == [3])
-        #expect(try db.isFullTextIntact("f"))
+        #expect(try db.fullText("f").isIntact())
     }
 
-    @Test(arguments: [Synonyms.Side.query, .document]) func synonyms(side: Synonyms.Side) throws {
-        try db.register(.tokenFilter(Synonyms([["car", "Automobile", "auto"], ["fast", "quick"]], side: side), as: "syn"))
+    @Test(arguments: [FTS5Synonyms.Side.query, .document]) func synonyms(side: FTS5Synonyms.Side) throws {
+        try db.register(.tokenFilter(FTS5Synonyms([["car", "Automobile", "auto"], ["fast", "quick"]], side: side), as: "syn"))
         try table("f", .custom("syn"), "a quick automobile", "a fast CAR here", "slow train")
         #expect(try found("f", "auto") == [1, 2])
         #expect(try found("f", "\"fast car\"") == [1, 2])
         #expect(try found("f", "train") == [3])
-        let terms = try db.fullTextTerms("f").map(\.term)
+        let terms = try db.fullText("f").terms().map(\.term)
         #expect(terms.contains("auto") == (side == .document))
-        #expect(try db.search("f", "auto", highlights: ["a"]).map { "\($0.highlights["a"] ?? HighlightedText(""))" }.sorted() == [
+        let hits = try db.fullText("f").search(FullTextSearch("auto").with { $0.highlights = ["a"] })
+        #expect(hits.map { "\($0.highlights["a"] ?? HighlightedText(""))" }.sorted() == [
             "a fast [CAR] here", "a quick [automobile]",
         ])
         #expect(throws: DatabaseError.self) {
-            try db.register(.tokenFilter(Synonyms([["sports car", "x"]]), as: "bad"))
+            try db.register(.tokenFilter(FTS5Synonyms([["sports car", "x"]]), as: "bad"))
             try db.create(FTS5Table("g", columns: ["a"], tokenizer: .custom("bad")))
         }
     }
 
     @Test func folding() throws {
-        try db.register(.tokenFilter(CompatibilityFolding(), as: "folding"))
+        try db.register(.tokenFilter(FTS5CompatibilityFolding(), as: "folding"))
         try table("f", .custom("folding"), "Straße", "ｆｕｌｌｗｉｄｔｈ", "ﬁnd ﬂow", "year ٢٠٢٤", "plain")
         #expect(try found("f", "STRASSE") == [1])
         #expect(try found("f", "fullwidth") == [2])
@@ -59,9 +60,9 @@ import Testing
     }
 
     @Test func filtersStandOnFilters() throws {
-        try db.register(.tokenFilter(CompatibilityFolding(), as: "folding"))
-        try db.register(.tokenFilter(StopWords(["the"], base: .custom("folding")), as: "stopped"))
-        try db.register(.tokenFilter(Synonyms([["road", "street"]], base: .custom("stopped")), as: "all"))
+        try db.register(.tokenFilter(FTS5CompatibilityFolding(), as: "folding"))
+        try db.register(.tokenFilter(FTS5StopWords(["the"], base: .custom("folding")), as: "stopped"))
+        try db.register(.tokenFilter(FTS5Synonyms([["road", "street"]], base: .custom("stopped")), as: "all"))
         try table("f", .custom("all"), "the Ｒｏａｄ")
         #expect(try found("f", "the street") == [1])
     }
@@ -93,23 +94,23 @@ import Testing
     }
 
     @Test func wordsInUnspacedText() throws {
-        try db.register(.tokenizer(CJKTokenizer(), as: "cjk"))
+        try db.register(.tokenizer(FTS5CJKTokenizer(), as: "cjk"))
         #expect(try recall(.custom("cjk"), "cjk") == 1)
         let plain = try recall(.unicode61(), "plain"), trigram = try recall(.trigram(), "trigram")
         #expect(plain < 0.2, "unicode61 finds \(plain)")
         #expect(trigram < 0.6, "trigram finds \(trigram)")
         // What does not stand there is not found; and what is found is marked.
         #expect(try found("cjk", "据数") == [] && found("cjk", "图书数据") == [] && found("cjk", "สมุดห้อง") == [])
-        let hit = try db.search("cjk", "图书馆", highlights: ["a"]).first
-        #expect(hit?.highlights["a"]?.parts.filter(\.isMarked).map(\.text) == ["图书馆"])
+        let hit = try db.fullText("cjk").search(FullTextSearch("图书馆").with { $0.highlights = ["a"] }).first
+        #expect(hit?.highlights["a"]?.parts.filter(\.isHighlighted).map(\.text) == ["图书馆"])
         try db.execute("INSERT INTO cjk VALUES ('Swift 6でＳＱＬiteとCafé を使う')")
         for word in ["swift", "6", "sqlite", "cafe", "使う", "と"] { #expect(try found("cjk", word).contains(9), "\(word)") }
         #expect(try found("cjk", "数据*") == [1])
-        #expect(try db.isFullTextIntact("cjk"))
+        #expect(try db.fullText("cjk").isIntact())
     }
 
     @Test func identifiersInCode() throws {
-        try db.register(.tokenizer(CodeTokenizer(), as: "code"))
+        try db.register(.tokenizer(FTS5CodeTokenizer(), as: "code"))
         try table(
             "f", .custom("code"), "func parseHTTPResponse2(_ data: Data)", "int parse_http_response = sqlite3_open_v2(x);", "__init__ größeMax")
         for query in ["parse", "http", "response", "parseHTTPResponse", "HTTPResponse", "parse_http", "httpresponse_x OR parse"] {
@@ -120,7 +121,7 @@ import Testing
         #expect(try found("f", "sqlite3_open") == [2] && found("f", "open") == [2] && found("f", "v2") == [2])
         #expect(try found("f", "init") == [3] && found("f", "größe") == [3] && found("f", "max") == [3])
         #expect(try found("f", "ttp") == [])
-        let tokens = try db.tokens(of: "parseHTTPResponse_v2", .custom("code"))
+        let tokens = try FTS5Tokenizer.custom("code").tokens(of: "parseHTTPResponse_v2", on: db)
         #expect(tokens.map(\.token) == ["parse", "parsehttpresponsev", "http", "response", "v", "parsehttpresponsev", "2"])
         #expect(tokens.map(\.isColocated) == [false, true, false, false, false, true, false])
     }
@@ -151,10 +152,10 @@ import Testing
     }
 
     @Test func hostileBytesDoNoHarm() throws {
-        try db.register(.tokenizer(CJKTokenizer(), as: "cjk"))
-        try db.register(.tokenizer(CodeTokenizer(), as: "code"))
-        try db.register(.tokenFilter(CompatibilityFolding(), as: "folding"))
-        try db.register(.tokenFilter(Synonyms([["a", "b"]], side: .document, base: .custom("folding")), as: "syn"))
+        try db.register(.tokenizer(FTS5CJKTokenizer(), as: "cjk"))
+        try db.register(.tokenizer(FTS5CodeTokenizer(), as: "code"))
+        try db.register(.tokenFilter(FTS5CompatibilityFolding(), as: "folding"))
+        try db.register(.tokenFilter(FTS5Synonyms([["a", "b"]], side: .document, base: .custom("folding")), as: "syn"))
         var random = SystemRandomNumberGenerator()
         for name in ["cjk", "code", "folding", "syn"] {
             try db.create(FTS5Table("f_\(name)", columns: ["a"], tokenizer: .custom(name)))
@@ -165,7 +166,7 @@ import Testing
                 if index % 50 == 0 { try db.execute("DELETE FROM \(identifier: "f_\(name)") WHERE rowid % 3 = 0") }
                 _ = try found("f_\(name)", FullTextQueryTests.hostile(&random))
             }
-            #expect(try db.isFullTextIntact("f_\(name)"), "\(name)")
+            #expect(try db.fullText("f_\(name)").isIntact(), "\(name)")
         }
     }
 
@@ -179,9 +180,9 @@ import Testing
             try db.execute("INSERT INTO f VALUES ('one,two')")
         }
         let without = try Connection(.file(folder.path("a.db")))
-        let error = #expect(throws: DatabaseError.self) { try without.search("f", "one") }
+        let error = #expect(throws: DatabaseError.self) { try without.fullText("f").search("one") }
         #expect(error?.message.contains("commas") == true)
         let again = try Connection(.file(folder.path("a.db")), configuration: configuration)
-        #expect(try again.search("f", "two").count == 1)
+        #expect(try again.fullText("f").search("two").count == 1)
     }
 }

@@ -4,10 +4,12 @@ import Testing
 
 @Suite struct FullTextVocabularyTests {
     let db: Connection
+    let fts: FullTextIndex
 
     init() throws {
         db = try Connection(.memory)
         try db.create(FTS5Table("fts", columns: ["title", "body"], tokenizer: .unicode61()))
+        fts = try db.fullText("fts")
         let rows = [
             ("database", "an encrypted database with full text search"), ("search", "searching and searches, encryption"),
             ("Café", "the database of a café"), ("data", "science"),
@@ -16,34 +18,34 @@ import Testing
     }
 
     @Test func termsAndInstances() throws {
-        let terms = try db.fullTextTerms("fts", prefix: "data")
+        let terms = try fts.terms(prefix: "data")
         #expect(terms.map(\.term) == ["data", "database"] && terms.map(\.documents) == [1, 2] && terms.map(\.occurrences) == [1, 3])
-        let byColumn = try db.fullTextTerms("fts", prefix: "database", byColumn: true)
+        let byColumn = try fts.terms(prefix: "database", byColumn: true)
         #expect(byColumn.map(\.column) == ["title", "body"] && byColumn.map(\.documents) == [1, 2])
-        #expect(try db.fullTextTerms("fts", orderedBy: .frequency, limit: 1).first?.documents == 2)
-        let instances = try db.fullTextInstances(of: "database", in: "fts")
+        #expect(try fts.terms(orderedBy: .frequency, limit: 1).first?.documents == 2)
+        let instances = try fts.instances(of: "database")
         #expect(instances.map(\.rowID) == [1, 1, 3] && instances.map(\.column) == ["title", "body", "body"])
         #expect(instances.map(\.position) == [0, 2, 1])
     }
 
     @Test func suggestions() throws {
-        #expect(try db.suggestions(for: "my DATA", in: "fts").map(\.term) == ["database", "data"])
-        #expect(try db.suggestions(for: "sear", in: "fts", limit: 1).map(\.term) == ["search"])
-        #expect(try db.suggestions(for: "CAFÉ", in: "fts").map(\.term) == ["cafe"])
-        #expect(try db.suggestions(for: "data ", in: "fts") == [] && db.suggestions(for: "", in: "fts") == [] && db.suggestions(for: "%_", in: "fts") == [])
-        #expect(throws: DatabaseError.self) { try db.suggestions(for: "a", in: "nothing") }
+        #expect(try fts.suggestions(for: "my DATA").map(\.term) == ["database", "data"])
+        #expect(try fts.suggestions(for: "sear", limit: 1).map(\.term) == ["search"])
+        #expect(try fts.suggestions(for: "CAFÉ").map(\.term) == ["cafe"])
+        #expect(try fts.suggestions(for: "data ") == [] && fts.suggestions(for: "") == [] && fts.suggestions(for: "%_") == [])
+        #expect(throws: DatabaseError.self) { try db.fullText("nothing").suggestions(for: "a") }
     }
 
     @Test func corrections() throws {
         for typo in ["databse", "dtaabase", "databasse", "datavase", "datbse"] {
-            #expect(try db.corrections(of: typo, in: "fts").first?.term == "database", "\(typo)")
+            #expect(try fts.corrections(of: typo).first?.term == "database", "\(typo)")
         }
-        #expect(try db.corrections(of: "encrypiton", in: "fts").map(\.term) == ["encryption"])
-        #expect(try db.corrections(of: "xylophone", in: "fts") == [])
-        #expect(try db.corrections(of: "database", in: "fts") == [])
-        #expect(try db.corrections(of: "dat", in: "fts", distance: 1).map(\.term) == ["data"])
-        #expect(try db.correctedText("Encrypted  databse, plaese: serch!", in: "fts") == "Encrypted  database, plaese: search!")
-        #expect(try db.correctedText("encrypted database", in: "fts") == nil)
+        #expect(try fts.corrections(of: "encrypiton").map(\.term) == ["encryption"])
+        #expect(try fts.corrections(of: "xylophone") == [])
+        #expect(try fts.corrections(of: "database") == [])
+        #expect(try fts.corrections(of: "dat", distance: 1).map(\.term) == ["data"])
+        #expect(try fts.correctedText("Encrypted  databse, plaese: serch!") == "Encrypted  database, plaese: search!")
+        #expect(try fts.correctedText("encrypted database") == nil)
     }
 
     /// The textbook's algorithm over the whole table, without any short cut.
@@ -67,7 +69,7 @@ import Testing
         while words.count < 300 { words.insert(String((0..<Int.random(in: 1...7)).map { _ in "abcü".randomElement() ?? "a" })) }
         try db.create(FTS5Table("random", columns: ["a"], tokenizer: .unicode61(diacritics: .keep)))
         for word in words { try db.execute("INSERT INTO random VALUES (\(word))") }
-        let vocabulary = try db.fullTextVocabulary("random")
+        let vocabulary = try db.fullText("random").vocabulary()
         #expect(vocabulary.count == words.count)
         for word in words {
             for allowed in 1...3 {
@@ -81,7 +83,7 @@ import Testing
 
     @Test func aConnectionThatMayOnlyReadHasVocabulariesToo() throws {
         try db.execute("PRAGMA query_only = ON")
-        #expect(try db.fullTextTerms("fts", prefix: "data").count == 2)
+        #expect(try fts.terms(prefix: "data").count == 2)
         #expect(try db.fetchOne(Bool.self, "PRAGMA query_only") == true)
     }
 }

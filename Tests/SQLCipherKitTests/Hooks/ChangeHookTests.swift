@@ -219,8 +219,8 @@ import Testing
     @Test func fullText() throws {
         try db.create(FTS5Table("note_fts", columns: ["title"], content: .external(table: "note")), populate: true)
         try db.create(FTS5Table("own", columns: ["x"]))
-        let (_, search) = try db.recordingReads { try $0.search("note_fts", "two") }
-        let (_, own) = try db.recordingReads { try $0.search("own", "two") }
+        let (_, search) = try db.recordingReads { try $0.fullText("note_fts").search("two") }
+        let (_, own) = try db.recordingReads { try $0.fullText("own").search("two") }
         var counts = [0, 0]
         try db.addChangeHook(affecting: search) { _ in counts[0] += 1 }
         try db.addChangeHook(affecting: own) { _ in counts[1] += 1 }

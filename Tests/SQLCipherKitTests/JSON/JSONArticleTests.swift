@@ -45,7 +45,7 @@ import Testing
         try db.create(FTS5Table(
             "note_fts", columns: ["title", .json("words", in: "meta", at: JSONPath("tags"), JSONPath("city"))],
             content: .external(table: "note")))
-        let hits = try db.search("note_fts", FTS5Query(userInput: "river"))
+        let hits = try db.fullText("note_fts").search(FTS5Query(userInput: "river"))
         #expect(hits.map(\.rowID) == [1])
     }
 }

@@ -39,7 +39,7 @@ import Testing
             #expect(try hits(query) == [1, 2], "\(query)")
         }
         for query in ["unseen", "slug", "tags", "true", "city:harbour"] { #expect(try hits(query).isEmpty, "\(query)") }
-        let hit = try #require(try db.search("note_fts", FTS5Query(userInput: "gallen")).first)
+        let hit = try #require(try db.fullText("note_fts").search(FTS5Query(userInput: "gallen")).first)
         #expect(hit.rowID == 1)
         try checkIntegrity()
     }

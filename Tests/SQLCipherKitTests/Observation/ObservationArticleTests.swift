@@ -25,7 +25,7 @@ import Testing
         #expect(shown == [[], ["1"], ["1", "2"]])
 
         let query = FTS5Query(userInput: "fox")
-        let hits = pool.observe { db in try db.search("note_fts", query, snippet: .column("body"), limit: 20) }
+        let hits = pool.observe { db in try db.fullText("note_fts").search(query, snippet: .column("body"), limit: 20) }
             .removingDuplicates()
         var found: [Int] = []
         for try await hits in hits {

@@ -148,8 +148,12 @@ enum Store: String, CaseIterable, Sendable {
         try await database.write { db in
             try db.create(FTS5Table("note_fts", columns: ["title"], content: .external(table: "note")))
         }
-        var hits = database.observe { db in try db.search("note_fts", "fox", highlights: ["title"]).map { $0.highlights["title"]?.description } }
-            .removingDuplicates().makeAsyncIterator()
+        var hits = database.observe { db in
+            var search = FullTextSearch("fox")
+            search.highlights = ["title"]
+            return try db.fullText("note_fts").search(search).map { $0.highlights["title"]?.description }
+        }
+        .removingDuplicates().makeAsyncIterator()
         #expect(try await hits.next() == [])
         try await insert("a dog", database)
         try await insert("a fox", database)

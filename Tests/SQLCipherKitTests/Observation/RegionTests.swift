@@ -89,7 +89,9 @@ import Testing
     @Test func searches() throws {
         try db.create(FTS5Table("note_fts", columns: ["title", "body"], content: .external(table: "note")))
         let (_, region) = try db.recordingReads { db in
-            try db.search("note_fts", "one", snippet: .column("title"), where: "n > \(1)")
+            var search = FullTextSearch("one", filter: "n > \(1)")
+            search.snippet = .column("title")
+            return try db.fullText("note_fts").search(search)
         }
         #expect(region.tables.isSuperset(of: [DatabaseTable("note_fts"), DatabaseTable("note")]))
         #expect(region.columns(of: DatabaseTable("note"))?.isSuperset(of: ["n", "title"]) == true)

@@ -1,9 +1,9 @@
-/// Finds the parts of identifiers: `parseHTTPResponse2` is found by `parse`, `http`, `response`, `httpResponse` and by the whole name;
-/// so is `parse_http_response_2`.
+/// Finds the parts of identifiers: `parseHTTPResponse2` is found by `parse`, `http`, `response`, `httpResponse` and by the whole
+/// name; so is `parse_http_response_2`.
 ///
 /// The parts stand one after the other. Letters between digits are indexed in one piece as well, at the places of their first and
 /// last part, so that a name typed all in small letters is found. Letters beyond ASCII belong to words; case does not matter.
-public struct CodeTokenizer: FTS5TextTokenizer {
+public struct FTS5CodeTokenizer: FTS5TextTokenizer {
     public init() {}
 
     public func tokenize(

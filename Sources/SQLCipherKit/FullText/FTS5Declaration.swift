@@ -1,0 +1,116 @@
+/// What the schema says about a full-text table, no matter how it was made.
+extension FullTextIndex {
+    /// Where records are: the table, an expression for its row id with `t.` before its columns, and what has to be joined.
+    typealias Content = (rows: String, rowID: String, join: String)
+
+    /// The options of the table's declaration as they were written, by name in lower case.
+    func options() throws(DatabaseError) -> [String: String] {
+        let sql = try connection.fetchOne(
+            String.self,
+            """
+            SELECT sql FROM \(raw: schema.qualified("sqlite_schema"))
+            WHERE type = 'table' AND name = \(name) COLLATE NOCASE AND sql LIKE 'CREATE VIRTUAL TABLE%'
+            """)
+        guard let sql else { throw schema.noFullText(name) }
+        return FTS5Declaration.options(in: sql)
+    }
+
+    /// Where the table's external content is; nil if the text is in the full-text table itself or nowhere.
+    func content() throws(DatabaseError) -> Content? {
+        // The trigger follows the content table when that is renamed.
+        let synchronized = try connection.fetchOne(
+            String.self,
+            """
+            SELECT tbl_name FROM \(raw: schema.qualified("sqlite_schema"))
+            WHERE type = 'trigger' AND name = \(name + "_after_insert") COLLATE NOCASE
+            """)
+        guard let synchronized else {
+            let options = try options()
+            guard let table = options["content"], !table.isEmpty else { return nil }
+            return (schema.qualified(table), "t.\((options["content_rowid"] ?? "rowid").quotedSQLIdentifier)", "")
+        }
+        let rows = schema.qualified(synchronized)
+        switch try schema.contentTable(synchronized).rowID {
+        case .integer(let column): return (rows, "t.\(column.quotedSQLIdentifier)", "")
+        case .mapped(let key):
+            // Under names of their own, so that a filter's columns are those of the content table.
+            let names = key.enumerated().map { "\($1.column.quotedSQLIdentifier) AS \"sqlcipherkit_key\($0)\"" }
+            let match = key.enumerated().map { "k.\"sqlcipherkit_key\($0)\" = t.\($1.column.quotedSQLIdentifier)" }
+            let keys = "SELECT \"sqlcipherkit_id\", \(names.joined(separator: ", ")) FROM \(companion(ContentSync.Suffix.keys))"
+            return (rows, "k.\"sqlcipherkit_id\"", " JOIN (\(keys)) AS k ON \(match.joined(separator: " AND "))")
+        }
+    }
+
+    /// The table's tokenizer and its arguments.
+    func tokenizerArguments() throws(DatabaseError) -> [String] {
+        let words = FTS5Declaration.words(try options()["tokenize"] ?? "unicode61")
+        return words.isEmpty ? ["unicode61"] : words
+    }
+}
+
+/// Reads the text of a `CREATE VIRTUAL TABLE … USING fts5(…)` statement.
+enum FTS5Declaration {
+    /// The `name = value` arguments of a CREATE VIRTUAL TABLE statement.
+    static func options(in sql: String) -> [String: String] {
+        guard let opening = sql.firstIndex(of: "("), let closing = sql.lastIndex(of: ")"), opening < closing else { return [:] }
+        var arguments: [String] = [""]
+        var quote: Character?
+        for character in sql[sql.index(after: opening)..<closing] {
+            if let open = quote {
+                if character == open { quote = nil }
+            } else if character == "'" || character == "\"" || character == "`" {
+                quote = character
+            } else if character == "[" {
+                quote = "]"
+            } else if character == "," {
+                arguments.append("")
+                continue
+            }
+            arguments[arguments.count - 1].append(character)
+        }
+        var options: [String: String] = [:]
+        for argument in arguments {
+            // A column's name may hold a `=`, but in quotes.
+            guard let equals = argument.firstIndex(of: "="), !argument[..<equals].contains(where: { "'\"`[".contains($0) }) else {
+                continue
+            }
+            let name = argument[..<equals].filter { !$0.isWhitespace }.lowercased()
+            options[name] = unquoted(argument[argument.index(after: equals)...])
+        }
+        return options
+    }
+
+    /// The words of a `tokenize` option, quoted or bare.
+    static func words(_ option: String) -> [String] {
+        var words: [String] = []
+        var word = ""
+        var quote: Character?
+        var isOpen = false
+        for character in option {
+            if let open = quote {
+                word.append(character)
+                if character == open { quote = nil }
+            } else if character.isWhitespace {
+                if isOpen { words.append(word) }
+                word = ""
+                isOpen = false
+            } else {
+                if character == "'" || character == "\"" { quote = character }
+                word.append(character)
+                isOpen = true
+            }
+        }
+        if isOpen { words.append(word) }
+        return words.map { unquoted($0[...]) }
+    }
+
+    private static func unquoted(_ value: Substring) -> String {
+        var value = value
+        while value.first?.isWhitespace == true { value.removeFirst() }
+        while value.last?.isWhitespace == true { value.removeLast() }
+        guard let quote = value.first, "'\"`[".contains(quote), value.count >= 2 else { return String(value) }
+        let closing: Character = quote == "[" ? "]" : quote
+        let inner = String(value.dropFirst().dropLast())
+        return inner.replacing("\(closing)\(closing)", with: String(closing))
+    }
+}

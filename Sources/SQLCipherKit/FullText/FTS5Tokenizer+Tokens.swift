@@ -1,0 +1,45 @@
+/// A word that a tokenizer has found, with its place in the text.
+public struct FTS5FoundToken: Hashable, Sendable {
+    /// The word as it is kept in the index.
+    public let token: String
+    /// The part of the text it stands for.
+    public let range: Range<String.Index>
+    /// Whether it stands at the same place as the token before, as a synonym does.
+    public let isColocated: Bool
+}
+
+extension FTS5Tokenizer {
+    /// The tokens that the tokenizer finds in a text: for looking at how a table would understand it. For what a table that exists
+    /// makes of it, see ``FullTextIndex/tokens(of:for:)``.
+    /// ```swift
+    /// let tokens = try FTS5Tokenizer.porter(.unicode61()).tokens(of: "running", on: db)   // run
+    /// ```
+    /// - Parameters:
+    ///   - text: the text.
+    ///   - purpose: why it is cut into words. Default: to be indexed.
+    ///   - connection: where the tokenizer is registered.
+    /// - Throws: ``DatabaseError`` for a tokenizer that is not registered or refuses its arguments.
+    public func tokens(
+        of text: String, for purpose: FTS5TokenizePurpose = .document, on connection: Connection
+    ) throws(DatabaseError) -> [FTS5FoundToken] {
+        try connection.tokens(of: text, arguments: arguments, for: purpose)
+    }
+}
+
+extension Connection {
+    /// The tokens of a text by a tokenizer's name and its arguments.
+    func tokens(of text: String, arguments: [String], for purpose: FTS5TokenizePurpose) throws(DatabaseError) -> [FTS5FoundToken] {
+        let tokenizer = try EngineTokenizer(fts5Interface(), arguments)
+        let utf8 = text.utf8
+        let found: [EngineTokenizer.Found]
+        do { found = try tokenizer.tokens(of: text, for: purpose) } catch { throw takeCallbackError(error.code.rawValue) ?? error }
+        return found.map { item in
+            func index(_ offset: Int) -> String.Index {
+                utf8.index(utf8.startIndex, offsetBy: offset, limitedBy: utf8.endIndex) ?? utf8.endIndex
+            }
+            return FTS5FoundToken(
+                token: item.token, range: index(item.range.lowerBound)..<index(item.range.upperBound),
+                isColocated: item.isColocated)
+        }
+    }
+}

@@ -1,0 +1,97 @@
+/// Pages, records and facets of a search.
+extension FullTextIndex {
+    /// Searches once for all hits, to be shown page by page.
+    /// ```swift
+    /// let ranking = try notes.ranking(FullTextSearch(query, limit: 1_000))
+    /// let first = try notes.hits(of: ranking, in: 0..<20)
+    /// let second = try notes.hits(of: ranking, in: 20..<40)   // none twice, none left out, whatever was written
+    /// ```
+    /// A ranking takes 16 bytes for each hit.
+    public func ranking(_ search: FullTextSearch) throws -> FullTextSearch.Ranking {
+        var rowIDs: [Int64] = []
+        var ranks: [Double] = []
+        try connection.forEach(try FullTextStatements(self, search).ranking()) { row in
+            rowIDs.append(try row[0])
+            ranks.append(try row[1])
+        }
+        return FullTextSearch.Ranking(search: search, rowIDs: rowIDs, ranks: ranks)
+    }
+
+    /// The hits at these places of a ranking of this table. Rows that are gone since then, or no longer match, are left out.
+    /// - Parameters:
+    ///   - ranking: what ``ranking(_:)`` returned, on this connection or on another one of the same database.
+    ///   - range: the places, counted from 0; those beyond the end are skipped.
+    public func hits(of ranking: FullTextSearch.Ranking, in range: Range<Int>) throws -> [FullTextSearch.Hit] {
+        let marks = HighlightMarks()
+        let statement = try FullTextStatements(self, ranking.search).hit(marks)
+        var hits: [FullTextSearch.Hit] = []
+        for place in range.clamped(to: 0..<ranking.count) {
+            try connection.forEach("\(statement)\(ranking.rowIDs[place])") { row in
+                hits.append(try ranking.search.hit(row, marks, rank: ranking.ranks[place]))
+            }
+        }
+        return hits
+    }
+
+    // MARK: Records
+
+    /// Searches, and reads the record of each hit from the content table.
+    /// ```swift
+    /// for match in try notes.records(Note.self, FullTextSearch(query, limit: 20)) {
+    ///     print(match.record.title, match.hit.rank)
+    /// }
+    /// ```
+    /// The record is read from all columns of the content table, or of the full-text table if that has its own content.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a contentless table, and as ``search(_:)``.
+    public func records<Record: SQLRow>(_ type: Record.Type, _ search: FullTextSearch) throws -> [FullTextSearch.Match<Record>] {
+        try records(type, of: self.search(search))
+    }
+
+    /// The hits with their records, read from the content table. Hits whose rows are gone are left out.
+    public func records<Record: SQLRow>(
+        _ type: Record.Type, of hits: [FullTextSearch.Hit]
+    ) throws -> [FullTextSearch.Match<Record>] {
+        let sql = try recordSQL()
+        return try hits.compactMap { hit in
+            try connection.fetchOne(type, sql, [hit.rowID]).map { FullTextSearch.Match(record: $0, hit: hit) }
+        }
+    }
+
+    /// The hits with their records as a `Decodable` type whose coding keys are the columns' names; see ``Row/decode(_:)``.
+    public func records<Record: Decodable>(
+        decoding type: Record.Type, of hits: [FullTextSearch.Hit]
+    ) throws -> [FullTextSearch.Match<Record>] {
+        let sql = try recordSQL()
+        return try hits.compactMap { hit in
+            try connection.fetchOne(decoding: type, sql, [hit.rowID]).map { FullTextSearch.Match(record: $0, hit: hit) }
+        }
+    }
+
+    /// The statement that reads the record of a row id.
+    private func recordSQL() throws(DatabaseError) -> SQL {
+        if let content = try content() {
+            return SQL(raw: "SELECT t.* FROM \(content.rows) AS t\(content.join) WHERE \(content.rowID) = ?")
+        }
+        guard try options()["content"] == nil else {
+            throw .invalidArgument("\(name) is contentless: there is no record to read")
+        }
+        return SQL(raw: "SELECT * FROM \(qualifiedName) WHERE rowid = ?")
+    }
+
+    // MARK: Facets
+
+    /// How many hits have which value, for narrowing a search.
+    /// ```swift
+    /// let years = try notes.facets(search, by: "strftime('%Y', created)", limit: 10)
+    /// ```
+    /// - Parameters:
+    ///   - search: the search. Its order, limit and offset do not matter.
+    ///   - expression: a column of the content table, or an SQL expression over its columns; of the full-text table itself if
+    ///     that has its own content.
+    ///   - limit: the number of values wanted. Default: all.
+    /// - Returns: the values, the most frequent first.
+    public func facets(_ search: FullTextSearch, by expression: SQL, limit: Int? = nil) throws -> [FullTextSearch.Facet] {
+        let rows: [(SQLValue, Int)] = try connection.fetchAll(try FullTextStatements(self, search).facets(expression, limit: limit))
+        return rows.map { FullTextSearch.Facet(value: $0.0, count: $0.1) }
+    }
+}

@@ -1,0 +1,65 @@
+extension FullTextIndex {
+    /// A setting of a full-text index, kept in the database (<https://sqlite.org/fts5.html#special_insert_commands>).
+    public enum Setting: Hashable, Sendable {
+        /// How many segments of a level are merged while writing, from 2 to 16; 0 for never. FTS5's default: 4.
+        case automerge(Int)
+        /// How many segments of a level force a merge of all of them at once, from 2 on. FTS5's default: 16.
+        case crisismerge(Int)
+        /// How many segments of a level ``FullTextIndex/merge(pages:everything:)`` merges at least, from 2 to 16.
+        /// FTS5's default: 4.
+        case usermerge(Int)
+        /// The size of the index's blobs in bytes, from 32 to 65,536. FTS5's default: 4,050.
+        case pageSize(Int)
+        /// How many bytes of new entries are kept in memory before they are written. FTS5's default: 1,048,576.
+        case hashSize(Int)
+        /// Whether the words of a deleted row are removed from the index at once. Otherwise they are marked as gone and stay in the
+        /// file until segments are merged. SQLite before 3.42 cannot read an index that was written so. FTS5's default: no.
+        case secureDelete(Bool)
+        /// The percentage of deleted entries at which a contentless-delete segment is merged, from 0 to 100. FTS5's default: 10.
+        case deleteMerge(Int)
+        /// The function and its arguments that rank hits where a search names none, such as `bm25(5.0, 1.0)`.
+        case rank(String)
+
+        fileprivate var command: (name: String, value: SQLValue) {
+            switch self {
+            case .automerge(let count): ("automerge", .integer(Int64(count)))
+            case .crisismerge(let count): ("crisismerge", .integer(Int64(count)))
+            case .usermerge(let count): ("usermerge", .integer(Int64(count)))
+            case .pageSize(let bytes): ("pgsz", .integer(Int64(bytes)))
+            case .hashSize(let bytes): ("hashsize", .integer(Int64(bytes)))
+            case .secureDelete(let isOn): ("secure-delete", .integer(isOn ? 1 : 0))
+            case .deleteMerge(let percentage): ("deletemerge", .integer(Int64(percentage)))
+            case .rank(let function): ("rank", .text(function))
+            }
+        }
+
+        fileprivate var isInRange: Bool {
+            switch self {
+            case .automerge(let count): count == 0 || (2...16).contains(count)
+            case .crisismerge(let count): (2...1_000_000).contains(count)
+            case .usermerge(let count): (2...16).contains(count)
+            case .pageSize(let bytes): (32...65_536).contains(bytes)
+            case .hashSize(let bytes): (1...1_000_000_000).contains(bytes)
+            case .deleteMerge(let percentage): (0...100).contains(percentage)
+            case .secureDelete: true
+            case .rank(let function): !function.isEmpty
+            }
+        }
+    }
+
+    /// Sets something about the index, for good.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` out of the documented range, which FTS5 would ignore.
+    public func configure(_ setting: Setting) throws(DatabaseError) {
+        guard setting.isInRange else { throw .invalidArgument("\(setting) is out of its range") }
+        let command = setting.command
+        try self.command(command.name, command.value)
+    }
+
+    /// The settings that the index has been given, by FTS5's names.
+    public var settings: [String: SQLValue] {
+        get throws(DatabaseError) {
+            let rows: [(String, SQLValue)] = try connection.fetchAll("SELECT k, v FROM \(raw: companion("_config"))")
+            return Dictionary(rows.map { ($0.0, $0.1) }, uniquingKeysWith: { first, _ in first })
+        }
+    }
+}
