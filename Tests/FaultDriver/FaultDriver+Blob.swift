@@ -8,7 +8,7 @@ extension FaultDriver {
         configuration.cipher.kdfIterations = 10
         configuration.onCreate = { try $0.execute("CREATE TABLE t(x BLOB)") }
         let db = try Connection(.file(path), key: .passphrase(key), configuration: configuration)
-        try db.setCacheSize(-4096)
+        try db.main.setCacheSize(-4096)
         let before = peak()
         let piece = Data((0..<65_536).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         try db.transaction { db in

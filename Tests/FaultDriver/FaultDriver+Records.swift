@@ -17,7 +17,7 @@ extension FaultDriver {
                 try db.execute("CREATE TABLE new(x, version INTEGER NOT NULL)")
                 try db.execute("INSERT INTO new SELECT x, \(number) FROM t")
                 try db.execute("DROP TABLE t")
-                try db.renameTable("new", to: "t")
+                try db.main.renameTable("new", to: "t")
             }
         }
         return migrator

@@ -36,10 +36,7 @@ public final class ChangeRecorder: ConnectionDependent {
             for table in tables { try db.check(sqlite3session_attach(handle, table)) }
             return
         }
-        shadows = Set(
-            try db.fetchAll(
-                String.self,
-                SQL(raw: "SELECT name FROM pragma_table_list WHERE type = 'shadow' AND schema = ? COLLATE NOCASE", [schema.name])))
+        shadows = try schema.shadowTables()
         try db.check(sqlite3session_attach(handle, nil))
         sqlite3session_table_filter(
             handle,

@@ -10,12 +10,8 @@ extension DatabaseDiff {
     public func changeset(tables: [String]? = nil) throws -> Changeset {
         try looking { old, new in
             let keyed = Set(
-                try self.new.connection.fetchAll(
-                    String.self,
-                    SQL(raw: """
-                        SELECT name FROM pragma_table_list AS l WHERE schema = ? COLLATE NOCASE AND type = 'table'
-                        AND EXISTS (SELECT 1 FROM pragma_table_info(l.name, l.schema) WHERE pk > 0)
-                        """, [self.new.name])))
+                try self.new.database.objects(
+                    "m.type = 'table' AND EXISTS (SELECT 1 FROM pragma_table_info(m.name, m.schema) WHERE pk > 0)"))
             let comparable = new.tables.filter { name, table in keyed.contains(name) && old.tables[name]?.sql == table.sql }.keys
             for table in tables ?? [] where !comparable.contains(table) {
                 throw DatabaseError.invalidArgument("the table \(table) is not in both databases, with the same definition and a primary key")

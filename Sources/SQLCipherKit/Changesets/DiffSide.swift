@@ -81,27 +81,24 @@ struct TableWalk {
         self.name = name
         self.old = old
         self.new = new
-        let columns: [(String, String, Int)] = try new.connection.fetchAll(
-            SQL(raw: "SELECT name, upper(type), pk FROM pragma_table_xinfo(?, ?) WHERE hidden = 0 ORDER BY cid", [name, new.name]))
-        let isWithoutRowID = try new.connection.fetchOne(
-            Bool.self, SQL(raw: "SELECT wr FROM pragma_table_list WHERE name = ? AND schema = ? COLLATE NOCASE", [name, new.name])) ?? false
-        let indexes: [(String, Bool)] = try new.connection.fetchAll(
-            SQL(raw: "SELECT origin, \"unique\" FROM pragma_index_list(?, ?)", [name, new.name]))
-        var list = columns.map { $0.0.quotedSQLIdentifier }
-        let primary = columns.indices.filter { columns[$0].2 > 0 }.sorted { columns[$0].2 < columns[$1].2 }
-        isUnique = indexes.contains { $0.1 && !(isWithoutRowID && $0.0 == "pk") }
+        let schema = new.database
+        let columns = try schema.columns(of: name).filter { $0.kind == .normal }
+        let isWithoutRowID = try schema.form(of: name)?.isWithoutRowID ?? false
+        let indexes = try schema.uniqueIndexes(of: name)
+        var list = columns.map(\.name.quotedSQLIdentifier)
+        let primary = columns.indices.filter { columns[$0].primaryKeyPosition > 0 }
+            .sorted { columns[$0].primaryKeyPosition < columns[$1].primaryKeyPosition }
+        isUnique = indexes.contains { !(isWithoutRowID && $0.origin == .primaryKey) }
         // INTEGER PRIMARY KEY is another name for the row id, and needs no index.
-        let isRowID = primary.count == 1 && columns[primary[0]].1 == "INTEGER" && !indexes.contains { $0.0 == "pk" }
+        let isRowID = primary.count == 1 && columns[primary[0]].type.uppercased() == "INTEGER"
+            && !indexes.contains { $0.origin == .primaryKey }
         if isWithoutRowID || isRowID || byPrimaryKey {
             key = primary
+        } else if let rowID = try schema.rowIDName(of: name) {
+            list.insert(rowID, at: 0)
+            key = [0]
         } else {
-            let taken = Set(columns.map { $0.0.lowercased() })
-            if let rowID = ["rowid", "_rowid_", "oid"].first(where: { !taken.contains($0) }) {
-                list.insert(rowID, at: 0)
-                key = [0]
-            } else {
-                key = []
-            }
+            key = []
         }
         self.list = list
     }

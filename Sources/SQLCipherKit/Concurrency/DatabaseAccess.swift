@@ -152,7 +152,7 @@ extension DatabaseAccess {
         }
         try barrier { db in
             try db.attach(location, as: name, key: key)
-            if isPool, try !db.isReadOnly(name) { _ = try db.fetchOne(String.self, SQL(raw: "PRAGMA \(name.quotedSQLIdentifier).journal_mode = WAL")) }
+            if isPool, try !db.schema(name).isReadOnly { _ = try db.fetchOne(String.self, SQL(raw: "PRAGMA \(name.quotedSQLIdentifier).journal_mode = WAL")) }
         }
     }
 

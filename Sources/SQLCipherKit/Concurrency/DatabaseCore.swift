@@ -147,12 +147,12 @@ final class DatabaseCore: Sendable {
         try checkCall()
         let slot = try writer.take(until: nil)
         defer { writer.giveBack(slot) }
-        guard mode != .passive, let readers else { return try slot.run(.anything) { db in try db.checkpoint(mode, of: schema) } }
+        guard mode != .passive, let readers else { return try slot.run(.anything) { db in try db.schema(schema).checkpoint(mode) } }
         try readers.takeAll()
         defer { readers.giveBackAll() }
         return try slot.run(.anything) { db in
             defer { changes.logsMayBeEmpty(db) }
-            return try db.checkpoint(mode, of: schema)
+            return try db.schema(schema).checkpoint(mode)
         }
     }
 

@@ -105,7 +105,7 @@ public final class DatabasePool: DatabaseAccess {
     ///   - mode: how much of it. Default: as much as goes without waiting.
     ///   - schema: `main`, or what the database was attached as. Default: `main`.
     /// - Returns: what there was and what was moved.
-    /// - Throws: as ``Connection/checkpoint(_:of:)``; ``DatabaseError/Reason/busy`` only for readers of other processes.
+    /// - Throws: as ``Schema/checkpoint(_:)``; ``DatabaseError/Reason/busy`` only for readers of other processes.
     @discardableResult
     public func checkpoint(_ mode: CheckpointMode = .passive, of schema: String = "main") throws -> CheckpointResult {
         try core.checkpoint(mode, of: schema)

@@ -35,12 +35,12 @@ final class LogKeeper: Sendable {
         let pageSize = pageSize.load(ordering: .relaxed)
         let size = db.takeLogFrames() * pageSize
         guard size >= checkpointSize, size > 0 else { return }
-        let names = ((try? db.attachedDatabases()) ?? []).map(\.name).filter { $0 != "temp" }
-        for name in names { _ = try? db.checkpoint(.passive, of: name) }
+        let schemas = ((try? db.schemas()) ?? []).filter { $0.name != "temp" }
+        for schema in schemas { _ = try? schema.checkpoint(.passive) }
         guard size >= limit.load(ordering: .relaxed) else { return }
         limit.store(size + max(largest / 4, pageSize), ordering: .relaxed)
         withoutReaders {
-            guard names.allSatisfy({ (try? db.checkpoint(.truncate, of: $0)) != nil }) else { return }
+            guard schemas.allSatisfy({ (try? $0.checkpoint(.truncate)) != nil }) else { return }
             limit.store(largest, ordering: .relaxed)
         }
     }

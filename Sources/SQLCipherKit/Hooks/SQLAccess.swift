@@ -67,9 +67,11 @@ extension Connection {
         return try body(self)
     }
 
-    /// The tables that virtual tables keep their data in, as `PRAGMA table_list` knows them.
+    /// The tables that virtual tables of any database keep their data in.
     private func shadowTables() throws(DatabaseError) -> Set<String> {
-        Set(try fetchAll(String.self, "SELECT lower(name) FROM pragma_table_list WHERE type = 'shadow'"))
+        var names: Set<String> = []
+        for schema in try schemas() { names.formUnion(try schema.shadowTables().map { $0.lowercased() }) }
+        return names
     }
 }
 

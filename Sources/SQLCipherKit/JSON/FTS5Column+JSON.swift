@@ -9,7 +9,7 @@ extension FTS5Table.Column {
     ///     "note_fts",
     ///     columns: [.json("city", in: "meta", at: JSONPath("city")), .json("words", in: "meta", at: JSONPath("tags"), JSONPath("text"))],
     ///     content: .external(table: "note")))
-    /// try db.updateJSON("meta", in: "note", where: "id = \(7)", .append("harbour", toArrayAt: "tags"))
+    /// try db.main.updateJSON("meta", in: "note", where: "id = \(7)", .append("harbour", toArrayAt: "tags"))
     /// let hits = try db.fullText("note_fts").search(FTS5Query(userInput: "words:harbour", columns: ["words"]))
     /// ```
     /// A document that is NULL has no words, and neither has a path that leads nowhere. A document that is no JSON makes the

@@ -74,27 +74,29 @@ public struct JSONElement: SQLRow, Hashable, Sendable {
     public var path: JSONPath { get throws(DatabaseError) { try JSONPath(parsing: pathText) } }
 }
 
-extension Connection {
+extension JSONExpression {
     /// The members of an object or the elements of an array, one level deep (<https://sqlite.org/json1.html#jeach>); a value of
     /// any other type is the only element of itself.
     /// ```swift
     /// let document = JSONExpression("(SELECT meta FROM note WHERE id = \(7))")
-    /// let tags = try db.jsonEach(document, "tags")
+    /// let tags = try document.elements(at: "tags", in: db)
     /// while let tag = try tags.next() { print(try tag.value) }
     /// ```
-    /// To go through the documents of many rows, put ``JSONExpression/each(_:as:)`` into a FROM clause.
+    /// To go through the documents of many rows, put ``each(_:as:)`` into a FROM clause.
     /// - Parameters:
-    ///   - document: the document, most often a subquery or a bound value.
     ///   - path: where to look; where nothing is, there are no elements.
-    public func jsonEach(_ document: JSONExpression, _ path: any JSONPathComponent...) throws(DatabaseError) -> RowCursor<JSONElement> {
-        try cursor(JSONElement.self, "SELECT * FROM \(document.each(JSONPath(list: path)))")
+    ///   - db: the connection that computes the document, most often a subquery or a bound value.
+    /// - Throws: ``DatabaseError``; a document that is no JSON throws when the cursor reads it.
+    public func elements(at path: any JSONPathComponent..., in db: Connection) throws(DatabaseError) -> RowCursor<JSONElement> {
+        try db.cursor(JSONElement.self, "SELECT * FROM \(each(JSONPath(list: path)))")
     }
 
     /// What is at a path and everything below it, each container before its contents (<https://sqlite.org/json1.html#jtree>).
     /// - Parameters:
-    ///   - document: the document, most often a subquery or a bound value.
     ///   - path: where to begin; where nothing is, there are no elements.
-    public func jsonTree(_ document: JSONExpression, _ path: any JSONPathComponent...) throws(DatabaseError) -> RowCursor<JSONElement> {
-        try cursor(JSONElement.self, "SELECT * FROM \(document.tree(JSONPath(list: path)))")
+    ///   - db: the connection that computes the document, most often a subquery or a bound value.
+    /// - Throws: ``DatabaseError``; a document that is no JSON throws when the cursor reads it.
+    public func descendants(at path: any JSONPathComponent..., in db: Connection) throws(DatabaseError) -> RowCursor<JSONElement> {
+        try db.cursor(JSONElement.self, "SELECT * FROM \(tree(JSONPath(list: path)))")
     }
 }

@@ -1,7 +1,7 @@
 /// Changing a document: each function gives the changed document as another expression.
 ///
 /// ``JSONFormat`` says which form the result has, whatever the form of the document. To change stored documents and keep each in
-/// the form that it is in, see ``Connection/updateJSON(_:in:schema:where:_:)``.
+/// the form that it is in, see ``Schema/updateJSON(_:in:where:_:)``.
 ///
 /// A value is any `Codable` one, and bound as the JSON that it is: `true` as true and not as 1, an array as an array. For JSON's
 /// null write ``JSONValue/null``. For a value that SQL computes write `toSQL:`; text is a string there, unless it comes from a

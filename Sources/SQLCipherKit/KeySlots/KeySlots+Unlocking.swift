@@ -101,7 +101,7 @@ extension KeySlots {
             if mark.generation == table.generation { return }
         }
         // A process died between the two steps of a change, or the database is new.
-        guard updates, try !db.isReadOnly() else { return }
+        guard updates, try !db.main.isReadOnly else { return }
         do throws(DatabaseError) { try db.setSlotMark(table) } catch {
             // Whoever is writing will not mind: the next opening does it.
             guard error.reason == .busy else { throw error }

@@ -1,5 +1,3 @@
-import Foundation
-
 /// Writing records, and reading them by their key.
 extension Connection {
     /// Inserts a record and reads back what the database made of it: its id, the defaults of properties that are nil, generated
@@ -16,34 +14,25 @@ extension Connection {
     ///   - conflict: what to do where a constraint is broken. Default: the statement fails.
     /// - Throws: ``DatabaseError``, and what the record's own coding throws; nothing has been inserted then.
     public func insert<Record: SQLRecord>(_ record: inout Record, onConflict conflict: ConflictResolution? = nil) throws {
-        record = try writing(.insert(conflict, returning: true), record)
+        record = try records.writing(.insert(conflict, returning: true), record)
     }
 
     /// Inserts a record, without reading anything back.
     public func insert<Record: SQLRecord>(_ record: Record, onConflict conflict: ConflictResolution? = nil) throws {
-        try recordStatements.run(.insert(conflict, returning: false), record, self)
+        try records.run(.insert(conflict, returning: false), record)
     }
 
     /// Inserts records, all or none, and reads back what the database made of them.
     /// - Throws: ``DatabaseError``, and what the records' own coding throws; nothing has been inserted then.
     public func insertAll<Record: SQLRecord>(_ records: inout [Record], onConflict conflict: ConflictResolution? = nil) throws {
-        var written = records
-        try savepoint { db in
-            for index in written.indices {
-                try db.recordStatements.run(.insert(conflict, returning: true), written[index], db) { written[index] = try $0.decode(Record.self) }
-            }
-        }
-        records = written
+        records = try self.records.writing(.insert(conflict, returning: true), records)
     }
 
     /// Inserts records, all or none.
     public func insertAll<Record: SQLRecord>(
         _ records: some Sequence<Record>, onConflict conflict: ConflictResolution? = nil
     ) throws {
-        try savepoint { db in
-            let action = RecordAction.insert(conflict, returning: false)
-            for record in records { try db.recordStatements.run(action, record, db) }
-        }
+        try self.records.runAll(.insert(conflict, returning: false), records)
     }
 
     /// Inserts a record, or changes the row that has its key to it (<https://sqlite.org/lang_upsert.html>), and reads back what the
@@ -60,23 +49,22 @@ extension Connection {
     ///   - columns: the columns of the unique constraint by which the row is known; empty, the default, for the primary key.
     /// - Throws: ``DatabaseError``, and what the record's own coding throws; nothing has changed then.
     public func upsert<Record: SQLRecord>(_ record: inout Record, onConflict columns: [String] = []) throws {
-        record = try writing(.upsert(columns, returning: true), record)
+        record = try records.writing(.upsert(columns, returning: true), record)
     }
 
     /// Inserts a record, or changes the row that has its key to it, without reading anything back.
     public func upsert<Record: SQLRecord>(_ record: Record, onConflict columns: [String] = []) throws {
-        try recordStatements.run(.upsert(columns, returning: false), record, self)
+        try records.run(.upsert(columns, returning: false), record)
     }
 
     /// Changes the row with the record's key to the record. A nil is NULL.
     /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, and what the record's own encoding throws.
     public func update<Record: SQLRecord>(_ record: Record) throws {
-        try recordStatements.run(.update, record, self)
-        if changes == 0 { throw DatabaseError.noRecord(Record.self) }
+        try records.update(record)
     }
 
-    /// Changes only what differs from the record as it was before: other columns, which others may have changed meanwhile,
-    /// stay. The row is found by the key that it had before.
+    /// Changes only what differs from the record as it was before: other columns, which another connection may have changed
+    /// meanwhile, stay. The row is found by the key that it had before.
     /// ```swift
     /// let before = note
     /// note.stars = 5
@@ -86,25 +74,7 @@ extension Connection {
     /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, and what the record's own encoding throws.
     @discardableResult
     public func update<Record: SQLRecord>(_ record: Record, from before: Record) throws -> [String] {
-        let table = Record.table
-        let layout = try recordStatements.layout(Record.self, table, self)
-        let old = try RowEncodingState.collect(before, dateStrategy), new = try RowEncodingState.collect(record, dateStrategy)
-        func stored(_ value: (any SQLValueConvertible)?) throws(DatabaseError) -> SQLValue {
-            if let date = value as? Date { return try date.sqlValue(dateStrategy) }
-            return try value?.sqlValue ?? .null
-        }
-        var changed: [String] = [], assignments: [SQL] = []
-        for (name, value) in new where !layout.generated.contains(name.lowercased()) {
-            let value = try stored(value)
-            if let former = old.first(where: { $0.name == name }), try stored(former.value) == value { continue }
-            changed.append(name)
-            assignments.append("\(identifier: name) = \(value)")
-        }
-        let key = try keyCondition(table, layout, old.map { (name: $0.name, value: try stored($0.value)) })
-        if changed.isEmpty { return [] }
-        try execute("UPDATE \(raw: table.qualifiedName) SET \(list: assignments) WHERE \(key)")
-        if changes == 0 { throw DatabaseError.noRecord(Record.self) }
-        return changed
+        try records.update(record, from: before)
     }
 
     /// Deletes the row with the record's key.
@@ -112,17 +82,13 @@ extension Connection {
     /// - Throws: ``DatabaseError``.
     @discardableResult
     public func delete<Record: SQLRecord>(_ record: Record) throws -> Bool {
-        try recordStatements.run(.delete, record, self)
-        return changes > 0
+        try records.delete(record)
     }
 
     /// Reads the row with the record's key again.
     /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, and what the record's own decoding throws.
     public func refresh<Record: SQLRecord>(_ record: inout Record) throws {
-        var fresh: Record?
-        try recordStatements.run(.refresh, record, self) { fresh = try $0.decode(Record.self) }
-        guard let fresh else { throw DatabaseError.noRecord(Record.self) }
-        record = fresh
+        record = try records.refresh(record)
     }
 
     // MARK: By the key
@@ -136,9 +102,7 @@ extension Connection {
     public func fetchOne<Record: SQLRecord, each Value: SQLValueConvertible>(
         _ type: Record.Type, id values: repeat each Value
     ) throws -> Record? {
-        let (table, layout, condition) = try find(type, repeat each values)
-        let columns: SQL = if let columns = layout.columns { "\(names: columns)" } else { "*" }
-        return try fetchOne(decoding: type, "SELECT \(columns) FROM \(raw: table.qualifiedName) WHERE \(condition)")
+        try records.fetchOne(type, repeat each values)
     }
 
     /// Whether there is a record with a primary key.
@@ -146,8 +110,7 @@ extension Connection {
     public func exists<Record: SQLRecord, each Value: SQLValueConvertible>(
         _ type: Record.Type, id values: repeat each Value
     ) throws(DatabaseError) -> Bool {
-        let (table, _, condition) = try find(type, repeat each values)
-        return try fetchOne(Bool.self, "SELECT EXISTS (SELECT 1 FROM \(raw: table.qualifiedName) WHERE \(condition))") ?? false
+        try records.exists(type, repeat each values)
     }
 
     /// Deletes the record with a primary key.
@@ -157,54 +120,8 @@ extension Connection {
     public func delete<Record: SQLRecord, each Value: SQLValueConvertible>(
         _ type: Record.Type, id values: repeat each Value
     ) throws(DatabaseError) -> Bool {
-        let (table, _, condition) = try find(type, repeat each values)
-        try execute("DELETE FROM \(raw: table.qualifiedName) WHERE \(condition)")
-        return changes > 0
+        try records.delete(type, repeat each values)
     }
 
-    private func find<Record: SQLRecord, each Value: SQLValueConvertible>(
-        _ type: Record.Type, _ values: repeat each Value
-    ) throws(DatabaseError) -> (SQLTable, RecordLayout, SQL) {
-        let table = Record.table
-        let layout = try recordStatements.layout(type, table, self)
-        var bound: [any SQLValueConvertible] = []
-        for value in repeat each values { bound.append(value) }
-        guard bound.count == layout.key.count, !bound.isEmpty else {
-            throw .invalidArgument("the primary key of \(table.name) has \(layout.key.count) columns and got \(bound.count) values")
-        }
-        let text = layout.key.map { "\($0.quotedSQLIdentifier) = ?" }.joined(separator: " AND ")
-        return (table, layout, SQL(raw: text, StatementArguments(bound)))
-    }
-
-    private func keyCondition(
-        _ table: SQLTable, _ layout: RecordLayout, _ values: [(name: String, value: SQLValue)]
-    ) throws(DatabaseError) -> SQL {
-        if layout.key.isEmpty { throw .misuse("the table \(table.name) has no primary key") }
-        var condition: SQL = ""
-        for column in layout.key {
-            guard let value = values.first(where: { $0.name.lowercased() == column.lowercased() })?.value else {
-                throw .misuse("the record has no property for \(column), which belongs to the primary key of \(table.name)")
-            }
-            if !condition.text.isEmpty { condition = "\(condition) AND " }
-            condition = "\(condition)\(identifier: column) = \(value)"
-        }
-        return condition
-    }
-
-    // MARK: Help
-
-    private var recordStatements: RecordStatements { state(RecordStatements.self) }
-
-    /// Writes a record and reads it back. A row that cannot be read back is not kept either.
-    private func writing<Record: SQLRecord>(_ action: RecordAction, _ record: Record) throws -> Record {
-        var written = record
-        try savepoint { db in try db.recordStatements.run(action, record, db) { written = try $0.decode(Record.self) } }
-        return written
-    }
-}
-
-extension DatabaseError {
-    static func noRecord<Record: SQLRecord>(_ type: Record.Type) -> DatabaseError {
-        DatabaseError(code: .notFound, reason: .recordNotFound, message: "there is no row of \(type.tableName) with the record's key")
-    }
+    private var records: RecordWriter { RecordWriter(db: self, statements: state(RecordStatements.self)) }
 }

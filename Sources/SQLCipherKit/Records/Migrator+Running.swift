@@ -59,7 +59,7 @@ extension Migrator {
     /// One migration with its note, inside of a transaction.
     private func perform(_ migration: Migration, _ db: Connection) throws {
         try db.withoutTransactionControl { try migration.body(db) }
-        if let violation = try db.foreignKeyViolations(of: "main").first {
+        if let violation = try db.main.foreignKeyViolations().first {
             let row = violation.rowID.map { "row \($0) of " } ?? "a row of "
             throw DatabaseError.migration(
                 "after the migration \(migration.name) \(row)\(violation.table) refers to a row of \(violation.parent) that is not there")

@@ -5,7 +5,7 @@
 ///     try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT NOT NULL)")
 /// }
 /// migrator.add("stars") { db in
-///     try db.addColumn(SQLColumn("stars", .integer).notNull().default(0), to: "note")
+///     try db.main.addColumn(SQLColumn("stars", .integer).notNull().default(0), to: "note")
 /// }
 /// try migrator.migrate(db)
 /// ```
@@ -53,7 +53,7 @@ public struct Migrator: Sendable {
     /// - Throws: ``DatabaseError``.
     public func applied(in db: Connection) throws(DatabaseError) -> [String] {
         // Without the table there was none.
-        guard try db.hasTable(Self.table) else { return [] }
+        guard try db.main.hasTable(Self.table) else { return [] }
         return try db.fetchAll(String.self, "SELECT name FROM main.sqlcipherkit_migration ORDER BY position")
     }
 

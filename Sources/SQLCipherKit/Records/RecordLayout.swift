@@ -21,7 +21,7 @@ struct RecordLayout {
 
     /// From the database.
     init(_ table: SQLTable, _ db: Connection) throws(DatabaseError) {
-        let found = try db.columns(of: table.name, in: table.schema)
+        let found = try db.schema(of: table).columns(of: table.name)
         guard !found.isEmpty else { throw .invalidArgument("there is no table \(table.qualifiedName)") }
         columns = nil
         key = found.filter { $0.primaryKeyPosition > 0 }.sorted { $0.primaryKeyPosition < $1.primaryKeyPosition }.map(\.name)
@@ -39,7 +39,8 @@ struct RecordLayout {
             return String(text.dropFirst().dropLast()).replacing("\"\"", with: "\"").quotedSQLLiteral
         }
         let words: Set<String> = ["null", "true", "false", "current_time", "current_date", "current_timestamp"]
-        let isWord = text.first.map { $0.isLetter || $0 == "_" } ?? false && text.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
+        let begins = text.first.map { $0.isLetter || $0 == "_" } ?? false
+        let isWord = begins && text.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
         return isWord && !words.contains(text.lowercased()) ? text.quotedSQLLiteral : text
     }
 }
@@ -111,7 +112,8 @@ struct RecordSQL {
         _ table: SQLTable, _ layout: RecordLayout, _ keys: [String], _ conflict: ConflictResolution?
     ) -> String {
         let names = keys.map(\.quotedSQLIdentifier).joined(separator: ", ")
-        let values = keys.map { key in layout.defaults[key.lowercased()].map { "coalesce(?, \($0))" } ?? "?" }.joined(separator: ", ")
+        let values = keys.map { key in layout.defaults[key.lowercased()].map { "coalesce(?, \($0))" } ?? "?" }
+            .joined(separator: ", ")
         return "INSERT\(conflict.map { " OR \($0.rawValue)" } ?? "") INTO \(table.qualifiedName)(\(names)) VALUES (\(values))"
     }
 }

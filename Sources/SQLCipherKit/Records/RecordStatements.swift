@@ -7,14 +7,27 @@ final class RecordStatements: ConnectionState {
 
     private var statements = RecentCache<Target, EncodedStatement>()
     private var layouts: [ObjectIdentifier: RecordLayout] = [:]
-    /// The versions of the schemas that layouts were read from.
-    private var versions: [String: Int] = [:]
+    /// What the layouts were read from: the file, where another one may be attached by the same name, and its schema's version.
+    private var origin: (path: String?, version: Int)?
+    /// The database that the tables are in; nil for the first one that has them.
+    private let schema: String?
+
+    init(schema: String?) { self.schema = schema }
+
+    convenience init() { self.init(schema: nil) }
+
+    /// The description of a record's table, in this database.
+    func table<Record: SQLRecord>(_ type: Record.Type) -> SQLTable {
+        var table = Record.table
+        table.schema = schema
+        return table
+    }
 
     /// Runs an action with a record.
     func run<Record: SQLRecord>(
         _ action: RecordAction, _ record: Record, _ db: Connection, _ row: ((borrowing Row) throws -> Void)? = nil
     ) throws {
-        let table = Record.table
+        let table = table(Record.self)
         let layout = try self.layout(Record.self, table, db)
         let target = Target(type: ObjectIdentifier(Record.self), action: action)
         if let statement = statements.find(target), statement.statement.uses == 0, try statement.run(record, row) { return }
@@ -35,12 +48,13 @@ final class RecordStatements: ConnectionState {
         let id = ObjectIdentifier(type)
         if table.columns.isEmpty {
             // A key that is no longer the key would change the wrong rows.
-            let schema = table.schema ?? "main"
-            let version = try db.fetchOne(Int.self, SQL(raw: "PRAGMA \(schema.quotedSQLIdentifier).schema_version")) ?? 0
-            if versions[schema] != version {
+            let place = schema.map { Schema(db, $0) } ?? db.main
+            let version = try db.fetchOne(Int.self, SQL(raw: "PRAGMA \(place.quotedName).schema_version")) ?? 0
+            let path = schema == nil ? nil : try place.path
+            if origin?.version != version || origin?.path != path {
                 layouts = [:]
                 statements.removeAll()
-                versions[schema] = version
+                origin = (path, version)
             }
         }
         if let known = layouts[id] { return known }
@@ -50,9 +64,23 @@ final class RecordStatements: ConnectionState {
     }
 }
 
+/// The statements for the records of single databases.
+final class SchemaRecordStatements: ConnectionState {
+    private var statements: [(schema: String, statements: RecordStatements)] = []
+
+    subscript(schema: String) -> RecordStatements {
+        if let known = statements.first(where: { $0.schema == schema }) { return known.statements }
+        let made = RecordStatements(schema: schema)
+        statements.append((schema, made))
+        return made
+    }
+}
+
 extension RowEncodingState {
     /// The keys and values of a record.
-    static func collect(_ record: some Encodable, _ strategy: DateStrategy) throws -> [(name: String, value: (any SQLValueConvertible)?)] {
+    static func collect(
+        _ record: some Encodable, _ strategy: DateStrategy
+    ) throws -> [(name: String, value: (any SQLValueConvertible)?)] {
         let state = RowEncodingState(strategy)
         try record.encode(to: RowEncoder(state: state))
         guard !state.collected.isEmpty else {

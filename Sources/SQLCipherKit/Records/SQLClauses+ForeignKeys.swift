@@ -19,7 +19,9 @@ extension SQLClauses {
         return only.condition
     }
 
-    private static func isSame(_ a: SQLTable, _ b: SQLTable) -> Bool { a.name.lowercased() == b.name.lowercased() && a.schema == b.schema }
+    private static func isSame(_ a: SQLTable, _ b: SQLTable) -> Bool {
+        a.name.lowercased() == b.name.lowercased() && a.schema?.lowercased() == b.schema?.lowercased()
+    }
 
     /// A condition for each foreign key of one table to another.
     private static func links(
@@ -46,12 +48,12 @@ extension SQLClauses {
     private static func keys(_ table: SQLTable, _ db: Connection?) throws(DatabaseError) -> [SQLForeignKey] {
         if !table.columns.isEmpty { return table.allForeignKeys }
         guard let db else { throw .misuse("the table \(table.name) has no description: say what to join on in a subquery") }
-        return try db.foreignKeyList(of: table.name, in: table.schema)
+        return try db.schema(of: table).foreignKeyList(of: table.name)
     }
 
     private static func primaryKey(_ table: SQLTable, _ db: Connection?) throws(DatabaseError) -> [String] {
         if !table.columns.isEmpty { return table.primaryKeyColumns }
         guard let db else { throw .misuse("the table \(table.name) has no description: say what to join on in a subquery") }
-        return try db.primaryKey(of: table.name, in: table.schema)
+        return try db.schema(of: table).primaryKey(of: table.name)
     }
 }

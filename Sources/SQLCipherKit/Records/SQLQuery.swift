@@ -16,6 +16,9 @@ extension SQLRecord {
     /// The records that meet a condition.
     public static func filter(_ condition: (SQLColumns<Self>) -> SQLPredicate) -> SQLQuery<Self> { all.filter(condition) }
 
+    /// All records of the table in one database of the connection; see ``SQLQueryable/in(_:)``.
+    public static func `in`(_ schema: Schema) -> SQLQuery<Self> { all.in(schema) }
+
     /// All records in an order.
     public static func order(@SQLOrderingBuilder by terms: (SQLColumns<Self>) -> [SQLOrdering]) -> SQLQuery<Self> {
         all.order(by: terms)

@@ -78,6 +78,13 @@ extension SQLQueryable {
     /// ```
     public func named(_ alias: String) -> Self { changed { $0.sides[$0.sides.count - 1].alias = alias } }
 
+    /// The last table of the query, in one database of the connection; without it, SQL takes the first one that has the table.
+    /// ```swift
+    /// let notes = try db.fetchAll(Note.in(archive).filter { $0.stars > 3 })
+    /// let pairs = try db.fetchAll(Author.in(db.main).join(Book.self).in(archive))
+    /// ```
+    public func `in`(_ schema: Schema) -> Self { changed { $0.sides[$0.sides.count - 1].table.schema = schema.name } }
+
     /// Values in place of records: a column, an aggregate function, or an expression of one's own.
     /// ```swift
     /// let titles = try db.fetchAll(Note.all.select { $0.title })

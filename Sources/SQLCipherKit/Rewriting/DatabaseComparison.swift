@@ -18,13 +18,8 @@ struct DatabaseComparison {
             if a != b { throw differs("in \(pragma)") }
         }
         try compare("SELECT type, name, tbl_name, sql FROM", "sqlite_schema", "ORDER BY type, name")
-        let tables: [(String, Bool)] = try copy.fetchAll(
-            """
-            SELECT s.name, l.wr FROM sqlite_schema AS s JOIN pragma_table_list(s.name) AS l ON l.schema = 'main' AND l.name = s.name
-            WHERE s.type = 'table' AND s.rootpage > 0
-            """)
-        for (table, isWithoutRowID) in tables {
-            let rowID = isWithoutRowID ? nil : try copy.main.rowIDName(of: table)
+        for table in try copy.fetchAll(String.self, "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0") {
+            let rowID = try copy.main.rowIDName(of: table)
             try compare("SELECT \(rowID.map { $0 + ", " } ?? "")* FROM", table, "NOT INDEXED")
         }
         try reporter?.report()

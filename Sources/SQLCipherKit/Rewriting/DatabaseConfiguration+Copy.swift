@@ -34,17 +34,6 @@ extension Schema {
             if encoding != "UTF-8" { try copy.execute(SQLScript("CREATE TABLE encoding_keeper(x); DROP TABLE encoding_keeper")) }
         }
     }
-
-    /// The page size in bytes. An encrypted database answers with text.
-    var pageSize: Int {
-        get throws(DatabaseError) {
-            switch try connection.fetchOne(SQLValue.self, SQL(raw: "PRAGMA \(quotedName).page_size")) {
-            case .integer(let size): Int(size)
-            case .text(let size): Int(size) ?? 4096
-            default: 4096
-            }
-        }
-    }
 }
 
 extension Connection {

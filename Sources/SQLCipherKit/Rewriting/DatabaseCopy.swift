@@ -89,10 +89,8 @@ struct DatabaseCopy {
 
     private func copyRows(of table: String) throws {
         // Generated columns are computed again.
-        var columns = try copy.fetchAll(String.self, "SELECT name FROM pragma_table_xinfo(\(table)) WHERE hidden = 0 ORDER BY cid")
-            .map(\.quotedSQLIdentifier)
-        let isWithoutRowID = try copy.fetchOne(Bool.self, "SELECT wr FROM pragma_table_list(\(table)) WHERE schema = 'main'")
-        if isWithoutRowID != true, let rowID = try copy.main.rowIDName(of: table) { columns.insert(rowID, at: 0) }
+        var columns = try copy.main.storedColumns(of: table).map(\.quotedSQLIdentifier)
+        if let rowID = try copy.main.rowIDName(of: table) { columns.insert(rowID, at: 0) }
         let list = columns.joined(separator: ", ")
         let read = try source.prepare(SQL(raw: "SELECT \(list) FROM \(schema.qualified(table)) NOT INDEXED"))
         let marks = Array(repeating: "?", count: columns.count).joined(separator: ", ")
@@ -104,13 +102,5 @@ struct DatabaseCopy {
         guard let reporter else { return }
         let pages = try copy.fetchOne(SQLValue.self, "PRAGMA page_count")
         if case .integer(let pages) = pages { try reporter.report(Int(pages)) }
-    }
-}
-
-extension Schema {
-    /// A name for the row id that no column of the table hides.
-    func rowIDName(of table: String) throws(DatabaseError) -> String? {
-        let columns = Set(try connection.fetchAll(String.self, "SELECT lower(name) FROM pragma_table_xinfo(\(table), \(name))"))
-        return ["rowid", "_rowid_", "oid"].first { !columns.contains($0) }
     }
 }

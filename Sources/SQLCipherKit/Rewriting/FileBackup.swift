@@ -54,7 +54,7 @@ struct FileBackup {
         do {
             let copy = try encryption.open(.file(file.temporaryPath), configuration)
             defer { copy.close() }
-            try copy.setJournalMode(.delete)
+            try copy.main.setJournalMode(.delete)
             try copy.main.requireIntact("the backup")
         }
         try file.flush()

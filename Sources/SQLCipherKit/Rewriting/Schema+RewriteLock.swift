@@ -56,7 +56,7 @@ extension Schema {
         if connection.hasOpenCursors || connection.hasRunningStatements {
             throw .misuse("a database cannot be rewritten while a result is being read")
         }
-        if try connection.isReadOnly(name) {
+        if try isReadOnly {
             throw DatabaseError(code: .readOnly, reason: .misuse, message: "the database \(name) is read-only")
         }
     }

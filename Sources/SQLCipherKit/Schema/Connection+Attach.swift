@@ -142,7 +142,7 @@ extension Connection {
     private func verifyAttached(_ name: String) throws(DatabaseError) {
         let quoted = name.quotedSQLIdentifier
         _ = try fetchOne(Int.self, SQL(raw: "SELECT count(*) FROM \(quoted).sqlite_schema"))
-        if try !isReadOnly(name), try fetchOne(Int.self, SQL(raw: "PRAGMA \(quoted).page_count")) == 0 {
+        if try !Schema(self, name).isReadOnly, try fetchOne(Int.self, SQL(raw: "PRAGMA \(quoted).page_count")) == 0 {
             try execute(SQL(raw: "PRAGMA \(quoted).user_version = 0"))
         }
     }

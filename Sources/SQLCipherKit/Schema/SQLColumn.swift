@@ -89,7 +89,11 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
     /// The value of a row that is inserted without one.
     public func `default`(_ value: some SQLValueConvertible) -> SQLColumn {
         changed { column in
-            do throws(DatabaseError) { column.defaultValue = SQL(raw: try value.sqlValue.literal) } catch { column.defaultFailure = error }
+            do throws(DatabaseError) {
+                column.defaultValue = SQL(raw: try value.sqlValue.literal)
+            } catch {
+                column.defaultFailure = error
+            }
         }
     }
 
@@ -120,7 +124,8 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
     ) -> SQLColumn {
         changed {
             $0.reference = SQLForeignKey(
-                [name], references: table, column.map { [$0] } ?? [], onDelete: onDelete, onUpdate: onUpdate, isDeferred: isDeferred)
+                [name], references: table, column.map { [$0] } ?? [], onDelete: onDelete, onUpdate: onUpdate,
+                isDeferred: isDeferred)
         }
     }
 
@@ -137,7 +142,9 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
 
     /// The column's definition.
     func definition(isStrict: Bool) throws(DatabaseError) -> SQL {
-        if name.isEmpty { throw .invalidArgument("a column without a name: a property that is computed or observed needs one by named(_:)") }
+        if name.isEmpty {
+            throw .invalidArgument("a column without a name: a property that is computed or observed needs one by named(_:)")
+        }
         if let defaultFailure { throw defaultFailure }
         var sql: SQL = "\(identifier: name)"
         if type != .any || isStrict { sql = "\(sql) \(raw: type.rawValue)" }

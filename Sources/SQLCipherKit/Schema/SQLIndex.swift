@@ -49,8 +49,8 @@ public struct SQLIndex: Sendable {
         let place = schema.map { $0.quotedSQLIdentifier + "." } ?? ""
         let filter: SQL = if let condition { " WHERE \(condition)" } else { "" }
         return """
-            CREATE \(raw: isUnique ? "UNIQUE " : "")INDEX \(raw: ifNotExists ? "IF NOT EXISTS " : "")\(raw: place)\(identifier: name) \
-            ON \(identifier: table)(\(list: terms.map(\.sql)))\(filter)
+            CREATE \(raw: isUnique ? "UNIQUE " : "")INDEX \(raw: ifNotExists ? "IF NOT EXISTS " : "")\(raw: place)\
+            \(identifier: name) ON \(identifier: table)(\(list: terms.map(\.sql)))\(filter)
             """
     }
 }

@@ -35,8 +35,8 @@ public struct SQLTable: Sendable {
 
     /// The table's name.
     public let name: String
-    /// The attached database that it belongs to; nil for the first one that has it, and `main` for a new one.
-    public var schema: String?
+    /// The database that it is in; nil for the first one that has it, and `main` for a new one.
+    var schema: String?
     /// The columns, in order; empty if the table is not described.
     public let columns: [SQLColumn]
     /// The indexes that are made with the table.
@@ -47,24 +47,22 @@ public struct SQLTable: Sendable {
     private let columnNames: [AnyProperty: String]
 
     /// A table that is known by its name alone.
-    public init(_ name: String, schema: String? = nil) { self.init(name, schema, [], []) }
+    public init(_ name: String) { self.init(name, [], []) }
 
     /// A table.
-    public init(_ name: String, schema: String? = nil, options: Options = [], @SQLTableBuilder _ parts: () -> [SQLTableBuilder.Part]) {
-        self.init(name, schema, options, parts())
+    public init(_ name: String, options: Options = [], @SQLTableBuilder _ parts: () -> [SQLTableBuilder.Part]) {
+        self.init(name, options, parts())
     }
 
     /// The table of a record: the closure gets its properties as columns.
     public init<Record: SQLRecord>(
-        of type: Record.Type, schema: String? = nil, options: Options = [],
-        @SQLTableBuilder _ parts: (SQLProperties<Record>) -> [SQLTableBuilder.Part]
+        of type: Record.Type, options: Options = [], @SQLTableBuilder _ parts: (SQLProperties<Record>) -> [SQLTableBuilder.Part]
     ) {
-        self.init(Record.tableName, schema, options, parts(SQLProperties()))
+        self.init(Record.tableName, options, parts(SQLProperties()))
     }
 
-    private init(_ name: String, _ schema: String?, _ options: Options, _ parts: [SQLTableBuilder.Part]) {
+    private init(_ name: String, _ options: Options, _ parts: [SQLTableBuilder.Part]) {
         self.name = name
-        self.schema = schema
         self.options = options
         var columns: [SQLColumn] = [], indexes: [SQLIndex] = [], constraints: [SQLConstraint] = []
         for part in parts {
@@ -115,8 +113,11 @@ public struct SQLTable: Sendable {
         for column in columns where !seen.insert(column.name.lowercased()).inserted {
             throw .invalidArgument("the table \(name) has two columns named \(column.name)")
         }
-        let keys = columns.filter(\.isPrimaryKey).count + constraints.filter { if case .primaryKey = $0.kind { true } else { false } }.count
-        if keys > 1 { throw .invalidArgument("the table \(name) has \(keys) primary keys: use SQLConstraint.primaryKey for one of several columns") }
+        let ownKeys = constraints.filter { if case .primaryKey = $0.kind { true } else { false } }
+        let keys = columns.filter(\.isPrimaryKey).count + ownKeys.count
+        if keys > 1 {
+            throw .invalidArgument("the table \(name) has \(keys) primary keys: use SQLConstraint.primaryKey for one of several columns")
+        }
         var list: [SQL] = []
         for column in columns { list.append(try column.definition(isStrict: options.contains(.strict))) }
         list += constraints.map(\.sql)
@@ -139,7 +140,9 @@ public struct SQLConstraint: Sendable {
     let kind: Kind
 
     /// The primary key.
-    public static func primaryKey(_ columns: SQLColumn...) -> SQLConstraint { SQLConstraint(kind: .primaryKey(columns.map(\.name))) }
+    public static func primaryKey(_ columns: SQLColumn...) -> SQLConstraint {
+        SQLConstraint(kind: .primaryKey(columns.map(\.name)))
+    }
 
     /// No two rows may be equal in all of these columns.
     public static func unique(_ columns: SQLColumn...) -> SQLConstraint { SQLConstraint(kind: .unique(columns.map(\.name))) }

@@ -1,4 +1,4 @@
-/// What a database says of a table, a view or a virtual table: see ``Connection/tables(in:)``.
+/// What a database says of a table, a view or a virtual table: see ``Schema/tables()``.
 public struct TableSchema: Hashable, Sendable {
     /// What kind of table it is.
     public enum Kind: String, Hashable, Sendable, SQLValueConvertible {

@@ -65,9 +65,7 @@ struct SchemaText {
     }
 
     /// The statement for an object of this name in another database.
-    func sql(_ name: String, in schema: String) -> SQL {
-        SQL(raw: "\(keywords)\(schema.quotedSQLIdentifier).\(name.quotedSQLIdentifier)\(rest)")
-    }
+    func sql(_ name: String, in schema: Schema) -> SQL { SQL(raw: "\(keywords)\(schema.qualified(name))\(rest)") }
 
     private static func closing(_ byte: UInt8) -> UInt8? {
         switch byte {

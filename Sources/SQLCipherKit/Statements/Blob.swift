@@ -14,7 +14,7 @@ import Foundation
 /// It has a position, where ``read(upTo:)`` and ``write(_:)`` go on, and which ``seek(to:)`` sets. Its size cannot change: to write
 /// a new one, store a ``ZeroBlob`` first. An open blob keeps a transaction open until ``close()``, which letting go of it does as
 /// well: one that is open for writing makes `COMMIT` fail. Outside of a transaction of yours, closing commits. The connection's
-/// page cache bounds the memory that a transaction takes (``Connection/setCacheSize(_:)``).
+/// page cache bounds the memory that a transaction takes (``Schema/setCacheSize(_:)``).
 ///
 /// When the row is changed by anything else, each call throws ``ResultCode/abort`` until ``reopen(rowID:)``. After the connection
 /// has closed each call throws ``DatabaseError/Reason/closed``.

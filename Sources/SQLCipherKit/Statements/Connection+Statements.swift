@@ -140,15 +140,4 @@ extension Connection {
         }
         return false
     }
-
-    /// Whether the database cannot be written through this connection.
-    /// - Parameter schema: `main`, or what it was attached as.
-    /// - Throws: ``DatabaseError/Reason/schemaName`` for a name that is not attached.
-    public func isReadOnly(_ schema: String = "main") throws(DatabaseError) -> Bool {
-        switch sqlite3_db_readonly(try live(), schema) {
-        case 0: false
-        case 1: true
-        default: throw .noSchema(schema)
-        }
-    }
 }

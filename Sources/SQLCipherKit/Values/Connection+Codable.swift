@@ -39,12 +39,15 @@ extension Connection {
     /// statement is prepared once for a type and a table.
     /// - Parameters:
     ///   - record: what to insert.
-    ///   - table: the table's name.
-    ///   - schema: the database that the table is in; nil for the first one that has it.
+    ///   - table: the table's name, of the first database that has it.
     ///   - conflict: what to do where a constraint is broken. Default: the statement fails.
     /// - Throws: ``DatabaseError``, and what the record's own encoding throws.
-    public func insert<T: Encodable>(
-        _ record: T, into table: String, in schema: String? = nil, onConflict conflict: ConflictResolution? = nil
+    public func insert<T: Encodable>(_ record: T, into table: String, onConflict conflict: ConflictResolution? = nil) throws {
+        try insert(record, table, nil, conflict)
+    }
+
+    fileprivate func insert<T: Encodable>(
+        _ record: T, _ table: String, _ schema: String?, _ conflict: ConflictResolution?
     ) throws {
         _ = try live()
         let cache = state(InsertionCache.self)
@@ -62,6 +65,15 @@ extension Connection {
             let encoding = RowEncodingState(dateStrategy, keys: state.collected.map(\.name))
             cache.insertions.add(EncodedStatement(try prepareKept(sql), encoding), target)
         }
+    }
+}
+
+extension Schema {
+    /// Inserts a record into a table of this database; otherwise as ``Connection/insert(_:into:onConflict:)``.
+    /// - Throws: ``DatabaseError``, and what the record's own encoding throws.
+    public func insert<T: Encodable>(_ record: T, into table: String, onConflict conflict: ConflictResolution? = nil) throws {
+        try live()
+        try connection.insert(record, table, name, conflict)
     }
 }
 

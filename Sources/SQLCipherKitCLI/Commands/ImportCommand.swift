@@ -177,8 +177,10 @@ struct ImportCommand: ParsableCommand {
         guard let search else { return }
         let names = search.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
         let name = table + "_search"
-        let present = Set(try db.columns(of: table).map { $0.name.lowercased() })
-        guard names.allSatisfy({ present.contains($0.lowercased()) }), try !db.main.fullTextIndexes().contains(where: { $0.name == name }) else { return }
+        let present = Set(try db.main.columns(of: table).map { $0.name.lowercased() })
+        guard names.allSatisfy({ present.contains($0.lowercased()) }),
+            try !db.main.fullTextIndexes().contains(where: { $0.name == name })
+        else { return }
         let columns = names.map { FTS5Table.Column($0) }
         let bar = ProgressBar("Indexing")
         try db.create(

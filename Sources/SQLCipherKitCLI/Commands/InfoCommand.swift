@@ -20,10 +20,10 @@ struct InfoCommand: ParsableCommand {
         var members: [(String, SQLValue)] = [("file", .text(database.path))]
         // Of an encrypted database the pragma gives text.
         let pageSize = try db.fetchOne(Int64.self, "SELECT CAST(page_size AS INTEGER) FROM pragma_page_size") ?? 0
-        let pages = try db.pragma("page_count", as: Int64.self) ?? 0
+        let pages = try db.main.pragma("page_count", as: Int64.self) ?? 0
         members += [
             ("bytes", .integer(pages * pageSize)), ("pages", .integer(pages)), ("page_size", .integer(pageSize)),
-            ("free_pages", .integer(try db.pragma("freelist_count", as: Int64.self) ?? 0)),
+            ("free_pages", .integer(try db.main.pragma("freelist_count", as: Int64.self) ?? 0)),
         ]
         if let info = try db.cipherInfo(of: "main") {
             let settings = info.settings
@@ -38,10 +38,10 @@ struct InfoCommand: ParsableCommand {
         let slots = try UnlockedKey.hasSlots(database.path) ? KeySlots.unverifiedList(of: .file(database.path)) : []
         members.append(("key_slots", .text(slots.isEmpty ? "none" : slots.map { "\($0.label) (\($0.kind))" }.joined(separator: ", "))))
         members += [
-            ("journal_mode", .text(try db.pragma("journal_mode", as: String.self) ?? "")),
-            ("encoding", .text(try db.pragma("encoding", as: String.self) ?? "")),
-            ("user_version", .integer(try db.pragma("user_version", as: Int64.self) ?? 0)),
-            ("application_id", .integer(try db.pragma("application_id", as: Int64.self) ?? 0)),
+            ("journal_mode", .text(try db.main.pragma("journal_mode", as: String.self) ?? "")),
+            ("encoding", .text(try db.main.pragma("encoding", as: String.self) ?? "")),
+            ("user_version", .integer(try db.main.pragma("user_version", as: Int64.self) ?? 0)),
+            ("application_id", .integer(try db.main.pragma("application_id", as: Int64.self) ?? 0)),
             ("tables", .text(try SchemaText.tables(db).joined(separator: ", "))),
             ("full_text_tables", .text(try db.main.fullTextIndexes().map(\.name).joined(separator: ", "))),
         ]

@@ -164,8 +164,8 @@ struct AnalyzeCommand: ParsableCommand {
 
     func run() throws {
         let db = try file.open(.readWrite)
-        try db.analyze(limit: limit)
-        Output.line("analyzed \(try db.statistics().count.counted("table or index", plural: "tables and indexes"))")
+        try db.main.analyze(limit: limit)
+        Output.line("analyzed \(try db.main.statistics().count.counted("table or index", plural: "tables and indexes"))")
     }
 }
 
@@ -186,7 +186,7 @@ struct SpaceCommand: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() throws {
-        let report = try file.open(.readOnly).spaceReport()
+        let report = try file.open(.readOnly).main.spaceReport()
         let rows = report.objects.sorted { ($1.bytes, $0.name) < ($0.bytes, $1.name) }.map { object -> [SQLValue] in
             [
                 .text(object.name), .text(object.kind.rawValue), .text(object.table), .integer(Int64(object.bytes)),

@@ -15,7 +15,7 @@ final class RowTable {
     init(_ db: Connection, _ name: String, wasMade: Bool, columns: [String]) throws {
         self.db = db
         self.name = name
-        let present = try db.columns(of: name).map { $0.name.lowercased() }
+        let present = try db.main.columns(of: name).map { $0.name.lowercased() }
         known = Set(present)
         isMade = wasMade || present.isEmpty
         if present.isEmpty { try make(columns) }

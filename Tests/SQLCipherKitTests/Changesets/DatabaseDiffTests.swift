@@ -27,7 +27,7 @@ import Testing
         #expect(try DatabaseDiff(from: old.main, to: new.main).changeset().isEmpty)
         try OddTables.change(new, &random, count: 200)
         try new.execute("INSERT INTO plain VALUES (1, CAST(x'ff00fd' AS TEXT), 2)")
-        try new.setUserVersion(7)
+        try new.main.setUserVersion(7)
         let diff = try DatabaseDiff(from: old.main, to: new.main)
         #expect(try !diff.isEmpty())
         let wanted = try Contents.of(new)

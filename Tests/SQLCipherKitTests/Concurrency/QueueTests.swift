@@ -53,7 +53,7 @@ import Testing
 
     @Test func aReadSeesOneMomentWhileAnotherConnectionWrites() throws {
         let other = try Connection(.file(folder.path("a.db")), key: .passphrase("one"), configuration: .quick)
-        try queue.barrier { db in _ = try db.setJournalMode(.wal) }
+        try queue.barrier { db in _ = try db.main.setJournalMode(.wal) }
         try queue.read { db in
             try other.execute("INSERT INTO t VALUES (1)")
             #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 0)

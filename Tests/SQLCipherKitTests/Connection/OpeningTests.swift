@@ -12,7 +12,7 @@ import Testing
     @Test func aFileByPathAndByURL() throws {
         try Connection(.file(path)).execute("CREATE TABLE t(x)")
         #expect(try Connection(.file(URL(fileURLWithPath: path))).fetchOne(Int.self, "SELECT count(*) FROM t") == 0)
-        #expect(try Connection(.uri("file:\(path)?mode=ro")).isReadOnly())
+        #expect(try Connection(.uri("file:\(path)?mode=ro")).main.isReadOnly)
     }
 
     @Test func aTildeIsTheHomeFolder() {
@@ -97,7 +97,7 @@ import Testing
         var configuration = DatabaseConfiguration.quick
         configuration.access = .readOnly
         let db = try Connection(.file(path), key: .passphrase("k"), configuration: configuration)
-        #expect(try db.isReadOnly())
+        #expect(try db.main.isReadOnly)
         let error = #expect(throws: DatabaseError.self) { try db.execute("INSERT INTO t VALUES (1)") }
         #expect(error?.code.primary == .readOnly)
     }
@@ -119,7 +119,7 @@ import Testing
             { try statement.execute() }, { try statement.step() }, { try statement.reset() }, { try statement.bind([]) },
             { _ = try cursor.next() }, { _ = try db.attachedDatabases() }, { try db.detach("x") },
             { try db.attach(.memory, as: "x", key: .plaintext) }, { try db.changeKey(to: .passphrase("k")) },
-            { _ = try db.isReadOnly() }, { try db.execute(SQLScript("SELECT 1")) }, { _ = try db.prepare("SELECT 1") },
+            { _ = try db.main.isReadOnly }, { try db.execute(SQLScript("SELECT 1")) }, { _ = try db.prepare("SELECT 1") },
         ]
         for (index, call) in calls.enumerated() {
             do {

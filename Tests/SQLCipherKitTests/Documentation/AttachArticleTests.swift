@@ -30,7 +30,7 @@ import Testing
         #expect(try db.attachedDatabases().map(\.name) == ["main"])
 
         try db.attach(.memory, as: "scratch", key: .plaintext)
-        let copied = try db.copyTables(["note"], to: "scratch") { progress in
+        let copied = try db.main.copyTables(["note"], to: try db.schema("scratch")) { progress in
             if progress.rowsDone == progress.rowsTotal { print(progress.table, progress.rowsTotal) }
         }
         #expect(copied == 1)

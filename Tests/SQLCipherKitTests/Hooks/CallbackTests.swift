@@ -21,7 +21,7 @@ import Testing
         // The locks are gone, and nothing is damaged.
         let other = try Connection(.file(folder.path("a.db")), key: .passphrase("k"), configuration: .quick)
         try other.execute("INSERT INTO t VALUES (99)")
-        #expect(try other.integrityCheck() == [])
+        #expect(try other.main.integrityCheck() == [])
     }
 
     @Test func aFunctionThatCloses() throws {

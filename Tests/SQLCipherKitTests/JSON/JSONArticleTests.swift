@@ -29,16 +29,16 @@ import Testing
         let cities: [(Int, String)] = try db.fetchAll(
             "SELECT id, \(json.value("city")) FROM note WHERE \(json.arrayLength("tags")) > \(1)")
         let pairs: [(String, String)] = try db.fetchAll("SELECT title, tag.value FROM note, \(json.each("tags", as: "tag"))")
-        let elements = try db.jsonTree(JSONExpression("(SELECT meta FROM note WHERE id = \(1))")).collect()
+        let elements = try JSONExpression("(SELECT meta FROM note WHERE id = \(1))").descendants(in: db).collect()
         #expect(cities.map(\.1) == ["Roma"] && pairs.map(\.1) == meta.tags && elements.count == 5)
 
-        try db.updateJSON(
+        try db.main.updateJSON(
             "meta", in: "note", where: "id = \(1)",
             .set("city", to: "Roma Capitale"), .append("river", toArrayAt: "tags"), .patch(["stars": 5]))
 
-        try db.createJSONIndex("note_city", on: "note", column: "meta", ["city"])
+        try db.main.createJSONIndex("note_city", on: "note", column: "meta", ["city"])
         let found = try db.fetchAll(Int.self, "SELECT id FROM note WHERE \(json.value("city")) = \("Roma Capitale")")
-        try db.addJSONColumn("stars", to: "note", from: "meta", at: "stars", type: .integer)
+        try db.main.addJSONColumn("stars", to: "note", from: "meta", at: "stars", type: .integer)
         let starred = try db.fetchAll(String.self, "SELECT title FROM note WHERE stars >= 4")
         #expect(found == [1] && starred == ["Trastevere"])
 

@@ -94,7 +94,7 @@ import Testing
         try db.execute("INSERT INTO t VALUES ('{}')")
         let hostile = "x') FROM t; DROP TABLE t; --'"
         #expect(try db.fetchOne(Int?.self, "SELECT \(JSONExpression(column: "j").value(hostile)) FROM t") == .some(nil))
-        try db.updateJSON("j", in: "t", where: "TRUE", .set(hostile, to: 1))
+        try db.main.updateJSON("j", in: "t", where: "TRUE", .set(hostile, to: 1))
         #expect(try db.fetchOne(Int.self, "SELECT \(JSONExpression(column: "j", of: "t").value(hostile)) FROM t") == 1)
     }
 }

@@ -40,14 +40,14 @@ import Testing
         #expect(rows.map(\.0) == [1] && rows.map(\.1) == ["b"])
 
         let document = JSONExpression("(SELECT meta FROM note WHERE id = \(1))")
-        let elements = try db.jsonEach(document).collect()
+        let elements = try document.elements(in: db).collect()
         #expect(elements.map(\.key) == [.name("city"), .name("tags"), .name("stars"), .name("open")])
         #expect(elements.map(\.type) == [.text, .array, .integer, .true])
         #expect(try elements.map { try $0.value } == ["Roma", ["a", "b"], 5, true])
         #expect(try elements.map { try $0.fullKey } == [JSONPath("city"), JSONPath("tags"), JSONPath("stars"), JSONPath("open")])
-        #expect(try db.jsonEach(document, "nowhere").collect().isEmpty)
+        #expect(try document.elements(at: "nowhere", in: db).collect().isEmpty)
 
-        let tree = try db.jsonTree(JSONExpression(value: ["k y": ["x\"": [1, "two"]]])).collect()
+        let tree = try JSONExpression(value: ["k y": ["x\"": [1, "two"]]]).descendants(in: db).collect()
         #expect(try tree.map { try $0.fullKey }
             == [.root, JSONPath("k y"), JSONPath("k y", "x\""), JSONPath("k y", "x\"", 0), JSONPath("k y", "x\"", 1)])
         #expect(tree.map(\.key) == [nil, .name("k y"), .name("x\""), .index(0), .index(1)])
@@ -56,11 +56,11 @@ import Testing
     }
 
     @Test func anIntegerThatSQLiteRoundsIsAnError() throws {
-        let element = try #require(try db.jsonEach(JSONExpression(text: "[18446744073709551615]")).next())
+        let element = try #require(try JSONExpression(text: "[18446744073709551615]").elements(in: db).next())
         #expect(throws: DatabaseError.self) { try element.value }
     }
 
     @Test func whatIsNoJSONFails() throws {
-        #expect(throws: DatabaseError.self) { try db.jsonEach(JSONExpression(text: "{")).collect() }
+        #expect(throws: DatabaseError.self) { try JSONExpression(text: "{").elements(in: db).collect() }
     }
 }

@@ -47,7 +47,7 @@ import Testing
     @Test func changesAreFollowed() throws {
         try create()
         try db.execute("INSERT INTO note(slug, value) VALUES ('a', \(["city": "Roma", "tags": ["old"]] as JSONValue))")
-        try db.updateJSON("value", in: "note", where: "id = 1", .append("newer", toArrayAt: "tags"), .set("city", to: "Bern"))
+        try db.main.updateJSON("value", in: "note", where: "id = 1", .append("newer", toArrayAt: "tags"), .set("city", to: "Bern"))
         #expect(try hits("bern") == [1] && hits("newer") == [1] && hits("roma").isEmpty)
         try db.execute("REPLACE INTO note(slug, value) VALUES ('a', \(#"{"city":"Genf"}"#))")
         #expect(try hits("genf") == [2] && hits("bern").isEmpty)
@@ -74,10 +74,10 @@ import Testing
             let id = Int.random(in: 1...20, using: &random)
             switch Int.random(in: 0..<6, using: &random) {
             case 0: try db.execute("REPLACE INTO note(id, slug, value) VALUES (\(id), \("s\(id / 2)"), \(["city": word(), "tags": [word(), word()]] as JSONValue))")
-            case 1: try db.updateJSON("value", in: "note", where: "id = \(id)", .append(word(), toArrayAt: "tags"))
-            case 2: try db.updateJSON("value", in: "note", where: "id > \(id)", .set("city", to: word()), .remove(JSONPath("tags", 0)))
+            case 1: try db.main.updateJSON("value", in: "note", where: "id = \(id)", .append(word(), toArrayAt: "tags"))
+            case 2: try db.main.updateJSON("value", in: "note", where: "id > \(id)", .set("city", to: word()), .remove(JSONPath("tags", 0)))
             case 3: try db.execute("DELETE FROM note WHERE id = \(id)")
-            case 4: try db.updateJSON("value", in: "note", where: "id = \(id)", .patch(["it's": ["x\"": word()]]))
+            case 4: try db.main.updateJSON("value", in: "note", where: "id = \(id)", .patch(["it's": ["x\"": word()]]))
             default: try db.execute("UPDATE OR REPLACE note SET slug = \("s\(id)") WHERE id = \(id + 1)")
             }
         }

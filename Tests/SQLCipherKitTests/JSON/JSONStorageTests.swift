@@ -68,8 +68,8 @@ import Testing
     @Test func changesInPlaceKeepTheForm() throws {
         let value: JSONValue = ["city": "Bern", "tags": ["a"], "n": 1]
         try db.execute("INSERT INTO note(meta) VALUES (\(value)), (\(value.text())), (NULL), (\(value))")
-        let count = try db.updateJSON(
-            "meta", in: "note", schema: "main", where: "id < \(4)", .set("city", to: "Roma"), .append("b", toArrayAt: "tags"),
+        let count = try db.main.updateJSON(
+            "meta", in: "note", where: "id < \(4)", .set("city", to: "Roma"), .append("b", toArrayAt: "tags"),
             .remove("n"), .insert(["x": true], at: "new"), .insert(0, at: "city"), .replace("none", with: 1),
             .insertElement("first", before: JSONPath("tags", 0)), .patch(["p": ["q": 1]]), .set("id", toSQL: "id * \(10)"))
         #expect(count == 3)
@@ -77,9 +77,9 @@ import Testing
         let rows: [(String, JSONValue?)] = try db.fetchAll("SELECT typeof(meta), meta FROM note")
         #expect(rows.map(\.0) == ["blob", "text", "null", "blob"])
         #expect(rows[0].1 == expected && rows[1].1?["id"] == 20 && rows[2].1 == nil && rows[3].1 == value)
-        #expect(try db.updateJSON("meta", in: "note", where: "FALSE", .remove("a")) == 0)
+        #expect(try db.main.updateJSON("meta", in: "note", where: "FALSE", .remove("a")) == 0)
         try db.execute("UPDATE note SET meta = 'no JSON' WHERE id = 4")
-        let error = #expect(throws: DatabaseError.self) { try db.updateJSON("meta", in: "note", where: "TRUE", .set("a", to: 1)) }
+        let error = #expect(throws: DatabaseError.self) { try db.main.updateJSON("meta", in: "note", where: "TRUE", .set("a", to: 1)) }
         #expect(error?.message == "malformed JSON")
         #expect(try db.fetchOne(JSONValue.self, "SELECT meta FROM note WHERE id = 1") == expected)
     }
@@ -94,8 +94,8 @@ import Testing
         }
         let city = meta.value("city")
         #expect(try plan("SELECT id FROM note WHERE \(city) = \("c7")").contains("SCAN note"))
-        try db.createJSONIndex("note_city", on: "note", column: "meta", ["city"])
-        try db.createJSONIndex("note n", on: "note", column: "meta", [JSONPath("n", "a b"), "city"], isUnique: true, where: "meta IS NOT NULL")
+        try db.main.createJSONIndex("note_city", on: "note", column: "meta", ["city"])
+        try db.main.createJSONIndex("note n", on: "note", column: "meta", [JSONPath("n", "a b"), "city"], isUnique: true, where: "meta IS NOT NULL")
         #expect(try plan("SELECT id FROM note WHERE \(city) = \("c7")").contains("INDEX note_city (<expr>=?)"))
         #expect(try plan("SELECT id FROM note AS m WHERE \(JSONExpression(column: "meta", of: "m").value("city")) IN \(["a", "b"])")
             .contains("INDEX note_city (<expr>=?)"))
@@ -109,26 +109,26 @@ import Testing
         }
         #expect(error?.code == .constraintUnique)
         // The index follows a change in place.
-        try db.updateJSON("meta", in: "note", where: "id = 8", .set("city", to: "moved"))
+        try db.main.updateJSON("meta", in: "note", where: "id = 8", .set("city", to: "moved"))
         #expect(try db.fetchAll(Int.self, "SELECT id FROM note WHERE \(city) = \("moved")") == [8])
-        #expect(throws: DatabaseError.self) { try db.createJSONIndex("none", on: "note", column: "meta", []) }
+        #expect(throws: DatabaseError.self) { try db.main.createJSONIndex("none", on: "note", column: "meta", []) }
     }
 
     @Test func generatedColumns() throws {
         try db.execute("CREATE TABLE strict(meta BLOB) STRICT")
         for table in ["note", "strict"] {
             try db.execute("INSERT INTO \(identifier: table)(meta) VALUES (\(["city": "Roma", "code": "007", "n": 3] as JSONValue))")
-            try db.addJSONColumn("city", to: table, from: "meta", at: "city", type: .text)
-            try db.addJSONColumn("the code", to: table, from: "meta", at: "code")
-            try db.addJSONColumn("n", to: table, from: "meta", at: "n", type: .integer)
+            try db.main.addJSONColumn("city", to: table, from: "meta", at: "city", type: .text)
+            try db.main.addJSONColumn("the code", to: table, from: "meta", at: "code")
+            try db.main.addJSONColumn("n", to: table, from: "meta", at: "n", type: .integer)
             try db.execute("CREATE INDEX \(identifier: "\(table)_city") ON \(identifier: table)(city)")
             let row = try #require(
                 try db.fetchOne((String, String, Int).self, "SELECT city, \"the code\", n FROM \(identifier: table) WHERE city = 'Roma'"))
             #expect(row == ("Roma", "007", 3))
             #expect(try plan("SELECT n FROM \(identifier: table) WHERE city = \("Roma")").contains("USING INDEX \(table)_city (city=?)"))
         }
-        #expect(throws: DatabaseError.self) { try db.addJSONColumn("x", to: "note", from: "meta", at: "x", type: .null) }
-        #expect(throws: DatabaseError.self) { try db.addJSONColumn("x", to: "nowhere", from: "meta", at: "x") }
+        #expect(throws: DatabaseError.self) { try db.main.addJSONColumn("x", to: "note", from: "meta", at: "x", type: .null) }
+        #expect(throws: DatabaseError.self) { try db.main.addJSONColumn("x", to: "nowhere", from: "meta", at: "x") }
     }
 
     @Test func valuesAndObjects() throws {

@@ -119,7 +119,7 @@ enum Store: String, CaseIterable, Sendable {
                 entered.open()
                 isWaiting.wait()
                 try db.execute("INSERT INTO note(title) VALUES ('two')")
-                try db.checkpoint(.truncate)
+                try db.main.checkpoint(.truncate)
             }
         }
         try await entered.opened()

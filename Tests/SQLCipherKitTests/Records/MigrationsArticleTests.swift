@@ -11,7 +11,7 @@ import Testing
             try db.execute("CREATE TABLE book(id INTEGER PRIMARY KEY, title TEXT, author INTEGER REFERENCES author(id))")
         }
         migrator.add("pages") { db in
-            try db.addColumn(SQLColumn("pages", .integer).notNull().default(100), to: "book")
+            try db.main.addColumn(SQLColumn("pages", .integer).notNull().default(100), to: "book")
         }
         try migrator.migrate(db)
         migrator.add("authors without books go", foreignKeys: .enforced) { db in
@@ -22,17 +22,17 @@ import Testing
         try migrator.dryRun(db)                     // does them, and undoes them
         #expect(pending == ["authors without books go"])
 
-        for table in try db.tables() where table.kind == .table {
+        for table in try db.main.tables() where table.kind == .table {
             print(table.name, table.primaryKey, table.columns.map(\.name))
         }
-        let keys = try db.table("book")?.foreignKeys
+        let keys = try db.main.table("book")?.foreignKeys
         #expect(keys == [SQLForeignKey(["author"], references: "author", ["id"])])
 
-        try db.renameColumn("title", to: "name", of: "book")
-        try db.renameTable("book", to: "work")
-        try db.create(SQLIndex("work_name", on: [.column("name")]), on: "work")
-        try db.dropColumn("pages", from: "work")
-        #expect(try db.columns(of: "work").map(\.name) == ["id", "name", "author"])
-        #expect(try db.indexes(of: "work").map(\.name) == ["work_name"])
+        try db.main.renameColumn("title", to: "name", of: "book")
+        try db.main.renameTable("book", to: "work")
+        try db.main.create(SQLIndex("work_name", on: [.column("name")]), on: "work")
+        try db.main.dropColumn("pages", from: "work")
+        #expect(try db.main.columns(of: "work").map(\.name) == ["id", "name", "author"])
+        #expect(try db.main.indexes(of: "work").map(\.name) == ["work_name"])
     }
 }

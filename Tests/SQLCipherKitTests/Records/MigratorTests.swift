@@ -36,7 +36,7 @@ import Testing
         #expect(try migrator.applied(in: db) == ["authors", "books"])
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM book") == 2)
         var longer = migrator
-        longer.add("stars") { db in try db.addColumn(SQLColumn("stars", .integer).notNull().default(0), to: "book") }
+        longer.add("stars") { db in try db.main.addColumn(SQLColumn("stars", .integer).notNull().default(0), to: "book") }
         #expect(try longer.migrate(db) == ["stars"])
         #expect(try db.fetchAll(Int.self, "SELECT stars FROM book") == [0, 0])
         let unknown = #expect(throws: DatabaseError.self) { try longer.migrate(db, through: "moons") }
@@ -58,7 +58,7 @@ import Testing
         failing.add("never") { db in try db.execute("CREATE TABLE never(x)") }
         #expect(throws: DatabaseError.self) { try failing.migrate(db) }
         #expect(try failing.applied(in: db) == ["authors", "books"])
-        #expect(try !db.hasTable("half") && !db.hasTable("never"))
+        #expect(try !db.main.hasTable("half") && !db.main.hasTable("never"))
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM book") == 2)
         #expect(try db.settings.isEnabled(.foreignKeys))
         #expect(!db.isInTransaction)
@@ -84,7 +84,7 @@ import Testing
         other.add("books") { _ in }
         let order = #expect(throws: DatabaseError.self) { try other.migrate(db) }
         #expect(order?.message == "the migration between comes before books, which is done already: add new ones at the end")
-        #expect(try !db.hasTable("between_"))
+        #expect(try !db.main.hasTable("between_"))
         var twice = migrator
         twice.add("books") { _ in }
         let name = #expect(throws: DatabaseError.self) { try twice.migrate(db) }
@@ -100,8 +100,8 @@ import Testing
         rebuilding.add("rebuild") { db in
             try db.execute("CREATE TABLE new(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)")
             try db.execute("INSERT INTO new SELECT * FROM author")
-            try db.dropTable("author")
-            try db.renameTable("new", to: "author")
+            try db.main.dropTable("author")
+            try db.main.renameTable("new", to: "author")
         }
         try rebuilding.migrate(db)
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM book") == 2)
@@ -127,7 +127,7 @@ import Testing
 
     @Test func aDryRunChangesNothing() throws {
         #expect(try migrator.dryRun(db) == ["authors", "books"])
-        #expect(try db.tables().isEmpty)
+        #expect(try db.main.tables().isEmpty)
         try migrator.migrate(db, through: "authors")
         let version = try db.fetchOne(Int.self, "PRAGMA schema_version")
         #expect(try migrator.dryRun(db) == ["books"])
@@ -150,7 +150,7 @@ import Testing
             try db.execute(SQL(raw: statement))
         }
         #expect(throws: DatabaseError.self) { try ending.migrate(db) }
-        #expect(try !db.hasTable("half"))
+        #expect(try !db.main.hasTable("half"))
         #expect(try ending.applied(in: db) == [])
         // Savepoints are free, and the authorizer that was there is there again.
         var asked = 0
@@ -161,7 +161,7 @@ import Testing
         var nested = Migrator()
         nested.add("nested") { db in try db.transaction { db in try db.execute("CREATE TABLE whole(x)") } }
         try nested.migrate(db)
-        #expect(try db.hasTable("whole"))
+        #expect(try db.main.hasTable("whole"))
         var forbidden = nested
         forbidden.add("forbidden") { db in try db.execute("CREATE TABLE forbidden(x)") }
         #expect(throws: DatabaseError.self) { try forbidden.migrate(db) }
@@ -173,7 +173,7 @@ import Testing
     @Test func insideOfATransactionItIsRefused() throws {
         let error = #expect(throws: DatabaseError.self) { try db.transaction { db in try migrator.migrate(db) } }
         #expect(error?.reason == .misuse)
-        #expect(try db.tables().isEmpty)
+        #expect(try db.main.tables().isEmpty)
     }
 
     @Test func inAQueueAndAPool() async throws {
@@ -182,7 +182,7 @@ import Testing
         configuration.journalMode = .wal
         for kind in ["queue", "pool"] {
             let location = DatabaseLocation.file(folder.path("\(kind).db"))
-            let database: any DatabaseAccess =
+            let database: SharedDatabase =
                 kind == "queue"
                 ? try DatabaseQueue(location, key: .passphrase("secret"), configuration: configuration)
                 : try DatabasePool(location, key: .passphrase("secret"), configuration: configuration)
@@ -223,7 +223,7 @@ import Testing
     @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal])
     func aKillLeavesTheOldOrTheNewState(mode: DatabaseConfiguration.JournalMode) throws {
         try makeRows(3000)
-        try db.setJournalMode(mode)
+        try db.main.setJournalMode(mode)
         db.close()
         let path = folder.path("a.db")
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -243,15 +243,15 @@ import Testing
             _ = try process.end()
             #expect(try folder.allBytes().range(of: Data("MARKER".utf8)) == nil)
             let db = try Connection(.file(path), key: .passphrase("secret"), configuration: .quick)
-            #expect(try db.integrityCheck() == [])
+            #expect(try db.main.integrityCheck() == [])
             #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 3000)
             let done = try Migrator().applied(in: db)
             outcomes[done.count, default: 0] += 1
             #expect(done == (0..<done.count).map { "rebuild \($0)" })
             // The schema and the rows are those of the last migration that was noted.
-            #expect(try db.columns(of: "t").map(\.name) == (done.isEmpty ? ["x"] : ["x", "version"]))
+            #expect(try db.main.columns(of: "t").map(\.name) == (done.isEmpty ? ["x"] : ["x", "version"]))
             if !done.isEmpty { #expect(try db.fetchAll(Int.self, "SELECT DISTINCT version FROM t") == [done.count - 1]) }
-            #expect(try !db.hasTable("new"))
+            #expect(try !db.main.hasTable("new"))
         }
         // Some were cut off.
         #expect(outcomes.filter { $0.key < 5 }.values.reduce(0, +) > 0)
@@ -271,7 +271,7 @@ import Testing
                  try BuildProducts.executable("FaultDriver"), path])
             let again = try Connection(.file(path), key: .passphrase("secret"), configuration: .quick)
             #expect(try again.fetchOne(Int.self, "SELECT count(*) FROM t") == 2000)
-            #expect(try again.integrityCheck() == [])
+            #expect(try again.main.integrityCheck() == [])
             let done = try Migrator().applied(in: again).count
             #expect((done == 3) == outcome.output.contains("done"), "\(blocks): \(outcome)")
             if done < 3 { failures += 1 }

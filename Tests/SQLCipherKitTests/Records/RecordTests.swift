@@ -371,6 +371,6 @@ import Testing
         _ = try process.end()
         let again = try Connection(.file(path), key: .passphrase("secret"), configuration: .quick)
         #expect(try again.count(Note.all) == 0)
-        #expect(try again.integrityCheck() == [])
+        #expect(try again.main.integrityCheck() == [])
     }
 }

@@ -90,5 +90,12 @@ struct Album: SQLRecord {
         }
         try db.deleteAll(Album.filter { $0.year < 1900 })
         #expect(try db.fetchAll(Album.order { $0.id }.select { $0.tracks }) == [7, 8])
+
+        try db.attach(.memory, as: "archive", key: .plaintext)
+        let archive = try db.schema("archive")
+        try archive.create(Artist.table)
+        try archive.insert(&monk)
+        let archived = try db.fetchAll(Artist.in(archive).order { $0.name })
+        #expect(archived.map(\.name) == ["Monk"])
     }
 }

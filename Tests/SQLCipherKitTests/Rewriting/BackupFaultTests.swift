@@ -173,7 +173,7 @@ import Testing
         #expect(try reader.fetchOne(Int.self, "SELECT count(*) FROM t") == 10)
         try reader.commit()
         #expect(try reader.fetchOne(Int.self, "SELECT count(*) FROM t") == 100)
-        #expect(try db.journalMode == .wal)
+        #expect(try db.main.journalMode == .wal)
         #expect(count(path, "one") == 100)
     }
 

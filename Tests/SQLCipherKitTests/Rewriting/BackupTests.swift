@@ -48,7 +48,7 @@ import Testing
         configuration.cipher = cipher
         let copy = try Connection(.file(folder.path("b.db")), key: key, configuration: configuration)
         #expect(try RichDatabase.summary(copy) == RichDatabase.summary(db))
-        #expect(try copy.journalMode == .delete)
+        #expect(try copy.main.journalMode == .delete)
         #expect(try copy.main.verify().problems.isEmpty)
     }
 
@@ -119,7 +119,7 @@ import Testing
     @Test func compactCopies() throws {
         let db = try rich()
         try db.execute("DELETE FROM note WHERE id > 50")
-        #expect(try db.freePageCount > 0)
+        #expect(try db.main.freePageCount > 0)
         let dump = try RichDatabase.summary(db), path = folder.path("b.db")
         var options = BackupOptions.compact
         options.replacesFile = true
@@ -131,7 +131,7 @@ import Testing
             file, try Connection(.memory, key: otherKey, configuration: .quick), try Connection(.memory), try open(other, .plaintext),
         ]
         for copy in copies.dropFirst() { try db.main.backup(to: copy.main, options: .compact) }
-        for copy in copies { #expect(try RichDatabase.summary(copy) == dump && copy.freePageCount == 0) }
+        for copy in copies { #expect(try RichDatabase.summary(copy) == dump && copy.main.freePageCount == 0) }
         #expect(last == 1)
         #expect(try folder.names() == ["a.db", "b.db", "c.db"])
     }
@@ -212,7 +212,7 @@ import Testing
         try bytes.write(to: URL(fileURLWithPath: path))
         #expect(reason { try db.main.restore(fromFileAt: path) } == .conversionFailed)
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM pair") == 300)
-        try db.setJournalMode(.off)
+        try db.main.setJournalMode(.off)
         #expect(reason { try db.main.restore(fromFileAt: path) } == .misuse)
         db.close()
         #expect(reason { try db.main.backup(toFileAt: path) } == .closed)

@@ -77,15 +77,15 @@ import Testing
 
     @Test func spaceAndSpeed() throws {
         let db = try open("a.db")
-        let report = try db.spaceReport()
+        let report = try db.main.spaceReport()
         print(report.bytes, report.freePages, report["note"]?.overflowPages ?? 0, report.bytes(ofTable: "note"))
         #expect(report.bytes > 0 && report.freePages == 0 && report["note"]?.overflowPages == 0 && report.bytes(ofTable: "note") == 4096)
         try db.main.vacuum()
         let compactPath = folder.path("compact.db")
         try db.main.backup(toFileAt: compactPath, options: .compact)
-        try db.optimize()
-        try db.analyze("note")
-        let rows = try db.statistics().first?.rows
+        try db.main.optimize()
+        try db.main.analyze("note")
+        let rows = try db.main.statistics().first?.rows
         #expect(rows == 1)
     }
 

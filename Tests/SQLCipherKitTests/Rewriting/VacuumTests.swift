@@ -41,9 +41,9 @@ import Testing
             try RichDatabase.summary(db).filter { !$0.hasPrefix("SELECT rowid, * FROM no_key") && !$0.hasPrefix("SELECT oid") }
         }
         let summary = try content()
-        let before = try db.pageCount
+        let before = try db.main.pageCount
         try db.main.vacuum()
-        #expect(try db.pageCount < before && db.freePageCount == 0)
+        #expect(try db.main.pageCount < before && db.main.freePageCount == 0)
         #expect(try content() == summary)
         #expect(try db.main.verify().problems.isEmpty)
 
@@ -54,7 +54,7 @@ import Testing
         configuration.journalMode = nil
         // With the same passphrase.
         let copy = try Connection(.file(folder.path("b.db")), key: key, configuration: configuration)
-        #expect(try RichDatabase.summary(copy) == smaller && copy.freePageCount == 0)
+        #expect(try RichDatabase.summary(copy) == smaller && copy.main.freePageCount == 0)
         let again = try Connection(.file(folder.path("a.db")), key: key, configuration: configuration)
         #expect(try RichDatabase.summary(again) == smaller)
     }
@@ -74,7 +74,7 @@ import Testing
             configuration.cipher = Self.cipher(1)
             for file in ["x\(name)", "y\(name)"] {
                 let db = try Connection(.file(folder.path(file)), key: other, configuration: configuration)
-                #expect(try db.fetchAll(Data.self, "SELECT x FROM t") == sum && db.freePageCount == 0)
+                #expect(try db.fetchAll(Data.self, "SELECT x FROM t") == sum && db.main.freePageCount == 0)
             }
             let copy = try Connection(.file(folder.path("z\(name)")), key: key, configuration: .quick)
             #expect(try copy.fetchAll(Data.self, "SELECT x FROM t") == sum)

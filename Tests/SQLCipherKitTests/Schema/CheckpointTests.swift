@@ -31,7 +31,7 @@ import Testing
         #expect(try logSize() == 0)
         var error = await #expect(throws: DatabaseError.self) { try await pool.checkpoint(of: "nowhere") }
         #expect(error?.reason == .schemaName)
-        error = await #expect(throws: DatabaseError.self) { try await pool.write { db in try db.checkpoint() } }
+        error = await #expect(throws: DatabaseError.self) { try await pool.write { db in try db.main.checkpoint() } }
         #expect(error?.reason == .misuse)
     }
 

@@ -15,13 +15,16 @@ import Testing
         try db.attach(.file(folder.path("o.db")), as: "o \"1\"", key: .key(.passphrase("o"), cipher: .quick))
     }
 
+    private var target: Schema { get throws { try db.schema("o \"1\"") } }
+
     private func rows(_ schema: String, _ select: String, _ table: String) throws -> [RowCopy] {
         try db.fetchAll(RowCopy.self, SQL(raw: "SELECT \(select) FROM \(schema.quotedSQLIdentifier).\(table.quotedSQLIdentifier)"))
     }
 
     @Test func allTables() throws {
+        let target = try target
         var seen: [TableCopyProgress] = []
-        let copied = try db.copyTables(to: "o \"1\"") { seen.append($0) }
+        let copied = try db.main.copyTables(to: target) { seen.append($0) }
         let names = ["note", "no_key", "hidden", "pair", "strict_one", "odd \"name'", "child", "log"]
         var total = 0
         for name in names {
@@ -44,62 +47,65 @@ import Testing
     }
 
     @Test func conflicts() throws {
-        let target = "o \"1\""
+        let target = try target
         try db.execute(SQLScript("CREATE TABLE small(id INTEGER PRIMARY KEY, x TEXT); INSERT INTO small VALUES (1, 'a'), (2, 'b')"))
-        try db.execute("CREATE TABLE \(identifier: target).small(id INTEGER PRIMARY KEY, more DEFAULT 7, X TEXT)")
-        try db.execute("INSERT INTO \(identifier: target).small(id, x) VALUES (2, 'old'), (3, 'old')")
-        func content() throws -> [String] { try db.fetchAll(String.self, "SELECT id || x || more FROM \(identifier: target).small ORDER BY id") }
-        let error = #expect(throws: DatabaseError.self) { try db.copyTables(["small"], to: target) }
+        try db.execute("CREATE TABLE \(identifier: target.name).small(id INTEGER PRIMARY KEY, more DEFAULT 7, X TEXT)")
+        try db.execute("INSERT INTO \(identifier: target.name).small(id, x) VALUES (2, 'old'), (3, 'old')")
+        func content() throws -> [String] { try db.fetchAll(String.self, "SELECT id || x || more FROM \(identifier: target.name).small ORDER BY id") }
+        let error = #expect(throws: DatabaseError.self) { try db.main.copyTables(["small"], to: target) }
         #expect(error?.code == .constraintPrimaryKey)
         #expect(try content() == ["2old7", "3old7"])
         var options = TableCopyOptions()
         options.conflict = .keep
-        #expect(try db.copyTables(["SMALL"], to: target, options: options) == 1)
+        #expect(try db.main.copyTables(["SMALL"], to: target, options: options) == 1)
         #expect(try content() == ["1a7", "2old7", "3old7"])
         options.conflict = .replace
-        #expect(try db.copyTables(["small"], to: target, options: options) == 2)
+        #expect(try db.main.copyTables(["small"], to: target, options: options) == 2)
         #expect(try content() == ["1a7", "2b7", "3old7"])
         options.emptiesTarget = true
-        try db.copyTables(["small"], to: target, options: options)
+        try db.main.copyTables(["small"], to: target, options: options)
         #expect(try content() == ["1a7", "2b7"])
     }
 
     @Test func aFailureChangesNothing() throws {
         struct Cancelled: Error {}
-        let target = "o \"1\""
-        #expect(throws: Cancelled.self) { try db.copyTables(to: target) { if $0.rowsDone > 500 { throw Cancelled() } } }
-        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM \(identifier: target).sqlite_schema") == 0)
+        let target = try target
+        #expect(throws: Cancelled.self) { try db.main.copyTables(to: target) { if $0.rowsDone > 500 { throw Cancelled() } } }
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM \(identifier: target.name).sqlite_schema") == 0)
         #expect(!db.isInTransaction)
+        try db.attach(.memory, as: "gone", key: .plaintext)
+        let gone = try db.schema("gone"), other = try Connection(.memory)
+        try db.detach("gone")
         let attempts: [(DatabaseError.Reason, () throws -> Void)] = [
-            (.schemaName, { try db.copyTables(to: "nowhere") }), (.schemaName, { try db.copyTables(from: "nowhere", to: target) }),
-            (.schemaName, { try db.copyTables(to: "MAIN") }), (.invalidArgument, { try db.copyTables(["nothing"], to: target) }),
-            (.invalidArgument, { try db.copyTables(["search"], to: target) }), (.invalidArgument, { try db.copyTables(["titles"], to: target) }),
+            (.schemaName, { try db.main.copyTables(to: gone) }), (.schemaName, { try gone.copyTables(to: target) }),
+            (.schemaName, { try db.main.copyTables(to: try db.schema("MAIN")) }), (.misuse, { try db.main.copyTables(to: other.main) }), (.invalidArgument, { try db.main.copyTables(["nothing"], to: target) }),
+            (.invalidArgument, { try db.main.copyTables(["search"], to: target) }), (.invalidArgument, { try db.main.copyTables(["titles"], to: target) }),
         ]
         for (reason, attempt) in attempts {
             let error = #expect(throws: DatabaseError.self) { try attempt() }
             #expect(error?.reason == reason, "\(String(describing: error))")
         }
-        try db.execute("CREATE TABLE \(identifier: target).no_key(y)")
-        let error = #expect(throws: DatabaseError.self) { try db.copyTables(["log", "no_key"], to: target) }
+        try db.execute("CREATE TABLE \(identifier: target.name).no_key(y)")
+        let error = #expect(throws: DatabaseError.self) { try db.main.copyTables(["log", "no_key"], to: target) }
         #expect(error?.message.contains("column x") == true)
-        #expect(try db.fetchAll(String.self, "SELECT name FROM \(identifier: target).sqlite_schema") == ["no_key"])
+        #expect(try db.fetchAll(String.self, "SELECT name FROM \(identifier: target.name).sqlite_schema") == ["no_key"])
     }
 
     @Test func withoutIndexesAndTriggersAndInsideATransaction() throws {
-        let target = "o \"1\""
+        let target = try target
         var options = TableCopyOptions()
         options.includesIndexes = false
         options.includesTriggers = false
         try db.transaction { db in
-            try db.copyTables(["note"], to: target, options: options)
+            try db.main.copyTables(["note"], to: target, options: options)
             #expect(db.isInTransaction)
         }
-        #expect(try db.fetchAll(String.self, "SELECT name FROM \(identifier: target).sqlite_schema WHERE name LIKE 'note%'") == ["note"])
+        #expect(try db.fetchAll(String.self, "SELECT name FROM \(identifier: target.name).sqlite_schema WHERE name LIKE 'note%'") == ["note"])
         // Children before their parents: foreign keys wait for the end.
         try db.execute("INSERT INTO child VALUES (1, 2)")
-        try db.copyTables(["child"], to: target)
+        try db.main.copyTables(["child"], to: target)
         try db.attach(.memory, as: "m", key: .plaintext)
-        try db.copyTables(["child", "note"], to: "m")
+        try db.main.copyTables(["child", "note"], to: try db.schema("m"))
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM m.child JOIN m.note ON note.id = child.note") == 1)
     }
 }

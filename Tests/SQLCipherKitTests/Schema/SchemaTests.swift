@@ -24,26 +24,26 @@ import Testing
     }
 
     @Test func tables() throws {
-        let tables = try db.tables()
+        let tables = try db.main.tables()
         #expect(tables.filter { $0.kind == .table }.map(\.name) == ["child", "parent", "typed"])
         #expect(tables.filter { $0.kind == .view }.map(\.name) == ["names"])
         #expect(tables.filter { $0.kind == .virtual }.map(\.name) == ["words"])
         #expect(tables.filter { $0.kind == .shadow }.count == 5)
-        let parent = try #require(try db.table("PARENT"))
+        let parent = try #require(try db.main.table("PARENT"))
         #expect(parent.name == "parent" && parent.isWithoutRowID && !parent.isStrict)
         #expect(parent.columns.map(\.name) == ["a", "b", "c", "d", "e"])
         #expect(parent.columns.map(\.kind) == [.normal, .normal, .normal, .generatedVirtual, .generatedStored])
         #expect(parent.columns[2].defaultValue == "1 + 1" && parent.columns[2].type == "REAL")
         #expect(parent.primaryKey == ["b", "a"])
         #expect(parent.sql.hasPrefix("CREATE TABLE parent(a TEXT"))
-        #expect(try db.table("typed")?.isStrict == true)
-        #expect(try db.table("nothing") == nil)
-        #expect(try db.table("words")?.columns.filter { $0.kind == .hidden }.map(\.name) == ["words", "rank"])
-        #expect(try db.table("names")?.columns.map(\.name) == ["name"])
+        #expect(try db.main.table("typed")?.isStrict == true)
+        #expect(try db.main.table("nothing") == nil)
+        #expect(try db.main.table("words")?.columns.filter { $0.kind == .hidden }.map(\.name) == ["words", "rank"])
+        #expect(try db.main.table("names")?.columns.map(\.name) == ["name"])
     }
 
     @Test func keysIndexesTriggers() throws {
-        let child = try #require(try db.table("child"))
+        let child = try #require(try db.main.table("child"))
         #expect(child.foreignKeys == [
             SQLForeignKey(["y", "x"], references: "parent", onDelete: .setNull),
             SQLForeignKey(["z"], references: "child", ["id"], onUpdate: .cascade),
@@ -57,30 +57,30 @@ import Testing
         #expect(made.terms.map(\.isDescending) == [true, false, false] && made.terms[2].collation == "NOCASE")
         #expect(made.sql?.hasPrefix("CREATE UNIQUE INDEX child_y") == true)
         #expect(child.triggers.map(\.name) == ["child_gone"])
-        #expect(try db.triggers().map(\.table) == ["child"])
-        #expect(try db.triggers(of: "parent") == [])
+        #expect(try db.main.triggers().map(\.table) == ["child"])
+        #expect(try db.main.triggers(of: "parent") == [])
     }
 
     @Test func changes() throws {
         try db.execute("INSERT INTO typed VALUES (1, 'x')")
-        try db.renameTable("typed", to: "new \"name\"")
-        try db.addColumn(SQLColumn("c", .integer).notNull().default(7), to: "new \"name\"")
-        try db.addColumn(SQLColumn("d"), to: "new \"name\"")
-        try db.renameColumn("b", to: "B b", of: "new \"name\"")
-        try db.dropColumn("a", from: "new \"name\"")
-        let table = try #require(try db.table("new \"name\""))
+        try db.main.renameTable("typed", to: "new \"name\"")
+        try db.main.addColumn(SQLColumn("c", .integer).notNull().default(7), to: "new \"name\"")
+        try db.main.addColumn(SQLColumn("d"), to: "new \"name\"")
+        try db.main.renameColumn("b", to: "B b", of: "new \"name\"")
+        try db.main.dropColumn("a", from: "new \"name\"")
+        let table = try #require(try db.main.table("new \"name\""))
         #expect(table.columns.map(\.name) == ["B b", "c", "d"] && table.columns.map(\.type) == ["ANY", "INTEGER", "ANY"])
         #expect(try db.fetchOne(Int.self, "SELECT c FROM \"new \"\"name\"\"\"") == 7)
-        #expect(throws: DatabaseError.self) { try db.addColumn(SQLColumn("e").notNull(), to: "new \"name\"") }
-        try db.dropTable("new \"name\"")
-        #expect(try !db.hasTable("new \"name\""))
-        #expect(throws: DatabaseError.self) { try db.dropTable("new \"name\"") }
-        try db.dropTable("new \"name\"", ifExists: true)
-        try db.dropTrigger("child_gone")
-        try db.dropView("names", in: "main")
-        try db.dropIndex("child_y")
-        #expect(try db.triggers().isEmpty && db.table("names") == nil)
-        #expect(try db.indexes(of: "child").count == 1)
+        #expect(throws: DatabaseError.self) { try db.main.addColumn(SQLColumn("e").notNull(), to: "new \"name\"") }
+        try db.main.dropTable("new \"name\"")
+        #expect(try !db.main.hasTable("new \"name\""))
+        #expect(throws: DatabaseError.self) { try db.main.dropTable("new \"name\"") }
+        try db.main.dropTable("new \"name\"", ifExists: true)
+        try db.main.dropTrigger("child_gone")
+        try db.main.dropView("names")
+        try db.main.dropIndex("child_y")
+        #expect(try db.main.triggers().isEmpty && db.main.table("names") == nil)
+        #expect(try db.main.indexes(of: "child").count == 1)
     }
 
     @Test func reindexAfterACollationChanges() throws {
@@ -90,12 +90,63 @@ import Testing
         try db.execute("INSERT INTO t VALUES ('a'), ('b'), ('c')")
         // The other way round: the index no longer fits.
         try db.register(.collation("mine") { $0 > $1 ? .orderedAscending : $0 == $1 ? .orderedSame : .orderedDescending })
-        #expect(try !db.integrityCheck().isEmpty)
-        try db.reindex("mine")
-        #expect(try db.integrityCheck() == [])
-        try db.reindex("t_a", in: "main")
-        try db.reindex("t")
-        try db.reindex()
+        #expect(try !db.main.integrityCheck().isEmpty)
+        try db.main.reindex(collation: "MINE")
+        #expect(try db.main.integrityCheck() == [])
+        try db.main.reindex("t_a")
+        try db.main.reindex("t")
+        try db.main.reindex()
         #expect(try db.fetchAll(String.self, "SELECT a FROM t ORDER BY a") == ["c", "b", "a"])
+    }
+
+    /// A handle outlives what it names, and then each call says so.
+    @Test func aDetachedDatabaseIsGone() throws {
+        try db.attach(.memory, as: "o\"ther", key: .plaintext)
+        let gone = try db.schema("O\"THER")
+        #expect(try gone.tables().isEmpty && gone.userVersion == 0 && !gone.isReadOnly)
+        try db.detach("o\"ther")
+        let table = SQLTable("t") { SQLColumn("a") }
+        let attempts: [() throws -> Void] = [
+            { _ = try gone.tables() }, { _ = try gone.table("t") }, { _ = try gone.hasTable("t") }, { _ = try gone.columns(of: "t") },
+            { _ = try gone.indexes(of: "t") }, { _ = try gone.triggers() }, { _ = try gone.primaryKey(of: "t") },
+            { _ = try gone.foreignKeys(of: "t") }, { _ = try gone.foreignKeyViolations() }, { _ = try gone.integrityCheck() },
+            { try gone.create(table) }, { try gone.create(SQLIndex("i", on: [.column("a")]), on: "t") },
+            { try gone.dropTable("t", ifExists: true) }, { try gone.dropIndex("t", ifExists: true) },
+            { try gone.dropTrigger("t", ifExists: true) }, { try gone.dropView("t", ifExists: true) },
+            { try gone.renameTable("t", to: "u") }, { try gone.addColumn("b", to: "t") }, { try gone.dropColumn("b", from: "t") },
+            { try gone.renameColumn("b", to: "c", of: "t") }, { try gone.reindex() }, { try gone.reindex("t") },
+            { try gone.reindex(collation: "NOCASE") }, { try gone.analyze() }, { try gone.optimize() }, { _ = try gone.statistics() },
+            { _ = try gone.samples() }, { _ = try gone.spaceReport() }, { try gone.checkpoint() }, { try gone.copyTables(to: db.main) },
+            { _ = try gone.pragma("encoding", as: String.self) }, { try gone.setPragma("cache_size", to: 1) },
+            { _ = try gone.applicationID }, { try gone.setUserVersion(1) }, { _ = try gone.journalMode }, { try gone.setJournalMode(.off) },
+            { _ = try gone.pageSize }, { _ = try gone.isReadOnly }, { try gone.insert(["a": 1], into: "t") },
+            { try gone.createJSONIndex("i", on: "t", column: "a", ["x"]) }, { try gone.addJSONColumn("b", to: "t", from: "a", at: "x") },
+            { try gone.updateJSON("a", in: "t", where: "TRUE", .remove("x")) },
+        ]
+        for (index, attempt) in attempts.enumerated() {
+            let error = #expect(throws: DatabaseError.self, "\(index)") { try attempt() }
+            #expect(error?.reason == .schemaName, "\(index): \(String(describing: error))")
+        }
+        // Another file by the same name is what it names next.
+        try db.attach(.memory, as: "o\"ther", key: .plaintext)
+        try gone.create(table)
+        #expect(try gone.tables().map(\.name) == ["t"])
+    }
+
+    /// Only what the handle names is changed.
+    @Test func eachCallKeepsToItsDatabase() throws {
+        try db.attach(.memory, as: "other", key: .plaintext)
+        let other = try db.schema("other")
+        try db.execute(SQLScript("CREATE TABLE main.same(a); CREATE TABLE other.same(a); CREATE TEMP TABLE same(a)"))
+        try other.addColumn("b", to: "same")
+        try other.setUserVersion(5)
+        try db.temp.renameColumn("a", to: "t", of: "same")
+        #expect(try db.main.columns(of: "same").map(\.name) == ["a"] && other.columns(of: "same").map(\.name) == ["a", "b"])
+        #expect(try db.temp.columns(of: "same").map(\.name) == ["t"] && db.main.userVersion == 0)
+        try other.create(SQLIndex("same_a", on: [.column("a")]), on: "same")
+        #expect(try db.main.indexes(of: "same").isEmpty && other.indexes(of: "same").map(\.name) == ["same_a"])
+        try other.reindex()
+        try other.dropTable("same")
+        #expect(try db.main.hasTable("same") && db.temp.hasTable("same") && !other.hasTable("same"))
     }
 }

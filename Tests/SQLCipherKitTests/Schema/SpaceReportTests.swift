@@ -21,8 +21,8 @@ import Testing
         try db.main.vacuum()
         try RichDatabase.fill(db)
         try db.execute("DELETE FROM note WHERE id > 100")
-        let report = try db.spaceReport()
-        #expect(try report.pageCount == db.pageCount && report.freePages == db.freePageCount)
+        let report = try db.main.spaceReport()
+        #expect(try report.pageCount == db.main.pageCount && report.freePages == db.main.freePageCount)
         #expect(try report.bytes == Data(contentsOf: URL(fileURLWithPath: folder.path("a.db"))).count)
         #expect(report.pageSize == pageSize && report.reservedBytesPerPage == 80)
         #expect(report.objects.reduce(0) { $0 + $1.pages } + report.freePages + report.otherPages == report.pageCount)
@@ -50,7 +50,7 @@ import Testing
         let db = try Connection(.memory, key: key, configuration: .quick)
         try db.execute("CREATE TABLE t(x BLOB)")
         for _ in 0..<10 { try db.execute("INSERT INTO t VALUES (zeroblob(10000))") }
-        let object = try #require(try db.spaceReport()["t"])
+        let object = try #require(try db.main.spaceReport()["t"])
         #expect(object.entries == 10 && object.overflowPages == 20 && object.depth <= 2)
         // The record has a header of three bytes and more.
         #expect(object.largestPayload >= 10_003 && object.largestPayload < 10_010)
@@ -65,11 +65,9 @@ import Testing
         try db.transaction { db in
             for number in 0..<1000 { try db.execute("INSERT INTO pair VALUES (\(number), \(String(repeating: "x", count: 50)))") }
         }
-        let report = try db.spaceReport("O'Brien \"x\"")
+        let report = try db.schema("O'Brien \"x\"").spaceReport()
         #expect(report["pair"]?.entries == 1000 && report.reservedBytesPerPage == 80)
         #expect(report.objects.reduce(0) { $0 + $1.pages } == report.pageCount)
-        #expect(try db.spaceReport()["pair"] == nil && db.spaceReport().reservedBytesPerPage == 0)
-        let error = #expect(throws: DatabaseError.self) { try db.spaceReport("nowhere") }
-        #expect(error?.reason == .schemaName)
+        #expect(try db.main.spaceReport()["pair"] == nil && db.main.spaceReport().reservedBytesPerPage == 0)
     }
 }

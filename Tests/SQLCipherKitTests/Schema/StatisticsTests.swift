@@ -16,37 +16,35 @@ import Testing
 
     @Test func analyzed() throws {
         let db = try make()
-        #expect(try db.statistics() == [] && db.samples() == [])
-        try db.analyze()
-        let statistics = try db.statistics()
+        #expect(try db.main.statistics() == [] && db.main.samples() == [])
+        try db.main.analyze()
+        let statistics = try db.main.statistics()
         #expect(statistics.map(\.table) == ["bare", "t"] && statistics.map(\.index) == [nil, "t_ab"])
         #expect(statistics[0].rows == 77 && statistics[1].rows == 1000 && statistics[1].rowsPerPrefix == [100, 10])
-        let samples = try db.samples()
+        let samples = try db.main.samples()
         #expect(samples.count > 5 && samples.allSatisfy { $0.table == "t" && $0.index == "t_ab" && $0.equal.prefix(2) == [100, 10] })
         #expect(samples.map { $0.less.first ?? -1 } == samples.map { ($0.distinctLess.first ?? 0) * 100 })
         #expect(samples.allSatisfy { !$0.record.isEmpty })
         try db.execute("DELETE FROM t WHERE a > 4")
-        try db.analyze("bare")
-        #expect(try db.statistics().map(\.rows) == [77, 1000])
-        try db.analyze("t_ab", limit: 100)
-        #expect(try db.statistics()[1].rows < 1000)
-        #expect(try db.pragma("analysis_limit", as: Int.self) == 0)
+        try db.main.analyze("bare")
+        #expect(try db.main.statistics().map(\.rows) == [77, 1000])
+        try db.main.analyze("t_ab", limit: 100)
+        #expect(try db.main.statistics()[1].rows < 1000)
+        #expect(try db.main.pragma("analysis_limit", as: Int.self) == 0)
         for (name, limit) in [("nothing", 5), ("t", 0)] {
-            let error = #expect(throws: DatabaseError.self) { try db.analyze(name, limit: limit) }
+            let error = #expect(throws: DatabaseError.self) { try db.main.analyze(name, limit: limit) }
             #expect(error?.reason == .invalidArgument)
         }
-        let error = #expect(throws: DatabaseError.self) { try db.analyze(of: "nowhere") }
-        #expect(error?.reason == .schemaName)
     }
 
     @Test func optimized() throws {
         let db = try make()
-        #expect(try db.optimize(examiningAll: true).contains { $0.contains("\"t\"") })
-        #expect(try db.statistics().contains { $0.index == "t_ab" && $0.rows == 1000 })
-        #expect(try db.optimize(examiningAll: true) == [])
+        #expect(try db.main.optimize(examiningAll: true).contains { $0.contains("\"t\"") })
+        #expect(try db.main.statistics().contains { $0.index == "t_ab" && $0.rows == 1000 })
+        #expect(try db.main.optimize(examiningAll: true) == [])
         try db.attach(.memory, as: "other", key: .plaintext)
         try db.execute(SQLScript("CREATE TABLE other.u(x); CREATE INDEX other.u_x ON u(x); INSERT INTO u SELECT c FROM t"))
-        #expect(try db.optimize("other", examiningAll: true).count == 1)
-        #expect(try db.statistics("other").map(\.index) == ["u_x"])
+        #expect(try db.schema("other").optimize(examiningAll: true).count == 1)
+        #expect(try db.schema("other").statistics().map(\.index) == ["u_x"])
     }
 }

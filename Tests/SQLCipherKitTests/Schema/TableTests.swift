@@ -59,14 +59,14 @@ import Testing
     }
 
     @Test func untyped() throws {
-        let table = SQLTable("tag", schema: "main", options: [.strict, .withoutRowID]) {
+        let table = SQLTable("tag", options: [.strict, .withoutRowID]) {
             SQLColumn("name", .text).notNull().primaryKey()
             SQLColumn("any")
             SQLColumn("added", .text).default(sql: "CURRENT_TIMESTAMP")
         }
         #expect(try table.creation(ifNotExists: true).map(\.text) == [
             """
-            CREATE TABLE IF NOT EXISTS "main"."tag"("name" TEXT PRIMARY KEY NOT NULL, "any" ANY, \
+            CREATE TABLE IF NOT EXISTS "tag"("name" TEXT PRIMARY KEY NOT NULL, "any" ANY, \
             "added" TEXT DEFAULT (CURRENT_TIMESTAMP)) WITHOUT ROWID, STRICT
             """
         ])
@@ -76,18 +76,18 @@ import Testing
 
     @Test func uniqueIndexesAreUnique() throws {
         try db.execute("CREATE TABLE t(a, b)")
-        try db.create(SQLIndex("t_a", on: [.column("a")], isUnique: true), on: "t")
+        try db.main.create(SQLIndex("t_a", on: [.column("a")], isUnique: true), on: "t")
         try db.execute("INSERT INTO t VALUES (1, 1)")
         let error = #expect(throws: DatabaseError.self) { try db.execute("INSERT INTO t VALUES (1, 2)") }
         #expect(error?.code == .constraintUnique)
         let late = #expect(throws: DatabaseError.self) {
             try db.execute("INSERT INTO t VALUES (2, 1)")
-            try db.create(SQLIndex("t_b", on: [.column("b")], isUnique: true), on: "t")
+            try db.main.create(SQLIndex("t_b", on: [.column("b")], isUnique: true), on: "t")
         }
         #expect(late?.code == .constraintUnique)
-        try db.create(SQLIndex("t_b", on: [.column("b")]), on: "t")
+        try db.main.create(SQLIndex("t_b", on: [.column("b")]), on: "t")
         try db.execute("INSERT INTO t VALUES (3, 1)")
-        #expect(try db.indexes(of: "t").map(\.isUnique) == [true, false])
+        #expect(try db.main.indexes(of: "t").map(\.isUnique) == [true, false])
     }
 
     /// What becomes of a child's key 1 when the parent's row goes, and when its key becomes 2; nil for an error.
@@ -148,27 +148,86 @@ import Testing
         #expect(throws: DatabaseError.self) {
             try db.create(SQLTable("half") { SQLColumn("a"); SQLIndex("x", on: [.column("nothing")]) })
         }
-        #expect(try !db.hasTable("half"))
+        #expect(try !db.main.hasTable("half"))
+    }
+
+    private struct Thing: SQLRecord, Equatable {
+        var id: Int64?
+        var name: String
+        var box: Int64?
+        static let table = SQLTable(of: Thing.self) {
+            $0.id.primaryKey()
+            $0.name
+            $0.box.references(Thing.self)
+            SQLIndex("thing_name", on: [.column($0.name)], isUnique: true)
+        }
     }
 
     @Test func inAnAttachedDatabase() throws {
-        try db.attach(.file(folder.path("b.db")), as: "other", key: .key(.passphrase("else")))
-        struct Thing: SQLRecord, Equatable {
-            var id: Int64?
-            var name: String
-            static let table = SQLTable(of: Thing.self, schema: "other") {
-                $0.id.primaryKey()
-                $0.name
-                SQLIndex("thing_name", on: [.column($0.name)], isUnique: true)
-            }
-        }
+        try db.attach(.file(folder.path("b.db")), as: "o\"ther", key: .key(.passphrase("else")))
+        let other = try db.schema("O\"THER")
+        try other.create(Thing.table)
+        try other.create(Thing.table, ifNotExists: true)
+        #expect(try other.table("thing")?.indexes.map(\.name) == ["thing_name"])
+        #expect(try !db.main.hasTable("thing"))
         try db.create(Thing.table)
         var thing = Thing(name: "x")
-        try db.insert(&thing)
+        try other.insert(&thing)
+        #expect(thing.id == 1)
+        let before = thing
         thing.name = "y"
-        try db.update(thing)
-        #expect(try db.fetchAll(Thing.filter { $0.name == "y" }) == [thing])
-        #expect(try db.table("thing", in: "other")?.indexes.map(\.name) == ["thing_name"])
-        #expect(try !db.hasTable("thing"))
+        #expect(try other.update(thing, from: before) == ["name"])
+        try db.insert(Thing(id: 1, name: "in main"))
+        // Each call is about one of the two tables of that name.
+        #expect(try db.fetchAll(Thing.in(other).filter { $0.name == "y" }) == [thing])
+        #expect(try db.fetchAll(Thing.all).map(\.name) == ["in main"])
+        #expect(try other.fetchOne(Thing.self, id: 1) == thing && db.fetchOne(Thing.self, id: 1)?.name == "in main")
+        var others = [Thing(name: "a", box: 1), Thing(name: "b", box: 1)]
+        try other.insertAll(&others)
+        try other.insertAll([Thing(name: "c")])
+        #expect(others.map(\.id) == [2, 3])
+        thing.name = "z"
+        try other.upsert(thing)
+        try other.refresh(&others[0])
+        try other.upsert(&others[0])
+        try other.update(others[1])
+        #expect(try other.exists(Thing.self, id: 4) && !db.exists(Thing.self, id: 4))
+        #expect(try other.delete(others[1]) && !other.delete(Thing.self, id: 3))
+        #expect(try db.count(Thing.in(other)) == 3 && db.count(Thing.all) == 1)
+        let pairs = try db.fetchAll(Thing.in(other).join(Thing.self).in(other))
+        #expect(pairs.map { "\($0.0.name) \($0.1.name)" } == ["z a"])
+        #expect(try db.fetchAll(Thing.in(db.main).join(Thing.self) { $0.id == $1.box }.in(other).select { $1.name }) == ["a"])
+        #expect(try db.updateAll(Thing.in(other)) { _, set in set(\.box, to: nil) } == 3)
+        #expect(try db.deleteAll(Thing.in(other).filter { $0.name == "c" }) == 1)
+        #expect(try db.fetchAll(Thing.in(other).order { $0.id }.select { $0.name }) == ["z", "a"] && db.count(Thing.all) == 1)
+    }
+
+    /// Without a description the keys are read from the database, and another database may have others.
+    @Test func keysAreThoseOfTheDatabase() throws {
+        struct Plain: SQLRecord, Equatable {
+            var a: Int
+            var b: Int
+        }
+        for (schema, key) in [("main", "a"), ("x", "b")] {
+            if schema == "x" { try db.attach(.memory, as: "x", key: .plaintext) }
+            try db.execute("CREATE TABLE \(identifier: schema).plain(a, b, PRIMARY KEY(\(identifier: key)))")
+        }
+        try db.main.insert(Plain(a: 1, b: 2))
+        try db.schema("x").insert(Plain(a: 1, b: 2))
+        try db.main.update(Plain(a: 1, b: 3))
+        try db.schema("x").update(Plain(a: 4, b: 2))
+        #expect(try db.fetchAll(Plain.in(db.main)) == [Plain(a: 1, b: 3)] && db.fetchAll(Plain.in(db.schema("x"))) == [Plain(a: 4, b: 2)])
+        // Another database of the same name, with a schema of the same version.
+        let first = try db.schema("x")
+        for key in ["b", "a"] {
+            try db.detach("x")
+            #expect(throws: DatabaseError.self) { try first.update(Plain(a: 1, b: 1)) }
+            try db.attach(.file(folder.path("other \(key).db")), as: "x", key: .plaintext)
+            try db.execute("CREATE TABLE x.plain(a, b, PRIMARY KEY(\(identifier: key)))")
+            try first.insert(Plain(a: 1, b: 2))
+            let changed = key == "a" ? Plain(a: 1, b: 9) : Plain(a: 9, b: 2)
+            try first.update(changed)
+            #expect(try db.fetchAll(Plain.in(first)) == [changed])
+        }
     }
 }

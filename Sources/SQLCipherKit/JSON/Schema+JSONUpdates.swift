@@ -1,4 +1,4 @@
-/// One change of a stored document; see ``Connection/updateJSON(_:in:schema:where:_:)``.
+/// One change of a stored document; see ``Schema/updateJSON(_:in:where:_:)``.
 public struct JSONChange: Sendable {
     /// The change of a document into one of the same form.
     private let apply: @Sendable (JSONExpression, JSONFormat) -> JSONExpression
@@ -23,7 +23,7 @@ public struct JSONChange: Sendable {
         JSONChange { $0.replacing(path, with: value, as: $1) }
     }
 
-    /// A value is added behind the last element of the array at a path; where nothing is, it becomes an array of that value alone.
+    /// A value is added after the last element of the array at a path; where nothing is, it becomes an array of that value alone.
     public static func append(_ value: some Codable & Sendable, toArrayAt path: some JSONPathComponent) -> JSONChange {
         JSONChange { $0.appending(value, toArrayAt: path, as: $1) }
     }
@@ -46,11 +46,11 @@ public struct JSONChange: Sendable {
     fileprivate func callAsFunction(_ document: JSONExpression, _ format: JSONFormat) -> JSONExpression { apply(document, format) }
 }
 
-extension Connection {
+extension Schema {
     /// Changes parts of stored documents where they are, in one statement. Each document keeps the form that it is in, text or
     /// JSONB; a column that is NULL stays NULL.
     /// ```swift
-    /// try db.updateJSON(
+    /// try db.main.updateJSON(
     ///     "meta", in: "note", where: "id = \(7)",
     ///     .set("city", to: "Roma"), .append("new", toArrayAt: "tags"), .remove(JSONPath("stars")))
     /// ```
@@ -58,25 +58,24 @@ extension Connection {
     /// - Parameters:
     ///   - column: the documents' column.
     ///   - table: its table.
-    ///   - schema: the attached database that the table is in; nil to look in all of them.
     ///   - condition: which rows; `"TRUE"` for all.
     ///   - changes: what is changed, in this order.
     /// - Returns: the number of rows that the condition holds for.
     /// - Throws: ``DatabaseError``; its message says "malformed JSON" if a column holds something else.
     @discardableResult
     public func updateJSON(
-        _ column: String, in table: String, schema: String? = nil, where condition: SQL, _ changes: JSONChange...
+        _ column: String, in table: String, where condition: SQL, _ changes: JSONChange...
     ) throws(DatabaseError) -> Int {
+        try live()
         let document = JSONExpression(column: column)
         let text = changes.reduce(document) { $1($0, .text) }
         let jsonb = changes.reduce(document) { $1($0, .jsonb) }
-        let owner: SQL = if let schema { "\(identifier: schema).\(identifier: table)" } else { "\(identifier: table)" }
-        try execute(
+        try connection.execute(
             """
-            UPDATE \(owner) SET \(identifier: column) =
+            UPDATE \(raw: qualified(table)) SET \(identifier: column) =
             CASE typeof(\(document)) WHEN 'blob' THEN \(jsonb) WHEN 'text' THEN \(text) ELSE \(document) END
             WHERE \(condition)
             """)
-        return self.changes
+        return connection.changes
     }
 }

@@ -1,0 +1,20 @@
+import CSQLCipher
+
+extension Connection {
+    /// Counts the frames of the logs at each commit, in place of SQLite's own checkpoints.
+    func countLogFrames() throws(DatabaseError) {
+        let (hooks, handle) = try usableHooks()
+        sqlite3_wal_hook(
+            handle,
+            { context, _, _, frames in
+                if let hooks = ConnectionHooks.at(context) { hooks.logFrames = max(hooks.logFrames, Int(frames)) }
+                return SQLITE_OK
+            }, hooks.pointer)
+    }
+
+    /// The frames of the longest log after the commits since the last call.
+    func takeLogFrames() -> Int {
+        defer { hooks?.logFrames = 0 }
+        return hooks?.logFrames ?? 0
+    }
+}

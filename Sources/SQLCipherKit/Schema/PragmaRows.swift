@@ -1,0 +1,85 @@
+/// A row that breaks a foreign key.
+public struct ForeignKeyViolation: SQLRow, Hashable, Sendable {
+    /// The table that the row is in.
+    public let table: String
+    /// The row's id; nil in a `WITHOUT ROWID` table.
+    public let rowID: Int64?
+    /// The table that it refers to.
+    public let parent: String
+    /// Which of the table's foreign keys: the ``ForeignKeyColumn/id`` of ``Schema/foreignKeys(of:)``.
+    public let foreignKey: Int
+
+    public init(row: borrowing Row) throws {
+        table = try row[0]
+        rowID = try row[1]
+        parent = try row[2]
+        foreignKey = try row[3]
+    }
+}
+
+/// One column of a foreign key of a table.
+public struct ForeignKeyColumn: SQLRow, Hashable, Sendable {
+    /// Which foreign key; columns with the same number belong together.
+    public let id: Int
+    /// The column's place in its foreign key, from 0.
+    public let sequence: Int
+    /// The table that is referred to.
+    public let parent: String
+    /// The referring column.
+    public let from: String
+    /// The column referred to; nil for the parent's primary key.
+    public let to: String?
+    /// What happens on an update of the parent, such as `CASCADE` or `NO ACTION`.
+    public let onUpdate: String
+    /// What happens on a delete of the parent.
+    public let onDelete: String
+
+    public init(row: borrowing Row) throws {
+        id = try row[0]
+        sequence = try row[1]
+        parent = try row[2]
+        from = try row[3]
+        to = try row[4]
+        onUpdate = try row[5]
+        onDelete = try row[6]
+    }
+}
+
+/// A column of a table, view or virtual table.
+public struct TableColumn: SQLRow, Hashable, Sendable {
+    /// Whether the column is stored, and how it shows.
+    public enum Kind: Int, Hashable, Sendable, SQLValueConvertible {
+        case normal
+        /// A hidden column of a virtual table.
+        case hidden
+        /// A generated column that is computed when it is read.
+        case generatedVirtual
+        /// A generated column that is stored.
+        case generatedStored
+    }
+
+    /// The column's place, from 0.
+    public let index: Int
+    /// Its name.
+    public let name: String
+    /// Its declared type, as written; empty if there is none.
+    public let type: String
+    /// Whether it was declared `NOT NULL`.
+    public let isNotNull: Bool
+    /// Its default as an SQL expression.
+    public let defaultValue: String?
+    /// Its place in the primary key, from 1; 0 if it is no part of it.
+    public let primaryKeyPosition: Int
+    /// Whether it is stored, and how it shows.
+    public let kind: Kind
+
+    public init(row: borrowing Row) throws {
+        index = try row[0]
+        name = try row[1]
+        type = try row[2]
+        isNotNull = try row[3]
+        defaultValue = try row[4]
+        primaryKeyPosition = try row[5]
+        kind = try row[6]
+    }
+}

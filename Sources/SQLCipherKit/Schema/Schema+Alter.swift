@@ -1,0 +1,125 @@
+/// Making and changing tables. Everything here can be part of a transaction.
+extension Schema {
+    /// Makes a table and its indexes, as described.
+    /// ```swift
+    /// try archive.create(Note.table)
+    /// ```
+    /// - Parameters:
+    ///   - table: its description.
+    ///   - ifNotExists: whether a table, or index, of that name that is there already is left as it is. Default: an error.
+    /// - Throws: ``DatabaseError``; nothing has been made then.
+    public func create(_ table: SQLTable, ifNotExists: Bool = false) throws {
+        try live()
+        var table = table
+        table.schema = name
+        try connection.create(table, ifNotExists: ifNotExists)
+    }
+
+    /// Makes an index on a table.
+    /// - Throws: ``DatabaseError``, ``ResultCode/constraintUnique`` among others for a unique index on rows that are not.
+    public func create(_ index: SQLIndex, on table: String, ifNotExists: Bool = false) throws(DatabaseError) {
+        try live()
+        try connection.execute(index.sql(table: table, schema: name, ifNotExists: ifNotExists))
+    }
+
+    /// Drops a table with its indexes and triggers. Rows that refer to its rows are dealt with as if these were deleted
+    /// (<https://sqlite.org/lang_droptable.html>).
+    /// - Throws: ``DatabaseError``, also for a table that is not there unless `ifExists` is true.
+    public func dropTable(_ table: String, ifExists: Bool = false) throws(DatabaseError) { try drop("TABLE", table, ifExists) }
+
+    /// Drops an index.
+    /// - Throws: ``DatabaseError``, also for an index that is not there unless `ifExists` is true.
+    public func dropIndex(_ index: String, ifExists: Bool = false) throws(DatabaseError) { try drop("INDEX", index, ifExists) }
+
+    /// Drops a trigger.
+    /// - Throws: ``DatabaseError``, also for a trigger that is not there unless `ifExists` is true.
+    public func dropTrigger(_ trigger: String, ifExists: Bool = false) throws(DatabaseError) {
+        try drop("TRIGGER", trigger, ifExists)
+    }
+
+    /// Drops a view.
+    /// - Throws: ``DatabaseError``, also for a view that is not there unless `ifExists` is true.
+    public func dropView(_ view: String, ifExists: Bool = false) throws(DatabaseError) { try drop("VIEW", view, ifExists) }
+
+    private func drop(_ kind: String, _ object: String, _ ifExists: Bool) throws(DatabaseError) {
+        try live()
+        try connection.execute("DROP \(raw: kind)\(raw: ifExists ? " IF EXISTS" : "") \(raw: qualified(object))")
+    }
+
+    /// Renames a table, and with it what refers to it (<https://sqlite.org/lang_altertable.html>).
+    /// - Throws: ``DatabaseError``.
+    public func renameTable(_ table: String, to newName: String) throws(DatabaseError) {
+        try alter(table, "RENAME TO \(identifier: newName)")
+    }
+
+    /// Adds a column, whose rows get its default. SQLite refuses one that is a primary key, unique, or `NOT NULL` without a
+    /// default.
+    /// ```swift
+    /// try db.main.addColumn(SQLColumn("stars", .integer).notNull().default(0), to: "note")
+    /// ```
+    /// - Throws: ``DatabaseError``.
+    public func addColumn(_ column: SQLColumn, to table: String) throws(DatabaseError) {
+        let isStrict = try form(of: table)?.isStrict ?? false
+        try alter(table, "ADD COLUMN \(try column.definition(isStrict: isStrict))")
+    }
+
+    /// Renames a column, and with it what refers to it.
+    /// - Throws: ``DatabaseError``.
+    public func renameColumn(_ column: String, to newName: String, of table: String) throws(DatabaseError) {
+        try alter(table, "RENAME COLUMN \(identifier: column) TO \(identifier: newName)")
+    }
+
+    /// Drops a column. SQLite refuses one that belongs to a key, an index, a constraint, a trigger or a view.
+    /// - Throws: ``DatabaseError``.
+    public func dropColumn(_ column: String, from table: String) throws(DatabaseError) {
+        try alter(table, "DROP COLUMN \(identifier: column)")
+    }
+
+    private func alter(_ table: String, _ change: SQL) throws(DatabaseError) {
+        try live()
+        try connection.execute("ALTER TABLE \(raw: qualified(table)) \(change)")
+    }
+
+    /// Builds indexes again (<https://sqlite.org/lang_reindex.html>).
+    /// - Parameter name: an index, or a table for all its indexes; nil, the default, for all indexes of the database.
+    /// - Throws: ``DatabaseError``; nothing has changed then.
+    public func reindex(_ name: String? = nil) throws {
+        try reindex(try name.map { [$0] } ?? objects("m.type IN ('table', 'shadow')"))
+    }
+
+    /// Builds the indexes again that sort by a collation, as is needed after its order has changed.
+    /// ```swift
+    /// try db.main.reindex(collation: "german")
+    /// ```
+    /// - Throws: ``DatabaseError``; nothing has changed then.
+    public func reindex(collation: String) throws {
+        try reindex(
+            try connection.fetchAll(
+                String.self,
+                """
+                SELECT DISTINCT i.name FROM pragma_table_list AS m, pragma_index_list(m.name, m.schema) AS i,
+                    pragma_index_xinfo(i.name, m.schema) AS x
+                WHERE m.schema = \(name) COLLATE NOCASE AND x.coll = \(collation) COLLATE NOCASE
+                """))
+    }
+
+    private func reindex(_ names: [String]) throws {
+        try live()
+        try connection.savepoint { db in for name in names { try db.execute("REINDEX \(raw: qualified(name))") } }
+    }
+}
+
+extension Connection {
+    /// Makes a table and its indexes in the main database, as described; see also ``Schema/create(_:ifNotExists:)``.
+    /// ```swift
+    /// try db.create(Note.table)
+    /// ```
+    /// - Parameters:
+    ///   - table: its description.
+    ///   - ifNotExists: whether a table, or index, of that name that is there already is left as it is. Default: an error.
+    /// - Throws: ``DatabaseError``; nothing has been made then.
+    public func create(_ table: SQLTable, ifNotExists: Bool = false) throws {
+        let statements = try table.creation(ifNotExists: ifNotExists)
+        try savepoint { db in for sql in statements { try db.execute(sql) } }
+    }
+}

@@ -1,0 +1,77 @@
+/// What is in a database.
+extension Schema {
+    /// The tables, views and virtual tables, by their names; SQLite's own are left out.
+    /// ```swift
+    /// for table in try db.main.tables() where table.kind == .table {
+    ///     print(table.name, table.columns.map(\.name), table.primaryKey)
+    /// }
+    /// ```
+    /// - Throws: ``DatabaseError``.
+    public func tables() throws -> [TableSchema] {
+        try objects("m.name NOT LIKE 'sqlite^_%' ESCAPE '^'", order: "lower(m.name)").compactMap { try table($0) }
+    }
+
+    /// A table, view or virtual table; nil if there is none of that name.
+    /// - Throws: ``DatabaseError``.
+    public func table(_ name: String) throws -> TableSchema? {
+        guard let form = try form(of: name) else { return nil }
+        let name = form.name
+        let sql = try connection.fetchOne(
+            String.self,
+            """
+            SELECT sql FROM \(raw: qualified("sqlite_schema"))
+            WHERE type IN ('table', 'view') AND name = \(name) COLLATE NOCASE
+            """)
+        return TableSchema(
+            schema: self.name, name: name, kind: form.kind, isWithoutRowID: form.isWithoutRowID, isStrict: form.isStrict,
+            sql: sql ?? "", columns: try columns(of: name), primaryKey: try primaryKey(of: name),
+            foreignKeys: try foreignKeyList(of: name), indexes: try indexes(of: name), triggers: try triggers(of: name))
+    }
+
+    /// Whether there is a table, view or virtual table of that name.
+    /// - Throws: ``DatabaseError``.
+    public func hasTable(_ name: String) throws(DatabaseError) -> Bool { try form(of: name) != nil }
+
+    /// The columns of a table or view, hidden and generated ones among them (<https://sqlite.org/pragma.html#pragma_table_xinfo>).
+    /// Empty for a table that is not there.
+    /// - Throws: ``DatabaseError``.
+    public func columns(of table: String) throws(DatabaseError) -> [TableColumn] { try rows("table_xinfo", table) }
+
+    /// The columns of a table's primary key, in its order; empty if it has none.
+    /// - Throws: ``DatabaseError``.
+    public func primaryKey(of table: String) throws(DatabaseError) -> [String] {
+        try columns(of: table).filter { $0.primaryKeyPosition > 0 }
+            .sorted { $0.primaryKeyPosition < $1.primaryKeyPosition }.map(\.name)
+    }
+
+    /// The foreign keys that a table declares, a row for each column (<https://sqlite.org/pragma.html#pragma_foreign_key_list>).
+    /// Empty for a table that is not there.
+    /// - Throws: ``DatabaseError``.
+    public func foreignKeys(of table: String) throws(DatabaseError) -> [ForeignKeyColumn] { try rows("foreign_key_list", table) }
+
+    /// The indexes of a table, those of its constraints among them.
+    /// - Throws: ``DatabaseError``.
+    public func indexes(of table: String) throws -> [IndexSchema] {
+        try live()
+        let list: [(String, Bool, IndexSchema.Origin, Bool)] = try connection.fetchAll(
+            "SELECT name, \"unique\", origin, partial FROM pragma_index_list(\(table), \(name)) ORDER BY seq DESC")
+        return try list.map { index, isUnique, origin, isPartial in
+            let sql: String?? = try connection.fetchOne(
+                String?.self, "SELECT sql FROM \(raw: qualified("sqlite_schema")) WHERE type = 'index' AND name = \(index)")
+            let terms: [IndexSchema.Term] = try connection.fetchAll(
+                "SELECT cid, name, \"desc\", coll FROM pragma_index_xinfo(\(index), \(name)) WHERE \"key\" ORDER BY seqno")
+            return IndexSchema(
+                name: index, table: table, isUnique: isUnique, origin: origin, isPartial: isPartial, terms: terms, sql: sql ?? nil)
+        }
+    }
+
+    /// The triggers of a table or view; nil, the default, for all.
+    /// - Throws: ``DatabaseError``.
+    public func triggers(of table: String? = nil) throws -> [TriggerSchema] {
+        try live()
+        let filter: SQL = if let table { "AND tbl_name = \(table) COLLATE NOCASE" } else { "" }
+        return try connection.fetchAll(
+            TriggerSchema.self,
+            "SELECT name, tbl_name, sql FROM \(raw: qualified("sqlite_schema")) WHERE type = 'trigger' \(filter) ORDER BY rowid")
+    }
+}

@@ -1,0 +1,106 @@
+/// What the other rooms ask about a database's tables. Nothing else in the library asks SQLite for it.
+extension Schema {
+    /// What kind of table one is.
+    struct TableForm {
+        /// The name as the database spells it.
+        let name: String
+        let kind: TableSchema.Kind
+        let isWithoutRowID: Bool
+        let isStrict: Bool
+    }
+
+    /// What kind of table one is; nil if there is no table, view or virtual table of that name.
+    func form(of table: String) throws(DatabaseError) -> TableForm? {
+        try live()
+        let found: (String, TableSchema.Kind, Bool, Bool)? = try connection.fetchOne(
+            "SELECT name, type, wr, strict FROM pragma_table_list(\(table)) WHERE schema = \(name) COLLATE NOCASE")
+        return found.map { TableForm(name: $0.0, kind: $0.1, isWithoutRowID: $0.2, isStrict: $0.3) }
+    }
+
+    /// The names of tables, views and virtual tables that a condition on `m`, a row of `pragma_table_list`, holds for.
+    func objects(_ condition: SQL, order: SQL = "m.name") throws(DatabaseError) -> [String] {
+        try live()
+        return try connection.fetchAll(
+            String.self,
+            "SELECT m.name FROM pragma_table_list AS m WHERE m.schema = \(name) COLLATE NOCASE AND \(condition) ORDER BY \(order)")
+    }
+
+    /// The tables that virtual tables keep their content in.
+    func shadowTables() throws(DatabaseError) -> Set<String> { Set(try objects("m.type = 'shadow'")) }
+
+    /// The columns of a table that are stored as they were written, in order.
+    func storedColumns(of table: String) throws(DatabaseError) -> [String] {
+        try columns(of: table).filter { $0.kind == .normal }.map(\.name)
+    }
+
+    /// A name for the row id of a table, `rowid`, `_rowid_` or `oid`; nil for a table without row ids, and where columns hide all
+    /// three names (<https://sqlite.org/lang_createtable.html#rowid>).
+    func rowIDName(of table: String) throws(DatabaseError) -> String? {
+        guard let form = try form(of: table), !form.isWithoutRowID else { return nil }
+        let taken = Set(try columns(of: table).map { $0.name.lowercased() })
+        return ["rowid", "_rowid_", "oid"].first { !taken.contains($0) }
+    }
+
+    /// Whether the database has a table, index, trigger or view of a name, SQLite's own tables among them.
+    func has(_ object: String) throws(DatabaseError) -> Bool {
+        try live()
+        return try connection.fetchOne(
+            Bool.self,
+            "SELECT EXISTS (SELECT 1 FROM \(raw: qualified("sqlite_schema")) WHERE name = \(object) COLLATE NOCASE)") ?? false
+    }
+
+    /// The indexes of a table that no two rows may be equal in, and where they come from.
+    func uniqueIndexes(of table: String) throws(DatabaseError) -> [(name: String, origin: IndexSchema.Origin)] {
+        try live()
+        let rows: [(String, IndexSchema.Origin)] = try connection.fetchAll(
+            "SELECT name, origin FROM pragma_index_list(\(table), \(name)) WHERE \"unique\" ORDER BY seq")
+        return rows.map { (name: $0.0, origin: $0.1) }
+    }
+
+    /// The columns that an index sorts by, with their collations; expressions, and the row id, are left out.
+    func keyColumns(ofIndex index: String) throws(DatabaseError) -> [(column: String, collation: String)] {
+        try live()
+        let terms: [(String?, String)] = try connection.fetchAll(
+            "SELECT name, coll FROM pragma_index_xinfo(\(index), \(name)) WHERE \"key\" ORDER BY seqno")
+        return terms.compactMap { term in term.0.map { (column: $0, collation: term.1) } }
+    }
+
+    /// The foreign keys of a table as a whole, in the order of their declaration.
+    func foreignKeyList(of table: String) throws(DatabaseError) -> [SQLForeignKey] {
+        var keys: [(id: Int, key: SQLForeignKey)] = []
+        for column in try foreignKeys(of: table).sorted(by: { ($0.id, $0.sequence) < ($1.id, $1.sequence) }) {
+            if keys.last?.id != column.id {
+                let onDelete = SQLForeignKey.Action(rawValue: column.onDelete) ?? .noAction
+                let onUpdate = SQLForeignKey.Action(rawValue: column.onUpdate) ?? .noAction
+                keys.append((column.id, SQLForeignKey([], references: column.parent, onDelete: onDelete, onUpdate: onUpdate)))
+            }
+            keys[keys.count - 1].key.columns.append(column.from)
+            if let to = column.to { keys[keys.count - 1].key.parentColumns.append(to) }
+        }
+        // SQLite counts from the last one declared.
+        return keys.reversed().map(\.key)
+    }
+
+    /// The rows of a pragma that answers with a table.
+    func rows<T: SQLRow>(_ pragma: String, _ argument: String?) throws(DatabaseError) -> [T] {
+        try live()
+        if let argument, argument.utf8.contains(0) { throw .invalidArgument("a name with a NUL character") }
+        let text = "PRAGMA \(quotedName).\(pragma)" + (argument.map { "(\($0.quotedSQLLiteral))" } ?? "")
+        let statement = try connection.prepare(SQL(raw: text))
+        do { return try statement.fetchAll(T.self) } catch let error as DatabaseError { throw error } catch {
+            throw DatabaseError(thrownBy: "reading PRAGMA \(pragma)", error)
+        }
+    }
+}
+
+extension Connection {
+    /// The database that a table is in: the described one, or the first one that has it, in SQLite's order: `temp`, `main` and the
+    /// attached ones. `main` if none has it.
+    func schema(of table: SQLTable) throws(DatabaseError) -> Schema {
+        if let name = table.schema { return Schema(self, name) }
+        for schema in [temp] + (try schemas()) {
+            if try schema.form(of: table.name) != nil { return schema }
+        }
+        return main
+    }
+}
