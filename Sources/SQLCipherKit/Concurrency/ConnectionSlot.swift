@@ -4,55 +4,55 @@ import Synchronization
 
 /// One connection of a queue or a pool, opened when it is first needed, with the thread for its asynchronous work.
 final class ConnectionSlot: @unchecked Sendable {
-    // Sendable: what is not atomic is touched only by the one who has the slot from its lender, whose lock lies between one and the
-    // next; `isOpen` and `uses` also under that lock, while nobody has the slot.
+    // Sendable: what is not atomic is touched only by the call that has acquired the slot, and the pool's lock lies between one
+    // call and the next; `isOpen` and `uses` also under that lock, while the slot is free.
 
     /// What a closure may do.
     enum Mode {
-        /// Read one moment of the database.
+        /// Read one snapshot of the database.
         case read
         /// Read, on a connection that could also write.
         case readOnly
         /// Write, in a transaction.
         case write
         /// Anything.
-        case anything
+        case unrestricted
     }
 
-    let worker = Worker()
-    /// The thread that has the slot, 0 for none.
+    let thread = ConnectionThread()
+    /// The thread that uses the slot, 0 for none.
     let user = Atomic<UInt>(0)
     private(set) var connection: Connection?
     /// How often it was used.
     private(set) var uses = 0
     private let open: @Sendable () throws -> Connection
-    // Kept, as every read needs them.
+    // Kept: every read needs them.
     private var begin: Statement?, commit: Statement?
-    private var looks: [Statement] = []
+    private var schemaReads: [Statement] = []
     private let forks = sqlcipherkit_forks()
 
     /// A slot that opens its connection when it needs one.
     init(open: @escaping @Sendable () throws -> Connection) { self.open = open }
 
-    /// A slot with a connection, which is not opened again when it was closed.
+    /// A slot with a connection that is already open. It is not opened again after it was closed.
     convenience init(_ connection: Connection) {
         self.init { throw DatabaseError.closedConnection }
         self.connection = connection
     }
 
     deinit {
-        // A child has no such thread, and must not wait for a lock that one may have held.
-        if forks == sqlcipherkit_forks() { worker.stop() }
+        // A child process has no such thread, and a thread of the parent may have held the lock.
+        if forks == sqlcipherkit_forks() { thread.stop() }
     }
 
     var isOpen: Bool { connection?.hasHandle ?? false }
 
     /// Runs `body` with the connection, on this thread.
     /// - Parameters:
-    ///   - deadline: when it must be over.
-    ///   - ticket: what may stop it.
+    ///   - deadline: when it must have ended.
+    ///   - cancellation: what may cancel it.
     func run<R>(
-        _ mode: Mode, until deadline: ContinuousClock.Instant? = nil, _ ticket: Ticket? = nil,
+        _ mode: Mode, until deadline: ContinuousClock.Instant? = nil, _ cancellation: Cancellation? = nil,
         _ body: (Connection) throws -> sending R
     ) throws -> sending R {
         user.store(sqlcipherkit_thread(), ordering: .relaxed)
@@ -62,36 +62,37 @@ final class ConnectionSlot: @unchecked Sendable {
         let db = try opened(mode)
         db.lend(until: deadline)
         defer { db.takeBack() }
-        if let ticket { try watch(ticket, db) }
-        // From here on nobody stops what runs, which may be the next caller's.
-        defer { ticket?.whenStopped(nil) }
+        if let cancellation { try watch(cancellation, db) }
+        // From here on it is not cancelled: what runs then may be the next caller's.
+        defer { cancellation?.setHandler(nil) }
         do { return try perform(mode, db, body) } catch {
-            throw db.stopError(ticket) ?? error
+            throw db.cancellationError(cancellation) ?? error
         }
     }
 
-    private func watch(_ ticket: Ticket, _ db: Connection) throws {
+    private func watch(_ cancellation: Cancellation, _ db: Connection) throws {
         let interrupter = try db.interruptHandle
         let thread = sqlcipherkit_thread()
-        // Only what is atomic is touched of the connection, which lives until the ticket forgets this closure.
+        // Only what is atomic in the connection is touched, which lives until the cancellation drops this closure.
         nonisolated(unsafe) let db = db
-        ticket.whenStopped { error in
-            db.refuseUse((error as? DatabaseError)?.reason == .timeout ? Connection.Holder.late : Connection.Holder.cancelled, to: thread)
+        cancellation.setHandler { error in
+            let isLate = (error as? DatabaseError)?.reason == .timeout
+            db.refuseUse(isLate ? Connection.Holder.late : Connection.Holder.cancelled, to: thread)
             interrupter.interrupt()
         }
-        if let error = ticket.error { throw error }
+        if let error = cancellation.error { throw error }
     }
 
     private func perform<R>(_ mode: Mode, _ db: Connection, _ body: (Connection) throws -> sending R) throws -> sending R {
         switch mode {
-        case .anything: return try body(db)
+        case .unrestricted: return try body(db)
         case .write: return try write(db, body)
         case .read: return try read(db, body)
         case .readOnly:
             let handle = try db.live()
             sqlcipherkit_set_query_only(handle, 1)
             defer { if db.hasHandle { sqlcipherkit_set_query_only(handle, 0) } }
-            // What is in memory is seen by this connection alone.
+            // Only this connection sees what is in memory.
             return db.location.isOnDisk ? try read(db, body) : try body(db)
         }
     }
@@ -99,8 +100,8 @@ final class ConnectionSlot: @unchecked Sendable {
     private func read<R>(_ db: Connection, _ body: (Connection) throws -> sending R) throws -> sending R {
         guard let begin, let commit else { throw DatabaseError.closedConnection }
         try begin.execute()
-        // The moment is that of the first look.
-        for look in looks { try look.execute() }
+        // The snapshot is that of the first read.
+        for schemaRead in schemaReads { try schemaRead.execute() }
         let result = try body(db)
         guard db.isInTransaction else { throw db.isUsable ? DatabaseError.endedInside : db.refusal() }
         try commit.execute()
@@ -124,13 +125,13 @@ final class ConnectionSlot: @unchecked Sendable {
             throw DatabaseError.closedConnection
         }
         let db = try connection ?? open()
-        try db.isLent()
+        try db.prepareForLending()
         begin = try db.prepareKept("BEGIN")
-        looks = [try db.prepareKept("PRAGMA main.schema_version")]
-        // What a reader has attached stays while it is open.
+        schemaReads = [try db.prepareKept("PRAGMA main.schema_version")]
+        // What a reader has attached stays attached while it is open.
         if case .read = mode {
             for database in try db.attachedDatabases() where database.name != "main" && database.name != "temp" {
-                looks.append(try db.prepareKept("PRAGMA \(database.name.quotedSQLIdentifier).schema_version"))
+                schemaReads.append(try db.prepareKept("PRAGMA \(database.name.quotedSQLIdentifier).schema_version"))
             }
         }
         commit = try db.prepareKept("COMMIT")
@@ -140,7 +141,7 @@ final class ConnectionSlot: @unchecked Sendable {
 
     /// Closes the connection; the next use opens another one.
     func close() {
-        (begin, commit, looks) = (nil, nil, [])
+        (begin, commit, schemaReads) = (nil, nil, [])
         if let connection, !connection.isForked {
             connection.lend(until: nil)
             connection.close()
@@ -148,7 +149,7 @@ final class ConnectionSlot: @unchecked Sendable {
         connection = nil
     }
 
-    /// Puts an open connection in the place of the one that was closed.
+    /// Replaces the connection with another open one.
     func replace(by connection: Connection) {
         close()
         self.connection = connection
@@ -156,17 +157,17 @@ final class ConnectionSlot: @unchecked Sendable {
 }
 
 extension Connection {
-    /// Why a call was stopped, if it was.
-    fileprivate func stopError(_ ticket: Ticket?) -> (any Error)? {
+    /// What a call was cancelled with, if it was.
+    fileprivate func cancellationError(_ cancellation: Cancellation?) -> (any Error)? {
         switch holder.load(ordering: .relaxed) {
-        case Holder.cancelled: ticket?.error ?? CancellationError()
+        case Holder.cancelled: cancellation?.error ?? CancellationError()
         case Holder.late: DatabaseError.timeout
         default: nil
         }
     }
 
-    /// Prepares the connection for being lent.
-    fileprivate func isLent() throws(DatabaseError) {
+    /// Makes the connection stop when the call that it is lent to is cancelled.
+    fileprivate func prepareForLending() throws(DatabaseError) {
         try usableHooks().hooks.stopsLentWork = true
         try setProgressHandler(nil)
         try setInterruptibleBusyHandler()

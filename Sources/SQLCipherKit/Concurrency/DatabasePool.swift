@@ -5,15 +5,11 @@
 /// let count = try await pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") }
 /// ```
 /// The pool keeps the database in write-ahead logging mode. A read sees the database as it was when the read began, whatever is
-/// written meanwhile, and never waits for a write. How calls behave says ``DatabaseAccess``.
+/// written meanwhile, and never waits for a write. The calls are those of ``SharedDatabase``.
 ///
-/// Readers are opened when they are needed. They are read-only, and have what ``DatabaseConfiguration/prepare`` gives to each connection:
-/// functions, collations, tokenizers. The key is derived from a passphrase once, for the first connection.
-///
-/// It closes when it is let go of, or with ``close()-5gelm``.
-public final class DatabasePool: DatabaseAccess {
-    let core: DatabaseCore
-
+/// Readers are opened when they are needed. They are read-only, and have what ``DatabaseConfiguration/prepare`` gives to each
+/// connection: functions, collations, tokenizers. The key is derived from a passphrase once, for the first connection.
+public final class DatabasePool: SharedDatabase, @unchecked Sendable {
     /// Opens a database.
     /// - Parameters:
     ///   - location: where it is: in a file.
@@ -61,62 +57,6 @@ public final class DatabasePool: DatabaseAccess {
         guard try configuration.access == .readOnly || writer.main.hasWAL else {
             throw DatabaseError.invalidArgument("a pool is for a database in a file that can have a write-ahead log")
         }
-        core = try DatabaseCore(writer: writer)
+        try super.init(writer: writer)
     }
-
-    public func read<R>(timeout: Duration?, _ body: (Connection) throws -> sending R) throws -> sending R {
-        try core.run(.read, timeout: timeout, body)
-    }
-
-    public func read<R>(timeout: Duration?, _ body: sending @escaping (Connection) throws -> sending R) async throws -> sending R {
-        try await core.run(.read, timeout: timeout, body)
-    }
-
-    public func write<R>(timeout: Duration?, _ body: (Connection) throws -> sending R) throws -> sending R {
-        try core.run(.write, timeout: timeout, body)
-    }
-
-    public func write<R>(timeout: Duration?, _ body: sending @escaping (Connection) throws -> sending R) async throws -> sending R {
-        try await core.run(.write, timeout: timeout, body)
-    }
-
-    public func barrier<R>(timeout: Duration?, _ body: (Connection) throws -> sending R) throws -> sending R {
-        try core.runAlone(timeout: timeout, body)
-    }
-
-    public func barrier<R>(timeout: Duration?, _ body: sending @escaping (Connection) throws -> sending R) async throws -> sending R {
-        try await core.runAlone(timeout: timeout, body)
-    }
-
-    public func close() throws(DatabaseError) { try core.close() }
-
-    public func close() async throws { try await runOnThread { [core] in try core.close() } }
-
-    public func changeKey(to key: EncryptionKey, mode: KeyChangeMode, progress: RewriteProgressHandler?) throws {
-        try core.changeKey(to: key, mode, progress)
-    }
-
-    public func convert(to target: Encryption, progress: RewriteProgressHandler?) throws { try core.convert(to: target, progress) }
-
-    /// Moves the write-ahead log into the database. All but a passive checkpoint keep new reads waiting until those that run have ended.
-    ///
-    /// The pool does it by itself: see ``DatabaseConfiguration/Pool/checkpointSize`` and ``DatabaseConfiguration/Pool/largestLog``.
-    /// - Parameters:
-    ///   - mode: how much of it. Default: as much as goes without waiting.
-    ///   - schema: `main`, or what the database was attached as. Default: `main`.
-    /// - Returns: what there was and what was moved.
-    /// - Throws: as ``Schema/checkpoint(_:)``; ``DatabaseError/Reason/busy`` only for readers of other processes.
-    @discardableResult
-    public func checkpoint(_ mode: CheckpointMode = .passive, of schema: String = "main") throws -> CheckpointResult {
-        try core.checkpoint(mode, of: schema)
-    }
-
-    /// The same for a task.
-    @discardableResult
-    public func checkpoint(_ mode: CheckpointMode = .passive, of schema: String = "main") async throws -> CheckpointResult {
-        try await runOnThread { [core] in try core.checkpoint(mode, of: schema) }
-    }
-
-    public var isOpen: Bool { core.isOpen }
-
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Closes readers that nobody needs, on a thread that lives while there are open ones.
+/// Closes readers that are idle, on a thread that runs while there are open ones.
 final class IdleReaders: @unchecked Sendable {
     // Sendable: `isRunning`, `isStopped` are touched under the condition's lock only, `uses` on the one thread.
     private let condition = NSCondition()
@@ -12,14 +12,14 @@ final class IdleReaders: @unchecked Sendable {
     init(period: Duration) { self.period = period }
 
     /// A reader was opened.
-    func watch(_ lender: @autoclosure () -> Lender) {
+    func watch(_ pool: @autoclosure () -> ConnectionPool) {
         condition.lock()
         defer { condition.unlock() }
         guard !isRunning, !isStopped, period > .zero else { return }
         isRunning = true
-        // Not the pool: it shall go when nobody else holds it.
-        let lender = WeakLender(lender())
-        Thread { [self] in work(lender) }.start()
+        // Weakly: the thread must not keep the connections open.
+        let pool = WeakPool(pool())
+        Thread { [self] in work(pool) }.start()
     }
 
     func stop() {
@@ -29,14 +29,14 @@ final class IdleReaders: @unchecked Sendable {
         condition.unlock()
     }
 
-    private struct WeakLender: Sendable {
-        weak let lender: Lender?
-        init(_ lender: Lender) { self.lender = lender }
+    private struct WeakPool: Sendable {
+        weak let pool: ConnectionPool?
+        init(_ pool: ConnectionPool) { self.pool = pool }
     }
 
-    private func work(_ weak: WeakLender) {
+    private func work(_ weak: WeakPool) {
         while waited() {
-            guard let lender = weak.lender, closeIdle(lender) else { break }
+            guard let pool = weak.pool, closeIdle(pool) else { break }
         }
     }
 
@@ -51,10 +51,10 @@ final class IdleReaders: @unchecked Sendable {
     }
 
     /// - Returns: whether a reader is still open.
-    private func closeIdle(_ lender: Lender) -> Bool {
+    private func closeIdle(_ pool: ConnectionPool) -> Bool {
         var used: [ObjectIdentifier: Int] = [:]
         var idle = 0
-        lender.withFree { slot in
+        pool.withFree { slot in
             guard slot.isOpen else {
                 idle += 1
                 return false
@@ -66,7 +66,7 @@ final class IdleReaders: @unchecked Sendable {
             idle += slots.count
         }
         uses = used
-        guard idle == lender.slots.count else { return true }
+        guard idle == pool.slots.count else { return true }
         condition.lock()
         isRunning = false
         condition.unlock()

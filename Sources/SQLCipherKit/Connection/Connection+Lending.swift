@@ -1,19 +1,19 @@
 import CSQLCipher
 import Synchronization
 
-/// Who may use a connection. One that was opened by itself is its owner's, as the type is not `Sendable`. One of a queue or
-/// a pool is lent to a closure, on one thread, and looks at each call whether it is that thread's: a reference that outlives
-/// the closure is of no use, and does no harm.
+/// Which thread may use a connection. The compiler sees to it for a connection of your own, as the type is not `Sendable`. One of a
+/// queue or a pool is lent to a closure, on one thread, and each call checks that it is on that thread: a reference that escapes
+/// the closure only throws.
 extension Connection {
-    /// What ``Connection/holder`` is, other than the number of the thread that the connection is lent to.
+    /// The values of ``Connection/holder`` other than the number of the thread that the connection is lent to.
     enum Holder {
-        /// Nobody asks.
+        /// The connection is not of a queue or a pool.
         static let anybody: UInt = 0
         /// It is not lent.
         static let nobody: UInt = 1
         /// It is lent, but its task was cancelled.
         static let cancelled: UInt = 2
-        /// It is lent, but its time is over.
+        /// It is lent, but its timeout has passed.
         static let late: UInt = 3
     }
 
@@ -41,7 +41,7 @@ extension Connection {
         }
     }
 
-    // MARK: For who lends it
+    // MARK: Lending
 
     /// Lends the connection to the calling thread.
     func lend(until deadline: ContinuousClock.Instant?) {
@@ -49,12 +49,12 @@ extension Connection {
         holder.store(sqlcipherkit_thread(), ordering: .relaxed)
     }
 
-    /// Refuses all further use, from any thread; whoever has the connection is to notice at the next call.
+    /// Refuses all further use, from any thread: the next call on the connection throws.
     func refuseUse(_ reason: UInt, to thread: UInt) {
         _ = holder.compareExchange(expected: thread, desired: reason, ordering: .relaxed)
     }
 
-    /// Takes the connection back. Statements and cursors that the closure has let out throw from now on.
+    /// Takes the connection back. Statements and cursors that escaped the closure throw from now on.
     func takeBack() {
         guard !isForked else { return }
         holder.store(sqlcipherkit_thread(), ordering: .relaxed)
@@ -65,7 +65,7 @@ extension Connection {
         holder.store(Holder.nobody, ordering: .relaxed)
     }
 
-    /// Whether the running statement is to stop, as SQLite asks now and then.
+    /// Whether the running statement must stop. SQLite asks regularly.
     var mustStop: Bool {
         switch holder.load(ordering: .relaxed) {
         case Holder.cancelled, Holder.late: return true

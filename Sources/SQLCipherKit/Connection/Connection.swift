@@ -32,7 +32,7 @@ public final class Connection {
     private var callbackDepth = 0
     /// Those of them that may not use the connection, as SQLite is in the middle of something; functions may.
     @usableFromInline @exclusivity(unchecked) var hookDepth = 0
-    /// Whether a transaction that somebody wants to know the changes of is about to be committed.
+    /// Whether a change hook waits for the commit of the running statement. A stored property, as each statement asks for it.
     @usableFromInline @exclusivity(unchecked) var awaitsCommit = false
     /// A handle that was closed by a callback and is still on the stack.
     private var closingHandle: OpaquePointer?

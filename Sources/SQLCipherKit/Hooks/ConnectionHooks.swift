@@ -48,9 +48,11 @@ final class ConnectionHooks {
     /// Whether the progress handler asks whether the call of a queue or a pool must end.
     var stopsLentWork = false
     var authorizer: ((AuthorizationRequest) -> AuthorizationDecision)?
-    /// Collects what is changed, while an observer wants to know.
+    // Here and not in the state of Observation: SQLite's callbacks come with a pointer to this object, for each row and each column,
+    // and it outlives every one of them.
+    /// Collects what is changed, while there is a change hook.
     var tracker: ChangeTracker?
-    /// Collects what is read, while an observer wants to know.
+    /// Collects what is read, during ``Connection/recordingReads(_:)``.
     var recorder: RegionRecorder?
     /// The table of a DROP whose authorization SQLite asked for last.
     var droppedTable: String?

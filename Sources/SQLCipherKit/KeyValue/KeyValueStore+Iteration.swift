@@ -17,7 +17,7 @@ extension KeyValueStore {
         return try connection.fetchOne(Int.self, selection("count(*)", prefix), arguments(prefix)) ?? 0
     }
 
-    /// Reads each key that begins with a text, with its value, in order, without keeping any.
+    /// Reads each key that begins with a text, with its value, in order, one at a time.
     /// ```swift
     /// try settings.forEach(prefix: "window.") { entry in
     ///     frames[entry.key] = try entry.value(as: Frame.self)
@@ -25,7 +25,7 @@ extension KeyValueStore {
     /// ```
     /// - Parameters:
     ///   - prefix: how the keys begin. Default: all keys.
-    ///   - body: must not keep the entry. It may write to the store: whether keys that it adds come up is not said.
+    ///   - body: must not keep the entry. It may write to the store: whether keys that it adds are visited is undefined.
     public func forEach(prefix: String = "", _ body: (borrowing KeyValueEntry) throws -> Void) throws {
         guard try exists() else { return }
         let statement = try connection.cached(selection("key, value, json", prefix, order: " ORDER BY key"))
@@ -35,7 +35,7 @@ extension KeyValueStore {
         var last: String?
         while try statement.advance(handle) {
             let entry = try KeyValueEntry(handle)
-            // A row that was written meanwhile comes up again where its new value is behind the old one.
+            // A row that was written meanwhile is visited again where its new version comes after the old one.
             if let last, last.utf8.elementsEqual(entry.key.utf8) { continue }
             last = entry.key
             try body(entry)
@@ -70,7 +70,7 @@ extension KeyValueStore {
 }
 
 extension String {
-    /// The text itself, and what stands behind every text that begins with it: no text in UTF-8 has such a byte.
+    /// The text itself, and a bound above every text that begins with it: no text in UTF-8 has such a byte.
     fileprivate var keyBounds: [any SQLValueConvertible] { [self, KeyBound(prefix: self)] }
 
     var keyRange: StatementArguments { StatementArguments(keyBounds) }

@@ -1,13 +1,13 @@
 import CSQLCipher
 import Foundation
 
-/// Reading one value. Keys whose time has run out are not there.
+/// Reading one value. Expired keys are not there.
 extension KeyValueStore {
     /// The value of a key, or nil if there is none.
     /// ```swift
     /// let port: UInt16? = try settings.get("port")
     /// ```
-    /// - Throws: ``DatabaseError/Reason/typeMismatch`` if the value cannot be had as that type without a loss, and
+    /// - Throws: ``DatabaseError/Reason/typeMismatch`` if the value cannot be read as that type without a loss, and
     ///   ``DatabaseError/Reason/unexpectedNull`` if nil was stored and the type is not optional.
     @inlinable
     public func get<T: SQLValueConvertible>(_ key: String, as type: T.Type = T.self) throws(DatabaseError) -> T? {
@@ -27,13 +27,13 @@ extension KeyValueStore {
     }
 
     /// The value of a key, or `value` if there is none.
-    /// - Throws: as `get(_:as:)`; a value of another type is an error, and no reason to take the default.
+    /// - Throws: as `get(_:as:)`; a value of another type is an error, and does not lead to the default.
     @inlinable
     public func get<T: SQLValueConvertible>(_ key: String, default value: T) throws(DatabaseError) -> T {
         try get(key, as: T.self) ?? value
     }
 
-    /// The value of a key, decoded, or nil if there is none. How dates and the like are coded is the type's affair
+    /// The value of a key, decoded, or nil if there is none. The type itself decides how dates and the like are coded
     /// (``JSONCodingCustomizable``).
     /// - Throws: ``DatabaseError/Reason/typeMismatch``, ``DatabaseError/Reason/unexpectedNull``, and what SQLite reports.
     @_disfavoredOverload
@@ -65,7 +65,7 @@ extension KeyValueStore {
 
     private func getPlain<P: SQLValueConvertible>(_ key: String, _ type: P.Type) throws(DatabaseError) -> P? { try get(key, as: type) }
 
-    /// Whether a key is there, be its value nil.
+    /// Whether a key is there, even if its value is nil.
     public func contains(_ key: String) throws(DatabaseError) -> Bool {
         // A value that is asked for as SQLValue is never of the wrong type, but for coded ones.
         guard let statement = try reading() else { return false }

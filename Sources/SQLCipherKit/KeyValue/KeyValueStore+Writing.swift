@@ -3,11 +3,11 @@ import Foundation
 
 /// Writing and removing.
 extension KeyValueStore {
-    /// Sets the value of a key, in place of the one before. A nil is kept as such: to take the key away, ``remove(_:)`` it.
+    /// Sets the value of a key, in place of the one before. A nil is stored as such: to remove the key, call ``remove(_:)``.
     /// - Parameters:
     ///   - key: the name that it gets.
     ///   - value: what is stored.
-    ///   - expiry: when the key ceases to be there, to the millisecond. Default: never; an expiry from before is lifted.
+    ///   - expiry: when the key expires, to the millisecond. Default: never; an earlier expiry is removed.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that SQLite cannot hold, such as a `UInt64` over `Int64.max`.
     @inlinable
     public func set<T: SQLValueConvertible>(_ key: String, to value: T, expires expiry: Date? = nil) throws(DatabaseError) {
@@ -79,7 +79,7 @@ extension KeyValueStore {
         _ bind: (borrowing Statement.Parameter, borrowing Statement.Parameter) throws(DatabaseError) -> Void
     ) throws(DatabaseError) {
         do throws(DatabaseError) { try putOnce(key, expiry, bind) } catch {
-            // The second time the table is made anew.
+            // The second time the table is created again.
             guard isGone(error) else { throw error }
             try putOnce(key, expiry, bind)
         }
@@ -113,7 +113,7 @@ extension KeyValueStore {
     func prepareExpiry() throws(DatabaseError) {
         if hasExpiryIndex { return }
         try connection.execute(table.expiryIndex)
-        // Inside of a transaction it may yet be undone.
+        // Inside of a transaction it may still be undone.
         hasExpiryIndex = !connection.isInTransaction
     }
 
@@ -138,7 +138,7 @@ extension KeyValueStore {
         }
     }
 
-    /// Takes the rows of keys whose time has run out off the disk; they are not there for any other call anyway.
+    /// Deletes the rows of expired keys, which no other call sees.
     /// - Returns: how many there were.
     @discardableResult
     public func purgeExpired() throws(DatabaseError) -> Int {

@@ -1,7 +1,7 @@
 import CSQLCipher
 import Foundation
 
-/// Values by their keys, in a table of an encrypted database: settings, caches, small state.
+/// Values by their keys, in a table of a database: settings, caches, small state.
 ///
 /// ```swift
 /// let settings = try KeyValueStore("settings", in: db)
@@ -12,57 +12,75 @@ import Foundation
 /// ```
 /// What SQL has a form for (``SQLValueConvertible``) is stored as it is, any other `Codable` value as JSONB. A value is read as a
 /// type that holds it without a loss: an integer of any width if it fits, and so on; anything else is a thrown error.
-/// A nil that was stored is kept apart from a key that is not there:
-/// ask for an optional type where there may be one, as `try settings.get("name", as: String?.self)`, which gives `.some(nil)`.
+/// A stored nil is not the same as a missing key:
+/// ask for an optional type where there may be one, as `try settings.get("name", as: String?.self)`, which returns `.some(nil)`.
 ///
-/// Keys are text, compared byte for byte. There may be any number of stores in a database, each in a table of its own, which is
-/// made by the first write. The store belongs to its connection; for one to share between threads and tasks, see
+/// Keys are text, compared byte for byte. There may be any number of stores in a database, each in a table of its own, which the
+/// first write creates. The store belongs to its connection's thread; for one to share between threads and tasks, see
 /// ``SharedKeyValueStore``. Several writes take one commit inside of ``Connection/transaction(_:_:)-(_,(Connection)->R)``.
 public final class KeyValueStore {
-    /// The store's connection: for transactions, or to change the key.
-    public let connection: Connection
+    /// The database that the store is in.
+    public let schema: Schema
     @usableFromInline let table: KeyValueTable
     // Kept from call to call; SQLite recompiles them when the schema changes.
     @usableFromInline var selection: Statement?
     @usableFromInline var insertion: Statement?
-    /// Whether the index for purging is known to be there.
+    /// Whether the index for purging is known to exist.
     var hasExpiryIndex = false
 
-    /// A store of a connection. Nothing is read or written yet.
+    /// A store in a database of a connection. Nothing is read or written yet.
+    /// ```swift
+    /// let archived = try KeyValueStore("settings", in: archive)
+    /// ```
     /// - Parameters:
     ///   - name: the store's name, any text; its table is named `kv_` and that.
-    ///   - connection: the connection.
-    ///   - schema: the attached database that it is in. Default: `main`.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a name that cannot be.
-    public convenience init(_ name: String, in connection: Connection, schema: String = "main") throws(DatabaseError) {
-        self.init(try KeyValueTable(name, in: schema), connection)
+    ///   - schema: the database.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a name that is empty or has a NUL character.
+    public convenience init(_ name: String, in schema: Schema) throws(DatabaseError) {
+        self.init(try KeyValueTable(name, schemaName: schema.name), schema)
     }
 
-    init(_ table: KeyValueTable, _ connection: Connection) {
-        self.table = table
-        self.connection = connection
+    /// A store in the main database of a connection. Nothing is read or written yet.
+    /// - Throws: as ``init(_:in:)-(_,Schema)``.
+    public convenience init(_ name: String, in connection: Connection) throws(DatabaseError) {
+        try self.init(name, in: connection.main)
     }
+
+    init(_ table: KeyValueTable, _ schema: Schema) {
+        self.table = table
+        self.schema = schema
+    }
+
+    /// The store's connection: for transactions, for instance.
+    @inlinable public var connection: Connection { schema.connection }
 
     /// The store's name.
     public var name: String { table.name }
 
     /// The names of the stores in a database, sorted.
-    public static func names(in connection: Connection, schema: String = "main") throws(DatabaseError) -> [String] {
+    public static func names(in schema: Schema) throws(DatabaseError) -> [String] {
         let prefix = KeyValueTable.prefix
-        let names = try connection.fetchAll(
+        let names = try schema.connection.fetchAll(
             String.self,
-            SQL(raw: "SELECT name FROM \(schema.quotedSQLIdentifier).sqlite_schema WHERE type = 'table' AND substr(name, 1, ?) = ? ORDER BY name"),
+            SQL(raw: """
+                SELECT name FROM \(schema.qualified("sqlite_schema")) \
+                WHERE type = 'table' AND substr(name, 1, ?) = ? ORDER BY name
+                """),
             [prefix.count, prefix])
         return names.map { String($0.dropFirst(prefix.count)) }
     }
 
+    /// The names of the stores in the main database of a connection, sorted.
+    public static func names(in connection: Connection) throws(DatabaseError) -> [String] { try names(in: connection.main) }
+
     // MARK: The table
 
-    /// Whether the table is there. SQLite does not tell names apart by case, which stores do: that would mix two of them up.
+    /// Whether the table exists. Two stores whose names differ by case only would share a table in SQLite: the second one is
+    /// refused.
     func exists() throws(DatabaseError) -> Bool {
         let found = try connection.fetchOne(
             String.self,
-            SQL(raw: "SELECT name FROM \(table.schema.quotedSQLIdentifier).sqlite_schema WHERE type = 'table' AND lower(name) = lower(?)"),
+            SQL(raw: "SELECT name FROM \(schema.qualified("sqlite_schema")) WHERE type = 'table' AND lower(name) = lower(?)"),
             [table.tableName])
         guard let found, found != table.tableName else { return found != nil }
         throw .invalidArgument("there is a key-value store with the name \(found.dropFirst(KeyValueTable.prefix.count)) already")
@@ -109,8 +127,8 @@ public final class KeyValueStore {
         return statement
     }
 
-    /// Whether an error came from the table's absence: the transaction that had made it may have been rolled back, or somebody has
-    /// dropped it. The statements for it are forgotten then.
+    /// Whether an error came from the table's absence: the transaction that created it may have been rolled back, or the table was
+    /// dropped. The statements for it are dropped then.
     @usableFromInline
     @inline(never)
     func isGone(_ error: DatabaseError) -> Bool {

@@ -1,25 +1,29 @@
 /// A store's table and the SQL that works on it.
 ///
-/// One table for each store, without row ids: a look-up is one walk down one tree, `removeAll` is cheap, and whoever observes one
-/// store is not told of the others.
+/// Each store has one table, without row ids: a look-up descends one tree, `removeAll` is cheap, and an observer of one
+/// store is not notified of the others.
 @usableFromInline
 final class KeyValueTable: Sendable {
     static let prefix = "kv_"
 
     let name: String
     let tableName: String
-    let schema: String
+    /// The name of the database in SQL.
+    let schemaName: String
+    /// The table as SQL wants it.
     let table: String
     @usableFromInline let select: SQL
     @usableFromInline let upsert: SQL
 
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a name that cannot be.
-    init(_ name: String, in schema: String) throws(DatabaseError) {
-        guard !name.isEmpty, !name.utf8.contains(0) else { throw .invalidArgument("a key-value store needs a name, without NUL characters") }
+    init(_ name: String, schemaName: String) throws(DatabaseError) {
+        guard !name.isEmpty, !name.utf8.contains(0) else {
+            throw .invalidArgument("a key-value store needs a name, without NUL characters")
+        }
         self.name = name
-        self.schema = schema
+        self.schemaName = schemaName
         tableName = Self.prefix + name
-        table = "\(schema.quotedSQLIdentifier).\(tableName.quotedSQLIdentifier)"
+        table = "\(schemaName.quotedSQLIdentifier).\(tableName.quotedSQLIdentifier)"
         select = SQL(raw: "SELECT value, json, expires FROM \(table) WHERE key = ?1")
         upsert = SQL(raw: """
             INSERT INTO \(table)(key, value, json, expires) VALUES (?1, ?2, ?3, ?4) ON CONFLICT(key) DO UPDATE \
@@ -29,13 +33,18 @@ final class KeyValueTable: Sendable {
 
     /// `value` holds what SQL has a form for, `json` what is coded as JSONB, one or the other; both are NULL for an explicit nil.
     var creation: SQL {
-        SQL(raw: "CREATE TABLE IF NOT EXISTS \(table)(key TEXT PRIMARY KEY NOT NULL, value, json BLOB, expires INTEGER) WITHOUT ROWID")
+        SQL(raw: """
+            CREATE TABLE IF NOT EXISTS \(table)\
+            (key TEXT PRIMARY KEY NOT NULL, value, json BLOB, expires INTEGER) WITHOUT ROWID
+            """)
     }
 
-    /// For purging, made with the first row that expires.
+    /// For purging, created with the first row that expires.
     var expiryIndex: SQL {
-        let index = "\(schema.quotedSQLIdentifier).\("\(tableName)_expires".quotedSQLIdentifier)"
-        return SQL(raw: "CREATE INDEX IF NOT EXISTS \(index) ON \(tableName.quotedSQLIdentifier)(expires) WHERE expires IS NOT NULL")
+        let index = "\(schemaName.quotedSQLIdentifier).\("\(tableName)_expires".quotedSQLIdentifier)"
+        return SQL(raw: """
+            CREATE INDEX IF NOT EXISTS \(index) ON \(tableName.quotedSQLIdentifier)(expires) WHERE expires IS NOT NULL
+            """)
     }
 
     /// Rows that have not expired by the time `?1`.

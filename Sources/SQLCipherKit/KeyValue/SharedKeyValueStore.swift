@@ -12,57 +12,62 @@ import Foundation
 /// }
 /// for try await theme in settings.observe("theme", as: String.self) { show(theme ?? "light") }
 /// ```
-/// Each call is one read or one transaction of its own. What values are, and how they are stored, says ``KeyValueStore``.
+/// Each call is one read or one transaction of its own. For the values and how they are stored, see ``KeyValueStore``.
 public struct SharedKeyValueStore: Sendable {
-    /// The queue or the pool.
-    public let database: any DatabaseAccess
+    /// The database that the store is in.
+    public let schema: SharedSchema
     private let table: KeyValueTable
 
-    /// A store of a queue or a pool. Nothing is read or written yet.
+    /// A store in a database of a queue or a pool. Nothing is read or written yet.
     /// - Parameters:
     ///   - name: the store's name, any text; its table is named `kv_` and that.
-    ///   - database: the queue or the pool.
-    ///   - schema: the attached database that it is in. Default: `main`.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a name that cannot be.
-    public init(_ name: String, in database: any DatabaseAccess, schema: String = "main") throws(DatabaseError) {
-        self.database = database
-        table = try KeyValueTable(name, in: schema)
+    ///   - schema: the database, as `attach` returns it.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a name that is empty or has a NUL character.
+    public init(_ name: String, in schema: SharedSchema) throws(DatabaseError) {
+        self.schema = schema
+        table = try KeyValueTable(name, schemaName: schema.name)
     }
+
+    /// A store in the main database of a queue or a pool. Nothing is read or written yet.
+    /// - Throws: as ``init(_:in:)-(_,SharedSchema)``.
+    public init(_ name: String, in database: SharedDatabase) throws(DatabaseError) { try self.init(name, in: database.main) }
+
+    /// The queue or the pool.
+    public var database: SharedDatabase { schema.database }
 
     /// The store's name.
     public var name: String { table.name }
 
     // MARK: Several calls at once
 
-    /// Runs `body` with the store as it is at one moment.
-    /// - Throws: as `read(_:)`.
+    /// Runs `body` with one snapshot of the store.
+    /// - Throws: as ``SharedDatabase/read(timeout:_:)``.
     public func read<R>(_ body: (KeyValueStore) throws -> sending R) throws -> sending R {
-        try database.read { db in try body(KeyValueStore(table, db)) }
+        try database.read { db in try body(table.store(db)) }
     }
 
     /// The same for a task.
     public func read<R>(_ body: sending @escaping (KeyValueStore) throws -> sending R) async throws -> sending R {
-        let table = table
-        return try await database.read { db in try body(KeyValueStore(table, db)) }
+        try await database.read { [table] db in try body(table.store(db)) }
     }
 
     /// Runs `body` in a transaction.
-    /// - Throws: as `write(_:)`.
+    /// - Throws: as ``SharedDatabase/write(timeout:_:)``.
     @discardableResult
     public func write<R>(_ body: (KeyValueStore) throws -> sending R) throws -> sending R {
-        try database.write { db in try body(KeyValueStore(table, db)) }
+        try database.write { db in try body(table.store(db)) }
     }
 
     /// The same for a task.
     @discardableResult
     public func write<R>(_ body: sending @escaping (KeyValueStore) throws -> sending R) async throws -> sending R {
-        let table = table
-        return try await database.write { db in try body(KeyValueStore(table, db)) }
+        try await database.write { [table] db in try body(table.store(db)) }
     }
 
     // MARK: One key
 
-    /// The value of a key, or nil if there is none; see `get(_:as:)`.
+    /// The value of a key, or nil if there is none.
+    /// - Throws: as ``KeyValueStore``'s `get(_:as:)`, and as `read`.
     public func get<T: SQLValueConvertible>(_ key: String, as type: T.Type = T.self) throws -> T? {
         try read { store in try store.get(key, as: type) }
     }
@@ -95,6 +100,7 @@ public struct SharedKeyValueStore: Sendable {
     }
 
     /// Sets the value of a key, in place of the one before.
+    /// - Throws: as ``KeyValueStore``'s `set(_:to:expires:)`, and as `write`.
     public func set<T: Codable & Sendable>(_ key: String, to value: T, expires expiry: Date? = nil) throws {
         try write { store in try store.set(key, to: value, expires: expiry) }
     }
@@ -116,17 +122,20 @@ public struct SharedKeyValueStore: Sendable {
 
     // MARK: Observation
 
-    /// The value of a key, or nil if there is none, now and after each commit that changes it; see ``DatabaseObservation``. That the
-    /// key's time runs out is no commit.
+    /// The value of a key, or nil if there is none, now and after each commit that changes it; see ``DatabaseObservation``. The
+    /// expiry of a key is no commit.
     public func observe<T: SQLValueConvertible & Equatable>(_ key: String, as type: T.Type = T.self) -> DatabaseObservation<T?> {
-        let table = table
-        return database.observe { db in try KeyValueStore(table, db).get(key, as: type) }.removingDuplicates()
+        database.observe { [table] db in try table.store(db).get(key, as: type) }.removingDuplicates()
     }
 
     /// The same for a value that is decoded.
     @_disfavoredOverload
     public func observe<T: Decodable & Equatable & Sendable>(_ key: String, as type: T.Type = T.self) -> DatabaseObservation<T?> {
-        let table = table
-        return database.observe { db in try KeyValueStore(table, db).get(key, as: type) }.removingDuplicates()
+        database.observe { [table] db in try table.store(db).get(key, as: type) }.removingDuplicates()
     }
+}
+
+extension KeyValueTable {
+    /// The store on a connection.
+    fileprivate func store(_ db: Connection) -> KeyValueStore { KeyValueStore(self, Schema(db, schemaName)) }
 }

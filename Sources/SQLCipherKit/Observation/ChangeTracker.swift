@@ -1,14 +1,14 @@
 import CSQLCipher
 import Foundation
 
-/// Who is told of committed changes, and what it cares for.
+/// An observer of a connection's commits.
 struct ChangeHook {
-    /// The columns of a table that it cares for, as bits; asked once for each table of a transaction.
+    /// The columns of a table that matter to it, as bits; asked once for each table of a transaction.
     let interest: (DatabaseTable) -> UInt64
     let body: (DatabaseChanges) -> Void
 }
 
-/// Collects what the open transaction changes, row by row, and hands it on once it is committed.
+/// Collects what the open transaction changes, row by row, and reports it once it is committed.
 final class ChangeTracker {
     typealias Mark = [DatabaseTable: DatabaseChanges.Table]
 
@@ -48,18 +48,18 @@ final class ChangeTracker {
 
     private func switchTable(_ db: OpaquePointer, _ schema: UnsafePointer<CChar>, _ name: UnsafePointer<CChar>) {
         putBack()
-        let next = DatabaseTable(String(cString: name), in: String(cString: schema))
+        let next = DatabaseTable(String(cString: name), schemaName: String(cString: schema))
         table = next
         tableName = ContiguousArray(next.name.utf8CString)
-        schemaName = ContiguousArray(next.schema.utf8CString)
+        schemaName = ContiguousArray(next.schemaName.utf8CString)
         if let known = changes[next] {
             change = known
             return
         }
         change = DatabaseChanges.Table(examined: hooks.bodies.reduce(0) { $0 | $1.body.interest(next) })
-        // note_fts_data belongs to note_fts, as SQLite itself tells by the name.
+        // note_fts_data belongs to note_fts: SQLite itself goes by the name.
         if let end = next.name.lastIndex(of: "_") {
-            let owner = DatabaseTable(String(next.name[..<end]), in: next.schema)
+            let owner = DatabaseTable(String(next.name[..<end]), schemaName: next.schemaName)
             if sqlcipherkit_find_table(db, schema, owner.name, nil).kind == SQLCIPHERKIT_VIRTUAL_TABLE {
                 changes[owner] = DatabaseChanges.Table(isWhole: true)
             }
@@ -77,7 +77,7 @@ final class ChangeTracker {
         return changes
     }
 
-    /// Forgets what was changed since a mark, as a savepoint was rolled back.
+    /// Forgets what was changed since a mark, after a savepoint was rolled back.
     func rollBack(to mark: Mark) {
         table = nil
         changes = mark
@@ -89,12 +89,12 @@ final class ChangeTracker {
         isSomethingUnknown = false
     }
 
-    /// Something is being changed that no hook tells of.
+    /// Something is being changed that no hook reports.
     func changeUnknown() { isSomethingUnknown = true }
 
     // MARK: The end
 
-    /// Tells everybody what was committed. Called outside of SQLite.
+    /// Reports what was committed. Called outside of SQLite.
     func committed(_ db: OpaquePointer) {
         putBack()
         commits += 1
@@ -109,13 +109,15 @@ final class ChangeTracker {
 }
 
 extension DatabaseChanges.LogPosition {
-    /// Where a connection stands in its databases' write-ahead logs, as far as they have one.
+    /// The ends of a connection's write-ahead logs, for databases that have one.
     static func all(_ db: OpaquePointer) -> [String: Self] {
         var positions: [String: Self] = [:]
         var index: Int32 = 0
         while let name = sqlite3_db_name(db, index) {
             var position = Self(log: 0, frame: 0)
-            if sqlcipherkit_log_position(db, name, &position.log, &position.frame) != 0 { positions[String(cString: name)] = position }
+            if sqlcipherkit_log_position(db, name, &position.log, &position.frame) != 0 {
+                positions[String(cString: name)] = position
+            }
             index += 1
         }
         return positions

@@ -3,11 +3,11 @@ import CSQLCipher
 extension Connection {
     /// Calls `body` after each commit of this connection that may have changed what a region's queries have read.
     ///
-    /// It is called when the commit is through, never for a transaction that was rolled back, nor for what
+    /// It is called after the commit, never for a transaction that was rolled back, nor for what
     /// ``savepoint(_:_:)-(_,(Connection)->R)`` has undone. Nothing is missed: rows of `WITHOUT ROWID` tables, rows that `REPLACE`
     /// removes, that triggers and foreign keys change, a DELETE without WHERE, the tables behind full-text tables, writes into
     /// blobs (<https://sqlite.org/c3ref/preupdate_blobwrite.html>), a backup that is restored. Changes by other connections are not
-    /// seen. What `ROLLBACK TO`, given as SQL, has undone is told of all the same.
+    /// reported. What `ROLLBACK TO`, given as SQL, has undone is reported nevertheless.
     /// ```swift
     /// let (count, region) = try db.recordingReads { try $0.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0 }
     /// let token = try db.addChangeHook(affecting: region) { _ in print("the number of notes has changed") }
@@ -21,7 +21,7 @@ extension Connection {
     public func addChangeHook(
         affecting region: DatabaseRegion = .everything, _ body: @escaping (DatabaseChanges) -> Void
     ) throws(DatabaseError) -> HookToken {
-        try addChangeHook(ChangeHook(interest: { region.columns[$0]?.bits ?? 0 }) { if $0.affect(region) { body($0) } })
+        try addChangeHook(ChangeHook(interest: { region.columns[$0]?.bits ?? 0 }) { if region.isAffected(by: $0) { body($0) } })
     }
 
     func addChangeHook(_ hook: ChangeHook) throws(DatabaseError) -> HookToken {
@@ -32,7 +32,7 @@ extension Connection {
             hooks.tracker = tracker
             try hooks.installChangeHook(handle)
             hooks.installCommitHooks(handle)
-            // Statements that were compiled before would go on to delete all rows at once, unheard.
+            // Statements that were compiled before would go on to delete all rows at once, without calling the hook.
             hooks.installAuthorizer(handle)
         }
         return HookToken { [weak self] in
@@ -42,7 +42,7 @@ extension Connection {
         }
     }
 
-    /// Takes SQLite's hook away when nobody is left to tell. Inside of a hook that has to wait.
+    /// Removes SQLite's hook when there are no observers left. Inside of a hook that has to wait.
     private func dropIdleTracker() {
         guard let hooks, hooks.tracker?.hooks.isEmpty == true, let handle = try? liveOutsideHooks() else { return }
         hooks.tracker = nil
@@ -50,13 +50,13 @@ extension Connection {
         hooks.installCommitHooks(handle)
     }
 
-    /// To be called when a session was made or ended, which takes the hook away.
+    /// Call this when a session was created or ended, which removes the hook.
     func restoreChangeHook() throws(DatabaseError) {
         if let hooks, hooks.tracker != nil, let handle { try hooks.installChangeHook(handle) }
     }
 
-    /// To be called when something was changed that SQLite's hooks do not tell of, once it is there for all to see.
-    func changedUnheard() {
+    /// Call this when something was changed that SQLite's hooks do not report, once other connections can see it.
+    func changedWithoutHook() {
         guard let tracker = hooks?.tracker, let handle else { return }
         tracker.changeUnknown()
         if !isInTransaction { inHook { tracker.committed(handle) } }

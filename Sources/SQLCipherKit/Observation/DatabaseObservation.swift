@@ -1,4 +1,4 @@
-/// The results of a read, anew after each commit that may have changed them: an `AsyncSequence`.
+/// The results of a read: the current one, and another one after each commit that may have changed it. An `AsyncSequence`.
 ///
 /// ```swift
 /// let titles = pool.observe { db in try db.fetchAll(String.self, "SELECT title FROM note ORDER BY title") }
@@ -11,25 +11,26 @@
 /// full-text table, and after each change of the schema. Which ones these are is found out at each read
 /// (``Connection/recordingReads(_:)``): it may read something else each time. Several databases may be attached.
 ///
-/// Nothing is told before it is committed, nor what was rolled back. A loop that is slower than the commits gets the newest result:
-/// those in between are passed over, never the last one. Each element is read after the commit that led to it, and a commit
-/// that an element has shown already leads to no other one. The result itself may still be the same as before:
-/// ``removingDuplicates()`` passes those over.
+/// Only committed changes count. A loop that is slower than the commits gets the newest result:
+/// those in between are skipped, never the last one. Each element is read after the commit that led to it, and a commit
+/// that an element has already shown leads to no other one. The result itself may still be the same as before:
+/// ``removingDuplicates()`` skips those.
 ///
 /// The sequence ends when the loop's task is cancelled. It throws what the read throws, ``DatabaseError/Reason/closed`` when
-/// the database is closed, and is at its end then. Each loop observes on its own, and keeps the database from closing by itself.
+/// the database is closed, and ends then. Each loop observes independently, and holds the database, which does not close by itself
+/// meanwhile.
 public struct DatabaseObservation<Element: Sendable>: AsyncSequence, Sendable {
-    let core: DatabaseCore?
+    let database: SharedDatabase
     let fetch: @Sendable (Connection) throws -> Element
     var isSame: (@Sendable (Element, Element) -> Bool)?
     var interval: Duration?
 
     /// The same, and commits by other processes and other queues or pools lead to a new element as well.
     ///
-    /// SQLite has no call for that: it is looked for at an interval (<https://sqlite.org/pragma.html#pragma_data_version>), on the
-    /// connection that writes. What such a commit has touched is not known, so that each leads to a new read:
-    /// ``removingDuplicates()`` is of use here.
-    /// - Parameter interval: how long lies between two looks.
+    /// SQLite does not report them. So the connection that writes polls for them
+    /// (<https://sqlite.org/pragma.html#pragma_data_version>). What such a commit has touched is not known, so that each leads to a
+    /// new read: ``removingDuplicates()`` helps here.
+    /// - Parameter interval: the time between two polls.
     public func includingOtherProcesses(every interval: Duration) -> DatabaseObservation {
         var result = self
         result.interval = interval
@@ -86,10 +87,7 @@ public struct DatabaseObservation<Element: Sendable>: AsyncSequence, Sendable {
 
         private mutating func subscribed() async throws -> ObservationSubscription {
             if let subscription { return subscription }
-            guard let core = observation.core else {
-                throw DatabaseError.misuse("only a DatabaseQueue or a DatabasePool can be observed")
-            }
-            let made = ObservationSubscription(core)
+            let made = ObservationSubscription(observation.database)
             try await made.begin(interval: observation.interval)
             subscription = made
             return made
@@ -106,21 +104,13 @@ extension DatabaseObservation where Element: Equatable {
     }
 }
 
-extension DatabaseAccess {
-    /// The results of a read, anew after each commit that may have changed them; see ``DatabaseObservation``.
+extension SharedDatabase {
+    /// The results of a read, now and after each commit that may have changed them; see ``DatabaseObservation``.
     /// ```swift
     /// for try await count in pool.observe({ db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0 }) { show(count) }
     /// ```
     /// - Parameter fetch: reads, as in `read(_:)`. Called again for each element.
     public func observe<T: Sendable>(_ fetch: @escaping @Sendable (Connection) throws -> T) -> DatabaseObservation<T> {
-        DatabaseObservation(core: (self as? any DatabaseCoreOwner)?.core, fetch: fetch)
+        DatabaseObservation(database: self, fetch: fetch)
     }
 }
-
-/// A queue or a pool.
-protocol DatabaseCoreOwner {
-    var core: DatabaseCore { get }
-}
-
-extension DatabaseQueue: DatabaseCoreOwner {}
-extension DatabasePool: DatabaseCoreOwner {}

@@ -1,27 +1,35 @@
 /// A table of one of a connection's databases.
 public struct DatabaseTable: Hashable, Sendable, CustomStringConvertible {
-    /// The database: `main`, `temp` or what it was attached as.
-    public let schema: String
+    /// The name of the table's database in SQL: `main`, `temp` or what it was attached as.
+    public let schemaName: String
     /// The table's name.
     public let name: String
 
-    /// A table.
-    /// - Parameters:
-    ///   - name: the table's name.
-    ///   - schema: the database. Default: `main`.
-    public init(_ name: String, in schema: String = "main") {
+    init(_ name: String, schemaName: String) {
         self.name = name
-        self.schema = schema
+        self.schemaName = schemaName
     }
 
-    public var description: String { schema == "main" ? name : "\(schema).\(name)" }
+    /// A table of the main database.
+    public init(_ name: String) { self.init(name, schemaName: "main") }
+
+    /// A table of a connection's database.
+    /// ```swift
+    /// if changes.tables.contains(DatabaseTable("note", in: archive)) { reload() }
+    /// ```
+    public init(_ name: String, in schema: Schema) { self.init(name, schemaName: schema.name) }
+
+    /// A table of a database of a queue or a pool.
+    public init(_ name: String, in schema: SharedSchema) { self.init(name, schemaName: schema.name) }
+
+    public var description: String { schemaName == "main" ? name : "\(schemaName).\(name)" }
 }
 
 /// What queries have read: tables and their columns. See ``Connection/recordingReads(_:)``.
 public struct DatabaseRegion: Hashable, Sendable {
     /// The columns that were read of one table.
     struct Columns: Hashable, Sendable {
-        /// Their names; without any it was rows that were counted.
+        /// Their names; empty if only rows were counted.
         var names: Set<String> = []
         /// Their indexes in the table, as bits; the last bit stands for all from 63 on.
         var bits: UInt64 = 0
@@ -31,7 +39,7 @@ public struct DatabaseRegion: Hashable, Sendable {
     /// Whether any commit at all may change what was read, as with `PRAGMA user_version`.
     public internal(set) var isEverything = false
 
-    /// Nothing at all.
+    /// Nothing.
     public static let nothing = DatabaseRegion()
 
     /// All tables, and whatever else is in a database.
@@ -44,7 +52,7 @@ public struct DatabaseRegion: Hashable, Sendable {
     /// The tables that were read. Of a full-text table this is the table itself, whatever it keeps its index in.
     public var tables: Set<DatabaseTable> { Set(columns.keys) }
 
-    /// The columns that were read of a table, none where only rows were counted; nil if the table was not read.
+    /// The columns that were read of a table, empty if only rows were counted; nil if the table was not read.
     public func columns(of table: DatabaseTable) -> Set<String>? { columns[table]?.names }
 
     /// Both regions together.

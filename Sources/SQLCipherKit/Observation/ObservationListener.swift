@@ -1,10 +1,10 @@
 import Synchronization
 
-/// The moment that a read has seen.
-struct FetchPoint: Sendable {
-    /// The writer's last commit, where the writer itself has read.
+/// Identifies the snapshot that a read has seen.
+struct SnapshotID: Sendable {
+    /// The writer's last commit, if the read was on the writer itself.
     var commit: UInt64 = 0
-    /// Where the read stood in the write-ahead logs.
+    /// The ends of the write-ahead logs for this read.
     var positions: [String: DatabaseChanges.LogPosition] = [:]
 
     init() {}
@@ -16,14 +16,14 @@ struct FetchPoint: Sendable {
     }
 }
 
-/// What one observation has to know of commits: whether one has touched what it has read.
+/// One observer of commits: decides whether a commit has touched what the observer has read.
 final class ObservationListener: Sendable {
     private struct State {
         var region = DatabaseRegion.everything
-        var point = FetchPoint()
+        var snapshot = SnapshotID()
         var isDirty = true
         var isFetching = false
-        /// Commits during a fetch: whether it has seen them, and cares for them, is known at its end.
+        /// Commits during a fetch. Whether it has seen them, and whether they matter, is known at its end.
         var missed: [DatabaseChanges] = []
         var waiter: CheckedContinuation<Void, Never>?
     }
@@ -32,17 +32,17 @@ final class ObservationListener: Sendable {
 
     func interest(in table: DatabaseTable) -> UInt64 { state.withLock { $0.region.columns[table]?.bits ?? 0 } }
 
-    /// A commit. Called on the writer's thread, for each in its order.
-    func tell(_ changes: DatabaseChanges) {
+    /// Called on the writer's thread for each commit, in order.
+    func notify(_ changes: DatabaseChanges) {
         let waiter: CheckedContinuation<Void, Never>? = state.withLock { state in
             if state.isDirty { return nil }
             if state.isFetching {
                 state.missed.append(changes)
-                // A reader that takes so long is worth another read.
+                // After so many commits another read is due anyway.
                 if state.missed.count > 1000 { state.isDirty = true }
                 return nil
             }
-            guard [changes].touch(state.region, after: state.point) else { return nil }
+            guard [changes].touch(state.region, after: state.snapshot) else { return nil }
             state.isDirty = true
             return state.waiter.take()
         }
@@ -57,17 +57,17 @@ final class ObservationListener: Sendable {
         }
     }
 
-    func endFetch(_ region: DatabaseRegion, _ point: FetchPoint) {
+    func endFetch(_ region: DatabaseRegion, _ snapshot: SnapshotID) {
         state.withLock { state in
             state.isFetching = false
             state.region = region
-            state.point = point
-            if state.missed.touch(region, after: point) { state.isDirty = true }
+            state.snapshot = snapshot
+            if state.missed.touch(region, after: snapshot) { state.isDirty = true }
             state.missed = []
         }
     }
 
-    /// Waits until a fetch may give something else than the last one did, or until the task is cancelled.
+    /// Waits until a fetch may have another result than the last one, or until the task is cancelled.
     func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -85,21 +85,23 @@ final class ObservationListener: Sendable {
 }
 
 extension [DatabaseChanges] {
-    /// Whether any of these commits, which are in order, touches a region and was not yet to be seen at a point.
+    /// Whether any of these commits, which are in order, touches a region and is later than a snapshot.
     ///
-    /// A read that has seen a commit has seen those before it; so one that began a log anew tells of those in the log before.
-    fileprivate func touch(_ region: DatabaseRegion, after point: FetchPoint) -> Bool {
+    /// A read that has seen a commit has seen those before it, also those in the log before a log was restarted.
+    fileprivate func touch(_ region: DatabaseRegion, after snapshot: SnapshotID) -> Bool {
         var seen: Set<String> = []
         for var changes in reversed() {
-            if changes.commit != 0, changes.commit <= point.commit { return false }
+            if changes.commit != 0, changes.commit <= snapshot.commit { return false }
             for (schema, end) in changes.positions {
-                if let position = point.positions[schema], position.log == end.log, end.frame <= position.frame { seen.insert(schema) }
+                if let position = snapshot.positions[schema], position.log == end.log, end.frame <= position.frame {
+                    seen.insert(schema)
+                }
             }
             if !seen.isEmpty {
                 if changes.positions.keys.allSatisfy(seen.contains) { continue }
-                changes.changes = changes.changes.filter { !seen.contains($0.key.schema) }
+                changes.changes = changes.changes.filter { !seen.contains($0.key.schemaName) }
             }
-            if changes.affect(region) { return true }
+            if region.isAffected(by: changes) { return true }
         }
         return false
     }

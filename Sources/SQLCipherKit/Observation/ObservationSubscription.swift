@@ -1,75 +1,75 @@
 import Synchronization
 
-/// One loop's place among those who are told of commits. Letting go of it ends that.
+/// Registers one loop as an observer of commits, until it is deallocated.
 final class ObservationSubscription: Sendable {
     let listener = ObservationListener()
-    private let core: DatabaseCore
+    private let database: SharedDatabase
     private let poll = Mutex<Task<Void, Never>?>(nil)
-    /// The databases as the writer has last seen them, where others are looked for.
+    /// The databases' versions at the writer's last poll for commits by others.
     private let versions = Mutex<[String: Int]>([:])
 
-    init(_ core: DatabaseCore) { self.core = core }
+    init(_ database: SharedDatabase) { self.database = database }
 
     deinit {
-        core.changes.remove(listener)
+        database.observers.remove(listener)
         poll.withLock { $0 }?.cancel()
     }
 
     /// From here on no commit is missed.
     func begin(interval: Duration?) async throws {
-        let changes = core.changes
-        changes.add(listener)
-        if interval == nil, changes.isInstalled { return }
-        let version = try await core.run(.anything, timeout: nil) { db in
-            try changes.install(on: db)
+        let observers = database.observers
+        observers.add(listener)
+        if interval == nil, observers.isInstalled { return }
+        let version = try await database.run(.unrestricted, timeout: nil) { db in
+            try observers.install(on: db)
             return interval == nil ? [:] : try db.dataVersions()
         }
         guard let interval else { return }
         versions.withLock { $0 = version }
         poll.withLock { poll in
             poll = Task { [weak self] in
-                repeat { try? await Task.sleep(for: interval) } while await self?.look() == true
+                repeat { try? await Task.sleep(for: interval) } while await self?.pollOnce() == true
             }
         }
     }
 
     func fetch<T>(_ body: @escaping @Sendable (Connection) throws -> T) async throws -> T where T: Sendable {
         listener.beginFetch()
-        if !core.changes.isInstalled {
-            // The writer is another connection than before.
-            let changes = core.changes
-            try await core.run(.anything, timeout: nil) { db in try changes.install(on: db) }
+        if !database.observers.isInstalled {
+            // The writer was replaced by another connection.
+            let observers = database.observers
+            try await database.run(.unrestricted, timeout: nil) { db in try observers.install(on: db) }
         }
         let listener = self.listener
-        return try await core.run(core.readers == nil ? .readOnly : .read, timeout: nil) { db in
+        return try await database.run(database.reading, timeout: nil) { db in
             let (value, region) = try db.recordingReads(body)
-            listener.endFetch(region, try FetchPoint(db))
+            listener.endFetch(region, try SnapshotID(db))
             return value
         }
     }
 
-    /// Looks for commits by other connections than the writer.
-    /// - Returns: whether to look again.
-    private func look() async -> Bool {
+    /// Polls for commits by other connections than the writer.
+    /// - Returns: whether to poll again.
+    private func pollOnce() async -> Bool {
         if Task.isCancelled { return false }
         do {
-            let now = try await core.run(.anything, timeout: nil) { db in try db.dataVersions() }
+            let now = try await database.run(.unrestricted, timeout: nil) { db in try db.dataVersions() }
             let isNew = versions.withLock { known in
                 defer { known = now }
                 return known != now
             }
-            if isNew { listener.tell(DatabaseChanges(isUnknown: true)) }
+            if isNew { listener.notify(DatabaseChanges(isUnknown: true)) }
         } catch {
             if Task.isCancelled { return false }
-            // The next read finds out what is wrong.
-            listener.tell(DatabaseChanges(isUnknown: true))
+            // The next read reports what is wrong.
+            listener.notify(DatabaseChanges(isUnknown: true))
         }
-        return core.isOpen
+        return database.isOpen
     }
 }
 
 extension Connection {
-    /// Numbers that become others when another connection has committed to one of the databases.
+    /// Numbers that change when another connection has committed to one of the databases.
     fileprivate func dataVersions() throws(DatabaseError) -> [String: Int] {
         var versions: [String: Int] = [:]
         for database in try attachedDatabases() {

@@ -1,7 +1,7 @@
 import CSQLCipher
 
 extension Connection {
-    /// Runs `body` and tells which tables and columns its statements have read: what a change would have to touch to change their
+    /// Runs `body` and returns which tables and columns its statements have read: what a change has to touch to change their
     /// results.
     /// ```swift
     /// let (titles, region) = try db.recordingReads { db in try db.fetchAll(String.self, "SELECT title FROM note") }
@@ -40,7 +40,7 @@ final class RegionRecorder {
         case SQLITE_READ:
             if let first { read(db, first, second, schema) }
         case SQLITE_PRAGMA:
-            // Those that tell of the content, apart from what a change of the schema tells of.
+            // Those that report the content, apart from what a change of the schema covers.
             let name = first.map { String(cString: $0).lowercased() } ?? ""
             if Self.pragmasOfContent.contains(name) { region.isEverything = true }
         default: break
@@ -54,20 +54,20 @@ final class RegionRecorder {
         let found = sqlcipherkit_find_table(db, schema, name, column)
         let name = String(cString: found.name ?? name)
         if name.hasPrefix("sqlite_") {
-            // The schema's own table changes only with the schema; of the others nobody tells.
+            // The schema's own table changes only with the schema; changes to the others are not reported.
             if !Self.schemaTables.contains(name) { region.isEverything = true }
             return
         }
         let isVirtual = found.kind == SQLCIPHERKIT_VIRTUAL_TABLE
         guard isVirtual || found.kind == SQLCIPHERKIT_TABLE, let schema = found.schema else {
-            // A view tells of what is in it. json_each and the like read nothing of a database; dbstat reads all of it.
+            // A view's own tables are reported. json_each and the like read nothing of a database; dbstat reads all of it.
             if name == "dbstat" { region.isEverything = true }
             return
         }
-        let table = DatabaseTable(name, in: String(cString: schema))
+        let table = DatabaseTable(name, schemaName: String(cString: schema))
         var columns = region.columns[table] ?? .init()
         if let column, column.pointee != 0 { columns.names.insert(String(cString: column)) }
-        // What a virtual table keeps where is its own affair: any change is one.
+        // Where a virtual table stores a column is not known: any change counts.
         if isVirtual { columns.bits = .max } else if found.column >= 0 { columns.bits |= 1 << UInt64(min(found.column, 63)) }
         region.columns[table] = columns
     }

@@ -87,13 +87,13 @@ extension Connection {
 extension Migrator {
     /// Does the migrations that are still to be done; as for a connection.
     @discardableResult
-    public func migrate(_ database: some DatabaseAccess, through last: String? = nil) throws -> [String] {
+    public func migrate(_ database: SharedDatabase, through last: String? = nil) throws -> [String] {
         try database.barrier { db in try migrate(db, through: last) }
     }
 
     /// The same for a task.
     @discardableResult
-    public func migrate(_ database: some DatabaseAccess, through last: String? = nil) async throws -> [String] {
+    public func migrate(_ database: SharedDatabase, through last: String? = nil) async throws -> [String] {
         try await database.barrier { db in try migrate(db, through: last) }
     }
 }

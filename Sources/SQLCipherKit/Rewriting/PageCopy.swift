@@ -37,7 +37,7 @@ struct PageCopy {
             if connection.isInTransaction { try read() }
             try copy(from, to, mayRestart: !connection.isInTransaction)
         }
-        target.connection.changedUnheard()
+        target.connection.changedWithoutHook()
     }
 
     private func read() throws(DatabaseError) {

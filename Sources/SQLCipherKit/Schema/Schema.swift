@@ -32,9 +32,14 @@ extension Connection {
     /// A database of the connection by its name in SQL, in any case: `main`, `temp` or what it was attached as.
     /// - Throws: ``DatabaseError/Reason/schemaName`` if no database has that name.
     public func schema(_ name: String) throws(DatabaseError) -> Schema {
-        let schema = Schema(self, name)
-        _ = try schema.live()
-        return schema
+        let handle = try live()
+        var index: Int32 = 0
+        // In the case in which SQLite has it: hooks and regions report it so.
+        while let known = sqlite3_db_name(handle, index) {
+            if sqlite3_stricmp(known, name) == 0, !name.utf8.contains(0) { return Schema(self, String(cString: known)) }
+            index += 1
+        }
+        throw .noSchema(name)
     }
 
     /// All databases of the connection, `main` first (<https://sqlite.org/pragma.html#pragma_database_list>). `temp` is among

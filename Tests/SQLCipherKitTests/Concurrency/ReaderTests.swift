@@ -138,7 +138,7 @@ import Testing
     @Test func attachedDatabasesAreThoseOfAllReaders() throws {
         let pool = try DatabasePool(location, key: .passphrase("one"), configuration: .quick)
         try pool.attach(.file(folder.path("b.db")), as: "keyed", key: .key(.passphrase("two"), cipher: .quick))
-        try pool.attach(.file(folder.path("c.db")), as: "plain", key: .plaintext)
+        let plain = try pool.attach(.file(folder.path("c.db")), as: "plain", key: .plaintext)
         try pool.attach(.file(folder.path("d.db")), as: "same", key: .inherited)
         try pool.write { db in
             for name in ["keyed", "plain", "same"] {
@@ -151,7 +151,12 @@ import Testing
             #expect(all == ["keyed", "plain", "same"])
             #expect(throws: DatabaseError.self) { try db.execute("INSERT INTO plain.t VALUES (1)") }
         }
-        try pool.detach("plain")
+        #expect(try pool.schema("PLAIN").name == "plain")
+        #expect(try plain.checkpoint(.truncate).isComplete)
+        try plain.detach()
+        for call in [{ try plain.detach() }, { _ = try plain.checkpoint() }, { _ = try pool.schema("plain") }] {
+            #expect(throws: DatabaseError.self) { try call() }.map { #expect($0.reason == .schemaName) }
+        }
         try onReaders(2, of: pool) { db in
             let names = try db.attachedDatabases().map(\.name)
             #expect(names == ["main", "keyed", "same"])
@@ -174,7 +179,7 @@ import Testing
             #expect(others == 0)
         }
         try pool.write { db in try db.execute("INSERT INTO t VALUES (2)") }
-        #expect(try pool.checkpoint(.truncate).isComplete)
+        #expect(try pool.main.checkpoint(.truncate).isComplete)
         try pool.close()
         let error = #expect(throws: DatabaseError.self) { try Connection(location, key: .passphrase("one"), configuration: .quick) }
         #expect(error?.reason == .wrongKeyOrNotADatabase)

@@ -47,7 +47,7 @@ import Testing
                 while n < 20 || ContinuousClock.now < end {
                     do { try pool.write { db in try write(db, worker, n) } } catch is Undo {}
                     try pool.read { db in try check(db, worker, n) }
-                    if n % 50 == 49 { try pool.checkpoint(.truncate) }
+                    if n % 50 == 49 { try pool.main.checkpoint(.truncate) }
                     n += 1
                 }
                 return n

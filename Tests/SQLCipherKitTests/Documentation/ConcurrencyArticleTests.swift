@@ -29,9 +29,12 @@ import Testing
         }
         #expect(isLate)
 
-        try await pool.attach(.file(archivePath), as: "archive", key: .key(archiveKey))
+        let archive = try await pool.attach(.file(archivePath), as: "archive", key: .key(archiveKey))
         try await pool.changeKey(to: .passphrase("battery staple"))
         #expect(try await pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM archive.sqlite_schema") } == 0)
+        #expect(try await archive.checkpoint().isComplete)
+        #expect(try await pool.main.checkpoint(.truncate).logFrames == 0)
+        try await archive.detach()
         try await pool.close()
         #expect(try Connection(.file(path), key: .passphrase("battery staple")).fetchOne(Int.self, "SELECT count(*) FROM note") == 1)
     }

@@ -164,10 +164,10 @@ import Testing
         #expect(throws: DatabaseError.self) { try KeyValueStore("a\0b", in: db) }
         // In an attached database.
         try db.attach(.file(folder.path("b.db")), as: "b", key: .plaintext)
-        let attached = try KeyValueStore("settings", in: db, schema: "b")
+        let attached = try KeyValueStore("settings", in: db.schema("B"))
         try attached.set("a", to: 4, expires: Date(timeIntervalSinceNow: 100))
         #expect(try store.get("a") == 1 && attached.get("a") == 4)
-        #expect(try KeyValueStore.names(in: db, schema: "b") == ["settings"])
+        #expect(try KeyValueStore.names(in: db.schema("b")) == ["settings"])
     }
 
     @Test func allOrNothing() throws {

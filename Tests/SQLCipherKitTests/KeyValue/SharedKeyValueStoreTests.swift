@@ -51,6 +51,24 @@ import Testing
         #expect(try store.read { try $0.keys() } == [])
     }
 
+    @Test(arguments: Store.allCases) func inAnAttachedDatabase(kind: Store) async throws {
+        let database = try kind.open(folder)
+        let archive = try await database.attach(.file(folder.path("archive.db")), as: "archive", key: .plaintext)
+        let store = try SharedKeyValueStore("settings", in: database), archived = try SharedKeyValueStore("settings", in: archive)
+        #expect(store.schema.name == "main" && archived.schema.name == "archive" && archived.database === database)
+        var values = archived.observe("a", as: Int.self).makeAsyncIterator()
+        #expect(try await values.next() == .some(nil))
+        try await store.set("a", to: 1)
+        try await archived.set("a", to: 2, expires: Date(timeIntervalSinceNow: 100))
+        #expect(try await values.next() == 2)
+        #expect(try await store.get("a") == 1)
+        #expect(try await archived.get("a") == 2)
+        let count = try await database.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM archive.kv_settings") }
+        #expect(count == 1)
+        try await archive.detach()
+        await #expect(throws: DatabaseError.self) { try await archived.get("a", as: Int.self) }
+    }
+
     /// Many tasks at once lose nothing.
     @Test(arguments: Store.allCases) func manyTasks(kind: Store) async throws {
         let store = try SharedKeyValueStore("counts", in: kind.open(folder))

@@ -53,5 +53,20 @@ import Testing
         try db.execute("INSERT INTO note VALUES ('x')")
         token.remove()
         #expect(count == 0 && changed == [DatabaseTable("note")])
+
+        try db.attach(.memory, as: "archive", key: .plaintext)
+        let archive = try db.schema("archive")
+        try db.execute("CREATE TABLE archive.note(title TEXT)")
+        var archived = 0, counted = 0
+        func showArchive() { archived += 1 }
+        func showCount() { counted += 1 }
+        try db.addChangeHook { changes in
+            if changes.tables.contains(DatabaseTable("note", in: archive)) { showArchive() }
+            if region.isAffected(by: changes) { showCount() }
+        }
+        try db.execute("INSERT INTO archive.note VALUES ('x')")
+        try db.execute("INSERT INTO note VALUES ('y')")
+        try db.execute("INSERT INTO note VALUES ('z')")
+        #expect(archived == 1 && counted == 2)
     }
 }

@@ -8,8 +8,8 @@ import Testing
 enum Store: String, CaseIterable, Sendable {
     case memory, queue, pool
 
-    func open(_ folder: TemporaryFolder) throws -> any DatabaseAccess {
-        let database: any DatabaseAccess =
+    func open(_ folder: TemporaryFolder) throws -> SharedDatabase {
+        let database: SharedDatabase =
             switch self {
             case .memory: try DatabaseQueue(.memory)
             case .queue: try DatabaseQueue(.file(folder.path("a.db")), key: .passphrase("key"), configuration: .quick)
@@ -30,7 +30,7 @@ enum Store: String, CaseIterable, Sendable {
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func insert(_ title: String, _ database: any DatabaseAccess) async throws {
+    private func insert(_ title: String, _ database: SharedDatabase) async throws {
         try await database.write { db in try db.execute("INSERT INTO note(title, n) VALUES (\(title), 0)") }
     }
 
@@ -168,10 +168,7 @@ enum Store: String, CaseIterable, Sendable {
         let database = try store.open(folder)
         let path = folder.path("other.db")
         try Connection(.file(path), key: .passphrase("other"), configuration: .quick).execute("CREATE TABLE far(x)")
-        try await database.barrier { db in
-            try db.attach(.file(path), as: "other", key: .key(.passphrase("other"), cipher: .quick))
-            if store == .pool { _ = try db.fetchOne(String.self, "PRAGMA other.journal_mode = wal") }
-        }
+        try await database.attach(.file(path), as: "other", key: .key(.passphrase("other"), cipher: .quick))
         var counts = database.observe { db in
             try db.fetchOne(Int.self, "SELECT (SELECT count(*) FROM other.far) * 100 + (SELECT count(*) FROM main.note)") ?? 0
         }.makeAsyncIterator()

@@ -85,6 +85,24 @@ import Testing
         #expect(try region("SELECT x, title FROM other.note, main.note") == "note(title), other.note(x)")
     }
 
+    @Test func whichCommitsAffectARegion() throws {
+        try db.attach(.memory, as: "Other", key: .plaintext)
+        let other = try db.schema("OTHER")
+        try db.execute("CREATE TABLE other.note(title)")
+        let (_, titles) = try db.recordingReads { db in try db.fetchAll(String.self, "SELECT title FROM main.note") }
+        var commits: [(tables: Set<DatabaseTable>, affectsTitles: Bool)] = []
+        try db.addChangeHook { changes in commits.append((changes.tables, titles.isAffected(by: changes))) }
+        try db.execute("INSERT INTO tag VALUES ('a', 1)")
+        try db.execute("INSERT INTO other.note VALUES ('one')")
+        try db.execute("INSERT INTO main.note(title) VALUES ('two')")
+        try db.execute("CREATE TABLE more(x)")
+        #expect(commits.map(\.affectsTitles) == [false, false, true, true])
+        // The name is that of SQLite, however the handle was asked for.
+        #expect(commits.prefix(3).map(\.tables) == [[DatabaseTable("tag")], [DatabaseTable("note", in: other)], [DatabaseTable("note")]])
+        #expect(DatabaseTable("note", in: other) != DatabaseTable("note", in: db.main))
+        #expect(DatabaseTable("note", in: db.main) == DatabaseTable("note"))
+    }
+
     /// The full-text table itself, and what its content is read from.
     @Test func searches() throws {
         try db.create(FTS5Table("note_fts", columns: ["title", "body"], content: .external(table: "note")))

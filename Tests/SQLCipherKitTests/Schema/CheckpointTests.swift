@@ -21,15 +21,15 @@ import Testing
 
     @Test func theModes() async throws {
         let pool = try makePool { $0.maximumReaders = 2 }
-        let passive = try await pool.checkpoint()
+        let passive = try await pool.main.checkpoint()
         #expect(passive.logFrames > 0 && passive.isComplete)
         try await pool.write { db in try db.execute("INSERT INTO t VALUES (zeroblob(20000))") }
-        #expect(try await pool.checkpoint(.full).isComplete)
-        #expect(try await pool.checkpoint(.restart).isComplete)
+        #expect(try await pool.main.checkpoint(.full).isComplete)
+        #expect(try await pool.main.checkpoint(.restart).isComplete)
         #expect(try logSize() > 0)
-        #expect(try await pool.checkpoint(.truncate).logFrames == 0)
+        #expect(try await pool.main.checkpoint(.truncate).logFrames == 0)
         #expect(try logSize() == 0)
-        var error = await #expect(throws: DatabaseError.self) { try await pool.checkpoint(of: "nowhere") }
+        var error = await #expect(throws: DatabaseError.self) { try await pool.schema("nowhere") }
         #expect(error?.reason == .schemaName)
         error = await #expect(throws: DatabaseError.self) { try await pool.write { db in try db.main.checkpoint() } }
         #expect(error?.reason == .misuse)
@@ -46,9 +46,9 @@ import Testing
         }
         entered.wait()
         try pool.write { db in try db.execute("INSERT INTO t VALUES (1)") }
-        // The reader's moment is older than what was written.
-        #expect(try !pool.checkpoint(.passive).isComplete)
-        let truncating = onThread { _ = try pool.checkpoint(.truncate) }
+        // The reader's snapshot is older than what was written.
+        #expect(try !pool.main.checkpoint(.passive).isComplete)
+        let truncating = onThread { _ = try pool.main.checkpoint(.truncate) }
         Thread.sleep(forTimeInterval: 0.02)
         #expect(!truncating.isEnded)
         leave.open()

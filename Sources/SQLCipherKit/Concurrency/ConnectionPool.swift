@@ -1,14 +1,14 @@
 import Synchronization
 
-/// Lends slots to callers in the order in which they asked: one each, or all of them to one.
-final class Lender: Sendable {
-    /// All slots there are. Whoever has all of them may use each.
+/// Gives connection slots to callers in the order in which they asked: one each, or all of them to one caller.
+final class ConnectionPool: Sendable {
+    /// All slots. A caller that has acquired all of them may use each.
     let slots: [ConnectionSlot]
 
     private struct State: Sendable {
-        /// The one that was used last is at the end, and used next: its page cache is warm.
+        /// The slot that was used last is at the end, and is used next: its page cache is warm.
         var free: [ConnectionSlot]
-        var waiters = Waiters()
+        var waiters = WaitQueue()
         var isClosed = false
     }
 
@@ -21,11 +21,11 @@ final class Lender: Sendable {
 
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    // MARK: Taking
+    // MARK: Acquiring
 
-    /// A slot, if one is free and nobody waits.
+    /// A slot, if one is free and no call waits.
     /// - Parameter opened: whether it must have an open connection.
-    func takeAtOnce(opened: Bool = false) throws(DatabaseError) -> ConnectionSlot? {
+    func tryAcquire(opened: Bool = false) throws(DatabaseError) -> ConnectionSlot? {
         try attempt { state in
             guard state.waiters.isEmpty, let last = state.free.last, !opened || last.isOpen else { return nil }
             return state.free.removeLast()
@@ -33,17 +33,17 @@ final class Lender: Sendable {
     }
 
     /// Waits for a slot.
-    func take(until deadline: ContinuousClock.Instant?) throws -> ConnectionSlot {
-        if let slot = try takeAtOnce() { return slot }
-        let thread = WaitingThread()
+    func acquire(until deadline: ContinuousClock.Instant?) throws -> ConnectionSlot {
+        if let slot = try tryAcquire() { return slot }
+        let thread = BlockedThread()
         let waiter = thread.waiter()
-        if let slot = try takeOrWait(waiter) { return slot }
-        guard let slot = try thread.wait(for: waiter, at: self, until: deadline) else { throw DatabaseError.closedDatabase }
+        if let slot = try acquireOrWait(waiter) { return slot }
+        guard let slot = try thread.wait(for: waiter, in: self, until: deadline) else { throw DatabaseError.closedDatabase }
         return slot
     }
 
-    /// A slot, or the waiter is in the queue.
-    func takeOrWait(_ waiter: Waiter) throws(DatabaseError) -> ConnectionSlot? {
+    /// A slot; nil if none was free, and the waiter is in the queue.
+    func acquireOrWait(_ waiter: Waiter) throws(DatabaseError) -> ConnectionSlot? {
         try attempt { state in
             if state.waiters.isEmpty, let slot = state.free.popLast() { return slot }
             state.waiters.append(waiter)
@@ -53,12 +53,14 @@ final class Lender: Sendable {
 
     /// Waits for all slots.
     /// - Parameters:
-    ///   - ticket: what stops the wait as well.
-    ///   - closing: whether the lender may be closed.
-    func takeAll(until deadline: ContinuousClock.Instant? = nil, ticket: Ticket? = nil, closing: Bool = false) throws {
-        let thread = WaitingThread()
+    ///   - cancellation: cancels the wait as well.
+    ///   - closing: whether the pool may be closed already.
+    func acquireAll(
+        until deadline: ContinuousClock.Instant? = nil, cancellation: Cancellation? = nil, closing: Bool = false
+    ) throws {
+        let thread = BlockedThread()
         let waiter = thread.waiter(wantsAll: true)
-        ticket?.whenStopped { [self] in abandon(waiter, $0) }
+        cancellation?.setHandler { [self] in abandon(waiter, $0) }
         let isGranted = try attempt(closing: closing) { state in
             if state.waiters.isEmpty, state.free.count == slots.count {
                 state.free.removeAll(keepingCapacity: true)
@@ -68,8 +70,8 @@ final class Lender: Sendable {
             return false
         }
         if isGranted { return }
-        if let error = ticket?.error { abandon(waiter, error) }
-        _ = try thread.wait(for: waiter, at: self, until: deadline)
+        if let error = cancellation?.error { abandon(waiter, error) }
+        _ = try thread.wait(for: waiter, in: self, until: deadline)
     }
 
     private func attempt<T: Sendable>(closing: Bool = false, _ body: (inout State) -> T) throws(DatabaseError) -> T {
@@ -79,13 +81,13 @@ final class Lender: Sendable {
         }
     }
 
-    // MARK: Giving back
+    // MARK: Releasing
 
-    /// Gives a slot back, to the next one who waits.
-    /// - Parameter worker: the worker on whose thread this is called.
+    /// Releases a slot, to the next call that waits.
+    /// - Parameter thread: the connection's thread that this is called on, if it is one.
     /// - Returns: the next job for that thread.
     @discardableResult
-    func giveBack(_ slot: ConnectionSlot, on worker: Worker? = nil) -> Job? {
+    func release(_ slot: ConnectionSlot, on thread: ConnectionThread? = nil) -> Job? {
         let next = state.withLock { state -> Waiter? in
             guard let next = state.waiters.first else {
                 state.free.append(slot)
@@ -98,16 +100,16 @@ final class Lender: Sendable {
             return state.waiters.removeFirst()
         }
         guard let next else { return nil }
-        return grant(next.wantsAll ? nil : slot, to: next, on: worker)
+        return grant(next.wantsAll ? nil : slot, to: next, on: thread)
     }
 
-    /// Gives all slots back.
-    func giveBackAll() {
+    /// Releases all slots.
+    func releaseAll() {
         state.withLock { $0.free = slots.filter { !$0.isOpen } + slots.filter(\.isOpen) }
         serveWaiters()
     }
 
-    /// Takes free slots that meet a condition, lets `body` have them, and gives them back as those to be used last.
+    /// Acquires the free slots that meet a condition, calls `body` with them, and releases them as those to be used last.
     func withFree(where condition: (ConnectionSlot) -> Bool, _ body: ([ConnectionSlot]) -> Void) {
         let taken = state.withLock { state in
             let taken = state.free.filter(condition)
@@ -120,11 +122,11 @@ final class Lender: Sendable {
         serveWaiters()
     }
 
-    /// Takes a call that waits out of the queue, and makes it throw.
+    /// Removes a call that waits from the queue, and makes it throw.
     func abandon(_ waiter: Waiter, _ error: any Error) {
         guard state.withLock({ $0.waiters.remove(waiter) }) else { return }
         _ = waiter.serve(.failure(error))
-        // It may have been in the way of others.
+        // Others may have been waiting for it.
         serveWaiters()
     }
 
@@ -154,11 +156,11 @@ final class Lender: Sendable {
         }
     }
 
-    private func grant(_ slot: ConnectionSlot?, to waiter: Waiter, on worker: Worker?) -> Job? {
+    private func grant(_ slot: ConnectionSlot?, to waiter: Waiter, on thread: ConnectionThread?) -> Job? {
         guard waiter.isJob, let slot else { return waiter.serve(.success(slot)) }
         let job = Job { waiter.serve(.success(slot)) }
-        if worker === slot.worker { return job }
-        slot.worker.run(job)
+        if thread === slot.thread { return job }
+        slot.thread.run(job)
         return nil
     }
 }

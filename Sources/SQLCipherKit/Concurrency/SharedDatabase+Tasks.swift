@@ -1,53 +1,58 @@
 import CSQLCipher
 import Foundation
 
-/// Calls of tasks: they wait without a thread, and run on the thread of their connection.
-extension DatabaseCore {
+/// For tasks: a call waits without a thread, and runs on the thread of its connection.
+extension SharedDatabase {
     func run<R>(
         _ mode: ConnectionSlot.Mode, timeout: Duration?, _ body: sending @escaping (Connection) throws -> sending R
     ) async throws -> sending R {
         try checkCall()
         try Task.checkCancellation()
         let deadline = timeout.map { ContinuousClock.now + $0 }
-        let ticket = Ticket()
-        let lender = lender(for: mode)
-        if case .read = mode, let slot = try takeForShortRead(lender) {
-            defer { self.pace.end() }
+        let cancellation = Cancellation()
+        let pool = pool(for: mode)
+        if case .read = mode, let slot = try acquireForShortRead(pool) {
+            defer { self.readDuration.end() }
             return try await withTaskCancellationHandler {
-                defer { lender.giveBack(slot) }
-                return try self.pace.measure { try self.perform(mode, slot, until: deadline, ticket, body) }
+                defer { pool.release(slot) }
+                return try self.readDuration.measure { try self.perform(mode, slot, until: deadline, cancellation, body) }
             } onCancel: {
-                ticket.stop(CancellationError())
+                cancellation.cancel(CancellationError())
             }
         }
-        return try await wait(for: lender, ticket, timeout) { [self] slot in
-            try pace.measure { try perform(mode, slot, until: deadline, ticket, body) }
+        return try await wait(for: pool, cancellation, timeout) { [self] slot in
+            try readDuration.measure { try perform(mode, slot, until: deadline, cancellation, body) }
         }
     }
 
-    func runAlone<R>(timeout: Duration?, _ body: sending @escaping (Connection) throws -> sending R) async throws -> sending R {
+    func runExclusively<R>(
+        timeout: Duration?, _ body: sending @escaping (Connection) throws -> sending R
+    ) async throws -> sending R {
         try checkCall()
         try Task.checkCancellation()
         let deadline = timeout.map { ContinuousClock.now + $0 }
-        let ticket = Ticket()
-        return try await wait(for: writer, ticket, timeout) { [self] slot in try alone(slot, until: deadline, ticket, body) }
+        let cancellation = Cancellation()
+        return try await wait(for: writer, cancellation, timeout) { [self] slot in
+            try performExclusively(slot, until: deadline, cancellation, body)
+        }
     }
 
     /// Waits for a slot, and runs `work` on its thread.
     private func wait<R>(
-        for lender: Lender, _ ticket: Ticket, _ timeout: Duration?, _ work: sending @escaping (ConnectionSlot) throws -> sending R
+        for pool: ConnectionPool, _ cancellation: Cancellation, _ timeout: Duration?,
+        _ work: sending @escaping (ConnectionSlot) throws -> sending R
     ) async throws -> sending R {
-        // The worker's thread knows a deadline while it runs; what waits has no thread to look at a clock.
+        // A running call has a thread that looks at the clock; a waiting one has not.
         let timer = timeout.map { timeout in
             Task {
                 try await Task.sleep(for: timeout)
-                ticket.stop(DatabaseError.timeout)
+                cancellation.cancel(DatabaseError.timeout)
             }
         }
         defer {
             timer?.cancel()
-            // It holds the waiter, which holds the work, which holds the ticket.
-            ticket.whenStopped(nil)
+            // It holds the waiter, which holds the work, which holds the cancellation.
+            cancellation.setHandler(nil)
         }
         // Sent to the one job that calls it, once.
         nonisolated(unsafe) let work = work
@@ -60,42 +65,42 @@ extension DatabaseCore {
                     }
                     let result: Result<R, any Error>
                     do { result = .success(try work(slot)) } catch { result = .failure(error) }
-                    let next = lender.giveBack(slot, on: slot.worker)
+                    let next = pool.release(slot, on: slot.thread)
                     nonisolated(unsafe) let sent = result
                     continuation.resume(with: sent)
                     return next
                 }
-                ticket.whenStopped { lender.abandon(waiter, $0) }
+                cancellation.setHandler { pool.abandon(waiter, $0) }
                 do {
-                    if let slot = try lender.takeOrWait(waiter) {
-                        slot.worker.run(Job { waiter.serve(.success(slot)) })
-                    } else if let error = ticket.error {
-                        lender.abandon(waiter, error)
+                    if let slot = try pool.acquireOrWait(waiter) {
+                        slot.thread.run(Job { waiter.serve(.success(slot)) })
+                    } else if let error = cancellation.error {
+                        pool.abandon(waiter, error)
                     }
                 } catch {
                     continuation.resume(throwing: error)
                 }
             }
         } onCancel: {
-            ticket.stop(CancellationError())
+            cancellation.cancel(CancellationError())
         }
     }
 
-    /// A free reader for a read that is likely to be short, which then need not go to another thread.
-    private func takeForShortRead(_ lender: Lender) throws(DatabaseError) -> ConnectionSlot? {
-        guard readers != nil, pace.begin() else { return nil }
+    /// A free reader for a read that is likely to be short, which then runs on the thread that it is on.
+    private func acquireForShortRead(_ pool: ConnectionPool) throws(DatabaseError) -> ConnectionSlot? {
+        guard readers != nil, readDuration.begin() else { return nil }
         do throws(DatabaseError) {
-            if let slot = try lender.takeAtOnce(opened: true) { return slot }
+            if let slot = try pool.tryAcquire(opened: true) { return slot }
         } catch {
-            pace.end()
+            readDuration.end()
             throw error
         }
-        pace.end()
+        readDuration.end()
         return nil
     }
 }
 
-/// Runs a call that has no form for tasks of its own on a thread.
+/// Runs a synchronous call on a thread of its own, for a task.
 func runOnThread<R>(_ body: @escaping @Sendable () throws -> sending R) async throws -> sending R {
     try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<R, any Error>) in
         let thread = Thread {

@@ -1,23 +1,24 @@
 import Foundation
 
-/// A thread's wait for one event.
-final class Signal: @unchecked Sendable {
-    // Sendable: `isSet` is touched under the condition's lock only.
+/// A one-shot latch: a thread waits for it until it is opened, for good.
+final class Latch: @unchecked Sendable {
+    // Sendable: `isOpen` is touched under the condition's lock only.
     private let condition = NSCondition()
-    private var isSet = false
+    private var isOpen = false
 
-    func set() {
+    func open() {
         condition.lock()
-        isSet = true
+        isOpen = true
         condition.signal()
         condition.unlock()
     }
 
+    /// Waits until the latch is open.
     /// - Returns: false if the deadline came first.
     func wait(until deadline: ContinuousClock.Instant? = nil) -> Bool {
         condition.lock()
         defer { condition.unlock() }
-        while !isSet {
+        while !isOpen {
             guard let deadline else {
                 condition.wait()
                 continue

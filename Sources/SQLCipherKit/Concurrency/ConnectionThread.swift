@@ -1,19 +1,24 @@
 import Foundation
 
-/// A thread that does the asynchronous work of one connection. It begins with the first job.
-final class Worker: @unchecked Sendable {
+/// Work for a connection's thread. It may return the next work for the same thread.
+struct Job: Sendable {
+    let run: @Sendable () -> Job?
+}
+
+/// The thread that does the asynchronous work of one connection. It starts with the first job.
+final class ConnectionThread: @unchecked Sendable {
     // Sendable: everything that changes is touched under the condition's lock only.
     private let condition = NSCondition()
     private var jobs: [Job] = []
-    private var hasThread = false
+    private var isRunning = false
     private var isStopped = false
 
     func run(_ job: Job) {
         condition.lock()
         jobs.append(job)
         isStopped = false
-        if !hasThread {
-            hasThread = true
+        if !isRunning {
+            isRunning = true
             let thread = Thread { [self] in work() }
             thread.name = "SQLCipherKit"
             // As much as the main thread has: what runs on one runs on the other.
@@ -24,7 +29,7 @@ final class Worker: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// Ends the thread when its jobs are done. A later job begins another one.
+    /// Ends the thread when its jobs are done. A later job starts another one.
     func stop() {
         condition.lock()
         isStopped = true
@@ -43,7 +48,7 @@ final class Worker: @unchecked Sendable {
         defer { condition.unlock() }
         while jobs.isEmpty {
             if isStopped {
-                hasThread = false
+                isRunning = false
                 return nil
             }
             condition.wait()

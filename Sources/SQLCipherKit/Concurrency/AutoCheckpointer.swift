@@ -2,17 +2,17 @@ import Synchronization
 
 /// Keeps the write-ahead log of a pool's database from growing without bound.
 ///
-/// SQLite itself moves the log into the database after a commit, as far as readers let it, but begins the log anew only when no
-/// reader uses it. With reads that overlap all the time that moment never comes. So a log that has become too large makes new reads
-/// wait for a moment, until those that are running have ended.
-final class LogKeeper: Sendable {
+/// SQLite itself moves the log into the database after a commit, as far as readers let it, but restarts the log only when no
+/// reader uses it. With reads that overlap all the time it never would. So a log that has become too large makes new reads
+/// wait briefly, until those that are running have ended.
+final class AutoCheckpointer: Sendable {
     /// How long reads may wait for it.
-    static let patience = Duration.milliseconds(100)
+    static let longestPause = Duration.milliseconds(100)
 
     private let pageSize = Atomic<Int>(0)
     private let checkpointSize: Int
     private let largest: Int
-    /// The size from which readers are held next: larger after it was in vain.
+    /// The size from which readers are paused next: larger after a pause that did not help.
     private let limit: Atomic<Int>
 
     init(_ db: Connection) throws(DatabaseError) {
@@ -28,10 +28,10 @@ final class LogKeeper: Sendable {
         try db.countLogFrames()
     }
 
-    /// After a commit, on the writer: does what is due.
-    /// - Parameter withoutReaders: calls its argument while no reader of the pool is at work, if that can be had soon.
+    /// Checkpoints if it is due. Called after a commit, on the writer.
+    /// - Parameter withoutReaders: calls its argument while no reader of the pool is at work, if that is possible soon.
     func committed(_ db: Connection, withoutReaders: (() -> Void) -> Void) {
-        // All of these are made up for after one of the next commits, should one fail: a busy log is no error of the call that has committed.
+        // If one of these fails, a later commit makes up for it: a busy log is no error of the call that has committed.
         let pageSize = pageSize.load(ordering: .relaxed)
         let size = db.takeLogFrames() * pageSize
         guard size >= checkpointSize, size > 0 else { return }

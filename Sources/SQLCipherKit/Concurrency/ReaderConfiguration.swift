@@ -1,8 +1,8 @@
 import CSQLCipher
 import Synchronization
 
-/// What other connections are opened with, so that they see what a pool's writer sees.
-struct ReaderRecipe: Sendable {
+/// How other connections are opened, so that they see what the writer of a pool sees.
+struct ReaderConfiguration: Sendable {
     struct Attachment: Sendable {
         let name: String
         let path: String
@@ -33,7 +33,7 @@ struct ReaderRecipe: Sendable {
     func openReader() throws -> Connection {
         var configuration = configuration
         configuration.journalMode = nil
-        // A file that is gone is not to be made again. A URI says itself how it is opened.
+        // A file that was deleted must not be created again. A URI says itself how it is opened.
         configuration.access = location.path == nil ? .readWrite : .readOnly
         let db = try open(key, configuration)
         if location.path == nil { sqlcipherkit_set_query_only(try db.live(), 1) }
@@ -50,15 +50,15 @@ struct ReaderRecipe: Sendable {
         return db
     }
 
-    /// A recipe that holds until it changes.
+    /// A reader configuration that threads share, and that may change.
     final class Shared: Sendable {
-        private let recipe: Mutex<ReaderRecipe?>
+        private let value: Mutex<ReaderConfiguration?>
 
-        init(_ recipe: ReaderRecipe?) { self.recipe = Mutex(recipe) }
+        init(_ value: ReaderConfiguration?) { self.value = Mutex(value) }
 
-        var current: ReaderRecipe? {
-            get { recipe.withLock { $0 } }
-            set { recipe.withLock { $0 = newValue } }
+        var current: ReaderConfiguration? {
+            get { value.withLock { $0 } }
+            set { value.withLock { $0 = newValue } }
         }
     }
 }

@@ -1,16 +1,11 @@
-/// Work for a worker's thread. It may know the next work for the same thread.
-struct Job: Sendable {
-    let run: @Sendable () -> Job?
-}
-
 /// A call that waits for a slot, or for all of them.
 final class Waiter: @unchecked Sendable {
-    // Sendable: `isQueued` is touched under the lender's lock only.
+    // Sendable: `isQueued` is touched under the pool's lock only.
     let wantsAll: Bool
-    /// Whether it is served on the thread of its slot's worker.
+    /// Whether it is served on its slot's thread.
     let isJob: Bool
     fileprivate(set) var isQueued = false
-    /// Told the slot, nil where it wanted all, or why there will be none. Called once.
+    /// Called once: with the slot, with nil where it wanted all, or with the reason why there will be none.
     let serve: @Sendable (Result<ConnectionSlot?, any Error>) -> Job?
 
     init(wantsAll: Bool = false, isJob: Bool, serve: @escaping @Sendable (Result<ConnectionSlot?, any Error>) -> Job?) {
@@ -18,8 +13,8 @@ final class Waiter: @unchecked Sendable {
     }
 }
 
-/// Waiting calls, first in first out. One that gives up is passed over when its turn comes.
-struct Waiters {
+/// Waiting calls, first in, first out. A call that gives up is skipped when its turn comes.
+struct WaitQueue {
     private var queue: [Waiter?] = []
     private var head = 0
     private(set) var count = 0
@@ -43,7 +38,7 @@ struct Waiters {
         count += 1
     }
 
-    /// Takes the next in turn, which `first` has shown to be there.
+    /// Removes the next in turn.
     mutating func removeFirst() -> Waiter? {
         guard let next = first else { return nil }
         next.isQueued = false
@@ -52,7 +47,7 @@ struct Waiters {
         return next
     }
 
-    /// - Returns: false if it was not in the queue any more.
+    /// - Returns: false if it was no longer in the queue.
     mutating func remove(_ waiter: Waiter) -> Bool {
         guard waiter.isQueued else { return false }
         waiter.isQueued = false
@@ -76,26 +71,26 @@ struct Waiters {
     }
 }
 
-/// A thread that waits for a slot.
-final class WaitingThread: @unchecked Sendable {
-    // Sendable: `outcome` is written before the signal is set, and read after it was waited for.
-    private let signal = Signal()
+/// A blocked thread that waits for a slot.
+final class BlockedThread: @unchecked Sendable {
+    // Sendable: `outcome` is written before the latch is opened, and read after that.
+    private let latch = Latch()
     private var outcome: Result<ConnectionSlot?, any Error> = .failure(DatabaseError.closedDatabase)
 
     func waiter(wantsAll: Bool = false) -> Waiter {
         Waiter(wantsAll: wantsAll, isJob: false) { [self] outcome in
             self.outcome = outcome
-            signal.set()
+            latch.open()
             return nil
         }
     }
 
     /// The slot; nil for all of them.
-    func wait(for waiter: Waiter, at lender: Lender, until deadline: ContinuousClock.Instant?) throws -> ConnectionSlot? {
-        if !signal.wait(until: deadline) {
-            lender.abandon(waiter, DatabaseError.timeout)
+    func wait(for waiter: Waiter, in pool: ConnectionPool, until deadline: ContinuousClock.Instant?) throws -> ConnectionSlot? {
+        if !latch.wait(until: deadline) {
+            pool.abandon(waiter, DatabaseError.timeout)
             // It may have been served just before.
-            _ = signal.wait()
+            _ = latch.wait()
         }
         return try outcome.get()
     }

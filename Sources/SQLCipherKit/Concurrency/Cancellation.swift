@@ -1,0 +1,31 @@
+import Synchronization
+
+/// Cancels one call of a queue or a pool, while it waits and while it runs, and not after that.
+final class Cancellation: Sendable {
+    private struct State: Sendable {
+        var error: (any Error)?
+        var handler: (@Sendable (any Error) -> Void)?
+    }
+
+    private let state = Mutex(State())
+
+    /// Ends what the call is doing, if it is doing anything.
+    /// - Parameter error: what the call is to throw.
+    func cancel(_ error: any Error) {
+        state.withLock { state in
+            guard state.error == nil else { return }
+            state.error = error
+            // Under the lock, so that it is this call's work that ends, and not that of the next one.
+            state.handler?(error)
+            state.handler = nil
+        }
+    }
+
+    /// What it was cancelled with.
+    var error: (any Error)? { state.withLock { $0.error } }
+
+    /// Sets how the call is cancelled from now on; nil if there is nothing left to cancel.
+    func setHandler(_ handler: (@Sendable (any Error) -> Void)?) {
+        state.withLock { $0.handler = handler }
+    }
+}

@@ -1,0 +1,144 @@
+import CSQLCipher
+
+/// Lending connections. A timeout counts from the call on, waiting and running.
+extension SharedDatabase {
+    /// Runs `body` on a connection that can only read, and that sees one consistent snapshot of the database.
+    /// - Parameters:
+    ///   - timeout: how long the call may take. Default: nil, any time.
+    ///   - body: reads. What it returns must not be part of the connection.
+    /// - Throws: what `body` throws; ``DatabaseError/Reason/timeout``; ``DatabaseError/Reason/closed``;
+    ///   ``DatabaseError/Reason/misuse`` inside of another call; ``DatabaseError/Reason/forked`` in a child process.
+    public func read<R>(timeout: Duration? = nil, _ body: (Connection) throws -> sending R) throws -> sending R {
+        try run(reading, timeout: timeout, body)
+    }
+
+    /// The same for a task.
+    /// - Throws: as the other form; `CancellationError` when the task is cancelled.
+    public func read<R>(
+        timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> sending R
+    ) async throws -> sending R {
+        try await run(reading, timeout: timeout, body)
+    }
+
+    /// Runs `body` in a transaction that may write (`BEGIN IMMEDIATE`): commits and returns its value, or rolls back if it throws.
+    /// - Parameters:
+    ///   - timeout: how long the call may take. Default: nil, any time. A commit that has begun is finished.
+    ///   - body: reads and writes.
+    /// - Throws: what `body` throws, and what beginning and committing throw, ``DatabaseError/Reason/busy`` for instance; nothing
+    ///   has changed then. And what `read(timeout:_:)` throws.
+    @discardableResult
+    public func write<R>(timeout: Duration? = nil, _ body: (Connection) throws -> sending R) throws -> sending R {
+        try run(.write, timeout: timeout, body)
+    }
+
+    /// The same for a task.
+    /// - Throws: as the other form; `CancellationError` when the task is cancelled.
+    @discardableResult
+    public func write<R>(
+        timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> sending R
+    ) async throws -> sending R {
+        try await run(.write, timeout: timeout, body)
+    }
+
+    /// Runs `body` while no other call has a connection, and without a transaction: for `VACUUM`, and whatever else needs the
+    /// database for itself.
+    /// - Parameters:
+    ///   - timeout: how long the call may take. Default: nil, any time.
+    ///   - body: may begin and end transactions; one that it leaves open is rolled back.
+    /// - Throws: what `body` throws, and what `read(timeout:_:)` throws.
+    @discardableResult
+    public func barrier<R>(timeout: Duration? = nil, _ body: (Connection) throws -> sending R) throws -> sending R {
+        try runExclusively(timeout: timeout, body)
+    }
+
+    /// The same for a task.
+    /// - Throws: as the other form; `CancellationError` when the task is cancelled.
+    @discardableResult
+    public func barrier<R>(
+        timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> sending R
+    ) async throws -> sending R {
+        try await runExclusively(timeout: timeout, body)
+    }
+}
+
+/// On the caller's thread.
+extension SharedDatabase {
+    /// How a read is done: the connection of a queue could also write.
+    var reading: ConnectionSlot.Mode { readers == nil ? .readOnly : .read }
+
+    func pool(for mode: ConnectionSlot.Mode) -> ConnectionPool {
+        if case .read = mode, let readers { readers } else { writer }
+    }
+
+    func run<R>(
+        _ mode: ConnectionSlot.Mode, timeout: Duration?, _ body: (Connection) throws -> sending R
+    ) throws -> sending R {
+        try checkCall()
+        let deadline = timeout.map { ContinuousClock.now + $0 }
+        let pool = pool(for: mode)
+        let slot = try pool.acquire(until: deadline)
+        defer { pool.release(slot) }
+        return try perform(mode, slot, until: deadline, nil, body)
+    }
+
+    /// Runs `body` on a slot that was acquired.
+    func perform<R>(
+        _ mode: ConnectionSlot.Mode, _ slot: ConnectionSlot, until deadline: ContinuousClock.Instant?,
+        _ cancellation: Cancellation?, _ body: (Connection) throws -> sending R
+    ) throws -> sending R {
+        let wasOpen = slot.isOpen
+        defer { if !wasOpen, let idleReaders, let readers { idleReaders.watch(readers) } }
+        let result = try slot.run(mode, until: deadline, cancellation, body)
+        if case .write = mode { checkpointIfDue(slot) }
+        return result
+    }
+
+    private func checkpointIfDue(_ slot: ConnectionSlot) {
+        guard let checkpointer, let readers else { return }
+        try? slot.run(.unrestricted) { db in
+            checkpointer.committed(db) { body in
+                guard (try? readers.acquireAll(until: .now + AutoCheckpointer.longestPause)) != nil else { return }
+                defer { readers.releaseAll() }
+                body()
+                observers.logsWereReset(db)
+            }
+        }
+    }
+
+    func runExclusively<R>(timeout: Duration?, _ body: (Connection) throws -> sending R) throws -> sending R {
+        try checkCall()
+        let deadline = timeout.map { ContinuousClock.now + $0 }
+        let slot = try writer.acquire(until: deadline)
+        defer { writer.release(slot) }
+        return try performExclusively(slot, until: deadline, nil, body)
+    }
+
+    /// Waits for all readers, and then runs `body` on the writer.
+    func performExclusively<R>(
+        _ slot: ConnectionSlot, until deadline: ContinuousClock.Instant?, _ cancellation: Cancellation?,
+        _ body: (Connection) throws -> sending R
+    ) throws -> sending R {
+        try withoutReaders(slot, until: deadline, cancellation) { try slot.run(.unrestricted, until: deadline, cancellation, body) }
+    }
+
+    /// Runs `body` while no reader is at work or even open: their locks would be in the way of what needs the whole file.
+    func withoutReaders<R>(
+        _ slot: ConnectionSlot, until deadline: ContinuousClock.Instant? = nil, _ cancellation: Cancellation? = nil,
+        _ body: () throws -> sending R
+    ) throws -> sending R {
+        guard let readers else { return try body() }
+        slot.user.store(sqlcipherkit_thread(), ordering: .relaxed)
+        defer { slot.user.store(0, ordering: .relaxed) }
+        try readers.acquireAll(until: deadline, cancellation: cancellation)
+        for reader in readers.slots { reader.close() }
+        defer {
+            // The key or the attached databases may have changed, also in a call that was cancelled.
+            try? slot.run(.unrestricted) { db in
+                observers.logsWereReset(db)
+                readerConfiguration?.current = try ReaderConfiguration(db)
+            }
+            readers.releaseAll()
+        }
+        return try body()
+    }
+}

@@ -1,0 +1,116 @@
+import CSQLCipher
+import Synchronization
+
+/// A database for any thread and any task: a ``DatabaseQueue`` or a ``DatabasePool``.
+///
+/// ```swift
+/// let titles = try await database.read { db in try db.fetchAll(String.self, "SELECT title FROM note") }
+/// try await database.write { db in try db.execute("INSERT INTO note(title) VALUES (\(title))") }
+/// ```
+/// Use this type where your code works with either. Each call exists in two forms. In an `async` function the compiler takes the
+/// asynchronous one: the task is suspended, no thread waits, and the work is done on the connection's own thread. Elsewhere the
+/// call waits, and works, on the thread that it is made on.
+///
+/// Calls are served in the order in which they were made. The number of waiting calls is not limited: a producer that outpaces the
+/// database should wait for each call before it makes the next.
+///
+/// The connection is only lent: after the closure has returned, the connection, its statements and its cursors throw
+/// ``DatabaseError/Reason/misuse`` or ``DatabaseError/Reason/closed``. A call inside of a closure of the same database
+/// throws ``DatabaseError/Reason/misuse``, because it would wait for itself; use the connection that the closure has.
+///
+/// When a task is cancelled, its waiting call ends at once, and its running call soon: the statement is interrupted, the
+/// transaction is rolled back, and the call throws `CancellationError`. A commit that has begun is finished.
+///
+/// The database closes when the last reference to it is gone, or with `close()`.
+public class SharedDatabase: @unchecked Sendable {
+    // Sendable: all stored properties are constants of Sendable types, here and in the subclasses. The compiler checks that for
+    // final classes only.
+
+    let writer: ConnectionPool
+    /// Nil where the writer reads as well.
+    let readers: ConnectionPool?
+    private let forks = sqlcipherkit_forks()
+    let readDuration = ReadDurationEstimate()
+    /// What observes the writer's commits.
+    let observers = ObserverRegistry()
+    /// How readers are opened; nil without any.
+    let readerConfiguration: ReaderConfiguration.Shared?
+    let idleReaders: IdleReaders?
+    let checkpointer: AutoCheckpointer?
+
+    // Lock order: the writer, then the readers.
+
+    /// One connection for everything.
+    init(_ connection: Connection) {
+        writer = ConnectionPool([ConnectionSlot(connection)])
+        (readers, readerConfiguration, idleReaders, checkpointer) = (nil, nil, nil, nil)
+    }
+
+    /// A connection that writes, and as many readers as its configuration says.
+    init(writer connection: Connection) throws(DatabaseError) {
+        let settings = connection.configuration.pool
+        let shared = ReaderConfiguration.Shared(try ReaderConfiguration(connection))
+        checkpointer = connection.configuration.access == .readOnly ? nil : try AutoCheckpointer(connection)
+        readers = ConnectionPool(
+            (0..<settings.maximumReaders).map { _ in
+                ConnectionSlot {
+                    guard let configuration = shared.current else { throw DatabaseError.closedDatabase }
+                    return try configuration.openReader()
+                }
+            })
+        writer = ConnectionPool([ConnectionSlot(connection)])
+        (readerConfiguration, idleReaders) = (shared, IdleReaders(period: settings.readerIdleTime))
+    }
+
+    deinit {
+        // The engine's state is the parent's, and a lock may have been another thread's when the process forked.
+        if forks != sqlcipherkit_forks() { return }
+        idleReaders?.stop()
+        closeAll()
+    }
+
+    /// Throws where a call would wait for itself, or in a child process, whose parent may hold the locks forever.
+    func checkCall() throws(DatabaseError) {
+        if forks != sqlcipherkit_forks() { throw .forked }
+        let thread = sqlcipherkit_thread()
+        for slot in writer.slots where slot.user.load(ordering: .relaxed) == thread { throw .insideCall }
+        guard let readers else { return }
+        for slot in readers.slots where slot.user.load(ordering: .relaxed) == thread { throw .insideCall }
+    }
+
+    // MARK: Closing
+
+    /// Whether `close()` has not been called.
+    public final var isOpen: Bool { forks == sqlcipherkit_forks() && !writer.isClosed }
+
+    /// Closes the database: waits for calls that run; calls that wait throw ``DatabaseError/Reason/closed``, and so does each
+    /// later one. Closing twice does nothing.
+    /// - Throws: ``DatabaseError/Reason/misuse`` inside of another call.
+    public final func close() throws(DatabaseError) {
+        guard isOpen else { return }
+        try checkCall()
+        idleReaders?.stop()
+        writer.close()
+        readers?.close()
+        closeAll()
+    }
+
+    /// The same for a task.
+    public final func close() async throws { try await runOnThread { try self.close() } }
+
+    /// Closes all connections, once they are free.
+    private func closeAll() {
+        for pool in [readers, writer].compactMap({ $0 }) {
+            // Without a deadline and without a cancellation there is nothing else to throw.
+            try? pool.acquireAll(closing: true)
+            for slot in pool.slots { slot.close() }
+            pool.releaseAll()
+        }
+        observers.writerWasReplaced()
+    }
+}
+
+extension DatabaseError {
+    static let insideCall = misuse(
+        "a call inside of another call's closure would wait for itself: use the connection that is there already")
+}
