@@ -13,7 +13,7 @@ import TestSupport
         database = folder.path("a.db")
     }
 
-    private func make(_ key: EncryptionKey) throws {
+    private func make(_ key: Encryption) throws {
         let db = try Connection(.file(database), key: key)
         try db.execute("CREATE TABLE t(x)")
         try db.execute("INSERT INTO t VALUES (4242)")

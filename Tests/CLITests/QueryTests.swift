@@ -81,7 +81,7 @@ import TestSupport
     @Test func attachedDatabases() throws {
         let plain = folder.path("plain.db"), locked = folder.path("locked.db")
         do {
-            for (path, key) in [(plain, nil), (locked, try EncryptionKey.passphrase("other"))] as [(String, EncryptionKey?)] {
+            for (path, key) in [(plain, nil), (locked, try Encryption.passphrase("other"))] as [(String, Encryption?)] {
                 let db = try Connection(.file(path), key: key)
                 try db.execute("CREATE TABLE u(x)")
                 try db.execute("INSERT INTO u VALUES ('from ' || \(key == nil ? "plain" : "locked"))")

@@ -99,9 +99,7 @@ import TestSupport
 
     @Test func migrate() throws {
         do {
-            var configuration = DatabaseConfiguration()
-            configuration.cipher = .sqlCipher3
-            let db = try Connection(.file(database), key: .passphrase("correct horse"), configuration: configuration)
+            let db = try Connection(.file(database), key: .passphrase("correct horse", cipher: .sqlCipher3))
             try db.execute("CREATE TABLE t(x)")
             try db.execute("INSERT INTO t VALUES (42)")
         }

@@ -5,13 +5,12 @@ import SQLCipherKit
 extension FaultDriver {
     static func runBackup(_ action: String, _ path: String, _ arguments: [String]) throws {
         var configuration = DatabaseConfiguration()
-        configuration.cipher.kdfIterations = 10
         configuration.busyTimeout = .seconds(5)
-        let db = try Connection(.file(path), key: .passphrase(arguments[0]), configuration: configuration)
+        let db = try Connection(.file(path), key: .passphrase(arguments[0], cipher: quick), configuration: configuration)
         var options = BackupOptions()
         options.pagesPerStep = 20
         options.replacesFile = true
-        let encryption = Encryption.key(try .passphrase(arguments[2]), cipher: configuration.cipher)
+        let encryption = try Encryption.passphrase(arguments[2], cipher: quick)
         ready()
         if action == "backup-write" {
             try db.main.backup(toFileAt: arguments[1], key: encryption, options: options)

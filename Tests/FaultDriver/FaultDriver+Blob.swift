@@ -5,9 +5,8 @@ import SQLCipherKit
 extension FaultDriver {
     static func runBlob(_ path: String, _ key: String, megabytes: Int) throws {
         var configuration = DatabaseConfiguration()
-        configuration.cipher.kdfIterations = 10
         configuration.onCreate = { try $0.execute("CREATE TABLE t(x BLOB)") }
-        let db = try Connection(.file(path), key: .passphrase(key), configuration: configuration)
+        let db = try Connection(.file(path), key: .passphrase(key, cipher: quick), configuration: configuration)
         try db.main.setCacheSize(-4096)
         let before = peak()
         let piece = Data((0..<65_536).map { UInt8(truncatingIfNeeded: $0 &* 7) })

@@ -4,17 +4,15 @@ import SQLCipherKit
 /// Key providers that change or need the environment of a process.
 extension FaultDriver {
     static func runKeys(_ action: String, _ path: String, _ arguments: [String]) throws {
-        var configuration = DatabaseConfiguration()
-        configuration.cipher.kdfIterations = 10
         switch action {
         case "keys-environment":
             let name = arguments[0]
             say("before: \(environmentShows("pass phrase") ? "shown" : "not shown") in the environment")
-            _ = try Connection(.file(path), keyProvider: .environment(name), configuration: configuration)
-            let again = try KeySource.environment(name).encryptionKey()
+            _ = try Connection(.file(path), key: .provided(by: .environment(name), cipher: quick))
+            let again = try KeySource.environment(name).key()
             say("after: getenv \(getenv(name) == nil ? "nil" : "set"), environ \(environmentShows("pass phrase") ? "with" : "without") it, again \(again == nil ? "nil" : "a key")")
         case "keys-credential":
-            _ = try Connection(.file(path), keyProvider: .credential(arguments[0]), configuration: configuration)
+            _ = try Connection(.file(path), key: .provided(by: .credential(arguments[0]), cipher: quick))
         default:
             throw DatabaseError(message: "no action \(action)")
         }

@@ -37,8 +37,6 @@ extension FaultDriver {
 
     @inline(never)
     private static func use(_ action: String, _ path: String, _ masked: [UInt8]) throws {
-        var configuration = DatabaseConfiguration()
-        configuration.cipher.kdfIterations = 10
         let location = DatabaseLocation.file(path)
         func work(_ db: Connection) throws {
             try db.execute("INSERT INTO t VALUES (\(String(repeating: "x", count: 5000)))")
@@ -46,14 +44,14 @@ extension FaultDriver {
         }
         switch action {
         case "memory-passphrase":
-            let db = try Connection(location, key: withClear(masked) { try .passphrase($0) }, configuration: configuration)
+            let db = try Connection(location, key: withClear(masked) { try .passphrase($0, cipher: quick) })
             try work(db)
             db.close()
             // A wrong key, a failed attach and a change of key as well.
-            _ = try? Connection(.file(path + ".2"), key: withClear(masked) { try .passphrase($0) }, configuration: configuration)
-            let again = try Connection(location, key: withClear(masked) { try .passphrase($0) }, configuration: configuration)
-            try again.attach(.file(path + ".3"), as: "other", key: .key(withClear(masked) { try .passphrase($0) }, cipher: configuration.cipher))
-            try again.detach("other")
+            _ = try? Connection(.file(path + ".2"), key: withClear(masked) { try .passphrase($0, cipher: quick) })
+            let again = try Connection(location, key: withClear(masked) { try .passphrase($0, cipher: quick) })
+            try again.attach(.file(path + ".3"), as: "other", key: withClear(masked) { try .passphrase($0, cipher: quick) })
+            try again.schema("other").detach()
             try again.changeKey(to: .raw([UInt8](repeating: 7, count: 32)))
             try again.changeKey(to: withClear(masked) { try .passphrase($0) })
             try work(again)
@@ -65,7 +63,7 @@ extension FaultDriver {
         case "memory-slots":
             let secret = try withClear(masked) { try SlotSecret.passphrase($0) }
             var slots = try KeySlots.unlock(secret, of: location)
-            let db = try Connection(slots)
+            let db = try Connection(location, key: .slots(slots))
             try work(db)
             try slots.add(secret, label: "again", iterations: 1000)
             try slots.changePassphrase("again", from: secret, to: .passphrase([1, 2, 3]))
@@ -73,19 +71,19 @@ extension FaultDriver {
             _ = try? KeySlots.unlock(.recoveryKey(RecoveryKey()), of: location)
             try slots.rotateKey(of: db, keeping: ["first": secret], droppingOthers: true, mode: .inPlace)
             try slots.rotateKey(of: db, keeping: ["first": secret])
-            let again = try Connection(slots)
+            let again = try Connection(location, key: .slots(slots))
             try work(again)
             again.close()
         case "memory-recovery":
-            let db = try Connection(location, slots: .beside, secret: .recoveryKey(withClear(masked) { try RecoveryKey(utf8: $0) }))
+            let db = try Connection(location, key: .slots(secret: .recoveryKey(withClear(masked) { try RecoveryKey(utf8: $0) })))
             try work(db)
             db.close()
         case "memory-file":
-            let db = try Connection(location, keyProvider: .file(path + ".key"), configuration: configuration)
+            let db = try Connection(location, key: .provided(by: .file(path + ".key"), cipher: quick))
             try work(db)
             db.close()
         case "memory-environment":
-            let db = try Connection(location, keyProvider: .environment("SQLCIPHERKIT_TEST_KEY"), configuration: configuration)
+            let db = try Connection(location, key: .provided(by: .environment("SQLCIPHERKIT_TEST_KEY"), cipher: quick))
             try work(db)
             db.close()
         default:

@@ -5,12 +5,11 @@ import SQLCipherKit
 extension FaultDriver {
     static func runPool(_ action: String, _ path: String, _ arguments: [String]) throws {
         var configuration = DatabaseConfiguration()
-        configuration.cipher.kdfIterations = 10
         configuration.busyTimeout = .seconds(20)
         // Little, so that a kill often comes during a checkpoint.
         configuration.pool.checkpointSize = 40_000
         configuration.pool.largestLog = 200_000
-        let pool = try DatabasePool(.file(path), key: .passphrase(arguments[0]), configuration: configuration)
+        let pool = try DatabasePool(.file(path), key: .passphrase(arguments[0], cipher: quick), configuration: configuration)
         switch action {
         case "pool-append":
             // Says each pair of numbers once it is committed, until it is killed or nobody listens any more. It leaves others a turn.
@@ -49,9 +48,9 @@ extension FaultDriver {
     /// Forks with everything open and in the middle of a transaction; the child touches all of it.
     private static func runFork(_ pool: DatabasePool, _ path: String, _ configuration: DatabaseConfiguration) throws {
         let queuePath = path + "-queue"
-        var queue: DatabaseQueue? = try DatabaseQueue(.file(queuePath), key: .passphrase("q"), configuration: configuration)
-        var lone: Connection? = try Connection(.file(path + "-lone"), key: .passphrase("l"), configuration: configuration)
-        var owned: DatabasePool? = try DatabasePool(.file(path + "-owned"), key: .passphrase("o"), configuration: configuration)
+        var queue: DatabaseQueue? = try DatabaseQueue(.file(queuePath), key: .passphrase("q", cipher: quick), configuration: configuration)
+        var lone: Connection? = try Connection(.file(path + "-lone"), key: .passphrase("l", cipher: quick), configuration: configuration)
+        var owned: DatabasePool? = try DatabasePool(.file(path + "-owned"), key: .passphrase("o", cipher: quick), configuration: configuration)
         try owned?.write { db in try db.execute("CREATE TABLE t(x)") }
         try owned?.read { db in _ = try db.fetchOne(Int.self, "SELECT count(*) FROM t") }
         try queue?.write { db in try db.execute("CREATE TABLE t(x)") }
@@ -96,7 +95,7 @@ extension FaultDriver {
                 do {
                     var impatient = configuration
                     impatient.busyTimeout = .milliseconds(50)
-                    let own = try Connection(.file(path), key: .passphrase("k"), configuration: impatient)
+                    let own = try Connection(.file(path), key: .passphrase("k", cipher: quick), configuration: impatient)
                     if try own.fetchOne(Int.self, "SELECT count(*) FROM t WHERE who IN ('fork', 'child')") != 0 { wrong += 1 }
                     do {
                         try own.execute("INSERT INTO t VALUES ('child', 1, 'a', NULL)")
@@ -135,7 +134,7 @@ extension FaultDriver {
     private static func runForkWhileReading(_ path: String, _ configuration: DatabaseConfiguration) throws {
         var impatient = configuration
         impatient.busyTimeout = .milliseconds(50)
-        let parent = try Connection(.file(path), key: .passphrase("q"), configuration: impatient)
+        let parent = try Connection(.file(path), key: .passphrase("q", cipher: quick), configuration: impatient)
         let reading = try parent.prepare("SELECT x FROM t")
         try reading.step()
         var toChild: [Int32] = [0, 0], toParent: [Int32] = [0, 0]
@@ -144,7 +143,7 @@ extension FaultDriver {
         if child == 0 {
             var byte: UInt8 = 0
             do {
-                let own = try Connection(.file(path), key: .passphrase("q"), configuration: impatient)
+                let own = try Connection(.file(path), key: .passphrase("q", cipher: quick), configuration: impatient)
                 let statement = try own.prepare("SELECT x FROM t")
                 try statement.step()
                 write(toParent[1], &byte, 1)

@@ -25,9 +25,8 @@ extension FaultDriver {
 
     static func runRecords(_ action: String, _ path: String, _ arguments: [String]) throws {
         var configuration = DatabaseConfiguration()
-        configuration.cipher.kdfIterations = 10
         configuration.busyTimeout = .seconds(10)
-        let db = try Connection(.file(path), key: .passphrase(arguments[0]), configuration: configuration)
+        let db = try Connection(.file(path), key: .passphrase(arguments[0], cipher: quick), configuration: configuration)
         switch action {
         case "records-migrate":
             ready()

@@ -8,12 +8,11 @@ extension FaultDriver {
         let passphrase = arguments[0], raw = Data(arguments[1].utf8), recovery = arguments[2], log = arguments[3]
         traceEveryConnection()
         var configuration = DatabaseConfiguration()
-        configuration.cipher.kdfIterations = 10
         configuration.busyTimeout = .milliseconds(50)
         configuration.errorsShowArguments = true
-        let key = try EncryptionKey.passphrase(passphrase), rawKey = try EncryptionKey.raw(raw)
-        var other = configuration
-        other.cipher.pageSize = 8192
+        let key = try Encryption.passphrase(passphrase, cipher: quick), rawKey = try Encryption.raw(raw)
+        var other = quick
+        other.pageSize = 8192
 
         let messages = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
         try SQLCipherEngine.setLogger(minimumLevel: .trace) { message in try? messages.write(contentsOf: Data("\(message)\n".utf8)) }
@@ -22,20 +21,20 @@ extension FaultDriver {
         try db.execute("CREATE TABLE IF NOT EXISTS t(x)")
         show(key, rawKey, db, configuration)
         // Errors of opening, with each form of key.
-        attempt { _ = try Connection(.file(path), key: rawKey, configuration: configuration) }
-        attempt { _ = try Connection(.file(path), key: .passphrase(passphrase + "x"), configuration: configuration) }
-        attempt { _ = try Connection(.file(path), key: key, configuration: other) }
+        attempt { _ = try Connection(.file(path), key: rawKey.with(cipher: quick), configuration: configuration) }
+        attempt { _ = try Connection(.file(path), key: .passphrase(passphrase + "x", cipher: quick), configuration: configuration) }
+        attempt { _ = try Connection(.file(path), key: key.with(cipher: other), configuration: configuration) }
         attempt { _ = try Connection(.file("/dev/null/" + path), key: key) }
-        attempt { _ = try EncryptionKey.raw(raw + raw) }
+        attempt { _ = try Encryption.raw(raw + raw) }
         // Of attaching and of changing the key.
-        attempt { try db.attach(.file(path), as: "b", key: .key(rawKey)) }
-        attempt { try db.attach(.file(path + ".2"), as: "c", key: .key(key, cipher: configuration.cipher)) }
-        attempt { try db.attach(.file(path + ".3"), as: "d", key: .key(rawKey)) }
-        attempt { try db.attach(.file(path + ".3"), as: "d", key: .key(rawKey)) }
+        attempt { try db.attach(.file(path), as: "b", key: rawKey) }
+        attempt { try db.attach(.file(path + ".2"), as: "c", key: key) }
+        attempt { try db.attach(.file(path + ".3"), as: "d", key: rawKey) }
+        attempt { try db.attach(.file(path + ".3"), as: "d", key: rawKey) }
         attempt { try db.schema("no such name").changeKey(to: rawKey) }
         attempt { try db.transaction { try $0.changeKey(to: rawKey) } }
         show(try db.fetchAll(String.self, "SELECT sql FROM sqlite_stmt"), try db.fetchAll(String.self, "SELECT name FROM pragma_pragma_list"))
-        for name in ["c", "d"] { try db.detach(name) }
+        for name in ["c", "d"] { try db.schema(name).detach() }
         try db.changeKey(to: rawKey)
         try db.changeKey(to: key)
         show(try db.fetchAll(String.self, "PRAGMA cipher_settings"), try db.fetchAll(String.self, "PRAGMA cipher_integrity_check"))
@@ -58,12 +57,12 @@ extension FaultDriver {
         let file = path + ".key"
         try Data(passphrase.utf8).write(to: URL(fileURLWithPath: file))
         chmod(file, 0o644)
-        attempt { _ = try Connection(.file(path), keyProvider: .file(file)) }
+        attempt { _ = try Connection(.file(path), key: .provided(by: .file(file))) }
         chmod(file, 0o600)
-        attempt { _ = try Connection(.file(path), keyProvider: .file(file, as: .hexadecimal)) }
-        attempt { _ = try Connection(.file(path), keyProvider: .file(file, as: .raw)) }
+        attempt { _ = try Connection(.file(path), key: .provided(by: .file(file, as: .hexadecimal))) }
+        attempt { _ = try Connection(.file(path), key: .provided(by: .file(file, as: .raw))) }
         setenv("SQLCIPHERKIT_TEST_KEY", passphrase, 1)
-        attempt { _ = try Connection(.file(path), keyProvider: .environment("SQLCIPHERKIT_TEST_KEY", as: .hexadecimal)) }
+        attempt { _ = try Connection(.file(path), key: .provided(by: .environment("SQLCIPHERKIT_TEST_KEY", as: .hexadecimal))) }
     }
 
     private static func show(_ values: Any...) {

@@ -20,7 +20,7 @@ extension FaultDriver {
                 try slots.revoke("churn")
             }
         case "slots-rotate":
-            let db = try Connection(slots)
+            let db = try Connection(location, key: .slots(slots))
             try slots.rotateKey(
                 of: db, keeping: ["first": .passphrase(arguments[0])], droppingOthers: true,
                 mode: arguments.contains("in-place") ? .inPlace : .newFile)

@@ -19,17 +19,23 @@ struct FaultDriver {
         }
     }
 
+    /// Few rounds of key derivation.
+    static let quick: CipherConfiguration = {
+        var cipher = CipherConfiguration()
+        cipher.kdfIterations = 10
+        return cipher
+    }()
+
     private static func run(_ action: String, _ path: String, _ arguments: [String]) throws {
         var configuration = DatabaseConfiguration()
-        configuration.cipher.kdfIterations = 10
         configuration.busyTimeout = .milliseconds(200)
         switch action {
         case "rekey":
-            let db = try Connection(.file(path), key: .passphrase(arguments[0]), configuration: configuration)
+            let db = try Connection(.file(path), key: .passphrase(arguments[0], cipher: quick), configuration: configuration)
             ready()
             let mode = arguments.contains("newFile") ? KeyChangeMode.newFile : .inPlace
             let key = arguments.contains("salted")
-                ? try EncryptionKey.raw([UInt8](repeating: 1, count: 32), salt: [UInt8](repeating: 2, count: 16))
+                ? try Encryption.raw([UInt8](repeating: 1, count: 32), salt: [UInt8](repeating: 2, count: 16))
                 : try .passphrase(arguments[1])
             // Pages leave the small cache, so that the file is half rewritten when the process ends itself.
             if arguments.contains("die") {
@@ -43,7 +49,7 @@ struct FaultDriver {
             }
         case "append":
             // Says each number once it is committed, until the first error other than a lock.
-            let db = try Connection(.file(path), key: .passphrase(arguments[0]), configuration: configuration)
+            let db = try Connection(.file(path), key: .passphrase(arguments[0], cipher: quick), configuration: configuration)
             say("ready")
             for number in 0... {
                 do {
@@ -56,23 +62,24 @@ struct FaultDriver {
                 }
             }
         case "memory", "securememory":
-            configuration.cipher.usesMemorySecurity = action == "securememory"
-            let db = try Connection(.file(path), key: .passphrase(arguments[0]), configuration: configuration)
+            var cipher = quick
+            cipher.usesMemorySecurity = action == "securememory"
+            let db = try Connection(.file(path), key: .passphrase(arguments[0], cipher: cipher), configuration: configuration)
             let report = MemorySecurity.report()
-            print("on", try db.cipherInfo?.settings.usesMemorySecurity == true ? 1 : 0)
+            print("on", try db.main.cipher?.settings.usesMemorySecurity == true ? 1 : 0)
             print("locked", report.lockedBytes ?? -1)
             print("limit", report.limit ?? -1)
         case "convert":
             // The keys before and after; a dash is no key.
             func side(_ text: String) throws -> Encryption {
-                text == "-" ? .plaintext : .key(try .passphrase(text), cipher: configuration.cipher)
+                text == "-" ? .plaintext : try .passphrase(text, cipher: quick)
             }
             let source = try side(arguments[0]), target = try side(arguments[1])
             ready()
             try DatabaseConverter.convert(fileAt: path, from: source, to: target, configuration: configuration)
         case "hold":
             // Holds a lock until it is killed.
-            let db = try Connection(.file(path), key: .passphrase(arguments[0]), configuration: configuration)
+            let db = try Connection(.file(path), key: .passphrase(arguments[0], cipher: quick), configuration: configuration)
             try db.execute(SQL(raw: arguments[1]))
             if arguments.count > 2 { try db.execute(SQL(raw: arguments[2])) }
             say("ready")
@@ -85,13 +92,13 @@ struct FaultDriver {
                 if arguments.contains("wait") { while true { sleep(1) } }
                 for number in 500..<1000 { try db.execute("INSERT INTO t VALUES (\(number))") }
             }
-            let db = try Connection(.file(path), key: .passphrase(arguments[0]), configuration: configuration)
+            let db = try Connection(.file(path), key: .passphrase(arguments[0], cipher: quick), configuration: configuration)
             print(try db.fetchOne(Int.self, "SELECT count(*) FROM t") ?? -1)
         case "fill":
-            let db = try Connection(.file(path), key: .passphrase(arguments[0]), configuration: configuration)
+            let db = try Connection(.file(path), key: .passphrase(arguments[0], cipher: quick), configuration: configuration)
             for number in 0... { try db.execute("INSERT INTO t VALUES (\(String(repeating: "x", count: 1000) + "\(number)"))") }
         case "script":
-            let db = try Connection(.file(path), key: .passphrase(arguments[0]), configuration: configuration)
+            let db = try Connection(.file(path), key: .passphrase(arguments[0], cipher: quick), configuration: configuration)
             try db.execute(SQLScript(arguments[1]))
         case _ where action.hasPrefix("slots-"):
             try runSlots(action, path, arguments)

@@ -130,8 +130,8 @@ final class ConnectionSlot: @unchecked Sendable {
         schemaReads = [try db.prepareKept("PRAGMA main.schema_version")]
         // What a reader has attached stays attached while it is open.
         if case .read = mode {
-            for database in try db.attachedDatabases() where database.name != "main" && database.name != "temp" {
-                schemaReads.append(try db.prepareKept("PRAGMA \(database.name.quotedSQLIdentifier).schema_version"))
+            for database in try db.schemas() where database.name != "main" && database.name != "temp" {
+                schemaReads.append(try db.prepareKept("PRAGMA \(database.quotedName).schema_version"))
             }
         }
         commit = try db.prepareKept("COMMIT")

@@ -6,26 +6,23 @@ struct ReaderConfiguration: Sendable {
     struct Attachment: Sendable {
         let name: String
         let path: String
-        let key: AttachKey
+        let key: Encryption
     }
 
     let location: DatabaseLocation
-    var configuration: DatabaseConfiguration
-    private let key: EncryptionKey?
+    private let configuration: DatabaseConfiguration
+    let key: Encryption
     private let attachments: [Attachment]
 
     /// Takes the derived keys from an open connection: the next one has nothing to derive.
     init(_ writer: Connection) throws(DatabaseError) {
-        let handle = try writer.live()
         (location, configuration) = (writer.location, writer.configuration)
-        key = try .derived(of: "main", handle)
+        key = try .derived(of: writer.main)
         var attachments: [Attachment] = []
-        for database in try writer.attachedDatabases() where database.name != "main" && database.name != "temp" {
+        for schema in try writer.schemas() where schema.name != "main" && schema.name != "temp" {
             // What is in memory is one connection's.
-            guard let path = database.path else { continue }
-            let cipher = writer.attachedCiphers[database.name.lowercased()] ?? writer.configuration.cipher
-            let key = try EncryptionKey.derived(of: database.name, handle)
-            attachments.append(Attachment(name: database.name, path: path, key: key.map { .key($0, cipher: cipher) } ?? .plaintext))
+            guard let path = try schema.path else { continue }
+            attachments.append(Attachment(name: schema.name, path: path, key: try .derived(of: schema)))
         }
         self.attachments = attachments
     }
@@ -40,9 +37,9 @@ struct ReaderConfiguration: Sendable {
         return db
     }
 
-    func openWriter(_ key: EncryptionKey?) throws -> Connection { try open(key, configuration) }
+    func openWriter(_ key: Encryption) throws -> Connection { try open(key, configuration) }
 
-    private func open(_ key: EncryptionKey?, _ configuration: DatabaseConfiguration) throws -> Connection {
+    private func open(_ key: Encryption, _ configuration: DatabaseConfiguration) throws -> Connection {
         var configuration = configuration
         configuration.onCreate = nil
         let db = try Connection(location, key: key, configuration: configuration)

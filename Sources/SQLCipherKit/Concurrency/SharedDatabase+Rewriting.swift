@@ -7,14 +7,15 @@ extension SharedDatabase {
     ///   - progress: called now and then; if it throws, the key stays as it was.
     /// - Throws: as ``Connection/changeKey(to:mode:progress:)``. After ``DatabaseError/Reason/rekeyFailed`` the connection is closed,
     ///   and later calls throw ``DatabaseError/Reason/closed``.
-    public func changeKey(to key: EncryptionKey, mode: KeyChangeMode = .inPlace, progress: RewriteProgressHandler? = nil) throws {
-        try rewrite(reopening: key) { db in
+    public func changeKey(to key: Encryption, mode: KeyChangeMode = .inPlace, progress: RewriteProgressHandler? = nil) throws {
+        let key = try key.resolvedForNewKey()
+        try rewrite(reopening: { key.adopting($0.settings) }) { db in
             try db.changeKey(to: key, mode: mode, progress: progress)
         }
     }
 
     /// The same for a task. It is not cancelled with the task.
-    public func changeKey(to key: EncryptionKey, mode: KeyChangeMode = .inPlace) async throws {
+    public func changeKey(to key: Encryption, mode: KeyChangeMode = .inPlace) async throws {
         try await runOnThread { try self.changeKey(to: key, mode: mode, progress: nil) }
     }
 
@@ -24,11 +25,8 @@ extension SharedDatabase {
     ///   - progress: called now and then; if it throws, nothing has changed.
     /// - Throws: as ``DatabaseConverter/convert(fileAt:from:to:pageSize:configuration:progress:)``.
     public func convert(to target: Encryption, progress: RewriteProgressHandler? = nil) throws {
-        var key: EncryptionKey?
-        var cipher: CipherConfiguration?
-        if case .key(let newKey, let newCipher) = target { (key, cipher) = (newKey, newCipher) }
-        try cipher?.validate()
-        try rewrite(reopening: key, cipher) { db in
+        let target = try target.resolvedForNewFile()
+        try rewrite(reopening: { _ in target }) { db in
             try db.main.requireRewritable()
             try DatabaseReplacement(of: db.main, key: target, progress: progress).run()
             // It has the old file open, which no longer has a name.
@@ -41,9 +39,8 @@ extension SharedDatabase {
         try await runOnThread { try self.convert(to: target, progress: nil) }
     }
 
-    private func rewrite(
-        reopening key: EncryptionKey?, _ cipher: CipherConfiguration? = nil, _ body: (Connection) throws -> Void
-    ) throws {
+    /// - Parameter key: how the file is encrypted after `body`, given how it was encrypted before.
+    private func rewrite(reopening key: (Encryption) -> Encryption, _ body: (Connection) throws -> Void) throws {
         try checkCall()
         let slot = try writer.acquire(until: nil)
         defer { writer.release(slot) }
@@ -53,9 +50,8 @@ extension SharedDatabase {
                 before.current = try ReaderConfiguration(db)
                 try body(db)
             }
-            guard !slot.isOpen, var configuration = before.current else { return }
-            if let cipher { configuration.configuration.cipher = cipher }
-            let db = try configuration.openWriter(key)
+            guard !slot.isOpen, let configuration = before.current else { return }
+            let db = try configuration.openWriter(key(configuration.key))
             try checkpointer?.watch(db)
             slot.replace(by: db)
             observers.writerWasReplaced()

@@ -1,7 +1,7 @@
 /// One database of a ``DatabaseQueue`` or a ``DatabasePool``: the main one, or an attached one.
 ///
 /// ```swift
-/// let archive = try await pool.attach(.file("archive.db"), as: "archive", key: .key(archiveKey))
+/// let archive = try await pool.attach(.file("archive.db"), as: "archive", key: archiveKey)
 /// let settings = try SharedKeyValueStore("settings", in: archive)
 /// try await pool.write { db in try db.execute("INSERT INTO archive.note SELECT * FROM note WHERE year < \(2020)") }
 /// try await archive.checkpoint(.truncate)
@@ -40,14 +40,13 @@ extension SharedDatabase {
     /// - Returns: the attached database.
     /// - Throws: as ``Connection/attach(_:as:key:)``; nothing is attached then.
     @discardableResult
-    public func attach(_ location: DatabaseLocation, as name: String, key: AttachKey) throws -> SharedSchema {
+    public func attach(_ location: DatabaseLocation, as name: String, key: Encryption?) throws -> SharedSchema {
         let isPool = readers != nil
         guard !isPool || location.isOnDisk else {
             throw DatabaseError.invalidArgument("a database that is not in a file cannot be attached to all connections of a pool")
         }
         try barrier { db in
-            try db.attach(location, as: name, key: key)
-            let schema = try db.schema(name)
+            let schema = try db.attach(location, as: name, key: key)
             if isPool, try !schema.isReadOnly { try schema.setJournalMode(.wal) }
         }
         return SharedSchema(database: self, name: name)
@@ -55,18 +54,18 @@ extension SharedDatabase {
 
     /// The same for a task. It is not cancelled with the task.
     @discardableResult
-    public func attach(_ location: DatabaseLocation, as name: String, key: AttachKey) async throws -> SharedSchema {
+    public func attach(_ location: DatabaseLocation, as name: String, key: Encryption?) async throws -> SharedSchema {
         try await runOnThread { try self.attach(location, as: name, key: key) }
     }
 }
 
 extension SharedSchema {
     /// Detaches the database from all connections.
-    /// - Throws: as ``Connection/detach(_:)``.
-    public func detach() throws { try database.barrier { db in try db.detach(name) } }
+    /// - Throws: as ``Schema/detach()``.
+    public func detach() throws { try database.barrier { db in try db.schema(name).detach() } }
 
     /// The same for a task.
-    public func detach() async throws { try await database.barrier { [name] db in try db.detach(name) } }
+    public func detach() async throws { try await database.barrier { [name] db in try db.schema(name).detach() } }
 
     /// Moves the write-ahead log into the database. All but a passive checkpoint make new reads of a pool wait until those that
     /// run have ended.

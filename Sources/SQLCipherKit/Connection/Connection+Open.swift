@@ -3,15 +3,17 @@ import Foundation
 
 /// Opening: one path, at whose end the database was read with the key, or an error was thrown.
 extension Connection {
-    func open(key: EncryptionKey?) throws {
-        if key != nil { try configuration.cipher.validate() }
+    func open(key: Encryption?) throws {
+        let resolved = try (key ?? .plaintext).resolved(for: location, configuration)
+        let key = resolved.key
         let isMissing = try DatabaseFile.prepare(location, configuration)
         try openHandle()
-        if let key { try unlock(with: key) }
+        if !key.isPlaintext { try unlock(with: key) }
         try verify(key)
         if try isEmptyFile() { try create(removingOnError: isMissing) }
         try applyConfiguration()
         try configuration.prepare?(self)
+        try resolved.didOpen?(main)
     }
 
     private func openHandle() throws(DatabaseError) {
@@ -37,20 +39,14 @@ extension Connection {
         sqlite3_busy_timeout(opened, configuration.busyTimeout.clampedMilliseconds)
     }
 
-    private func unlock(with key: EncryptionKey) throws(DatabaseError) {
+    private func unlock(with key: Encryption) throws(DatabaseError) {
         let handle = try live()
         let header = DatabaseFile.header(handle)
-        let path = location.path ?? location.name
-        guard !configuration.cipher.isPlaintext(header) else {
-            throw DatabaseError(
-                code: .notADatabase, reason: .notEncrypted,
-                message: "a key was given, but \(path) is a plaintext SQLite database", path: path)
-        }
-        let text = try KeyText(key, salt: header, configuration.cipher)
-        // The codec starts from process-wide defaults, which an attach of other settings changes for a moment.
-        try check(CipherDefaults.reading { text.withBytes { sqlite3_key_v2(handle, "main", $0.baseAddress, Int32($0.count)) } })
-        isKeyed = true
-        for pragma in configuration.cipher.pragmas() { try setCipher(pragma) }
+        try key.refusePlaintext(header, location)
+        let keyspec = try Keyspec(key, salt: header)
+        // The codec starts from process-wide defaults, which an attach with other settings changes while it runs.
+        try check(CipherDefaults.reading { keyspec.withBytes { sqlite3_key_v2(handle, "main", $0.baseAddress, Int32($0.count)) } })
+        for pragma in key.settings.pragmas() { try setCipher(pragma) }
     }
 
     /// Cipher pragmas answer a mistake with a row or with silence, never with an error; the settings were validated before.
@@ -59,23 +55,19 @@ extension Connection {
     }
 
     /// The read that shows whether the key is right. A wrong one gives code 26, but other codes too with other settings.
-    private func verify(_ key: EncryptionKey?) throws(DatabaseError) {
-        let rc = sqlite3_exec(try live(), "SELECT count(*) FROM sqlite_schema", nil, nil, nil)
+    private func verify(_ key: Encryption) throws(DatabaseError) {
+        let handle = try live()
+        let rc = sqlite3_exec(handle, "SELECT count(*) FROM sqlite_schema", nil, nil, nil)
         guard rc != SQLITE_OK else { return }
         let error = failure(rc)
         let path = location.path ?? location.name
         // A wrong key looks like damage, like a lack of memory or like a bad setting, depending on the settings.
-        var misleading: [ResultCode] = key == nil ? [.notADatabase] : [.notADatabase, .outOfMemory, .error]
+        var misleading: [ResultCode] = key.isPlaintext ? [.notADatabase] : [.notADatabase, .outOfMemory, .error]
         // A first page that has passed its authentication was read with the right key: what is damaged is the rest.
-        let isAuthentic = configuration.cipher.usesHMAC && configuration.cipher.plaintextHeaderSize == 0
-        if key != nil, !isAuthentic { misleading.append(.corrupt) }
+        let isAuthentic = key.settings.usesHMAC && key.settings.plaintextHeaderSize == 0
+        if !key.isPlaintext, !isAuthentic { misleading.append(.corrupt) }
         if misleading.contains(error.code.primary) {
-            throw DatabaseError(
-                code: .notADatabase, reason: .wrongKeyOrNotADatabase,
-                message: key == nil
-                    ? "\(path) is encrypted or no database; no key was given"
-                    : "the key or the cipher settings are wrong for \(path), or it is no database",
-                path: path)
+            throw key.refusal(by: path, header: DatabaseFile.header(handle))
         }
         if .corrupt ~= error.code {
             throw DatabaseError(
@@ -105,7 +97,7 @@ extension Connection {
             try configuration.onCreate?(self)
             if isInTransaction { try execute("COMMIT") }
         } catch {
-            // Still under the lock, so that nobody has written to the file in between; one who opened it already gets an error.
+            // Still under the lock, so that no other has written to the file in between; a connection that opened it gets an error.
             if isOurs, isOpen, isInTransaction, let path = location.path { DatabaseFile.remove(path) }
             throw error
         }

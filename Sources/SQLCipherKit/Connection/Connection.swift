@@ -10,7 +10,7 @@ import Synchronization
 /// let titles = try db.fetchAll(String.self, "SELECT title FROM note")
 /// ```
 /// Opening either gives a connection that has read the database with the key, or throws. A connection is synchronous and
-/// belongs to one thread at a time: it is not `Sendable`. It closes when it is let go of, or with ``close()``; after that
+/// belongs to one thread at a time: it is not `Sendable`. It closes when its last reference goes, or with ``close()``; after that
 /// every call throws ``DatabaseError/Reason/closed``.
 public final class Connection {
     /// SQLite's connection; nil once closed.
@@ -48,22 +48,20 @@ public final class Connection {
     var heldStatements = 0
     /// What else of SQLite's has to end before the connection does.
     var dependents: [ObjectIdentifier: WeakDependent] = [:]
-    /// Whether the main database was opened with a key.
-    var isKeyed = false
-    /// The cipher settings of attached databases, by their names in lower case.
-    var attachedCiphers: [String: CipherConfiguration] = [:]
 
     /// Opens a database.
     ///
     /// - Parameters:
     ///   - location: where it is.
-    ///   - key: the key; nil for a plaintext database. A new file gets this key for good.
+    ///   - key: how the database is encrypted; nil, the default, for not at all. A new file gets this key for good.
     ///   - configuration: how to open it.
     /// - Throws: ``DatabaseError`` with the reason ``DatabaseError/Reason/wrongKeyOrNotADatabase``,
     ///   ``DatabaseError/Reason/notEncrypted``, ``DatabaseError/Reason/cannotOpen`` (naming the path),
-    ///   ``DatabaseError/Reason/busy`` or ``DatabaseError/Reason/invalidKey``; and what ``DatabaseConfiguration/onCreate`` and
-    ///   ``DatabaseConfiguration/prepare`` throw.
-    public init(_ location: DatabaseLocation, key: EncryptionKey? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()) throws {
+    ///   ``DatabaseError/Reason/busy`` or ``DatabaseError/Reason/invalidKey``; what a ``KeyProvider`` or ``KeySlots`` throw, if the
+    ///   key is from there; and what ``DatabaseConfiguration/onCreate`` and ``DatabaseConfiguration/prepare`` throw.
+    public init(
+        _ location: DatabaseLocation, key: Encryption? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()
+    ) throws {
         self.location = location
         self.configuration = configuration
         dateStrategy = configuration.dateStrategy
@@ -75,7 +73,7 @@ public final class Connection {
     }
 
     deinit {
-        // Nobody is left who could be using it.
+        // No reference is left that could use it.
         if holder.load(ordering: .relaxed) != Holder.anybody { holder.store(Holder.anybody, ordering: .relaxed) }
         close()
         finishClosing()
@@ -84,7 +82,7 @@ public final class Connection {
     /// Whether the connection is open.
     public var isOpen: Bool { usableHandle != nil }
 
-    /// The same for who need not be the one it is lent to.
+    /// Whether there is a handle. Ignores the lease.
     var hasHandle: Bool { handle != nil }
 
     /// The handle, where a call cannot throw.

@@ -39,8 +39,6 @@ public struct DatabaseConfiguration: Sendable {
     public var enforcesForeignKeys = true
     /// The journal mode to set; nil leaves the file as it is (a new one is in `delete` mode). Default: nil.
     public var journalMode: JournalMode?
-    /// The encryption's settings, which must be those that the file was made with. Default: SQLCipher 4's.
-    public var cipher = CipherConfiguration()
     /// How a `Date` is stored. Default: ISO 8601 text.
     public var dateStrategy: DateStrategy = .iso8601
     /// The number of prepared statements that are kept for reuse. Default: 64.
@@ -52,7 +50,7 @@ public struct DatabaseConfiguration: Sendable {
     /// Runs before the header of a new file is written, for what must be settled by then.
     var beforeHeader: (@Sendable (Connection) throws -> Void)?
     /// Runs once, for a file that this opening has made, in a transaction. If it throws, the file is removed and opening throws
-    /// that error; if the process dies meanwhile, the next opening begins anew.
+    /// that error; if the process dies meanwhile, the next opening begins again.
     public var onCreate: (@Sendable (Connection) throws -> Void)?
     /// Runs at the end of each opening, for each connection of a pool too, whose readers cannot write. If it throws, opening throws
     /// that error.
@@ -65,13 +63,13 @@ public struct DatabaseConfiguration: Sendable {
     public struct Pool: Hashable, Sendable {
         /// How many reads may be done at a time, from 1 to 1,000: each has a connection with a page cache of its own. Default: 5.
         public var maximumReaders = 5
-        /// How long a reader stays open that nobody needs; it is closed after once to twice that time. Default: a minute.
+        /// How long an unused reader stays open; it is closed after once to twice that time. Default: a minute.
         public var readerIdleTime: Duration = .seconds(60)
         /// The size of the write-ahead log, in bytes, from which each commit moves as much of it into the database as readers
         /// allow. Default: 4 MB, about SQLite's own.
         public var checkpointSize = 4 << 20
         /// The size of the write-ahead log, in bytes, from which a commit keeps new reads waiting, for a tenth of a second at most,
-        /// so that the log can be emptied: with reads that always overlap it would grow for ever. Default: 64 MB.
+        /// so that the log can be emptied: with reads that always overlap it would grow without end. Default: 64 MB.
         public var largestLog = 64 << 20
 
         public init() {}

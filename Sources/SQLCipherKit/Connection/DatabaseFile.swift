@@ -3,7 +3,7 @@ import Foundation
 
 /// The database file as the operating system sees it.
 ///
-/// It is never opened here: closing a descriptor of one's own would drop the locks that this process's connections hold on the
+/// It is never opened here: closing such a descriptor would drop the locks that this process's connections hold on the
 /// file (<https://sqlite.org/howtocorrupt.html>, section 2.2). What has to be read is read through SQLite.
 enum DatabaseFile {
     /// Checks what can be known before SQLite opens the file, and makes the folders above it if wanted.

@@ -22,7 +22,7 @@ public struct KeySlot: Hashable, Sendable {
     public let changed: Date
 }
 
-/// A slot as it stands in the file: the database key, sealed under a key derived from a passphrase or recovery key.
+/// A slot as it stands in the file: the database key, wrapped under a key derived from a passphrase or recovery key.
 struct SlotRecord: Hashable, Sendable {
     static let saltCount = 32
 
@@ -34,7 +34,7 @@ struct SlotRecord: Hashable, Sendable {
     var created: Int
     var changed: Int
     var label: String
-    var sealed: SealedKey
+    var wrapped: WrappedKey
 
     var slot: KeySlot {
         KeySlot(
@@ -42,9 +42,9 @@ struct SlotRecord: Hashable, Sendable {
             changed: Date(timeIntervalSince1970: Double(changed)))
     }
 
-    /// Seals the database key for a secret, with a new salt.
+    /// Wraps the database key for a secret, with a new salt.
     init(
-        sealing key: EncryptionKey, for secret: SlotSecret, label: String, iterations: Int, file: [UInt8],
+        wrapping key: Encryption, for secret: SlotSecret, label: String, iterations: Int, file: [UInt8],
         id: [UInt8]? = nil, created: Int? = nil
     ) throws(DatabaseError) {
         let now = Int(max(0, Date().timeIntervalSince1970))
@@ -55,9 +55,9 @@ struct SlotRecord: Hashable, Sendable {
         kind = secret.kind
         changed = now
         salt = try randomBytes(Self.saltCount)
-        sealed = SealedKey()
+        wrapped = WrappedKey()
         let derived = try secret.derive(salt: salt, iterations: iterations)
-        sealed = try SealedKey(key, under: derived, associated: associated(file))
+        wrapped = try WrappedKey(key, under: derived, associated: associated(file))
     }
 
     init(_ reader: inout ByteReader) throws(DatabaseError) {
@@ -76,19 +76,19 @@ struct SlotRecord: Hashable, Sendable {
         guard let label = String(validating: utf8, as: UTF8.self) else { throw .damagedSlots("a label that is not UTF-8") }
         do throws(DatabaseError) { try KeySlots.validate(label: label) } catch { throw .damagedSlots(error.message) }
         self.label = label
-        sealed = try SealedKey(&reader)
-        guard sealed.form != .passphrase else { throw .damagedSlots("a slot with a key of an unknown form") }
+        wrapped = try WrappedKey(&reader)
+        guard wrapped.form != .passphrase else { throw .damagedSlots("a slot with a key of an unknown form") }
     }
 
     func write(to writer: inout ByteWriter) {
         header(to: &writer)
-        sealed.write(to: &writer)
+        wrapped.write(to: &writer)
     }
 
     /// The database key, or nil if the secret is not this slot's.
-    func open(with secret: SlotSecret, file: [UInt8]) throws(DatabaseError) -> EncryptionKey? {
+    func open(with secret: SlotSecret, file: [UInt8]) throws(DatabaseError) -> Encryption? {
         let derived = try secret.derive(salt: salt, iterations: iterations)
-        return try sealed.open(under: derived, associated: associated(file))
+        return try wrapped.open(under: derived, associated: associated(file))
     }
 
     private func header(to writer: inout ByteWriter) {
@@ -105,7 +105,7 @@ struct SlotRecord: Hashable, Sendable {
         writer.bytes(utf8)
     }
 
-    /// All that stands before the sealed key is authenticated with it, and so is the file that it belongs to.
+    /// All that stands before the wrapped key is authenticated with it, and so is the file that it belongs to.
     private func associated(_ file: [UInt8]) -> [UInt8] {
         var writer = ByteWriter()
         writer.bytes(SlotTable.magic)

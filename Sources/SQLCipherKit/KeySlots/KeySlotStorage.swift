@@ -3,13 +3,13 @@ import Synchronization
 
 /// Where the bytes of ``KeySlots`` are kept when not in a file: a preference, a field of a server's reply, a smart card.
 ///
-/// The bytes are sealed and authenticated: they may lie where anyone can read them. Who can replace them can at worst lock the
-/// owner out.
+/// The bytes are encrypted and authenticated: they may lie where anyone can read them. By replacing them, an attacker can at worst
+/// lock the owner out.
 public protocol KeySlotStorage: Sendable {
     /// The bytes, or nil if there are none yet.
     func read() throws -> [UInt8]?
 
-    /// Runs `change` while nobody else is changing the bytes, with the bytes as they are then. `change` calls `write` with new
+    /// Runs `change` while no other caller changes the bytes, with the bytes as they are then. `change` calls `write` with new
     /// bytes once, or a few times; when `write` returns, the new bytes must be where a loss of power leaves them, and until
     /// then the old ones.
     func update(_ change: (_ bytes: [UInt8]?, _ write: ([UInt8]) throws -> Void) throws -> Void) throws

@@ -14,7 +14,7 @@ extension KeySlots {
         try Self.validate(label: label)
         try Self.validate(iterations: iterations)
         // Before the lock is taken: key derivation is slow.
-        let slot = try SlotRecord(sealing: slotKey, for: secret, label: label, iterations: iterations, file: id)
+        let slot = try SlotRecord(wrapping: slotKey, for: secret, label: label, iterations: iterations, file: id)
         try edit { table throws(DatabaseError) in
             guard !table.slots.contains(where: { $0.label == label }) else {
                 throw .invalidArgument("there is a key slot labelled \(label) already")
@@ -34,16 +34,18 @@ extension KeySlots {
         return key
     }
 
-    /// Takes a slot away. Its secret opens the database no more.
+    /// Removes a slot. Its secret no longer opens the database.
     ///
-    /// Who has a copy of the slots from before, and the secret, still has the key of the database: to shut out somebody like
-    /// that, give it a new key with ``rotateKey(of:keeping:droppingOthers:iterations:mode:progress:)``.
+    /// Revocation is not retroactive: with a copy of the earlier slots and the secret, the key of the database can still be found.
+    /// To shut that out as well, give the database a new key with ``rotateKey(of:keeping:droppingOthers:iterations:mode:progress:)``.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if there is no slot of that label; ``DatabaseError/Reason/misuse`` for the
-    ///   last one, without which nobody could open the database; and as ``add(_:label:iterations:)``.
+    ///   last one, without which nothing could open the database; and as ``add(_:label:iterations:)``.
     public func revoke(_ label: String) throws {
         try edit { table throws(DatabaseError) in
             let index = try table.index(of: label)
-            guard table.slots.count > 1 else { throw .misuse("the slot \(label) is the last one: without it nobody could open the database") }
+            guard table.slots.count > 1 else {
+                throw .misuse("the slot \(label) is the last one: without it nothing could open the database")
+            }
             table.slots.remove(at: index)
         }
     }
@@ -58,7 +60,7 @@ extension KeySlots {
     ///   - new: what opens it from now on.
     ///   - iterations: the rounds of key derivation that an attempt at it costs; nil keeps their number.
     /// - Throws: ``DatabaseError/Reason/noSlotOpens`` if `old` does not open the slot;
-    ///   ``DatabaseError/Reason/busy`` as well when somebody else has changed the slot meanwhile; and as
+    ///   ``DatabaseError/Reason/busy`` as well if the slot has been changed by another caller meanwhile; and as
     ///   ``add(_:label:iterations:)``.
     public func changePassphrase(
         _ label: String, from old: SlotSecret, to new: SlotSecret, iterations: Int? = nil
@@ -68,12 +70,13 @@ extension KeySlots {
         let slot = table.slots[try table.index(of: label)]
         guard slot.kind == old.kind, try slot.open(with: old, file: id) != nil else { throw Self.wrongSecret(label, old) }
         let changed = try SlotRecord(
-            sealing: slotKey, for: new, label: label, iterations: iterations ?? slot.iterations, file: id, id: slot.id,
+            wrapping: slotKey, for: new, label: label, iterations: iterations ?? slot.iterations, file: id, id: slot.id,
             created: slot.created)
         try edit { table throws(DatabaseError) in
             let index = try table.index(of: label)
             guard table.slots[index] == slot else {
-                throw DatabaseError(code: .busy, reason: .busy, message: "the slot \(label) was changed by somebody else meanwhile")
+                throw DatabaseError(
+                    code: .busy, reason: .busy, message: "the slot \(label) has been changed by another caller meanwhile")
             }
             table.slots[index] = changed
         }
@@ -84,7 +87,7 @@ extension KeySlots {
             code: .authorization, reason: .noSlotOpens, message: "the slot \(label) does not open with the \(secret.kind) given for it")
     }
 
-    /// Changes the table as it is stored now, while nobody else can.
+    /// Changes the table as it is stored now, under the lock that keeps others from changing it.
     func edit(_ change: (inout SlotTable) throws(DatabaseError) -> Void) throws {
         try storage.update { bytes, write in
             var table = try verified(bytes)
@@ -92,10 +95,10 @@ extension KeySlots {
             defer { db?.close() }
             // The database's lock first: once the slots are written, its mark must follow.
             try db?.begin(.immediate)
-            if let db { try check(table, on: db, updates: false) }
+            if let db { try check(table, on: db.main, updates: false) }
             try change(&table)
             let new = try next(&table)
-            try db?.setSlotMark(table)
+            try db?.main.setSlotMark(table)
             try write(new)
             // From here on the change counts. Should the mark get lost, the next opening sets it.
             try? db?.commit()
@@ -103,7 +106,7 @@ extension KeySlots {
     }
 
     /// The bytes of the table's next generation.
-    func next(_ table: inout SlotTable, under key: EncryptionKey? = nil) throws(DatabaseError) -> [UInt8] {
+    func next(_ table: inout SlotTable, under key: Encryption? = nil) throws(DatabaseError) -> [UInt8] {
         guard table.generation < Int.max else { throw .damagedSlots("they cannot be changed once more") }
         table.generation += 1
         return try table.bytes(under: key ?? slotKey)

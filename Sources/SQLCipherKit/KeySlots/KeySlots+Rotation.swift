@@ -1,15 +1,15 @@
 extension KeySlots {
     /// Gives the database a new random key, which rewrites it, and the slots with it.
     ///
-    /// This is for when the key itself may be known to somebody: a revoked user who kept a copy of the slots. A slot can only be
-    /// sealed anew with its secret, so each slot to keep needs it; the others go.
+    /// This is for when the key itself may be known: to a revoked user with a copy of the slots. The new key can only be wrapped
+    /// for a slot with that slot's secret, so each slot to keep needs it; the others go.
     /// ```swift
     /// try slots.rotateKey(of: db, keeping: ["laptop": .passphrase("correct horse")], droppingOthers: true)
     /// let recovery = try slots.addRecoveryKey(label: "safe")
     /// ```
-    /// While the database is rewritten, the slots hold the new key with the old one sealed under it: a process that dies at any
-    /// moment leaves a database that the kept slots open. All other connections must be closed. By a new file, `db` is closed
-    /// afterwards, and ``Connection/init(_:configuration:)`` opens the database with these slots; in place, it goes on.
+    /// While the database is rewritten, the slots hold the new key with the old one wrapped under it: a process that dies at any
+    /// time leaves a database that the kept slots open. All other connections must be closed. By a new file, `db` is closed
+    /// afterwards, and ``Encryption/slots(_:cipher:)`` opens the database with these slots; in place, it goes on.
     /// - Parameters:
     ///   - db: a connection to the database.
     ///   - kept: the secrets of the slots to keep, by label.
@@ -34,7 +34,7 @@ extension KeySlots {
         let new = try Self.randomKey()
         try storage.update { bytes, write in
             let old = try before.verified(bytes)
-            try before.check(old, on: db, updates: false)
+            try before.check(old, on: db.main, updates: false)
             let left = old.slots.map(\.label).filter { kept[$0] == nil }
             guard left.isEmpty || droppingOthers else {
                 throw DatabaseError.misuse("without their secrets these key slots cannot get the new key: \(left.joined(separator: ", "))")
@@ -48,7 +48,7 @@ extension KeySlots {
                 }
                 table.slots.append(
                     try SlotRecord(
-                        sealing: new, for: secret, label: label, iterations: iterations ?? slot.iterations, file: old.id,
+                        wrapping: new, for: secret, label: label, iterations: iterations ?? slot.iterations, file: old.id,
                         id: slot.id, created: slot.created))
             }
             table.slots.sort { ($0.created, $0.label) < ($1.created, $1.label) }
@@ -65,18 +65,18 @@ extension KeySlots {
                 throw error
             }
         }
-        (key, slotKey, isRotationUnfinished) = (new, new, false)
+        (key, slotKey, isRotationUnfinished) = (new.with(cipher: settings.cipher), new, false)
     }
 
     /// Gives the database the key that the slots, already written, hold; then removes the note of the one before.
     func replaceKey(
-        of db: Connection, by new: EncryptionKey, _ table: inout SlotTable, _ mode: KeyChangeMode,
+        of db: Connection, by new: Encryption, _ table: inout SlotTable, _ mode: KeyChangeMode,
         _ progress: RewriteProgressHandler?, _ write: ([UInt8]) throws -> Void
     ) throws {
         try db.changeKey(to: new, mode: mode, progress: progress)
         table.previous = nil
         try write(try next(&table, under: new))
         // Should this fail, the next opening does it.
-        if db.isOpen { try? db.setSlotMark(table) } else { try? connect(new)?.setSlotMark(table) }
+        if db.isOpen { try? db.main.setSlotMark(table) } else { try? connect(new)?.main.setSlotMark(table) }
     }
 }

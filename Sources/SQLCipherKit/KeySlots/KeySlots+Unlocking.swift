@@ -10,15 +10,16 @@ extension KeySlots {
     ///   - location: the database, by its path.
     ///   - place: where the slots are. Default: beside the database.
     ///   - label: the slot to try first.
-    ///   - iterationLimit: the rounds of key derivation to be spent at most, against slots that somebody has made to compute for
-    ///     hours.
-    ///   - configuration: its cipher settings, access, busy timeout and treatment of links count.
+    ///   - iterationLimit: the largest number of rounds of key derivation to spend, against slots that were made to take hours.
+    ///   - cipher: the database's cipher settings; nil for SQLCipher 4's.
+    ///   - configuration: its access, busy timeout and treatment of links count.
     /// - Throws: ``DatabaseError/Reason/noSlotOpens`` for a wrong secret, or when the limit was reached before one opened;
     ///   ``DatabaseError/Reason/keySlotsDamaged``; ``DatabaseError/Reason/keySlotsRolledBack``;
     ///   ``DatabaseError/Reason/cannotOpen`` if there are no slots; and what opening the database throws.
     public static func unlock(
         _ secret: SlotSecret, of location: DatabaseLocation, at place: Place = .beside, first label: String? = nil,
-        iterationLimit: Int = defaultIterationLimit, configuration: DatabaseConfiguration = DatabaseConfiguration()
+        iterationLimit: Int = defaultIterationLimit, cipher: CipherConfiguration? = nil,
+        configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws -> KeySlots {
         _ = try path(of: location)
         let storage = try storage(place, location, configuration)
@@ -26,14 +27,14 @@ extension KeySlots {
         let table = try SlotTable(parsing: bytes)
         let key = try open(table, secret, first: label, iterationLimit)
         try SlotTable.authenticate(bytes, under: key)
-        var slots = KeySlots(location, key, table, storage, Settings(configuration))
+        var slots = KeySlots(location, key, table, storage, Settings(configuration, cipher))
         try slots.settle(table)
         return slots
     }
 
     private static func open(
         _ table: SlotTable, _ secret: SlotSecret, first label: String?, _ limit: Int
-    ) throws(DatabaseError) -> EncryptionKey {
+    ) throws(DatabaseError) -> Encryption {
         var candidates = table.slots.filter { $0.kind == secret.kind }
         if let label, let index = candidates.firstIndex(where: { $0.label == label }) {
             candidates.insert(candidates.remove(at: index), at: 0)
@@ -57,7 +58,7 @@ extension KeySlots {
     private mutating func settle(_ table: SlotTable) throws {
         if let previous = try table.previousKey(under: slotKey) {
             var other = self
-            other.key = previous
+            other.key = previous.with(cipher: settings.cipher)
             do {
                 guard let db = try connect() else { return }
                 db.close()
@@ -67,33 +68,32 @@ extension KeySlots {
                 self = other
                 isRotationUnfinished = true
             } catch let error as DatabaseError where error.reason == .busy || error.code.primary == .readOnly {
-                // Somebody else may remove it.
+                // The next opening may remove it.
             }
         }
         guard let db = try connect() else { return }
         defer { db.close() }
-        do { try check(try verified(try storage.read()), on: db, updates: true) } catch let error as DatabaseError {
+        do { try check(try verified(try storage.read()), on: db.main, updates: true) } catch let error as DatabaseError {
             guard error.reason == .keySlotsRolledBack else { throw error }
-            // Another process may have been between its two steps: under the lock nobody is.
-            try storage.update { bytes, _ in try check(try verified(bytes), on: db, updates: false) }
+            // Another process may have been between its two steps: under the lock none is.
+            try storage.update { bytes, _ in try check(try verified(bytes), on: db.main, updates: false) }
         }
     }
 
     /// A connection of our own; nil if there is no database yet.
-    func connect(_ key: EncryptionKey? = nil) throws -> Connection? {
+    func connect(_ key: Encryption? = nil) throws -> Connection? {
         let path = try Self.path(of: location)
         guard DatabaseFile.exists(path), !DatabaseFile.isEmpty(path) else { return nil }
         var configuration = DatabaseConfiguration()
         configuration.access = settings.isReadOnly ? .readOnly : .readWrite
-        configuration.cipher = settings.cipher
         configuration.busyTimeout = settings.busyTimeout
         configuration.followsSymbolicLinks = settings.followsSymbolicLinks
-        return try Connection(location, key: key ?? self.key, configuration: configuration)
+        return try Connection(location, key: (key ?? self.key).with(cipher: settings.cipher), configuration: configuration)
     }
 
     /// Compares the slots with what the database remembers of them.
-    func check(_ table: SlotTable, on db: Connection, updates: Bool) throws(DatabaseError) {
-        if let mark = try db.slotMark() {
+    func check(_ table: SlotTable, on schema: Schema, updates: Bool) throws(DatabaseError) {
+        if let mark = try schema.slotMark() {
             guard mark.id == table.id else { throw .rolledBackSlots("the database belongs to others") }
             guard mark.generation <= table.generation else {
                 throw .rolledBackSlots("they are of generation \(table.generation), and the database has seen \(mark.generation)")
@@ -101,9 +101,9 @@ extension KeySlots {
             if mark.generation == table.generation { return }
         }
         // A process died between the two steps of a change, or the database is new.
-        guard updates, try !db.main.isReadOnly else { return }
-        do throws(DatabaseError) { try db.setSlotMark(table) } catch {
-            // Whoever is writing will not mind: the next opening does it.
+        guard updates, try !schema.isReadOnly else { return }
+        do throws(DatabaseError) { try schema.setSlotMark(table) } catch {
+            // Another connection is writing: the next opening does it.
             guard error.reason == .busy else { throw error }
         }
     }
@@ -111,51 +111,22 @@ extension KeySlots {
 
 /// What the database remembers of its slots, in a table of one row: encrypted like the rest, so that only a holder of the key can
 /// have written it.
-extension Connection {
+extension Schema {
     private static let markTable = "sqlcipherkit_key_slots"
 
     func slotMark() throws(DatabaseError) -> (id: [UInt8], generation: Int)? {
-        let exists = try fetchOne(Int.self, "SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND name = \(Self.markTable)")
-        guard exists == 1 else { return nil }
-        return try fetchOne(([UInt8], Int).self, SQL(raw: "SELECT id, generation FROM main.\(Self.markTable)"))
+        let exists: SQL = "SELECT count(*) FROM \(identifier: name).sqlite_schema WHERE type = 'table' AND name = \(Self.markTable)"
+        guard try connection.fetchOne(Int.self, exists) == 1 else { return nil }
+        return try connection.fetchOne(([UInt8], Int).self, SQL(raw: "SELECT id, generation FROM \(quotedName).\(Self.markTable)"))
     }
 
     func setSlotMark(_ table: SlotTable) throws(DatabaseError) {
-        try execute(SQL(raw: """
-            CREATE TABLE IF NOT EXISTS main.\(Self.markTable)(
+        try connection.execute(SQL(raw: """
+            CREATE TABLE IF NOT EXISTS \(quotedName).\(Self.markTable)(
                 one INTEGER PRIMARY KEY CHECK (one = 1), id BLOB NOT NULL, generation INTEGER NOT NULL)
             """))
-        try execute(
-            SQL(raw: "INSERT OR REPLACE INTO main.\(Self.markTable) VALUES (1, ?, ?)"), [table.id, table.generation])
-    }
-}
-
-extension Connection {
-    /// Opens a database with a passphrase or recovery key for one of its key slots.
-    /// ```swift
-    /// let db = try Connection(.file("notes.db"), slots: .beside, secret: .passphrase("correct horse"))
-    /// ```
-    /// - Parameters:
-    ///   - location: where it is.
-    ///   - place: where its slots are.
-    ///   - secret: what opens a slot.
-    ///   - label: the slot to try first.
-    ///   - configuration: how to open it.
-    /// - Throws: what ``KeySlots/unlock(_:of:at:first:iterationLimit:configuration:)`` throws, and what opening with a key throws.
-    public convenience init(
-        _ location: DatabaseLocation, slots place: KeySlots.Place, secret: SlotSecret, first label: String? = nil,
-        configuration: DatabaseConfiguration = DatabaseConfiguration()
-    ) throws {
-        let slots = try KeySlots.unlock(secret, of: location, at: place, first: label, configuration: configuration)
-        try self.init(slots, configuration: configuration)
-    }
-
-    /// Opens the database of slots that are unlocked.
-    /// - Throws: what opening with a key throws.
-    public convenience init(_ slots: KeySlots, configuration: DatabaseConfiguration = DatabaseConfiguration()) throws {
-        try self.init(slots.location, key: slots.key, configuration: configuration)
-        // A database that was just made knows nothing of its slots yet.
-        if try slotMark() == nil { try slots.check(try slots.verified(try slots.storage.read()), on: self, updates: true) }
+        try connection.execute(
+            SQL(raw: "INSERT OR REPLACE INTO \(quotedName).\(Self.markTable) VALUES (1, ?, ?)"), [table.id, table.generation])
     }
 }
 

@@ -4,15 +4,16 @@ import Foundation
 /// Several passphrases and recovery keys for one database, each of which opens it, and each of which can be taken back or changed
 /// without rewriting it: what LUKS does for a disk.
 ///
-/// The database is encrypted with a random key. A small file beside it holds that key once per slot, sealed under a key
-/// derived from the slot's passphrase or recovery key. The article <doc:KeySlotsGuide> has the file format and what this protects from.
+/// The database is encrypted with a random key. A small file beside it holds that key once per slot, wrapped under a key
+/// derived from the slot's passphrase or recovery key. The article <doc:KeySlotsGuide> has the file format and what this protects
+/// from.
 /// ```swift
 /// let notes = DatabaseLocation.file("notes.db")
 /// let slots = try KeySlots.create(.passphrase("correct horse"), label: "laptop", for: notes)
 /// let recovery = try slots.addRecoveryKey(label: "safe")
 /// print(recovery.text)
 ///
-/// let db = try Connection(notes, slots: .beside, secret: .passphrase("correct horse"))
+/// let db = try Connection(notes, key: .slots(secret: .passphrase("correct horse")))
 /// ```
 /// A value of this type has the database's key: treat it like the open database. It can be used by several threads and, on
 /// files, by several processes at once.
@@ -20,7 +21,7 @@ public struct KeySlots: Sendable {
     /// Where the slots are kept.
     public enum Place: Sendable {
         /// In a file beside the database's (where that is a symbolic link, beside what it points to), named like it with `.keys`
-        /// behind. `.keys.lock` and, for a moment, `.keys.tmp` belong to it.
+        /// appended. `.keys.lock` and, while it is written, `.keys.tmp` belong to it.
         case beside
         /// In a file of that path. A symbolic link in its place is refused.
         case file(String)
@@ -40,27 +41,27 @@ public struct KeySlots: Sendable {
 
     /// The database that the slots belong to.
     public let location: DatabaseLocation
-    /// The key that opens the database.
-    public internal(set) var key: EncryptionKey
+    /// The key that opens the database, with its cipher settings.
+    public internal(set) var key: Encryption
     /// Whether a change of the database key was cut off. The slots open the database all the same, with the key from before;
     /// ``rotateKey(of:keeping:droppingOthers:iterations:mode:progress:)`` makes a new one.
     public internal(set) var isRotationUnfinished = false
 
     /// The key that the slots hold, and that authenticates them: `key`, or the one that a cut off rotation was to bring.
-    var slotKey: EncryptionKey
+    var slotKey: Encryption
     let id: [UInt8]
     let storage: any KeySlotStorage
     let settings: Settings
 
     /// What a short connection of this type's own is opened with.
     struct Settings: Sendable {
-        let cipher: CipherConfiguration
+        let cipher: CipherConfiguration?
         let busyTimeout: Duration
         let followsSymbolicLinks: Bool
         let isReadOnly: Bool
 
-        init(_ configuration: DatabaseConfiguration) {
-            cipher = configuration.cipher
+        init(_ configuration: DatabaseConfiguration, _ cipher: CipherConfiguration?) {
+            self.cipher = cipher
             busyTimeout = configuration.busyTimeout
             followsSymbolicLinks = configuration.followsSymbolicLinks
             isReadOnly = configuration.access == .readOnly
@@ -73,26 +74,30 @@ public struct KeySlots: Sendable {
     ///
     /// A database that does not exist yet gets a random key when it is opened with the slots. One that exists needs its
     /// `existingKey`: a raw key goes into the slots as it is; in place of a passphrase the database gets a random key, which
-    /// rewrites it. Nobody else may have it open then.
+    /// rewrites it. No other connection may have it open then.
     /// - Parameters:
     ///   - secret: what opens the first slot.
     ///   - label: the first slot's name, from 1 to 200 bytes in UTF-8, without control characters. It can be read without a key.
     ///   - location: the database, by its path.
     ///   - place: where the slots go. Default: beside the database.
-    ///   - existingKey: the key of a database that exists.
+    ///   - existingKey: the key of a database that exists, with its cipher settings.
     ///   - iterations: the rounds of key derivation that an attempt at the slot costs.
-    ///   - configuration: its cipher settings, busy timeout and treatment of links and folders count.
+    ///   - cipher: the cipher settings; nil for those of `existingKey`, or SQLCipher 4's.
+    ///   - configuration: its busy timeout and treatment of links and folders count.
     /// - Throws: ``DatabaseError/Reason/misuse`` if there are slots already, or for a database that exists without its key;
     ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if `existingKey` is not its key;
     ///   ``DatabaseError/Reason/invalidArgument`` for a label or number out of range; ``DatabaseError/Reason/busy``;
     ///   ``DatabaseError/Reason/cannotOpen``.
     public static func create(
         _ secret: SlotSecret, label: String, for location: DatabaseLocation, at place: Place = .beside,
-        existingKey: EncryptionKey? = nil, iterations: Int = defaultIterations, configuration: DatabaseConfiguration = DatabaseConfiguration()
+        existingKey: Encryption? = nil, iterations: Int = defaultIterations, cipher: CipherConfiguration? = nil,
+        configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws -> KeySlots {
         try validate(label: label)
         try validate(iterations: iterations)
         let path = try path(of: location)
+        let existingKey = try existingKey?.resolvedForNewKey()
+        let cipher = cipher ?? existingKey?.cipher
         let isMissing = try DatabaseFile.prepare(location, configuration) || DatabaseFile.isEmpty(path)
         guard isMissing == (existingKey == nil) else {
             throw DatabaseError.misuse(
@@ -101,34 +106,34 @@ public struct KeySlots: Sendable {
         }
         let storage = try storage(place, location, configuration)
         var table = try SlotTable()
-        // The database's own key if it can be sealed as it is, otherwise a new one.
-        let slotKey: EncryptionKey
+        // The database's own key if it can be wrapped as it is, otherwise a new one.
+        let slotKey: Encryption
         if let existingKey, existingKey.isRaw { slotKey = existingKey } else { slotKey = try randomKey() }
         let changesKey = existingKey.map { !$0.isRaw } ?? false
         if let existingKey, changesKey { try table.setPrevious(existingKey, under: slotKey) }
-        table.slots = [try SlotRecord(sealing: slotKey, for: secret, label: label, iterations: iterations, file: table.id)]
-        var slots = KeySlots(location, slotKey, table, storage, Settings(configuration))
-        slots.key = existingKey ?? slotKey
+        table.slots = [try SlotRecord(wrapping: slotKey, for: secret, label: label, iterations: iterations, file: table.id)]
+        var slots = KeySlots(location, slotKey, table, storage, Settings(configuration, cipher))
+        slots.key = (existingKey ?? slotKey).with(cipher: cipher)
         let made = slots
         try storage.update { bytes, write in
             guard bytes == nil else { throw DatabaseError.misuse("the database \(path) has key slots already") }
             let db = try made.connect()
-            if !changesKey { try db?.setSlotMark(table) }
+            if !changesKey { try db?.main.setSlotMark(table) }
             try write(try table.bytes(under: slotKey))
             if changesKey, let db { try made.replaceKey(of: db, by: slotKey, &table, .newFile, nil, write) }
         }
-        slots.key = slotKey
+        slots.key = slotKey.with(cipher: cipher)
         return slots
     }
 
     init(
-        _ location: DatabaseLocation, _ slotKey: EncryptionKey, _ table: SlotTable, _ storage: any KeySlotStorage, _ settings: Settings
+        _ location: DatabaseLocation, _ slotKey: Encryption, _ table: SlotTable, _ storage: any KeySlotStorage, _ settings: Settings
     ) {
-        (self.location, key, self.slotKey, id) = (location, slotKey, slotKey, table.id)
+        (self.location, key, self.slotKey, id) = (location, slotKey.with(cipher: settings.cipher), slotKey, table.id)
         (self.storage, self.settings) = (storage, settings)
     }
 
-    static func randomKey() throws(DatabaseError) -> EncryptionKey {
+    static func randomKey() throws(DatabaseError) -> Encryption {
         try SecureBytes.random(count: 32).withUnsafeBytes { bytes throws(DatabaseError) in try .raw(bytes: bytes) }
     }
 
@@ -150,7 +155,7 @@ public struct KeySlots: Sendable {
         guard let bytes else { throw Self.missing(location) }
         let table = try SlotTable(parsing: bytes)
         try SlotTable.authenticate(bytes, under: slotKey)
-        guard table.id == id else { throw .rolledBackSlots("they are those of another database, or were made anew") }
+        guard table.id == id else { throw .rolledBackSlots("they are those of another database, or were made from scratch") }
         return table
     }
 
@@ -200,7 +205,7 @@ extension KeySlots: CustomStringConvertible, CustomDebugStringConvertible, Custo
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-extension EncryptionKey {
+extension Encryption {
     /// Whether the engine uses the key as it is.
     var isRaw: Bool { if case .raw = form { true } else { false } }
 }

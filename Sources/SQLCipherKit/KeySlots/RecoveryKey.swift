@@ -21,7 +21,7 @@ public struct RecoveryKey: Sendable {
     /// - Throws: ``DatabaseError`` if the system gives no random bytes or no memory.
     public init() throws(DatabaseError) { bytes = SharedSecureBytes(try .random(count: Self.byteCount)) }
 
-    /// A key as somebody has typed it.
+    /// A key as it was typed.
     /// - Throws: ``DatabaseError/Reason/invalidKey`` if it has not 36 characters of the alphabet, or if the checksum shows a
     ///   mistake; one of a million mistakes goes unnoticed, and then opens nothing.
     public init(text: String) throws(DatabaseError) {

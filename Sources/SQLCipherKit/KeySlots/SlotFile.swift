@@ -55,14 +55,14 @@ struct SlotFile: KeySlotStorage {
 
     private func replace(with bytes: [UInt8]) throws(DatabaseError) {
         let temporary = path + ".tmp"
-        // What a process left that died here. Nobody else writes it, as the lock is ours.
+        // Left by a process that died here. No other one writes it, as the lock is ours.
         unlink(temporary)
         guard let file = try open(temporary, O_WRONLY | O_CREAT | O_EXCL, ifMissing: false) else {
             throw failure("cannot be written", ENOENT)
         }
         var written = 0
         var error: Int32 = 0
-        // Who could read the slots before still can; giving them to another owner may be refused, and then they are the caller's.
+        // The permissions stay; giving the file to another owner may be refused, and then it is the caller's.
         var info = stat()
         if lstat(path, &info) == 0 {
             _ = fchown(file, info.st_uid, info.st_gid)
@@ -95,7 +95,7 @@ struct SlotFile: KeySlotStorage {
     }
 
     private func open(_ path: String, _ flags: Int32, ifMissing: Bool) throws(DatabaseError) -> Int32? {
-        // Neither a link that somebody has put there nor a pipe that would block.
+        // Neither a link in its place nor a pipe that would block.
         let file = systemOpen(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
         if file >= 0 { return file }
         if errno == ENOENT, ifMissing { return nil }

@@ -25,7 +25,7 @@ public struct SlotSecret: Sendable {
     /// A recovery key.
     public static func recoveryKey(_ key: RecoveryKey) -> SlotSecret { SlotSecret(kind: .recoveryKey, bytes: key.bytes) }
 
-    /// A recovery key as somebody has typed it.
+    /// A recovery key as it was typed.
     /// - Throws: ``DatabaseError/Reason/invalidKey``.
     public static func recoveryKey(_ text: String) throws(DatabaseError) -> SlotSecret {
         recoveryKey(try RecoveryKey(text: text))
@@ -33,22 +33,22 @@ public struct SlotSecret: Sendable {
 
     /// The passphrase that a ``KeySource`` has given as a key, so that a slot's passphrase can come from wherever a key can.
     /// - Throws: ``DatabaseError/Reason/invalidKey`` for a raw key.
-    public static func passphrase(of key: EncryptionKey) throws(DatabaseError) -> SlotSecret {
+    public static func passphrase(of key: Encryption) throws(DatabaseError) -> SlotSecret {
         try bytes(of: key) { bytes throws(DatabaseError) in try passphrase(copying: bytes) }
     }
 
     /// The recovery key whose text a ``KeySource`` has given as a passphrase.
     /// - Throws: ``DatabaseError/Reason/invalidKey`` for a raw key or a text that is no recovery key.
-    public static func recoveryKey(of key: EncryptionKey) throws(DatabaseError) -> SlotSecret {
+    public static func recoveryKey(of key: Encryption) throws(DatabaseError) -> SlotSecret {
         try bytes(of: key) { bytes throws(DatabaseError) in recoveryKey(try RecoveryKey(utf8: bytes)) }
     }
 
     private static func bytes(
-        of key: EncryptionKey, _ body: (UnsafeRawBufferPointer) throws(DatabaseError) -> SlotSecret
+        of key: Encryption, _ body: (UnsafeRawBufferPointer) throws(DatabaseError) -> SlotSecret
     ) throws(DatabaseError) -> SlotSecret {
-        guard !key.isRaw else {
+        guard case .passphrase = key.form else {
             throw DatabaseError(
-                code: .misuse, reason: .invalidKey, message: "a key slot opens with a passphrase or a recovery key, not with a raw key")
+                code: .misuse, reason: .invalidKey, message: "a key slot opens with a passphrase or a recovery key, not with \(key)")
         }
         return try key.withUnsafeBytes(body)
     }
@@ -59,7 +59,7 @@ public struct SlotSecret: Sendable {
         return SlotSecret(kind: .passphrase, bytes: SharedSecureBytes(try SecureBytes(copying: bytes)))
     }
 
-    /// The key that seals a slot: PBKDF2-HMAC-SHA-512 (RFC 8018), 32 bytes.
+    /// The key that wraps a slot's: PBKDF2-HMAC-SHA-512 (RFC 8018), 32 bytes.
     func derive(salt: [UInt8], iterations: Int) throws(DatabaseError) -> SecureBytes {
         try SecureBytes(count: Int(SQLCIPHERKIT_SEAL_KEY)) { key throws(DatabaseError) in
             let rc = bytes.withUnsafeBytes { bytes in

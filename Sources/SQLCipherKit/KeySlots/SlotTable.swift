@@ -13,7 +13,7 @@ struct SlotTable: Hashable, Sendable {
     /// Grows with every change.
     var generation = 1
     /// The key from before a change of the database key that may not have come to its end.
-    var previous: SealedKey?
+    var previous: WrappedKey?
     var slots: [SlotRecord] = []
 
     init() throws(DatabaseError) { id = try randomBytes(Self.idCount) }
@@ -33,17 +33,17 @@ struct SlotTable: Hashable, Sendable {
         guard generation > 0 else { throw .damagedSlots("they have no generation") }
         let count = try reader.integer(2)
         guard (1...KeySlots.maximumSlots).contains(count) else { throw .damagedSlots("they claim to be \(count)") }
-        if flags & 1 == 1 { previous = try SealedKey(&reader) }
+        if flags & 1 == 1 { previous = try WrappedKey(&reader) }
         for _ in 0..<count {
             let slot = try SlotRecord(&reader)
             guard !slots.contains(where: { $0.label == slot.label || $0.id == slot.id }) else { throw .damagedSlots("two are the same") }
             slots.append(slot)
         }
-        guard reader.isAtEnd else { throw .damagedSlots("there is something behind them") }
+        guard reader.isAtEnd else { throw .damagedSlots("there is something after them") }
     }
 
     /// The bytes to be stored, authenticated under the database key.
-    func bytes(under key: EncryptionKey) throws(DatabaseError) -> [UInt8] {
+    func bytes(under key: Encryption) throws(DatabaseError) -> [UInt8] {
         var writer = ByteWriter()
         writer.bytes(Self.magic)
         writer.integer(Self.version, 2)
@@ -60,16 +60,16 @@ struct SlotTable: Hashable, Sendable {
     }
 
     /// Throws unless a holder of the database key has written these bytes.
-    static func authenticate(_ bytes: [UInt8], under key: EncryptionKey) throws(DatabaseError) {
+    static func authenticate(_ bytes: [UInt8], under key: Encryption) throws(DatabaseError) {
         guard bytes.count > macCount else { throw .damagedSlots("they are cut short") }
         let mac = try mac(bytes[..<(bytes.count - macCount)], key)
         let stored = Array(bytes[(bytes.count - macCount)...])
         guard sqlcipherkit_equal(mac, stored, macCount) == 1 else {
-            throw .damagedSlots("somebody has changed them without the database's key, or another process has made a new key")
+            throw .damagedSlots("they were changed without the database's key, or another process has made a new key")
         }
     }
 
-    private static func mac(_ body: ArraySlice<UInt8>, _ key: EncryptionKey) throws(DatabaseError) -> [UInt8] {
+    private static func mac(_ body: ArraySlice<UInt8>, _ key: Encryption) throws(DatabaseError) -> [UInt8] {
         var mac = [UInt8](repeating: 0, count: macCount)
         let rc = try key.derived(for: "the whole file", count: 64).withUnsafeBytes { key in
             body.withUnsafeBytes { body in sqlcipherkit_mac(key.baseAddress, key.count, body.baseAddress, body.count, &mac) }
@@ -82,11 +82,11 @@ struct SlotTable: Hashable, Sendable {
 
     private var associated: [UInt8] { Self.magic + [UInt8(Self.version)] + id }
 
-    mutating func setPrevious(_ previous: EncryptionKey, under key: EncryptionKey) throws(DatabaseError) {
-        self.previous = try SealedKey(previous, under: key.derived(for: "the key before", count: 32), associated: associated)
+    mutating func setPrevious(_ previous: Encryption, under key: Encryption) throws(DatabaseError) {
+        self.previous = try WrappedKey(previous, under: key.derived(for: "the key before", count: 32), associated: associated)
     }
 
-    func previousKey(under key: EncryptionKey) throws(DatabaseError) -> EncryptionKey? {
+    func previousKey(under key: Encryption) throws(DatabaseError) -> Encryption? {
         guard let previous else { return nil }
         guard let key = try previous.open(under: key.derived(for: "the key before", count: 32), associated: associated) else {
             throw .damagedSlots("the key from before the last change of keys does not open")

@@ -39,9 +39,16 @@ extension CipherConfiguration {
         }
     }
 
-    /// Whether a file that begins with these bytes is a plaintext database, as far as they tell: one that is encrypted behind a
+    /// Whether a file that begins with these bytes is a plaintext database, as far as they tell: one that is encrypted after a
     /// plaintext header begins in the same way.
     func isPlaintext(_ header: [UInt8]?) -> Bool { plaintextHeaderSize == 0 && header == DatabaseFile.plaintextHeader }
+
+    /// Whether a file with these settings is read with the others as well, given its salt.
+    func isSameFormat(as other: CipherConfiguration) -> Bool {
+        var (own, other) = (self, other)
+        (own.salt, own.usesMemorySecurity, other.salt, other.usesMemorySecurity) = (nil, false, nil, false)
+        return own == other
+    }
 
     static func invalid(_ message: String) -> DatabaseError {
         DatabaseError(code: .misuse, reason: .invalidKey, message: message)
@@ -62,7 +69,7 @@ extension CipherConfiguration {
         }
         if hmacAlgorithm != other.hmacAlgorithm { pragmas.append("\(cipher)_hmac_algorithm = HMAC_\(hmacAlgorithm.rawValue)") }
         if usesHMAC != other.usesHMAC { pragmas.append("\(cipher)_use_hmac = \(usesHMAC ? "ON" : "OFF")") }
-        // Behind those that decide how much of a page there is for it.
+        // After those that decide how much of a page there is for it.
         if plaintextHeaderSize != other.plaintextHeaderSize {
             pragmas.append("\(cipher)_plaintext_header_size = \(plaintextHeaderSize)")
         }

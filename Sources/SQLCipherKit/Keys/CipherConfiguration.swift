@@ -1,11 +1,9 @@
 /// The settings of a database's encryption (<https://www.zetetic.net/sqlcipher/sqlcipher-api/>).
 ///
-/// They are not stored in the file: whoever opens it must give those it was made with. The defaults are SQLCipher 4's.
+/// They are not stored in the file: opening it takes those that it was made with. The defaults are SQLCipher 4's.
 /// SQLCipher ignores most mistakes in them silently, so they are checked here before anything is opened.
 /// ```swift
-/// var configuration = DatabaseConfiguration()
-/// configuration.cipher = .sqlCipher3
-/// let old = try Connection(.file("old.db"), key: key, configuration: configuration)
+/// let old = try Connection(.file("old.db"), key: .passphrase("correct horse", cipher: .sqlCipher3))
 /// ```
 public struct CipherConfiguration: Hashable, Sendable {
     /// The hash functions that SQLCipher knows, for page authentication and for key derivation.

@@ -8,7 +8,7 @@ import Foundation
 enum CipherDefaults {
     private static let lock = ReadWriteLock()
 
-    /// Runs `body`, which keys a database, while nobody changes the defaults.
+    /// Runs `body`, which keys a database, while the defaults do not change.
     static func reading<R>(_ body: () -> R) -> R {
         lock.read(body)
     }

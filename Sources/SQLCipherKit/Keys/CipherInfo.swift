@@ -1,6 +1,4 @@
-import CSQLCipher
-
-/// How an open database is encrypted, as the engine tells it.
+/// How an open database is encrypted, as the engine reports it.
 public struct CipherInfo: Hashable, Sendable {
     /// SQLCipher's version, such as `4.19.0 community`.
     public let version: String
@@ -16,45 +14,42 @@ public struct CipherInfo: Hashable, Sendable {
     public let salt: [UInt8]
 }
 
-extension Connection {
-    /// How the main database is encrypted; nil for a plaintext one. See ``cipherInfo(of:)``.
-    public var cipherInfo: CipherInfo? {
-        get throws(DatabaseError) { try cipherInfo(of: "main") }
+extension Schema {
+    /// How the database is encrypted; nil for a plaintext one (<https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_settings>).
+    /// ```swift
+    /// if let cipher = try db.main.cipher { print(cipher.settings.pageSize, cipher.provider) }
+    /// ```
+    /// - Throws: ``DatabaseError/Reason/schemaName`` if it is no longer attached.
+    public var cipher: CipherInfo? {
+        get throws(DatabaseError) {
+            try live()
+            // Only a database with a codec answers.
+            guard let provider = try ask("cipher_provider") else { return nil }
+            var settings = CipherConfiguration()
+            settings.pageSize = try ask("cipher_page_size").flatMap { Int($0) } ?? settings.pageSize
+            settings.kdfIterations = try ask("kdf_iter").flatMap { Int($0) } ?? settings.kdfIterations
+            settings.kdfAlgorithm = try hash(ask("cipher_kdf_algorithm"), "PBKDF2_HMAC_")
+            settings.hmacAlgorithm = try hash(ask("cipher_hmac_algorithm"), "HMAC_")
+            settings.usesHMAC = try ask("cipher_use_hmac") != "0"
+            settings.plaintextHeaderSize = try ask("cipher_plaintext_header_size").flatMap { Int($0) } ?? 0
+            settings.usesMemorySecurity = try ask("cipher_memory_security") == "1"
+            let salt = try ask("cipher_salt").map(Self.bytes) ?? []
+            if settings.plaintextHeaderSize > 0 { settings.salt = salt }
+            return CipherInfo(
+                version: try ask("cipher_version") ?? "", provider: provider,
+                providerVersion: try ask("cipher_provider_version") ?? "",
+                // OpenSSL writes it in capitals.
+                cipher: try ask("cipher")?.lowercased() ?? "", settings: settings, salt: salt)
+        }
     }
 
-    /// How a database of the connection is encrypted; nil for a plaintext one
-    /// (<https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_settings>).
-    /// ```swift
-    /// if let info = try db.cipherInfo(of: "archive") { print(info.settings.pageSize, info.provider) }
-    /// ```
-    /// - Parameter schema: `main`, or what the database was attached as.
-    /// - Throws: ``DatabaseError/Reason/schemaName`` for a name that is not attached.
-    public func cipherInfo(of schema: String) throws(DatabaseError) -> CipherInfo? {
-        guard try attachedDatabases().contains(where: { $0.name.lowercased() == schema.lowercased() }) else { throw .noSchema(schema) }
-        let name = schema.quotedSQLIdentifier
-        func ask(_ pragma: String) throws(DatabaseError) -> String? {
-            try fetchOne(String.self, SQL(raw: "PRAGMA \(name).\(pragma)"))
-        }
-        // Only a database with a codec answers.
-        guard let provider = try ask("cipher_provider") else { return nil }
-        var settings = CipherConfiguration()
-        settings.pageSize = try ask("cipher_page_size").flatMap { Int($0) } ?? settings.pageSize
-        settings.kdfIterations = try ask("kdf_iter").flatMap { Int($0) } ?? settings.kdfIterations
-        settings.kdfAlgorithm = try hash(ask("cipher_kdf_algorithm"), "PBKDF2_HMAC_")
-        settings.hmacAlgorithm = try hash(ask("cipher_hmac_algorithm"), "HMAC_")
-        settings.usesHMAC = try ask("cipher_use_hmac") != "0"
-        settings.plaintextHeaderSize = try ask("cipher_plaintext_header_size").flatMap { Int($0) } ?? 0
-        settings.usesMemorySecurity = try ask("cipher_memory_security") == "1"
-        let salt = try ask("cipher_salt").map(Self.bytes) ?? []
-        if settings.plaintextHeaderSize > 0 { settings.salt = salt }
-        return CipherInfo(
-            version: try ask("cipher_version") ?? "", provider: provider, providerVersion: try ask("cipher_provider_version") ?? "",
-            // OpenSSL writes it in capitals.
-            cipher: try ask("cipher")?.lowercased() ?? "", settings: settings, salt: salt)
+    private func ask(_ pragma: String) throws(DatabaseError) -> String? {
+        try connection.fetchOne(String.self, SQL(raw: "PRAGMA \(quotedName).\(pragma)"))
     }
 
     private func hash(_ label: String?, _ prefix: String) throws(DatabaseError) -> CipherConfiguration.Hash {
-        guard let label, label.hasPrefix(prefix), let hash = CipherConfiguration.Hash(rawValue: String(label.dropFirst(prefix.count)))
+        guard let label, label.hasPrefix(prefix),
+            let hash = CipherConfiguration.Hash(rawValue: String(label.dropFirst(prefix.count)))
         else { throw DatabaseError(code: .internal, message: "the engine uses an unknown hash function, \(label ?? "none")") }
         return hash
     }

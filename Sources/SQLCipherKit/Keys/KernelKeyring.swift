@@ -7,7 +7,7 @@
     ///
     /// ```swift
     /// try KernelKeyring.session.add(Data(passphrase.utf8), as: "notes:key", expiresAfter: .seconds(3600))
-    /// let db = try Connection(.file("notes.db"), keyProvider: .keyring("notes:key", in: .session))
+    /// let db = try Connection(.file("notes.db"), key: .provided(by: .keyring("notes:key", in: .session)))
     /// ```
     /// Containers often forbid the system calls: every call here then throws ``DatabaseError/Reason/keyProvider`` with the system's
     /// reason.

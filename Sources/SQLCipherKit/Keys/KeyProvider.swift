@@ -4,27 +4,27 @@ import Foundation
 ///
 /// ``KeySource`` has the usual ones; conform a type of your own for another:
 /// ```swift
-/// let db = try Connection(.file("notes.db"), keyProvider: .first([.credential("notes-key"), .file("/etc/notes/key")]))
+/// let db = try Connection(.file("notes.db"), key: .provided(by: .first([.credential("notes-key"), .file("/etc/notes/key")])))
 /// ```
 public protocol KeyProvider: Sendable {
-    /// The key, or nil if there is none here and another provider may be asked.
+    /// A passphrase or a raw key, or nil if there is none here and another provider may be asked.
     ///
     /// A key that is there but must not be used, a file that everybody can read for instance, is an error: going on to the
     /// next provider would hide it.
-    func encryptionKey() throws -> EncryptionKey?
+    func key() throws -> Encryption?
 }
 
 /// What the bytes that a ``KeySource`` finds are.
 public enum KeyEncoding: Hashable, Sendable {
     /// A passphrase. One line break at its end (LF or CR LF) is not part of it, as text files end with one.
     case passphrase
-    /// A raw key in hexadecimal: 64 digits, or 96 with the salt behind it. One line break at its end does not count.
+    /// A raw key in hexadecimal: 64 digits, or 96 followed by the salt. One line break at its end does not count.
     case hexadecimal
-    /// A raw key as it is: 32 bytes, or 48 with the salt behind it. Nothing at its end is left out.
+    /// A raw key as it is: 32 bytes, or 48 with the salt at their end. Nothing at its end is left out.
     case raw
 
     /// The key in some bytes.
-    func key(_ bytes: UnsafeRawBufferPointer) throws(DatabaseError) -> EncryptionKey {
+    func key(_ bytes: UnsafeRawBufferPointer) throws(DatabaseError) -> Encryption {
         switch self {
         case .passphrase: return try .passphrase(bytes: Self.line(bytes))
         case .raw: return try .raw(bytes: bytes)
@@ -71,28 +71,28 @@ public struct KeySource: KeyProvider, CustomStringConvertible {
 
     /// What kind of source it is.
     public let description: String
-    private let read: @Sendable () throws -> EncryptionKey?
+    private let read: @Sendable () throws -> Encryption?
 
     /// A closure of your own, which gives the key or nil.
     /// ```swift
-    /// let db = try Connection(location, keyProvider: KeySource { try askTheServer() })
+    /// let db = try Connection(location, key: .provided(by: KeySource { try askTheServer() }))
     /// ```
-    public init(_ body: @escaping @Sendable () throws -> EncryptionKey?) { self.init("a closure", body) }
+    public init(_ body: @escaping @Sendable () throws -> Encryption?) { self.init("a closure", body) }
 
-    init(_ description: String, _ read: @escaping @Sendable () throws -> EncryptionKey?) {
+    init(_ description: String, _ read: @escaping @Sendable () throws -> Encryption?) {
         self.description = description
         self.read = read
     }
 
-    public func encryptionKey() throws -> EncryptionKey? { try read() }
+    public func key() throws -> Encryption? { try read() }
 }
 
 extension KeyProvider where Self == KeySource {
-    /// The first of several providers that has a key. An error of one is the end: those behind it are not asked.
+    /// The first of several providers that has a key. An error of one ends the search: the next ones are not asked.
     public static func first(_ sources: [KeySource]) -> KeySource {
         KeySource("the first of: " + sources.map(\.description).joined(separator: ", ")) {
             for source in sources {
-                if let key = try source.encryptionKey() { return key }
+                if let key = try source.key() { return key }
             }
             return nil
         }
@@ -100,10 +100,10 @@ extension KeyProvider where Self == KeySource {
 
     /// A provider of another type, to stand among these.
     public static func provider(_ provider: any KeyProvider) -> KeySource {
-        KeySource("\(type(of: provider))") { try provider.encryptionKey() }
+        KeySource("\(type(of: provider))") { try provider.key() }
     }
 
-    /// Slots of the database, unlocked before.
+    /// The key of slots that are unlocked.
     public static func slots(_ slots: KeySlots) -> KeySource { KeySource("key slots") { slots.key } }
 
     /// An environment variable, which is wiped and removed by being read: a program that this process starts later does not get
@@ -131,19 +131,41 @@ extension KeyProvider where Self == KeySource {
     }
 }
 
-extension Connection {
-    /// Opens a database with the key that a provider gives.
+extension Encryption {
+    /// The key that a provider gives when a database is opened, and at no other time.
     /// ```swift
-    /// let db = try Connection(.file("notes.db"), keyProvider: .environment("NOTES_PASSPHRASE"))
+    /// let db = try Connection(.file("notes.db"), key: .provided(by: .environment("NOTES_PASSPHRASE")))
     /// ```
-    /// - Throws: ``DatabaseError/Reason/keyProvider`` if the provider has no key, what it throws, and what opening with a key throws.
-    public convenience init(
-        _ location: DatabaseLocation, keyProvider: some KeyProvider, configuration: DatabaseConfiguration = DatabaseConfiguration()
-    ) throws {
-        guard let key = try keyProvider.encryptionKey() else {
-            throw DatabaseError.keyProvider("there is no key: asked was \((keyProvider as? KeySource)?.description ?? "\(type(of: keyProvider))")")
+    /// Opening throws ``DatabaseError/Reason/keyProvider`` if the provider has no key, or one that is neither a passphrase nor a
+    /// raw key, and what the provider throws.
+    /// - Parameters:
+    ///   - provider: what is asked.
+    ///   - cipher: the cipher settings; nil for those that the provider's key has.
+    public static func provided(by provider: some KeyProvider, cipher: CipherConfiguration? = nil) -> Encryption {
+        Encryption(.deferred(ProvidedKey(provider: provider)), cipher: cipher)
+    }
+}
+
+/// The key of a provider.
+private struct ProvidedKey: DeferredKey {
+    let provider: any KeyProvider
+
+    var kind: String { "provided" }
+
+    func resolve(
+        for location: DatabaseLocation, _ cipher: CipherConfiguration?, _ configuration: DatabaseConfiguration
+    ) throws -> ResolvedKey {
+        let key = try resolveForNewFile()
+        return ResolvedKey(key: key.with(cipher: cipher ?? key.cipher))
+    }
+
+    func resolveForNewFile() throws -> Encryption {
+        let name = (provider as? KeySource)?.description ?? "\(type(of: provider))"
+        guard let key = try provider.key() else { throw DatabaseError.keyProvider("there is no key: asked was \(name)") }
+        switch key.form {
+        case .passphrase, .raw, .derived: return key
+        case .plaintext, .deferred: throw DatabaseError.keyProvider("\(name) gave neither a passphrase nor a raw key, but \(key)")
         }
-        try self.init(location, key: key, configuration: configuration)
     }
 }
 

@@ -18,7 +18,7 @@ extension KeyProvider where Self == KeySource {
 
     /// An open file descriptor, read to its end and closed: the end of a pipe, for instance, that another program hands over.
     ///
-    /// Nil is never its answer: whoever names a descriptor means it.
+    /// It is never nil: a descriptor that is named is expected to have a key.
     /// - Throws: ``DatabaseError/Reason/keyProvider`` if it cannot be read or gives more than 64 KiB,
     ///   ``DatabaseError/Reason/emptyKey`` if nothing comes, as when it is read a second time in its place.
     public static func descriptor(_ descriptor: Int32, as encoding: KeyEncoding = .passphrase) -> KeySource {
@@ -48,7 +48,7 @@ extension KeyProvider where Self == KeySource {
 
 /// Files that hold keys.
 private enum KeyFile {
-    static func read(_ path: String, _ encoding: KeyEncoding, forbidden: mode_t) throws(DatabaseError) -> EncryptionKey? {
+    static func read(_ path: String, _ encoding: KeyEncoding, forbidden: mode_t) throws(DatabaseError) -> Encryption? {
         if path.isEmpty || path.utf8.contains(0) { throw .keyProvider("the path of a key file is empty or contains a NUL character") }
         // Not blocking, as a pipe in the file's place would wait for a writer; it is refused below.
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
@@ -69,7 +69,7 @@ private enum KeyFile {
         return try read(file, encoding, "the key file \(path)")
     }
 
-    static func read(_ file: Int32, _ encoding: KeyEncoding, _ name: String) throws(DatabaseError) -> EncryptionKey {
+    static func read(_ file: Int32, _ encoding: KeyEncoding, _ name: String) throws(DatabaseError) -> Encryption {
         // One byte more than is allowed tells what is too large from what just fits.
         let bytes = try SecureBytes(upTo: KeySource.maximumBytes + 1) { memory throws(DatabaseError) in
             var count = 0

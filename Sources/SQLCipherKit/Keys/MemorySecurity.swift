@@ -6,9 +6,9 @@ import Foundation
 /// SQLCipher says that its memory security is on even where the system refused to lock a single page
 /// (<https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_memory_security>); these are the system's own numbers.
 /// ```swift
-/// var configuration = DatabaseConfiguration()
-/// configuration.cipher.usesMemorySecurity = true
-/// let db = try Connection(.file("notes.db"), key: key, configuration: configuration)
+/// var cipher = CipherConfiguration()
+/// cipher.usesMemorySecurity = true
+/// let db = try Connection(.file("notes.db"), key: key.with(cipher: cipher))
 /// let report = MemorySecurity.report()
 /// if report.lockedBytes == 0 { print("nothing is locked; the limit is \(report.limit ?? 0) bytes") }
 /// ```

@@ -72,8 +72,8 @@ extension Connection {
     /// Numbers that change when another connection has committed to one of the databases.
     fileprivate func dataVersions() throws(DatabaseError) -> [String: Int] {
         var versions: [String: Int] = [:]
-        for database in try attachedDatabases() {
-            versions[database.name] = try fetchOne(Int.self, SQL(raw: "PRAGMA \(database.name.quotedSQLIdentifier).data_version"))
+        for database in try schemas() {
+            versions[database.name] = try fetchOne(Int.self, SQL(raw: "PRAGMA \(database.quotedName).data_version"))
         }
         return versions
     }

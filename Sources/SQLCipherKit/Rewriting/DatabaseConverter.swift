@@ -1,19 +1,11 @@
 import Foundation
 
-/// How a database file is encrypted: one side of a conversion.
-public enum Encryption: Sendable {
-    /// Not at all.
-    case plaintext
-    /// With a key and with these settings.
-    case key(EncryptionKey, cipher: CipherConfiguration = CipherConfiguration())
-}
-
 /// Rewrites database files with another encryption: encrypts, decrypts, changes settings, brings files of SQLCipher 1 to 3 up
 /// to date.
 ///
 /// ```swift
 /// try DatabaseConverter.encrypt(fileAt: "notes.db", key: key)
-/// try DatabaseConverter.convert(fileAt: "notes.db", from: .key(key), to: .key(key, cipher: settings)) { progress in
+/// try DatabaseConverter.convert(fileAt: "notes.db", from: key, to: key.with(cipher: settings)) { progress in
 ///     print(Int(progress.fraction * 100), "%")
 /// }
 /// ```
@@ -54,9 +46,9 @@ public enum DatabaseConverter {
         fileAt path: String, from source: Encryption, to target: Encryption, pageSize: Int? = nil,
         configuration: DatabaseConfiguration = DatabaseConfiguration(), progress: RewriteProgressHandler? = nil
     ) throws {
-        if case .key(_, let cipher) = target { try cipher.validate() }
+        let target = try target.resolvedForNewFile()
         if let pageSize {
-            guard case .plaintext = target else {
+            guard target.isPlaintext else {
                 throw DatabaseError.invalidArgument("the page size of an encrypted file is that of its cipher settings")
             }
             guard (512...65536).contains(pageSize), pageSize & (pageSize - 1) == 0 else {
@@ -76,6 +68,6 @@ public enum DatabaseConverter {
         plain.busyTimeout = configuration.busyTimeout
         plain.followsSymbolicLinks = configuration.followsSymbolicLinks
         plain.prepare = configuration.preparingOnly
-        return try source.open(.file(path), plain)
+        return try Connection(.file(path), key: source, configuration: plain)
     }
 }

@@ -13,10 +13,10 @@ struct DatabaseReplacement {
     /// - Throws: ``DatabaseError/Reason/misuse`` for a database without a file, or a file without permission to write.
     init(
         of source: Schema, key: Encryption, pageSize: Int? = nil, progress: RewriteProgressHandler?
-    ) throws(DatabaseError) {
+    ) throws {
         // SQLite's own name for the file: absolute, and without symbolic links.
-        guard let path = try source.path else { throw .misuse("the database \(source.name) has no file that could be rewritten") }
-        if case .key(_, let cipher) = key { try cipher.validate() }
+        guard let path = try source.path else { throw DatabaseError.misuse("the database \(source.name) has no file that could be rewritten") }
+        let key = try key.resolvedForNewFile()
         var original = stat()
         guard stat(path, &original) == 0 else { throw DatabaseFile.cannotOpen(path, String(cString: strerror(errno))) }
         // A rename needs no permission to write the file itself, so it has to be asked for here.

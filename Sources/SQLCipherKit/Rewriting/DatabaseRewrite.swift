@@ -30,9 +30,9 @@ struct DatabaseRewrite {
         var configuration = DatabaseConfiguration.forCopy(of: source.connection)
         var pageSize: Int?
         // The page size of an encrypted file comes with its settings.
-        if case .plaintext = encryption { pageSize = try self.pageSize ?? source.pageSize }
+        if encryption.isPlaintext { pageSize = try self.pageSize ?? source.pageSize }
         configuration.beforeHeader = try source.shape(pageSize: pageSize)
-        let copy = try encryption.open(.file(new), configuration)
+        let copy = try Connection(.file(new), key: encryption, configuration: configuration)
         defer { copy.close() }
         try copy.disableJournal()
         try DatabaseCopy(from: source, to: copy, reporter).run()
@@ -42,7 +42,7 @@ struct DatabaseRewrite {
     private func check(_ new: String, hasWAL: Bool, _ reporter: RewriteReporter?) throws {
         let copy: Connection
         let configuration = DatabaseConfiguration.forCopy(of: source.connection)
-        do { copy = try encryption.open(.file(new), configuration) } catch let error as DatabaseError {
+        do { copy = try Connection(.file(new), key: encryption, configuration: configuration) } catch let error as DatabaseError {
             throw DatabaseError(
                 code: error.code, reason: .conversionFailed,
                 message: "the new file does not open: \(error.message); the old one stays", path: path)
@@ -55,8 +55,7 @@ struct DatabaseRewrite {
     private func makeReporter() throws(DatabaseError) -> RewriteReporter? {
         guard let relay else { return nil }
         let sourcePageSize = try source.pageSize
-        var targetPageSize = pageSize ?? sourcePageSize
-        if case .key(_, let cipher) = encryption { targetPageSize = cipher.pageSize }
+        let targetPageSize = encryption.isPlaintext ? pageSize ?? sourcePageSize : encryption.settings.pageSize
         let pages = try source.connection.fetchOne(Int.self, SQL(raw: "PRAGMA \(source.quotedName).page_count")) ?? 0
         return RewriteReporter(relay, total: max(1, pages * sourcePageSize / targetPageSize))
     }

@@ -10,15 +10,14 @@ struct FileBackup {
 
     init(
         of source: Schema, to path: String, key: Encryption, _ options: BackupOptions, _ progress: RewriteProgressHandler?
-    ) throws(DatabaseError) {
+    ) throws {
         try source.live()
         if path.isEmpty || path.utf8.contains(0) {
-            throw .invalidArgument("the path of the backup is empty or contains a NUL character")
+            throw DatabaseError.invalidArgument("the path of the backup is empty or contains a NUL character")
         }
-        if case .key(_, let cipher) = key { try cipher.validate() }
         self.source = source
         self.path = URL(fileURLWithPath: path).path
-        encryption = key
+        encryption = try key.resolvedForNewFile()
         self.options = options
         self.progress = progress
     }
@@ -34,12 +33,12 @@ struct FileBackup {
         let file = try AtomicFile(for: path)
         var configuration = DatabaseConfiguration.forCopy(of: source.connection)
         let layout = try PageLayout(source)
-        if !layout.isEncrypted, case .plaintext = encryption {
+        if !layout.isEncrypted, encryption.isPlaintext {
             configuration.beforeHeader = { try $0.execute(SQL(raw: "PRAGMA page_size = \(layout.pageSize)")) }
         }
         var relay: ProgressRelay?
         do {
-            let copy = try encryption.open(.file(file.temporaryPath), configuration)
+            let copy = try Connection(.file(file.temporaryPath), key: encryption, configuration: configuration)
             defer { copy.close() }
             guard try PageLayout(copy.main) == layout else {
                 copy.close()
@@ -52,7 +51,7 @@ struct FileBackup {
         }
         // With a new connection, as any reader of the backup will open it.
         do {
-            let copy = try encryption.open(.file(file.temporaryPath), configuration)
+            let copy = try Connection(.file(file.temporaryPath), key: encryption, configuration: configuration)
             defer { copy.close() }
             try copy.main.setJournalMode(.delete)
             try copy.main.requireIntact("the backup")

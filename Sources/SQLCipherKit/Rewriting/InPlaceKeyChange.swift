@@ -3,14 +3,12 @@ import CSQLCipher
 /// Rewrites all pages of a database with another key, in one transaction.
 struct InPlaceKeyChange {
     private let schema: Schema
-    private let key: EncryptionKey
-    private let cipher: CipherConfiguration
+    private let key: Encryption
     private let path: String?
 
-    init(of schema: Schema, to key: EncryptionKey, _ cipher: CipherConfiguration) throws(DatabaseError) {
+    init(of schema: Schema, to key: Encryption) throws(DatabaseError) {
         self.schema = schema
         self.key = key
-        self.cipher = cipher
         path = try schema.path
     }
 
@@ -19,16 +17,16 @@ struct InPlaceKeyChange {
         let handle = try schema.live()
         let hadWAL = try schema.hasWAL
         try schema.lockForRewrite(hadWAL: hadWAL)
-        let text: KeyText
+        let keyspec: Keyspec
         do throws(DatabaseError) {
-            text = try KeyText(key, salt: DatabaseFile.header(handle, schema: schema.name), cipher)
+            keyspec = try Keyspec(key, salt: DatabaseFile.header(handle, schema: schema.name))
         } catch {
             try? schema.unlockAfterRewrite(hadWAL: hadWAL)
             throw error
         }
         connection.cache.removeAll()
         let relay = progress.map { ProgressRelay($0) }
-        let rc = text.withBytes { rekey(handle, $0, relay) }
+        let rc = keyspec.withBytes { rekey(handle, $0, relay) }
         if rc == SQLITE_INTERRUPT, let error = relay?.error {
             try schema.unlockAfterRewrite(hadWAL: hadWAL)
             throw error
@@ -70,7 +68,6 @@ struct InPlaceKeyChange {
         guard let path else { return .unknown }
         var configuration = DatabaseConfiguration()
         configuration.access = .readOnly
-        configuration.cipher = cipher
         configuration.busyTimeout = schema.connection.configuration.busyTimeout
         do { _ = try Connection(.file(path), key: key, configuration: configuration) } catch let error as DatabaseError {
             return error.reason == .wrongKeyOrNotADatabase ? .old : .unknown

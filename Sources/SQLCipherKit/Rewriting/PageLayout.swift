@@ -11,7 +11,7 @@ struct PageLayout: Equatable {
 
     init(_ schema: Schema) throws(DatabaseError) {
         let connection = schema.connection
-        isEncrypted = try connection.cipherInfo(of: schema.name) != nil
+        isEncrypted = try schema.cipher != nil
         pageSize = try schema.pageSize
         var reserved: Int32 = -1
         try connection.check(sqlite3_file_control(schema.live(), schema.name, SQLITE_FCNTL_RESERVE_BYTES, &reserved))

@@ -32,7 +32,7 @@ extension Schema {
     /// Copies the database into a new file that is encrypted differently, or not at all.
     ///
     /// ```swift
-    /// try db.main.backup(toFileAt: "handover.db", key: .key(otherKey)) { progress in
+    /// try db.main.backup(toFileAt: "handover.db", key: otherKey) { progress in
     ///     try Task.checkCancellation()
     ///     print(Int(progress.fraction * 100), "%")
     /// }
@@ -83,12 +83,12 @@ extension Schema {
         var configuration = DatabaseConfiguration.forCopy(of: connection)
         configuration.beforeHeader = try shape(pageSize: target.pageSize)
         guard let path = try target.path else {
-            let copy = try target.encryptionOrPlaintext.open(.memory, configuration)
+            let copy = try Connection(.memory, key: target.encryptionOrPlaintext, configuration: configuration)
             try connection.savepoint { _ in try DatabaseCopy(from: self, to: copy, nil).run() }
             return try copy.main.backup(to: target, options: steps, progress: progress)
         }
         let file = try AtomicFile(for: path + "-restore")
-        let copy = try target.encryptionOrPlaintext.open(.file(file.temporaryPath), configuration)
+        let copy = try Connection(.file(file.temporaryPath), key: target.encryptionOrPlaintext, configuration: configuration)
         defer {
             copy.close()
             file.discard()

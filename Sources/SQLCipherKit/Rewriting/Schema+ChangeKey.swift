@@ -24,7 +24,7 @@ extension Schema {
     /// without a write-ahead log, is not noticed and would continue with the old file in the mode ``KeyChangeMode/newFile``.
     ///
     /// - Parameters:
-    ///   - key: the new key.
+    ///   - key: the new key. Without cipher settings the database keeps those that it has; other ones need a new file.
     ///   - mode: in place, or by a new file. Default: in place.
     ///   - progress: called every few pages, and once with all pages done before the change takes effect. If it throws,
     ///     the change is undone, this call throws the same error, and the connection continues with the old key.
@@ -35,24 +35,26 @@ extension Schema {
     ///   change itself failed: the connection is closed then, and the message says which key opens the file. With a new file, a
     ///   full disk and the like are thrown as they are, and nothing has changed; ``DatabaseError/Reason/conversionFailed`` says
     ///   that the copy was not equal to the original, which stays.
-    public func changeKey(to key: EncryptionKey, mode: KeyChangeMode = .inPlace, progress: RewriteProgressHandler? = nil) throws {
+    public func changeKey(to key: Encryption, mode: KeyChangeMode = .inPlace, progress: RewriteProgressHandler? = nil) throws {
         try requireRewritable()
         let path = try self.path
-        var cipher = connection.attachedCiphers[name.lowercased()] ?? connection.configuration.cipher
-        if try connection.cipherInfo(of: name) == nil || cipher.isPlaintext(DatabaseFile.header(live(), schema: name)) {
+        let settings = try cipher?.settings
+        guard let settings, try !settings.isPlaintext(DatabaseFile.header(live(), schema: name)) else {
             throw DatabaseError(
                 code: .misuse, reason: .notEncrypted, message: "the database \(path ?? name) is not encrypted", path: path)
         }
-        // A raw key with a salt of its own brings the new one.
-        if case .raw(salted: true) = key.form { cipher.salt = nil }
+        let key = try key.resolvedForNewKey().adopting(settings)
         switch mode {
-        case .inPlace: try InPlaceKeyChange(of: self, to: key, cipher).run(progress)
+        case .inPlace:
+            guard key.settings.isSameFormat(as: settings) else {
+                throw CipherConfiguration.invalid("other cipher settings need a new file: KeyChangeMode.newFile")
+            }
+            try InPlaceKeyChange(of: self, to: key).run(progress)
         case .newFile:
-            let encryption = Encryption.key(key, cipher: cipher)
-            try DatabaseReplacement(of: self, key: encryption, progress: progress).run()
+            try DatabaseReplacement(of: self, key: key, progress: progress).run()
             if isMain { return connection.close() }
-            try connection.detach(name)
-            if let path { try connection.attach(.file(path), as: name, key: .key(key, cipher: cipher)) }
+            try detach()
+            if let path { try connection.attach(.file(path), as: name, key: key) }
         }
     }
 }
@@ -64,12 +66,12 @@ extension Connection {
     /// try db.changeKey(to: .passphrase("battery staple"))
     /// ```
     /// - Parameters:
-    ///   - key: the new key.
+    ///   - key: the new key. Without cipher settings the database keeps those that it has; other ones need a new file.
     ///   - mode: in place, or by a new file, which closes the connection at the end. Default: in place.
     ///   - progress: called every few pages, and once with all pages done before the change takes effect; if it throws, the key
     ///     stays as it was.
     /// - Throws: as ``Schema/changeKey(to:mode:progress:)``.
-    public func changeKey(to key: EncryptionKey, mode: KeyChangeMode = .inPlace, progress: RewriteProgressHandler? = nil) throws {
+    public func changeKey(to key: Encryption, mode: KeyChangeMode = .inPlace, progress: RewriteProgressHandler? = nil) throws {
         try main.changeKey(to: key, mode: mode, progress: progress)
     }
 }

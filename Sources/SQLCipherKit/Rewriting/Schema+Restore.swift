@@ -26,7 +26,7 @@ extension Schema {
     /// Replaces everything in this database by the content of a backup that is encrypted differently, or not at all.
     ///
     /// ```swift
-    /// try db.main.restore(fromFileAt: "handover.db", key: .key(otherKey))
+    /// try db.main.restore(fromFileAt: "handover.db", key: otherKey)
     /// ```
     /// - Parameters:
     ///   - path: the backup's file.
@@ -48,7 +48,7 @@ extension Schema {
         var configuration = DatabaseConfiguration.forCopy(of: connection)
         // Without permission to write it can only be read, unless a crash has left something to recover.
         configuration.access = access(path, W_OK) == 0 ? .readWrite : .readOnly
-        let backup = try (key ?? encryptionOrPlaintext).open(.file(path), configuration)
+        let backup = try Connection(.file(path), key: key ?? encryptionOrPlaintext, configuration: configuration)
         defer { backup.close() }
         try backup.main.requireIntact("the backup \(path)")
         try backup.main.backup(to: self, options: options, progress: progress)

@@ -21,7 +21,7 @@ extension Schema {
     ///   <https://sqlite.org/pragma.html#pragma_integrity_check>.
     public func verify(quick: Bool = false) throws(DatabaseError) -> IntegrityReport {
         let handle = try live()
-        let info = try connection.cipherInfo(of: name)
+        let info = try cipher
         var problems: [IntegrityProblem] = []
         if let info, try path != nil { problems = try damagedPages(info) }
         var declared: UInt32 = 0, present: UInt32 = 0

@@ -25,7 +25,7 @@ struct InfoCommand: ParsableCommand {
             ("bytes", .integer(pages * pageSize)), ("pages", .integer(pages)), ("page_size", .integer(pageSize)),
             ("free_pages", .integer(try db.main.pragma("freelist_count", as: Int64.self) ?? 0)),
         ]
-        if let info = try db.cipherInfo(of: "main") {
+        if let info = try db.main.cipher {
             let settings = info.settings
             members += [
                 ("cipher", .text(info.cipher)), ("sqlcipher", .text(info.version)),

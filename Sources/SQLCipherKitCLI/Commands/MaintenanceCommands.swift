@@ -37,7 +37,7 @@ struct BackupCommand: ParsableCommand {
         var info = stat()
         if !replace, lstat(target, &info) == 0 { throw Failure("\(target) exists already: --replace lets the backup take its place") }
         let db = try file.open(.readOnly)
-        let encryption = try reference.map { Encryption.key(try $0.key(for: "the backup \(target)", isNew: true)) }
+        let encryption = try reference.map { try $0.key(for: "the backup \(target)", isNew: true) }
         var options = BackupOptions()
         options.replacesFile = replace
         let progress = ProgressBar.rewriting("Copying")
@@ -90,7 +90,7 @@ struct RestoreCommand: ParsableCommand {
         let db = try file.open(.readWrite)
         let progress = ProgressBar.rewriting("Restoring")
         if let reference = try reference {
-            try db.main.restore(fromFileAt: backup, key: .key(try UnlockedKey(reference, to: backup).key), progress: progress)
+            try db.main.restore(fromFileAt: backup, key: try UnlockedKey(reference, to: backup).key, progress: progress)
         } else if source != nil {
             try db.main.restore(fromFileAt: backup, key: .plaintext, progress: progress)
         } else {

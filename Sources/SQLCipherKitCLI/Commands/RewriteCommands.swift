@@ -56,7 +56,7 @@ struct EncryptCommand: ParsableCommand {
             throw Failure("encrypt needs a key, and --no-key says there is none", status: .usage)
         }
         // The settings that every command expects, whatever the page size was.
-        try DatabaseConverter.encrypt(fileAt: file.path, key: key, cipher: .sqlCipher4, progress: ProgressBar.rewriting("Encrypting"))
+        try DatabaseConverter.encrypt(fileAt: file.path, key: key.with(cipher: .sqlCipher4), progress: ProgressBar.rewriting("Encrypting"))
         Output.line("\(file.path.onOneLine) is encrypted")
     }
 }

@@ -25,7 +25,7 @@ struct FileOptions: ParsableArguments {
     }
 
     /// The key of the existing file; nil for a plaintext one.
-    func unlock() throws -> EncryptionKey? {
+    func unlock() throws -> Encryption? {
         try Self.requireDatabase(path)
         return try key.access(to: path)?.key
     }
@@ -34,17 +34,12 @@ struct FileOptions: ParsableArguments {
     func open(_ access: DatabaseConfiguration.Access) throws -> Connection { try openWithKey(access).db }
 
     /// The same, with the key.
-    func openWithKey(_ access: DatabaseConfiguration.Access) throws -> (db: Connection, key: EncryptionKey?) {
+    func openWithKey(_ access: DatabaseConfiguration.Access) throws -> (db: Connection, key: Encryption?) {
         try Self.requireDatabase(path)
         var configuration = DatabaseConfiguration()
         configuration.access = access
         let unlocked = try key.access(to: path, configuration)
-        let db =
-            if let slots = unlocked?.slots {
-                try Connection(slots, configuration: configuration)
-            } else {
-                try Connection(.file(path), key: unlocked?.key, configuration: configuration)
-            }
+        let db = try Connection(.file(path), key: unlocked?.slots.map { .slots($0) } ?? unlocked?.key, configuration: configuration)
         try Interruption.stop(db)
         return (db, unlocked?.key)
     }
@@ -62,7 +57,7 @@ struct DatabaseOptions: ParsableArguments {
     func open(_ access: DatabaseConfiguration.Access) throws -> Connection { try openWithKey(access).db }
 
     /// The same, with the main database's key.
-    func openWithKey(_ access: DatabaseConfiguration.Access) throws -> (db: Connection, key: EncryptionKey?) {
+    func openWithKey(_ access: DatabaseConfiguration.Access) throws -> (db: Connection, key: Encryption?) {
         let (db, key) = try file.openWithKey(access)
         try attachments.attach(to: db, key)
         return (db, key)
@@ -87,7 +82,7 @@ struct AttachOptions: ParsableArguments {
 
     func validate() throws { _ = try list() }
 
-    func attach(to db: Connection, _ mainKey: EncryptionKey?) throws {
+    func attach(to db: Connection, _ mainKey: Encryption?) throws {
         for attachment in try list() { try attachment.attach(to: db, mainKey) }
     }
 
@@ -127,14 +122,14 @@ struct Attachment {
             }
     }
 
-    func attach(to db: Connection, _ mainKey: EncryptionKey?) throws {
+    func attach(to db: Connection, _ mainKey: Encryption?) throws {
         // SQLite would make a new file of a mistyped name.
         try FileOptions.requireDatabase(path)
-        let attachKey: AttachKey =
+        let attachKey: Encryption? =
             switch key {
-            case .same: mainKey.map { .key($0) } ?? .plaintext
+            case .same: mainKey
             case .none: .plaintext
-            case .reference(let reference): .key(try UnlockedKey(reference, to: path).key)
+            case .reference(let reference): try UnlockedKey(reference, to: path).key
             }
         try db.attach(.file(path), as: name, key: attachKey)
     }

@@ -56,7 +56,7 @@ struct KeyOptions: ParsableArguments {
     }
 
     /// The key for a new database; nil for a plaintext one.
-    func newKey(for path: String) throws -> EncryptionKey? {
+    func newKey(for path: String) throws -> Encryption? {
         if isRecoveryKey { throw Failure("a new database has no recovery key yet: sqlcipherkit key recovery makes one", status: .usage) }
         return isPlain ? nil : try reference.key(for: path, isNew: true)
     }
@@ -91,7 +91,7 @@ struct NewKeyOptions: ParsableArguments {
 
 /// The key of an existing database, or the key slots that hold it.
 struct UnlockedKey {
-    let key: EncryptionKey
+    let key: Encryption
     let slots: KeySlots?
 
     /// Asks for the key, and opens the database's key slots with it if it has any. A raw key passes them by.

@@ -48,7 +48,7 @@ struct KeyReference: Equatable {
     /// - Parameters:
     ///   - subject: what the prompt says the key is for.
     ///   - isNew: whether the key will be set, so that a slip of the finger would lock the user out: it is asked for twice.
-    func key(for subject: String, isNew: Bool = false) throws -> EncryptionKey {
+    func key(for subject: String, isNew: Bool = false) throws -> Encryption {
         let source: KeySource
         let missing: String
         switch place {
@@ -69,7 +69,7 @@ struct KeyReference: Equatable {
             source = .credential(name, as: encoding)
             missing = "there is no credential \(name): systemd's LoadCredential= gives it to a service"
         }
-        guard let key = try source.encryptionKey() else { throw Failure(missing, status: .key) }
+        guard let key = try source.key() else { throw Failure(missing, status: .key) }
         return key
     }
 }

@@ -21,7 +21,7 @@ enum SchemaText {
     static func statements(_ db: Connection, _ names: [String] = []) throws -> [String] {
         var statements: [String] = []
         var missing = Set(names)
-        for schema in try db.attachedDatabases().map(\.name) {
+        for schema in try db.schemas().map(\.name) {
             let rows: [(String, String, String)] = try db.fetchAll(
                 """
                 SELECT name, tbl_name, sql FROM \(identifier: schema).sqlite_schema

@@ -55,7 +55,7 @@ enum DotCommand: String, CaseIterable {
         case (.schema, _): for statement in try SchemaText.statements(shell.db, words) { Output.line(statement.onItsLines) }
         case (.databases, 0):
             let writer = shell.format.writer(["name", "file"])
-            for database in try shell.db.attachedDatabases() {
+            for database in try shell.db.schemas() {
                 try writer.write([.text(database.name), database.path.map { .text($0) } ?? .null])
             }
             writer.finish()
@@ -68,7 +68,7 @@ enum DotCommand: String, CaseIterable {
             guard parts.count == 2 else { throw wrongUse }
             let attachment = try Attachment(name: parts[0], path: parts[1], source: words.count == 2 ? words[1] : "prompt")
             try attachment.attach(to: shell.db, shell.key)
-        case (.detach, 1): try shell.db.detach(words[0])
+        case (.detach, 1): try shell.db.schema(words[0]).detach()
         default: throw wrongUse
         }
     }

@@ -5,7 +5,7 @@ import SQLCipherKit
 final class Shell {
     let db: Connection
     /// The key of the main database, for those attached with the same.
-    let key: EncryptionKey?
+    let key: Encryption?
     var format: OutputFormat
     var showsTime = false
     private let lines: any LineSource
@@ -14,7 +14,7 @@ final class Shell {
     private let isInteractive: Bool
     private var pending: [String] = []
 
-    init(_ db: Connection, _ key: EncryptionKey?, _ lines: any LineSource, format: OutputFormat) {
+    init(_ db: Connection, _ key: Encryption?, _ lines: any LineSource, format: OutputFormat) {
         self.db = db
         self.key = key
         self.lines = lines

@@ -84,10 +84,10 @@ struct Tour {
 
     private func attach(_ db: Connection) throws {
         try files.write(TourFiles.randomRawKey(), to: files.archiveKeyFile)
-        guard let key = try KeySource.file(files.archiveKeyFile, as: .hexadecimal).encryptionKey() else {
+        guard let key = try KeySource.file(files.archiveKeyFile, as: .hexadecimal).key() else {
             throw Failure("the key file \(files.archiveKeyFile) is gone")
         }
-        try db.withAttached(.file(files.archive), as: "archive", key: .key(key)) { db in
+        try db.withAttached(.file(files.archive), as: "archive", key: key) { _ in
             try db.transaction { db in
                 try db.execute("CREATE TABLE archive.document(id INTEGER PRIMARY KEY, path TEXT, meta BLOB, body TEXT)")
                 try db.execute(

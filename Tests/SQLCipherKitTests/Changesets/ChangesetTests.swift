@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ChangesetTests {
     private func make(_ sql: String = "CREATE TABLE t(id INTEGER PRIMARY KEY, a, b UNIQUE); INSERT INTO t VALUES (1, 'one', 1), (2, 'two', 2), (3, 'three', 3)") throws -> Connection {
-        let db = try Connection(.memory, key: .passphrase("k"), configuration: .quick)
+        let db = try Connection(.memory, key: .passphrase("k").quick)
         try db.execute(SQLScript(sql))
         return db
     }
@@ -46,11 +46,11 @@ import Testing
     @Test func bothWays() throws {
         let folder = try TemporaryFolder()
         func open(_ name: String) throws -> Connection {
-            try Connection(.file(folder.path(name)), key: .passphrase(name), configuration: .quick)
+            try Connection(.file(folder.path(name)), key: .passphrase(name).quick)
         }
         let a = try open("a.db")
         try a.execute(SQLScript("CREATE TABLE t(id INTEGER PRIMARY KEY, x); INSERT INTO t VALUES (1, 'x'), (2, 'x'), (3, 'x')"))
-        try a.main.backup(toFileAt: folder.path("b.db"), key: .key(.passphrase("b.db"), cipher: .quick))
+        try a.main.backup(toFileAt: folder.path("b.db"), key: .passphrase("b.db", cipher: .quick))
         let b = try open("b.db")
         let here = try a.main.recordingChanges { try $0.execute(SQLScript("UPDATE t SET x = 'a' WHERE id = 1; INSERT INTO t VALUES (10, 'a')")) }
         let there = try b.main.recordingChanges { try $0.execute(SQLScript("DELETE FROM t WHERE id = 2; INSERT INTO t VALUES (20, 'b')")) }

@@ -9,7 +9,7 @@ import Testing
     init() throws { folder = try TemporaryFolder() }
 
     private func open(_ name: String, _ key: String) throws -> Connection {
-        try Connection(.file(folder.path(name)), key: .passphrase(key), configuration: .quick)
+        try Connection(.file(folder.path(name)), key: .passphrase(key).quick)
     }
 
     /// Random changes: the script, the value and the changeset each turn one database into the other.
@@ -20,7 +20,7 @@ import Testing
         try OddTables.make(old)
         try OddTables.change(old, &random, count: 300)
         try old.execute("INSERT INTO plain VALUES (1, CAST(x'ff00fe' AS TEXT), 2)")
-        try old.main.backup(toFileAt: folder.path("new.db"), key: .key(.passphrase("two"), cipher: .quick))
+        try old.main.backup(toFileAt: folder.path("new.db"), key: .passphrase("two", cipher: .quick))
         let new = try open("new.db", "two")
         #expect(try DatabaseDiff(from: old.main, to: new.main).isEmpty())
         #expect(try DatabaseDiff(from: old.main, to: new.main).sql() == "")
@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test func twoOfOneConnection() throws {
-        let db = try Connection(.memory, key: .passphrase("k"), configuration: .quick)
+        let db = try Connection(.memory, key: .passphrase("k").quick)
         try db.execute(SQLScript("CREATE TABLE t(id INTEGER PRIMARY KEY, x); INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c')"))
         try db.attach(.memory, as: "o'ther", key: .plaintext)
         try db.execute(SQLScript("CREATE TABLE \"o'ther\".t(id INTEGER PRIMARY KEY, x); INSERT INTO \"o'ther\".t VALUES (1, 'a'), (2, 'B'), (4, 'd')"))

@@ -11,7 +11,7 @@ import Testing
 
     init() throws {
         folder = try TemporaryFolder()
-        pool = try DatabasePool(.file(folder.path("a.db")), key: .passphrase("one"), configuration: .quick { $0.maximumReaders = 2 })
+        pool = try DatabasePool(.file(folder.path("a.db")), key: .passphrase("one").quick, configuration: .pool { $0.maximumReaders = 2 })
         try pool.write { db in try db.execute("CREATE TABLE t(x)") }
     }
 
@@ -157,10 +157,10 @@ import Testing
     }
 
     @Test func waitingForALockEndsToo() async throws {
-        var configuration = DatabaseConfiguration.quick
+        var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .seconds(3600)
-        let pool = try DatabasePool(.file(folder.path("a.db")), key: .passphrase("one"), configuration: configuration)
-        let other = try Connection(.file(folder.path("a.db")), key: .passphrase("one"), configuration: configuration)
+        let pool = try DatabasePool(.file(folder.path("a.db")), key: .passphrase("one").quick, configuration: configuration)
+        let other = try Connection(.file(folder.path("a.db")), key: .passphrase("one").quick, configuration: configuration)
         try other.begin(.immediate)
         let task = Task { try await pool.write { db in try db.execute("INSERT INTO t VALUES (1)") } }
         try await Task.sleep(for: .milliseconds(50))

@@ -9,7 +9,7 @@ import Testing
 
     init() throws {
         folder = try TemporaryFolder()
-        pool = try DatabasePool(.file(folder.path("a.db")), key: .passphrase("one"), configuration: .quick { $0.maximumReaders = 2 })
+        pool = try DatabasePool(.file(folder.path("a.db")), key: .passphrase("one").quick, configuration: .pool { $0.maximumReaders = 2 })
         try pool.write { db in try db.execute("CREATE TABLE t(thread INTEGER, n INTEGER)") }
     }
 
@@ -70,7 +70,7 @@ import Testing
     @Test func aReadThatTakesLongDoesNotStayOnSwiftsThreads() async throws {
         // More reads at once than Swift has threads, each waiting for all the others: they would never meet there.
         let count = ProcessInfo.processInfo.activeProcessorCount + 1
-        let pool = try DatabasePool(.file(folder.path("a.db")), key: .passphrase("one"), configuration: .quick { $0.maximumReaders = count })
+        let pool = try DatabasePool(.file(folder.path("a.db")), key: .passphrase("one").quick, configuration: .pool { $0.maximumReaders = count })
         // So that there is an open reader, which a task may use at once.
         _ = try await pool.read { db in try db.fetchOne(Int.self, "SELECT 1") }
         let meeting = Meeting(count)

@@ -9,7 +9,7 @@ import Testing
 
     init() throws {
         folder = try TemporaryFolder()
-        pool = try DatabasePool(.file(folder.path("a.db")), key: .passphrase("one"), configuration: .quick)
+        pool = try DatabasePool(.file(folder.path("a.db")), key: .passphrase("one").quick)
         try pool.write { db in try db.execute("CREATE TABLE t(x)") }
     }
 
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test func theMomentIsThatOfAttachedDatabasesToo() throws {
-        try pool.attach(.file(folder.path("b.db")), as: "other", key: .key(.passphrase("two"), cipher: .quick))
+        try pool.attach(.file(folder.path("b.db")), as: "other", key: .passphrase("two", cipher: .quick))
         try pool.barrier { db in
             try db.execute("PRAGMA other.journal_mode = WAL")
             try db.execute("CREATE TABLE other.u(x)")
@@ -48,9 +48,9 @@ import Testing
 
     /// Else another connection's commit between a write's reads and its first change would make it fail.
     @Test func aWriteHasTheLockFromItsBeginning() throws {
-        var configuration = DatabaseConfiguration.quick
+        var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .zero
-        let other = try Connection(.file(folder.path("a.db")), key: .passphrase("one"), configuration: configuration)
+        let other = try Connection(.file(folder.path("a.db")), key: .passphrase("one").quick, configuration: configuration)
         try pool.write { db in
             let before = try db.fetchOne(Int.self, "SELECT count(*) FROM t")
             let error = #expect(throws: DatabaseError.self) { try other.execute("INSERT INTO t VALUES (1)") }
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test func readersOfAURIAreReadOnlyToo() throws {
-        let pool = try DatabasePool(.uri("file:\(folder.path("a.db"))"), key: .passphrase("one"), configuration: .quick)
+        let pool = try DatabasePool(.uri("file:\(folder.path("a.db"))"), key: .passphrase("one").quick)
         let error = #expect(throws: DatabaseError.self) { try pool.read { db in try db.execute("INSERT INTO t VALUES (1)") } }
         #expect(error?.code == .readOnly)
         #expect(try count(pool) == 0)
@@ -169,12 +169,12 @@ import Testing
 
     @Test func attachedDatabasesAreThoseOfAllConnections() throws {
         try pool.barrier { db in
-            try db.attach(.file(folder.path("b.db")), as: "other", key: .key(.passphrase("two"), cipher: .quick))
+            try db.attach(.file(folder.path("b.db")), as: "other", key: .passphrase("two", cipher: .quick))
             try db.execute("CREATE TABLE other.u(x)")
             try db.execute("INSERT INTO other.u VALUES (7)")
         }
         #expect(try pool.read { db in try db.fetchOne(Int.self, "SELECT x FROM other.u") } == 7)
-        try pool.barrier { db in try db.detach("other") }
+        try pool.barrier { db in try db.schema("other").detach() }
         #expect(throws: DatabaseError.self) { try pool.read { db in try db.fetchOne(Int.self, "SELECT x FROM other.u") } }
     }
 
@@ -185,7 +185,7 @@ import Testing
         try pool.write { db in try db.execute("INSERT INTO t VALUES (1)") }
         #expect(try count(pool) == 1)
         try pool.close()
-        #expect(try count(DatabasePool(.file(folder.path("a.db")), key: .passphrase("two"), configuration: .quick)) == 1)
+        #expect(try count(DatabasePool(.file(folder.path("a.db")), key: .passphrase("two").quick)) == 1)
     }
 
     @Test func closingLetsCallsEndAndMakesWaitingOnesThrow() async throws {
@@ -212,7 +212,7 @@ import Testing
         try await running.ended()
         try await closing.ended()
         #expect(try folder.names() == ["a.db"])
-        let db = try Connection(.file(folder.path("a.db")), key: .passphrase("one"), configuration: .quick)
+        let db = try Connection(.file(folder.path("a.db")), key: .passphrase("one").quick)
         #expect(try db.fetchAll(Int.self, "SELECT x FROM t") == [1])
     }
 }

@@ -12,14 +12,14 @@ import Testing
     init() throws {
         folder = try TemporaryFolder()
         driver = try BuildProducts.executable("FaultDriver")
-        let db = try Connection(.file(path), key: .passphrase("k"), configuration: .quick)
+        let db = try Connection(.file(path), key: .passphrase("k").quick)
         try db.execute("CREATE TABLE t(who, number, half, padding)")
     }
 
     private func openPool() throws -> DatabasePool {
-        var configuration = DatabaseConfiguration.quick
+        var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .seconds(20)
-        return try DatabasePool(.file(path), key: .passphrase("k"), configuration: configuration)
+        return try DatabasePool(.file(path), key: .passphrase("k").quick, configuration: configuration)
     }
 
     /// The numbers that a process has said to be committed.
@@ -84,7 +84,7 @@ import Testing
             // Each a different way through a commit, which takes some hundreds of microseconds.
             let outcome = try Command.run(driver, ["pool-exit", path, "k", "\(moment * 97)"])
             #expect(outcome.status == 0, "\(outcome)")
-            let db = try Connection(.file(path), key: .passphrase("k"), configuration: .quick)
+            let db = try Connection(.file(path), key: .passphrase("k").quick)
             #expect(try db.fetchOne(String.self, "PRAGMA integrity_check") == "ok")
             #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM (SELECT 1 FROM t GROUP BY who, number HAVING count(*) <> 20)") == 0)
         }
@@ -106,7 +106,7 @@ import Testing
 
                     """, "\(outcome)")
             for (name, key) in [("a.db", "k"), ("a.db-lone", "l"), ("a.db-queue", "q"), ("a.db-owned", "o")] {
-                let db = try Connection(.file(folder.path(name)), key: .passphrase(key), configuration: .quick)
+                let db = try Connection(.file(folder.path(name)), key: .passphrase(key).quick)
                 #expect(try db.fetchOne(String.self, "PRAGMA integrity_check") == "ok")
             }
         }

@@ -9,7 +9,7 @@ import Testing
 
     init() throws {
         folder = try TemporaryFolder()
-        queue = try DatabaseQueue(.file(folder.path("a.db")), key: .passphrase("one"), configuration: .quick)
+        queue = try DatabaseQueue(.file(folder.path("a.db")), key: .passphrase("one").quick)
         try queue.write { db in try db.execute("CREATE TABLE t(x)") }
     }
 
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test func aReadSeesOneMomentWhileAnotherConnectionWrites() throws {
-        let other = try Connection(.file(folder.path("a.db")), key: .passphrase("one"), configuration: .quick)
+        let other = try Connection(.file(folder.path("a.db")), key: .passphrase("one").quick)
         try queue.barrier { db in _ = try db.main.setJournalMode(.wal) }
         try queue.read { db in
             try other.execute("INSERT INTO t VALUES (1)")

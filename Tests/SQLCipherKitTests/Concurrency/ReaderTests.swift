@@ -36,17 +36,17 @@ import Testing
                 let result = try body()
                 return (result, now() - start)
             }
-            let key = try EncryptionKey.passphrase("correct horse")
+            let key = try Encryption.passphrase("correct horse")
             let (pool, first) = try cost { try DatabasePool(location, key: key) }
             let (_, second) = try cost { try pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM sqlite_schema") } }
             #expect(second < first / 5, "\(first) s of processor time for the first connection, \(second) s for the second")
-            try pool.attach(.file(folder.path("b.db")), as: "other", key: .key(.passphrase("battery")))
+            try pool.attach(.file(folder.path("b.db")), as: "other", key: .passphrase("battery"))
             let (_, attached) = try cost { try pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM other.sqlite_schema") } }
             #expect(attached < first / 5, "\(first) s for the first connection, \(attached) s for a reader with an attached database")
         }
 
         @Test func readersAreOpenedOnDemandAndClosedWhenIdle() async throws {
-            let pool = try DatabasePool(location, key: .passphrase("one"), configuration: .quick { $0.readerIdleTime = .milliseconds(20) })
+            let pool = try DatabasePool(location, key: .passphrase("one").quick, configuration: .pool { $0.readerIdleTime = .milliseconds(20) })
             func connections() throws -> Int {
                 let folder = "/proc/self/fd"
                 return try FileManager.default.contentsOfDirectory(atPath: folder).filter {
@@ -79,9 +79,9 @@ import Testing
     /// What the connection that is used first has in its cache is worth more than an even wear.
     @Test func readsOneAfterAnotherShareAReader() async throws {
         let opened = Mutex(0)
-        var configuration = DatabaseConfiguration.quick { $0.readerIdleTime = .zero }
+        var configuration = DatabaseConfiguration.pool { $0.readerIdleTime = .zero }
         configuration.prepare = { _ in opened.withLock { $0 += 1 } }
-        let pool = try DatabasePool(location, key: .passphrase("one"), configuration: configuration)
+        let pool = try DatabasePool(location, key: .passphrase("one").quick, configuration: configuration)
         try await onThread { for _ in 0..<10 { _ = try pool.read { db in try db.fetchOne(Int.self, "SELECT 1") } } }.ended()
         for _ in 0..<10 { _ = try await pool.read { db in try db.fetchOne(Int.self, "SELECT 1") } }
         #expect(opened.withLock { $0 } == 2)
@@ -92,9 +92,9 @@ import Testing
         let executor = PausableExecutor()
         defer { executor.stop() }
         let isOnTasksThread = Mutex<[Bool]>([])
-        var configuration = DatabaseConfiguration.quick
+        var configuration = DatabaseConfiguration()
         configuration.prepare = { _ in isOnTasksThread.withLock { $0.append(executor.isCurrent) } }
-        let pool = try DatabasePool(location, key: .passphrase("one"), configuration: configuration)
+        let pool = try DatabasePool(location, key: .passphrase("one").quick, configuration: configuration)
         let task = Task(executorPreference: executor) {
             _ = try await pool.read { db in try db.fetchOne(Int.self, "SELECT 1") }
             return executor.isCurrent
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test func everyReaderHasTheTokenizersFunctionsAndCollations() throws {
-        var configuration = DatabaseConfiguration.quick
+        var configuration = DatabaseConfiguration()
         configuration.prepare = { db in
             try db.register(.tokenizer(Shouting(), as: "shouting"))
             try db.register(.function("twice") { (number: Int) in number * 2 })
@@ -136,10 +136,10 @@ import Testing
     }
 
     @Test func attachedDatabasesAreThoseOfAllReaders() throws {
-        let pool = try DatabasePool(location, key: .passphrase("one"), configuration: .quick)
-        try pool.attach(.file(folder.path("b.db")), as: "keyed", key: .key(.passphrase("two"), cipher: .quick))
+        let pool = try DatabasePool(location, key: .passphrase("one").quick)
+        try pool.attach(.file(folder.path("b.db")), as: "keyed", key: .passphrase("two", cipher: .quick))
         let plain = try pool.attach(.file(folder.path("c.db")), as: "plain", key: .plaintext)
-        try pool.attach(.file(folder.path("d.db")), as: "same", key: .inherited)
+        try pool.attach(.file(folder.path("d.db")), as: "same", key: pool.read { db in try db.main.encryption })
         try pool.write { db in
             for name in ["keyed", "plain", "same"] {
                 try db.execute(SQL(raw: "CREATE TABLE \(name).t(x)"))
@@ -158,7 +158,7 @@ import Testing
             #expect(throws: DatabaseError.self) { try call() }.map { #expect($0.reason == .schemaName) }
         }
         try onReaders(2, of: pool) { db in
-            let names = try db.attachedDatabases().map(\.name)
+            let names = try db.schemas().map(\.name)
             #expect(names == ["main", "keyed", "same"])
         }
         let error = #expect(throws: DatabaseError.self) { try pool.attach(.memory, as: "m", key: .plaintext) }
@@ -166,8 +166,8 @@ import Testing
     }
 
     @Test(arguments: KeyChangeMode.allCases) func aNewKeyIsThatOfAllConnections(mode: KeyChangeMode) throws {
-        let pool = try DatabasePool(location, key: .passphrase("one"), configuration: .quick)
-        try pool.attach(.file(folder.path("b.db")), as: "other", key: .key(.passphrase("b"), cipher: .quick))
+        let pool = try DatabasePool(location, key: .passphrase("one").quick)
+        try pool.attach(.file(folder.path("b.db")), as: "other", key: .passphrase("b", cipher: .quick))
         try pool.write { db in try db.execute("CREATE TABLE t(x)") }
         try pool.write { db in try db.execute("INSERT INTO t VALUES (1)") }
         try onReaders(2, of: pool) { db in _ = try db.fetchOne(Int.self, "SELECT x FROM t") }
@@ -181,28 +181,28 @@ import Testing
         try pool.write { db in try db.execute("INSERT INTO t VALUES (2)") }
         #expect(try pool.main.checkpoint(.truncate).isComplete)
         try pool.close()
-        let error = #expect(throws: DatabaseError.self) { try Connection(location, key: .passphrase("one"), configuration: .quick) }
+        let error = #expect(throws: DatabaseError.self) { try Connection(location, key: .passphrase("one").quick) }
         #expect(error?.reason == .wrongKeyOrNotADatabase)
-        #expect(try Connection(location, key: .passphrase("two"), configuration: .quick).fetchAll(Int.self, "SELECT x FROM t") == [1, 2])
+        #expect(try Connection(location, key: .passphrase("two").quick).fetchAll(Int.self, "SELECT x FROM t") == [1, 2])
     }
 
     @Test func aConversionGoesOnWithTheNewFile() throws {
-        let pool = try DatabasePool(location, key: .passphrase("one"), configuration: .quick)
+        let pool = try DatabasePool(location, key: .passphrase("one").quick)
         try pool.write { db in try db.execute("CREATE TABLE t(x)") }
         try pool.convert(to: .plaintext)
         try pool.write { db in try db.execute("INSERT INTO t VALUES (1)") }
         try onReaders(2, of: pool) { db in
-            let info = try db.cipherInfo
+            let info = try db.main.cipher
             #expect(info == nil)
         }
         var cipher = CipherConfiguration.quick
         cipher.pageSize = 8192
-        try pool.convert(to: .key(.passphrase("two"), cipher: cipher))
+        try pool.convert(to: .passphrase("two", cipher: cipher))
         try pool.write { db in try db.execute("INSERT INTO t VALUES (2)") }
         try onReaders(2, of: pool) { db in
             let values = try db.fetchAll(Int.self, "SELECT x FROM t")
             #expect(values == [1, 2])
-            let info = try db.cipherInfo
+            let info = try db.main.cipher
             #expect(info?.settings.pageSize == 8192)
         }
         // One that was cancelled has changed nothing.
@@ -214,24 +214,24 @@ import Testing
     @Test func keySlotsAndProvidersOpenPools() throws {
         let slots = try KeySlots.create(.passphrase("correct horse"), label: "laptop", for: location, iterations: 1000)
         do {
-            let pool = try DatabasePool(slots)
+            let pool = try DatabasePool(location, key: .slots(slots))
             try pool.write { db in try db.execute("CREATE TABLE t(x)") }
         }
-        let pool = try DatabasePool(location, slots: .beside, secret: .passphrase("correct horse"))
+        let pool = try DatabasePool(location, key: .slots(secret: .passphrase("correct horse")))
         try onReaders(2, of: pool) { db in
             let count = try db.fetchOne(Int.self, "SELECT count(*) FROM t")
             #expect(count == 0)
         }
         let other = DatabaseLocation.file(folder.path("b.db"))
-        let provided = try DatabasePool(other, keyProvider: KeySource { try .passphrase("b") }, configuration: .quick)
+        let provided = try DatabasePool(other, key: .provided(by: KeySource { try .passphrase("b") }).quick)
         try onReaders(2, of: provided) { db in _ = try db.fetchOne(Int.self, "SELECT 1") }
-        let queue = try DatabaseQueue(other, keyProvider: KeySource { try .passphrase("b") }, configuration: .quick)
+        let queue = try DatabaseQueue(other, key: .provided(by: KeySource { try .passphrase("b") }).quick)
         #expect(try queue.read { db in try db.fetchOne(Int.self, "SELECT 1") } == 1)
     }
 
     @Test func hooksStayFromCallToCall() throws {
         struct Veto: Error, Equatable {}
-        let pool = try DatabasePool(location, key: .passphrase("one"), configuration: .quick)
+        let pool = try DatabasePool(location, key: .passphrase("one").quick)
         nonisolated(unsafe) var calls: [String] = []
         nonisolated(unsafe) var isVetoed = false
         var token: HookToken?

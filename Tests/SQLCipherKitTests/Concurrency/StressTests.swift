@@ -9,8 +9,8 @@ import Testing
         let isLong = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == "1"
         let folder = try TemporaryFolder()
         let pool = try DatabasePool(
-            .file(folder.path("a.db")), key: .passphrase("one"),
-            configuration: .quick {
+            .file(folder.path("a.db")), key: .passphrase("one").quick,
+            configuration: .pool {
                 $0.maximumReaders = 3
                 $0.readerIdleTime = .milliseconds(5)
                 $0.checkpointSize = 50_000

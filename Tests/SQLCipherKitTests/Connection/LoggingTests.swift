@@ -16,10 +16,10 @@ import Testing
         let folder = try TemporaryFolder()
         let messages = Messages()
         try SQLCipherEngine.setLogger(minimumLevel: .debug) { messages.add($0) }
-        let db = try Connection(.file(folder.path("a.db")), key: .passphrase("right"), configuration: .quick)
+        let db = try Connection(.file(folder.path("a.db")), key: .passphrase("right").quick)
         #expect(throws: DatabaseError.self) { try db.execute("SELECT * FROM table_for_the_log") }
         #expect(throws: DatabaseError.self) {
-            try Connection(.file(folder.path("a.db")), key: .passphrase("wrong"), configuration: .quick)
+            try Connection(.file(folder.path("a.db")), key: .passphrase("wrong").quick)
         }
         try SQLCipherEngine.setLogger(nil)
         let all = messages.all
@@ -33,7 +33,7 @@ import Testing
     @Test func onlyFromALevelOn() throws {
         let messages = Messages()
         try SQLCipherEngine.setLogger(minimumLevel: .error) { messages.add($0) }
-        let db = try Connection(.memory, key: .passphrase("k"), configuration: .quick)
+        let db = try Connection(.memory, key: .passphrase("k").quick)
         #expect(throws: DatabaseError.self) { try db.execute("SELECT no_such_thing") }
         try SQLCipherEngine.setLogger(nil)
         #expect(!messages.all.isEmpty)
@@ -56,7 +56,7 @@ import Testing
             })
             #expect(error.map { !"\($0)".contains("hunter2") } == true)
         }
-        _ = try Connection(.file(folder.path("a.db")), key: .passphrase("hunter2"), configuration: .quick)
+        _ = try Connection(.file(folder.path("a.db")), key: .passphrase("hunter2").quick)
         try SQLCipherEngine.setLogger(nil)
         #expect(!messages.all.isEmpty)
         #expect(!messages.all.contains { $0.text.contains("hunter2") })

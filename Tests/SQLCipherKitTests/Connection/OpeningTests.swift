@@ -31,7 +31,7 @@ import Testing
 
     @Test func databasesWithoutAFile() throws {
         for location in [DatabaseLocation.memory, .temporary] {
-            let db = try Connection(location, key: .passphrase("k"), configuration: .quick)
+            let db = try Connection(location, key: .passphrase("k").quick)
             try db.execute("CREATE TABLE t(x)")
             #expect(try Connection(location).fetchOne(Int.self, "SELECT count(*) FROM sqlite_schema") == 0)
         }
@@ -55,9 +55,9 @@ import Testing
     }
 
     @Test func allFilesAreForTheirOwnerOnly() throws {
-        var configuration = DatabaseConfiguration.quick
+        var configuration = DatabaseConfiguration()
         configuration.journalMode = .wal
-        let db = try Connection(.file(path), key: .passphrase("k"), configuration: configuration)
+        let db = try Connection(.file(path), key: .passphrase("k").quick, configuration: configuration)
         try db.execute("CREATE TABLE t(x)")
         #expect(try folder.names() == ["a.db", "a.db-shm", "a.db-wal"])
         for name in try folder.names() { #expect(try permissions(folder.path(name)) == 0o600, "\(name)") }
@@ -93,10 +93,10 @@ import Testing
     }
 
     @Test func readOnlyRefusesToWrite() throws {
-        try Connection(.file(path), key: .passphrase("k"), configuration: .quick).execute("CREATE TABLE t(x)")
-        var configuration = DatabaseConfiguration.quick
+        try Connection(.file(path), key: .passphrase("k").quick).execute("CREATE TABLE t(x)")
+        var configuration = DatabaseConfiguration()
         configuration.access = .readOnly
-        let db = try Connection(.file(path), key: .passphrase("k"), configuration: configuration)
+        let db = try Connection(.file(path), key: .passphrase("k").quick, configuration: configuration)
         #expect(try db.main.isReadOnly)
         let error = #expect(throws: DatabaseError.self) { try db.execute("INSERT INTO t VALUES (1)") }
         #expect(error?.code.primary == .readOnly)
@@ -117,7 +117,7 @@ import Testing
             { try db.execute("SELECT 1") }, { _ = try db.fetchAll(Int.self, "SELECT 1") }, { try db.begin() }, { try db.commit() },
             { try db.rollback() }, { _ = try db.transaction { _ in 1 } }, { _ = try db.savepoint { _ in 1 } },
             { try statement.execute() }, { try statement.step() }, { try statement.reset() }, { try statement.bind([]) },
-            { _ = try cursor.next() }, { _ = try db.attachedDatabases() }, { try db.detach("x") },
+            { _ = try cursor.next() }, { _ = try db.schemas() }, { try db.schema("x").detach() },
             { try db.attach(.memory, as: "x", key: .plaintext) }, { try db.changeKey(to: .passphrase("k")) },
             { _ = try db.main.isReadOnly }, { try db.execute(SQLScript("SELECT 1")) }, { _ = try db.prepare("SELECT 1") },
         ]
@@ -162,17 +162,17 @@ import Testing
     // MARK: New files
 
     @Test func theKeyIsFixedAtOnce() throws {
-        _ = try Connection(.file(path), key: .passphrase("first"), configuration: .quick)
+        _ = try Connection(.file(path), key: .passphrase("first").quick)
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)).count == 4096)
         let error = #expect(throws: DatabaseError.self) {
-            try Connection(.file(path), key: .passphrase("second"), configuration: .quick)
+            try Connection(.file(path), key: .passphrase("second").quick)
         }
         #expect(error?.reason == .wrongKeyOrNotADatabase)
     }
 
     @Test func onCreateRunsOnceForANewFile() throws {
         nonisolated(unsafe) var runs = 0
-        var configuration = DatabaseConfiguration.quick
+        var configuration = DatabaseConfiguration()
         configuration.onCreate = { db in
             runs += 1
             try db.execute("CREATE TABLE t(x)")
@@ -187,7 +187,7 @@ import Testing
 
     @Test func aFailedOnCreateLeavesNoFile() throws {
         struct Refusal: Error {}
-        var configuration = DatabaseConfiguration.quick
+        var configuration = DatabaseConfiguration()
         configuration.onCreate = { db in
             try db.execute("CREATE TABLE t(x)")
             throw Refusal()
@@ -212,16 +212,16 @@ import Testing
         // Each one succeeds, or finds the file locked for longer than it wants to wait; nobody sees a half-made database.
         for outcome in outcomes { #expect(outcome.output.hasSuffix("1000\ndone\n") || outcome.output.contains("error busy"), "\(outcome)") }
         #expect(outcomes.filter { $0.output.contains("half") && $0.status == 0 }.count == 1)
-        let db = try Connection(.file(path), key: .passphrase("k"), configuration: .quick)
+        let db = try Connection(.file(path), key: .passphrase("k").quick)
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 1000)
     }
 
     @Test func theConfigurationTakesEffect() throws {
-        var configuration = DatabaseConfiguration.quick
+        var configuration = DatabaseConfiguration()
         configuration.journalMode = .wal
         nonisolated(unsafe) var prepared = 0
         configuration.prepare = { db in prepared += try db.fetchOne(Int.self, "PRAGMA foreign_keys") ?? 0 }
-        let db = try Connection(.file(path), key: .passphrase("k"), configuration: configuration)
+        let db = try Connection(.file(path), key: .passphrase("k").quick, configuration: configuration)
         #expect(prepared == 1)
         #expect(try db.fetchOne(String.self, "PRAGMA journal_mode") == "wal")
         configuration.enforcesForeignKeys = false

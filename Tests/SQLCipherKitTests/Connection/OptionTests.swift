@@ -61,7 +61,7 @@ import Testing
         let folder = try TemporaryFolder()
         #expect(throws: DatabaseError.self) { try db.attach(.file(folder.path("new.db")), as: "new", key: .plaintext) }
         #expect(try folder.names() == [])
-        #expect(try db.attachedDatabases().map(\.name) == ["main"])
+        #expect(try db.schemas().map(\.name) == ["main"])
         for option in ConnectionOption.allCases { _ = try db.settings.isEnabled(option) }
     }
 }

@@ -6,28 +6,28 @@ import Testing
 @Suite struct AttachArticleTests {
     @Test func theArticle() throws {
         let folder = try TemporaryFolder()
-        let archivePath = folder.path("archive.db"), archiveKey = try EncryptionKey.raw([UInt8](repeating: 7, count: 32))
+        let archivePath = folder.path("archive.db"), archiveKey = try Encryption.raw([UInt8](repeating: 7, count: 32))
         let db = try Connection(.file(folder.path("notes.db")), key: .raw([UInt8](repeating: 8, count: 32)))
         try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, year INTEGER)")
         try db.execute("INSERT INTO note(title, year) VALUES ('old', 2001), ('new', 2024)")
-        let archive = try Connection(.file(archivePath), key: archiveKey)
-        try archive.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, year INTEGER)")
-        archive.close()
+        let file = try Connection(.file(archivePath), key: archiveKey)
+        try file.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, year INTEGER)")
+        file.close()
 
-        try db.attach(.file(archivePath), as: "archive", key: .key(archiveKey))
+        let archive = try db.attach(.file(archivePath), as: "archive", key: archiveKey)
         try db.transaction { db in
             try db.execute("INSERT INTO archive.note SELECT * FROM main.note WHERE year < \(2020)")
             try db.execute("DELETE FROM main.note WHERE year < \(2020)")
         }
         let both = try db.fetchAll(String.self, "SELECT title FROM main.note UNION ALL SELECT title FROM archive.note ORDER BY 1")
-        try db.detach("archive")
+        try archive.detach()
         #expect(both == ["new", "old"])
 
-        let moved = try db.withAttached(.file(archivePath), as: "archive", key: .key(archiveKey)) { db in
-            try db.fetchOne(Int.self, "SELECT count(*) FROM archive.note")
+        let moved = try db.withAttached(.file(archivePath), as: "archive", key: archiveKey) { archive in
+            try archive.connection.fetchOne(Int.self, "SELECT count(*) FROM archive.note")
         }
         #expect(moved == 1)
-        #expect(try db.attachedDatabases().map(\.name) == ["main"])
+        #expect(try db.schemas().map(\.name) == ["main"])
 
         try db.attach(.memory, as: "scratch", key: .plaintext)
         let copied = try db.main.copyTables(["note"], to: try db.schema("scratch")) { progress in

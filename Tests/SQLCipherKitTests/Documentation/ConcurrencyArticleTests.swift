@@ -7,7 +7,7 @@ import Testing
     @Test func theArticle() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path("notes.db"), archivePath = folder.path("archive.db"), title = "Bakery"
-        let archiveKey = try EncryptionKey.raw([UInt8](repeating: 7, count: 32))
+        let archiveKey = try Encryption.raw([UInt8](repeating: 7, count: 32))
         let slowQuery: SQL = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
 
         let pool = try DatabasePool(.file(path), key: .passphrase("correct horse"))
@@ -29,7 +29,7 @@ import Testing
         }
         #expect(isLate)
 
-        let archive = try await pool.attach(.file(archivePath), as: "archive", key: .key(archiveKey))
+        let archive = try await pool.attach(.file(archivePath), as: "archive", key: archiveKey)
         try await pool.changeKey(to: .passphrase("battery staple"))
         #expect(try await pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM archive.sqlite_schema") } == 0)
         #expect(try await archive.checkpoint().isComplete)

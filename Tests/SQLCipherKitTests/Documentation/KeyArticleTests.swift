@@ -8,7 +8,7 @@ import Testing
     @Test func keys() throws {
         let folder = try TemporaryFolder()
         let (path, oldPath, handoverPath) = (folder.path("notes.db"), folder.path("old.db"), folder.path("handover.db"))
-        let key = try EncryptionKey.raw([UInt8](repeating: 1, count: 32)), otherKey = try EncryptionKey.raw([UInt8](repeating: 2, count: 32))
+        let key = try Encryption.raw([UInt8](repeating: 1, count: 32)), otherKey = try Encryption.raw([UInt8](repeating: 2, count: 32))
         do {
             let db = try Connection(.file(path), key: .passphrase("correct horse"))
             try db.execute("CREATE TABLE note(title TEXT)")
@@ -20,15 +20,13 @@ import Testing
         let settings = try DatabaseConverter.encrypt(fileAt: path, key: key)
         let version = try DatabaseConverter.migrate(fileAt: oldPath, key: key)
         let db = try Connection(.file(path), key: key)
-        try db.main.backup(toFileAt: handoverPath, key: .key(otherKey))
+        try db.main.backup(toFileAt: handoverPath, key: otherKey)
         #expect(settings.pageSize == 4096 && version == 3)
         #expect(try Connection(.file(handoverPath), key: otherKey).fetchOne(Int.self, "SELECT count(*) FROM note") == 0)
     }
 
-    private func makeOldFile(_ path: String, _ key: EncryptionKey) throws {
-        var configuration = DatabaseConfiguration()
-        configuration.cipher = .sqlCipher3
-        let old = try Connection(.file(path), key: key, configuration: configuration)
+    private func makeOldFile(_ path: String, _ key: Encryption) throws {
+        let old = try Connection(.file(path), key: key.with(cipher: .sqlCipher3))
         try old.execute("CREATE TABLE note(title TEXT)")
         old.close()
     }
@@ -43,14 +41,14 @@ import Testing
         let recovery = try slots.addRecoveryKey(label: "safe")
         print(recovery.text)                       // to be written down, and shown only here
 
-        let db = try Connection(notes, slots: .beside, secret: .passphrase("battery staple"), first: "desktop")
+        let db = try Connection(notes, key: .slots(secret: .passphrase("battery staple"), first: "desktop"))
         try db.execute("CREATE TABLE note(title TEXT)")
         db.close()
 
         try slots.changePassphrase("laptop", from: .passphrase("correct horse"), to: .passphrase("something new"))
         try slots.revoke("desktop")
         #expect(throws: DatabaseError.self) {
-            _ = try Connection(notes, slots: .beside, secret: .passphrase("battery staple"), first: "desktop")
+            _ = try Connection(notes, key: .slots(secret: .passphrase("battery staple"), first: "desktop"))
         }
     }
 
@@ -81,9 +79,7 @@ import Testing
         let oldPath = folder.path("old.db")
         try makeOldFile(oldPath, .passphrase("correct horse"))
 
-        var configuration = DatabaseConfiguration()
-        configuration.cipher = .sqlCipher3
-        let old = try Connection(.file(oldPath), key: .passphrase("correct horse"), configuration: configuration)
+        let old = try Connection(.file(oldPath), key: .passphrase("correct horse", cipher: .sqlCipher3))
         old.close()
 
         let version = try DatabaseConverter.migrate(fileAt: oldPath, key: .passphrase("correct horse"))     // 3

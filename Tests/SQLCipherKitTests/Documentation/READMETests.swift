@@ -13,7 +13,7 @@ import Testing
         try db.execute("INSERT INTO note(title, body, meta) VALUES (\(title), \(body), \(meta))")
         for hit in try db.fullText("note_fts").search(FTS5Query(userInput: "baking"), snippet: .column("body")) { print(hit.rowID, hit.snippet) }
         print(try db.fetchAll(String.self, "SELECT value FROM note, json_each(note.meta, ?)", [JSONPath("tags")]))
-        try db.attach(.file(archivePath), as: "archive", key: .key(.raw(keyBytes)))
+        try db.attach(.file(archivePath), as: "archive", key: .raw(keyBytes))
         try db.transaction { try $0.execute("CREATE TABLE archive.note AS SELECT * FROM main.note") }
         try db.changeKey(to: .passphrase("battery staple"))
     }

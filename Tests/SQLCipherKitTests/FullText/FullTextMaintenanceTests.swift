@@ -9,7 +9,7 @@ import Testing
 
     init() throws {
         folder = try TemporaryFolder()
-        db = try Connection(.file(folder.path("a.db")), key: .passphrase("x"), configuration: .quick)
+        db = try Connection(.file(folder.path("a.db")), key: .passphrase("x").quick)
         try db.execute("CREATE TABLE doc(id INTEGER PRIMARY KEY, body TEXT)")
         try db.create(FTS5Table("fts", columns: ["body"], content: .external(table: "doc")))
     }

@@ -9,7 +9,7 @@ import Testing
 
     init() throws {
         folder = try TemporaryFolder()
-        db = try Connection(.file(folder.path("a.db")), key: .passphrase("k"), configuration: .quick)
+        db = try Connection(.file(folder.path("a.db")), key: .passphrase("k").quick)
         try db.execute("CREATE TABLE t(x)")
         try db.execute("INSERT INTO t VALUES (1), (2), (3)")
     }
@@ -19,7 +19,7 @@ import Testing
         #expect(error?.reason == .closed, "\(String(describing: error))")
         #expect(!db.isOpen)
         // The locks are gone, and nothing is damaged.
-        let other = try Connection(.file(folder.path("a.db")), key: .passphrase("k"), configuration: .quick)
+        let other = try Connection(.file(folder.path("a.db")), key: .passphrase("k").quick)
         try other.execute("INSERT INTO t VALUES (99)")
         #expect(try other.main.integrityCheck() == [])
     }
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test func aBusyHandlerThatCloses() throws {
-        let other = try Connection(.file(folder.path("a.db")), key: .passphrase("k"), configuration: .quick)
+        let other = try Connection(.file(folder.path("a.db")), key: .passphrase("k").quick)
         try other.begin(.exclusive)
         try db.setBusyHandler { _ in
             db.close()

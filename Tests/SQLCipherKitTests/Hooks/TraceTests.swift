@@ -54,7 +54,7 @@ import Testing
         try db.execute("ATTACH \(folder.path("a.db")) AS a KEY \("hunter2 secret")")
         try db.execute(SQL(raw: "ATTACH '\(folder.path("b.db"))' AS b KEY 'hunter2 secret'"))
         try? db.execute(SQL(raw: "ATTACH 'file:\(folder.path("c.db"))?key=hunter2' AS c"))
-        try db.attach(.file(folder.path("d.db")), as: "d", key: .key(.passphrase("hunter2 secret")))
+        try db.attach(.file(folder.path("d.db")), as: "d", key: .passphrase("hunter2 secret"))
         #expect(seen.split(separator: "\n").count { $0 == "[redacted]" } >= 6)
         #expect(!seen.contains("hunter2") && !seen.contains("secret"))
         let statement = try db.prepare("ATTACH \(folder.path("e.db")) AS e KEY \("hunter2")")

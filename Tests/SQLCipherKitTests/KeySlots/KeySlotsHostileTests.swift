@@ -13,7 +13,7 @@ import Testing
 
     private func make() throws -> KeySlots {
         let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, iterations: 1000)
-        try Connection(slots).execute("CREATE TABLE t(x)")
+        try Connection(location, key: .slots(slots)).execute("CREATE TABLE t(x)")
         return slots
     }
 
@@ -54,7 +54,7 @@ import Testing
         }
         // The same through a file, which is not read beyond its bound.
         try Data(bytes + [UInt8](repeating: 0, count: 5_000_000)).write(to: file)
-        let error = #expect(throws: DatabaseError.self) { try Connection(location, slots: .beside, secret: .passphrase("one")) }
+        let error = #expect(throws: DatabaseError.self) { try Connection(location, key: .slots(secret: .passphrase("one"))) }
         #expect(error?.reason == .keySlotsDamaged)
     }
 
@@ -120,7 +120,7 @@ import Testing
         try slots.revoke("second")
         try Data(before).write(to: file)
         for passphrase in ["one", "two"] {
-            let error = #expect(throws: DatabaseError.self) { try Connection(location, slots: .beside, secret: .passphrase(passphrase)) }
+            let error = #expect(throws: DatabaseError.self) { try Connection(location, key: .slots(secret: .passphrase(passphrase))) }
             #expect(error?.reason == .keySlotsRolledBack)
         }
         // Nor can they be gone on with.
@@ -130,20 +130,20 @@ import Testing
 
     @Test func slotsOfAnotherDatabaseAreNoticed() throws {
         _ = try make()
-        let key = try EncryptionKey.raw([UInt8](repeating: 5, count: 32))
+        let key = try Encryption.raw([UInt8](repeating: 5, count: 32))
         let other = DatabaseLocation.file(folder.path("b.db"))
         try Connection(other, key: key).execute("CREATE TABLE t(x)")
         _ = try KeySlots.create(.passphrase("one"), label: "first", for: other, existingKey: key, iterations: 1000)
         // Of another key.
         try FileManager.default.copyItem(atPath: folder.path("b.db.keys"), toPath: folder.path("c.keys"))
-        let error = #expect(throws: DatabaseError.self) { try Connection(location, slots: .file(folder.path("c.keys")), secret: .passphrase("one")) }
+        let error = #expect(throws: DatabaseError.self) { try Connection(location, key: .slots(.file(folder.path("c.keys")), secret: .passphrase("one"))) }
         #expect(error?.reason == .wrongKeyOrNotADatabase)
         // Of the same key, made anew: the old ones count no more.
         let old = try Data(contentsOf: URL(fileURLWithPath: folder.path("b.db.keys")))
         try FileManager.default.removeItem(atPath: folder.path("b.db.keys"))
         _ = try KeySlots.create(.passphrase("two"), label: "first", for: other, existingKey: key, iterations: 1000)
         try old.write(to: URL(fileURLWithPath: folder.path("b.db.keys")))
-        let second = #expect(throws: DatabaseError.self) { try Connection(other, slots: .beside, secret: .passphrase("one")) }
+        let second = #expect(throws: DatabaseError.self) { try Connection(other, key: .slots(secret: .passphrase("one"))) }
         #expect(second?.reason == .keySlotsRolledBack)
     }
 
@@ -166,11 +166,11 @@ import Testing
         let before = try Data(contentsOf: database)
         try slots.add(.passphrase("two"), label: "second", iterations: 1000)
         try before.write(to: database)
-        _ = try Connection(location, slots: .beside, secret: .passphrase("two"))
+        _ = try Connection(location, key: .slots(secret: .passphrase("two")))
         // And from now on it knows.
         let bytes = try bytes()
         try slots.revoke("second")
         try Data(bytes).write(to: file)
-        #expect(throws: DatabaseError.self) { try Connection(location, slots: .beside, secret: .passphrase("two")) }
+        #expect(throws: DatabaseError.self) { try Connection(location, key: .slots(secret: .passphrase("two"))) }
     }
 }

@@ -17,7 +17,7 @@ import Testing
 
     private func make(rows: Int = 1) throws -> KeySlots {
         let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, iterations: 1000)
-        let db = try Connection(slots)
+        let db = try Connection(location, key: .slots(slots))
         try db.execute("CREATE TABLE t(x)")
         try db.transaction { db in
             for number in 0..<rows { try db.execute("INSERT INTO t VALUES (\("row \(number) " + String(repeating: "x", count: 300)))") }
@@ -26,7 +26,7 @@ import Testing
     }
 
     private func count(_ passphrase: String = "one") throws -> Int? {
-        let db = try Connection(location, slots: .beside, secret: .passphrase(passphrase))
+        let db = try Connection(location, key: .slots(secret: .passphrase(passphrase)))
         #expect(try db.fetchOne(String.self, "PRAGMA integrity_check") == "ok")
         return try db.fetchOne(Int.self, "SELECT count(*) FROM t")
     }
@@ -105,7 +105,7 @@ import Testing
             try slots.add(.passphrase("three"), label: "third", iterations: 1000)
             #expect(try count("three") == 3000)
             if slots.isRotationUnfinished {
-                let db = try Connection(slots)
+                let db = try Connection(location, key: .slots(slots))
                 try slots.rotateKey(of: db, keeping: ["first": .passphrase("one")], droppingOthers: true)
                 db.close()
                 #expect(try count() == 3000)
@@ -152,7 +152,7 @@ import Testing
         #expect(try count() == 1)
         #expect(flock(lock, LOCK_UN) == 0)
         // A writer in the database is a reason to wait as well, and nothing has changed meanwhile.
-        let db = try Connection(slots)
+        let db = try Connection(location, key: .slots(slots))
         try db.begin(.immediate)
         let second = #expect(throws: DatabaseError.self) { try impatient.add(.passphrase("two"), label: "second", iterations: 1000) }
         #expect(second?.reason == .busy)

@@ -13,14 +13,14 @@ import Testing
     /// Slots with "one" as the passphrase of the slot "first", and a database with a row.
     private func make() throws -> KeySlots {
         let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, iterations: 1000)
-        let db = try Connection(slots)
+        let db = try Connection(location, key: .slots(slots))
         try db.execute("CREATE TABLE t(x)")
         try db.execute("INSERT INTO t VALUES ('kept')")
         return slots
     }
 
     private func opens(_ secret: SlotSecret, first label: String? = nil) -> Bool {
-        (try? Connection(location, slots: .beside, secret: secret, first: label).fetchOne(String.self, "SELECT x FROM t")) == "kept"
+        (try? Connection(location, key: .slots(secret: secret, first: label)).fetchOne(String.self, "SELECT x FROM t")) == "kept"
     }
 
     private func reason(_ body: () throws -> Void) -> DatabaseError.Reason? {
@@ -33,7 +33,7 @@ import Testing
         #expect(opens(try .passphrase(of: .passphrase("one"))))
         #expect(opens(try .recoveryKey(of: .passphrase(recovery.text.lowercased()))))
         #expect(!opens(try .passphrase(of: .passphrase(recovery.text))))
-        let raw = try EncryptionKey.raw([UInt8](repeating: 1, count: 32))
+        let raw = try Encryption.raw([UInt8](repeating: 1, count: 32))
         #expect(reason { _ = try SlotSecret.passphrase(of: raw) } == .invalidKey)
         #expect(reason { _ = try SlotSecret.recoveryKey(of: raw) } == .invalidKey)
         #expect(reason { _ = try SlotSecret.recoveryKey(of: .passphrase("one")) } == .invalidKey)
@@ -49,7 +49,7 @@ import Testing
             #expect(opens(secret, first: "no such label"))
         }
         for secret in [try SlotSecret.passphrase("three"), try .passphrase(recovery.text), .recoveryKey(try RecoveryKey())] {
-            #expect(reason { _ = try Connection(location, slots: .beside, secret: secret) } == .noSlotOpens)
+            #expect(reason { _ = try Connection(location, key: .slots(secret: secret)) } == .noSlotOpens)
         }
         // The passphrase is not one of the database itself.
         #expect(reason { _ = try Connection(location, key: .passphrase("one")) } == .wrongKeyOrNotADatabase)
@@ -124,14 +124,14 @@ import Testing
     }
 
     @Test func withoutSlotsThereIsAnErrorAndNoFile() throws {
-        #expect(reason { _ = try Connection(location, slots: .beside, secret: .passphrase("x")) } == .cannotOpen)
+        #expect(reason { _ = try Connection(location, key: .slots(secret: .passphrase("x"))) } == .cannotOpen)
         #expect(reason { _ = try KeySlots.unverifiedList(of: location) } == .cannotOpen)
         #expect(try folder.names() == [])
     }
 
     @Test func aPassphraseChangesInWellUnderASecond() throws {
         let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location)
-        let db = try Connection(slots)
+        let db = try Connection(location, key: .slots(slots))
         // With SQLCIPHERKIT_LONG_TESTS a million.
         let rows = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == nil ? 20_000 : 1_000_000
         try db.execute("CREATE TABLE t(x)")
@@ -147,7 +147,7 @@ import Testing
         print("a change of passphrase over \(rows) rows, \(before) bytes: \(change); unlocking: \(derivation)")
         // Two derivations, and no work that grows with the database.
         #expect(change < derivation * 3 + .milliseconds(300))
-        #expect(try Connection(location, slots: .beside, secret: .passphrase("two")).fetchOne(Int.self, "SELECT count(*) FROM t") == rows)
+        #expect(try Connection(location, key: .slots(secret: .passphrase("two"))).fetchOne(Int.self, "SELECT count(*) FROM t") == rows)
     }
 
     @Test func theFileKeepsItsPermissions() throws {
@@ -162,27 +162,27 @@ import Testing
     @Test func slotsThatTheApplicationStores() throws {
         let bytes = KeySlotBytes()
         let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, at: .storage(bytes), iterations: 1000)
-        try Connection(slots).execute("CREATE TABLE t(x)")
+        try Connection(location, key: .slots(slots)).execute("CREATE TABLE t(x)")
         try slots.add(.passphrase("two"), label: "second", iterations: 1000)
         #expect(try folder.names() == ["a.db"])
         let stored = KeySlotBytes(bytes.value)
-        let db = try Connection(location, slots: .storage(stored), secret: .passphrase("two"))
+        let db = try Connection(location, key: .slots(.storage(stored), secret: .passphrase("two")))
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 0)
     }
 
     @Test func aNamedFileAndALink() throws {
         let file = folder.path("slots")
         let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, at: .file(file), iterations: 1000)
-        try Connection(slots).execute("CREATE TABLE t(x)")
-        _ = try Connection(location, slots: .file(file), secret: .passphrase("one"))
+        try Connection(location, key: .slots(slots)).execute("CREATE TABLE t(x)")
+        _ = try Connection(location, key: .slots(.file(file), secret: .passphrase("one")))
         try FileManager.default.createSymbolicLink(atPath: folder.path("link"), withDestinationPath: file)
-        #expect(reason { _ = try Connection(location, slots: .file(folder.path("link")), secret: .passphrase("one")) } == .cannotOpen)
-        #expect(reason { _ = try Connection(location, slots: .file(folder.url.path), secret: .passphrase("one")) } == .cannotOpen)
+        #expect(reason { _ = try Connection(location, key: .slots(.file(folder.path("link")), secret: .passphrase("one"))) } == .cannotOpen)
+        #expect(reason { _ = try Connection(location, key: .slots(.file(folder.url.path), secret: .passphrase("one"))) } == .cannotOpen)
         // Of a linked database, the slots are beside the file itself.
         let other = try TemporaryFolder()
         try FileManager.default.createSymbolicLink(atPath: other.path("b.db"), withDestinationPath: path)
         try FileManager.default.moveItem(atPath: file, toPath: path + ".keys")
-        _ = try Connection(.file(other.path("b.db")), slots: .beside, secret: .passphrase("one"))
+        _ = try Connection(.file(other.path("b.db")), key: .slots(secret: .passphrase("one")))
         #expect(try other.names() == ["b.db"])
     }
 
@@ -190,7 +190,7 @@ import Testing
 
     @Test func aDatabaseWithARawKey() throws {
         for salted in [false, true] {
-            let key: EncryptionKey = salted
+            let key: Encryption = salted
                 ? try .raw([UInt8](repeating: 5, count: 32), salt: [UInt8](repeating: 6, count: 16)) : try .raw([UInt8](repeating: 5, count: 32))
             let location = DatabaseLocation.file(folder.path("\(salted).db"))
             try Connection(location, key: key).execute("CREATE TABLE t(x)")
@@ -200,40 +200,40 @@ import Testing
                     .passphrase("one"), label: "a", for: location, existingKey: .raw([UInt8](repeating: 7, count: 32)), iterations: 1000)
             } == .wrongKeyOrNotADatabase)
             _ = try KeySlots.create(.passphrase("one"), label: "a", for: location, existingKey: key, iterations: 1000)
-            _ = try Connection(location, slots: .beside, secret: .passphrase("one"))
+            _ = try Connection(location, key: .slots(secret: .passphrase("one")))
             _ = try Connection(location, key: key)
         }
     }
 
     @Test func aDatabaseWithAPassphrase() throws {
-        let db = try Connection(location, key: .passphrase("old"), configuration: .quick)
+        let db = try Connection(location, key: .passphrase("old").quick)
         try db.execute("CREATE TABLE t(x)")
         try db.execute("INSERT INTO t VALUES ('kept')")
         #expect(reason {
             _ = try KeySlots.create(
-                .passphrase("one"), label: "a", for: location, existingKey: .passphrase("wrong"), iterations: 1000, configuration: .quick)
+                .passphrase("one"), label: "a", for: location, existingKey: .passphrase("wrong").quick, iterations: 1000)
         } == .wrongKeyOrNotADatabase)
         #expect(try folder.names().contains("a.db.keys") == false)
         // Another connection reads: the key cannot change, and both ways in still work.
         try db.execute("BEGIN")
         _ = try db.fetchOne(Int.self, "SELECT count(*) FROM t")
-        var configuration = DatabaseConfiguration.quick
+        var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .milliseconds(50)
         #expect(reason {
             _ = try KeySlots.create(
-                .passphrase("one"), label: "a", for: location, existingKey: .passphrase("old"), iterations: 1000, configuration: configuration)
+                .passphrase("one"), label: "a", for: location, existingKey: .passphrase("old").quick, iterations: 1000, configuration: configuration)
         } == .busy)
         try db.execute("COMMIT")
         db.close()
-        #expect((try? Connection(location, key: .passphrase("old"), configuration: .quick)) != nil)
-        var slots = try KeySlots.unlock(.passphrase("one"), of: location, configuration: .quick)
+        #expect((try? Connection(location, key: .passphrase("old").quick)) != nil)
+        var slots = try KeySlots.unlock(.passphrase("one"), of: location, cipher: .quick)
         #expect(slots.isRotationUnfinished)
-        let again = try Connection(slots, configuration: .quick)
+        let again = try Connection(location, key: .slots(slots))
         try slots.rotateKey(of: again, keeping: ["a": .passphrase("one")])
         again.close()
         #expect(!slots.isRotationUnfinished)
         #expect(opens(try .passphrase("one")))
-        #expect(reason { _ = try Connection(location, key: .passphrase("old"), configuration: .quick) } == .wrongKeyOrNotADatabase)
+        #expect(reason { _ = try Connection(location, key: .passphrase("old").quick) } == .wrongKeyOrNotADatabase)
     }
 
     // MARK: A new database key
@@ -244,7 +244,7 @@ import Testing
         let recovery = try slots.addRecoveryKey(label: "safe", iterations: 1000)
         let old = slots.key
         let stale = slots
-        let db = try Connection(slots)
+        let db = try Connection(location, key: .slots(slots))
         #expect(reason { try slots.rotateKey(of: db, keeping: [:]) } == .misuse)
         #expect(reason { try slots.rotateKey(of: db, keeping: ["first": .passphrase("one")]) } == .misuse)
         #expect(reason { try slots.rotateKey(of: db, keeping: ["first": .passphrase("two")], droppingOthers: true) } == .noSlotOpens)
@@ -256,7 +256,7 @@ import Testing
         ) { _ in calls += 1 }
         #expect(calls > 0)
         #expect(db.isOpen == (mode == .inPlace))
-        try (db.isOpen ? db : Connection(slots)).execute("INSERT INTO t VALUES ('more')")
+        try (db.isOpen ? db : Connection(location, key: .slots(slots))).execute("INSERT INTO t VALUES ('more')")
         db.close()
         #expect(try opens(.passphrase("one")) && opens(.recoveryKey(recovery)))
         #expect(!opens(try .passphrase("two")))
@@ -273,8 +273,8 @@ import Testing
         try slots.add(.passphrase("two"), label: "second", iterations: 1000)
         var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .milliseconds(50)
-        let db = try Connection(slots, configuration: configuration)
-        let reader = try Connection(slots)
+        let db = try Connection(location, key: .slots(slots), configuration: configuration)
+        let reader = try Connection(location, key: .slots(slots))
         try reader.execute(SQLScript("BEGIN; SELECT * FROM t"))
         #expect(reason { try slots.rotateKey(of: db, keeping: ["first": .passphrase("one")], droppingOthers: true) } == .busy)
         reader.close()
@@ -288,7 +288,7 @@ import Testing
     @Test(arguments: [KeyChangeMode.inPlace, .newFile]) func aRotationThatIsCancelledChangesNothing(mode: KeyChangeMode) throws {
         var slots = try make()
         try slots.add(.passphrase("two"), label: "second", iterations: 1000)
-        let db = try Connection(slots)
+        let db = try Connection(location, key: .slots(slots))
         struct Cancelled: Error {}
         #expect(throws: Cancelled.self) {
             try slots.rotateKey(of: db, keeping: ["first": .passphrase("one")], droppingOthers: true, mode: mode) { _ in throw Cancelled() }
@@ -310,7 +310,7 @@ import Testing
         var shown = "\(slots) \(String(reflecting: slots)) \(try SlotSecret.passphrase("s3cret"))"
         dump(slots, to: &shown)
         dump(try SlotSecret.passphrase("s3cret"), to: &shown)
-        #expect(!shown.contains("s3cret") && !shown.contains("EncryptionKey"))
+        #expect(!shown.contains("s3cret") && !shown.contains("Encryption"))
         #expect(shown.contains("KeySlots(\(path))"))
     }
 }

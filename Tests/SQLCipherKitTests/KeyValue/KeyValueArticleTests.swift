@@ -45,7 +45,7 @@ import Testing
         #expect(removed == 0)
 
         let folder = try TemporaryFolder()
-        let pool = try DatabasePool(.file(folder.path("a.db")), key: .passphrase("key"), configuration: .quick)
+        let pool = try DatabasePool(.file(folder.path("a.db")), key: .passphrase("key").quick)
         let shared = try SharedKeyValueStore("settings", in: pool)
         try await shared.set("theme", to: "dark")
         let theme = try await shared.get("theme", default: "light")

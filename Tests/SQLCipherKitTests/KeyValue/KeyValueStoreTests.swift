@@ -14,7 +14,7 @@ import Testing
 
     init() throws {
         folder = try TemporaryFolder()
-        db = try Connection(.file(folder.path("a.db")), key: .passphrase("one"), configuration: .quick)
+        db = try Connection(.file(folder.path("a.db")), key: .passphrase("one").quick)
         store = try KeyValueStore("settings", in: db)
     }
 
@@ -255,8 +255,8 @@ import Testing
         try store.set("b", to: "secret value")
         db.close()
         #expect(throws: DatabaseError.self) { try store.get("a", as: Int.self) }
-        #expect(throws: DatabaseError.self) { try Connection(.file(folder.path("a.db")), key: .passphrase("one"), configuration: .quick) }
-        let again = try Connection(.file(folder.path("a.db")), key: .passphrase("two"), configuration: .quick)
+        #expect(throws: DatabaseError.self) { try Connection(.file(folder.path("a.db")), key: .passphrase("one").quick) }
+        let again = try Connection(.file(folder.path("a.db")), key: .passphrase("two").quick)
         #expect(try KeyValueStore("settings", in: again).get("b") == "secret value")
         #expect(try folder.allBytes().range(of: Data("secret value".utf8)) == nil)
     }
@@ -292,9 +292,9 @@ import Testing
 
     @Test func readOnly() throws {
         try store.set("a", to: 1)
-        var configuration = DatabaseConfiguration.quick
+        var configuration = DatabaseConfiguration()
         configuration.access = .readOnly
-        let reader = try Connection(.file(folder.path("a.db")), key: .passphrase("one"), configuration: configuration)
+        let reader = try Connection(.file(folder.path("a.db")), key: .passphrase("one").quick, configuration: configuration)
         #expect(try KeyValueStore("settings", in: reader).get("a") == 1)
         #expect(try KeyValueStore("others", in: reader).get("a", as: Int.self) == nil)
         #expect(throws: DatabaseError.self) { try KeyValueStore("others", in: reader).set("a", to: 1) }

@@ -10,10 +10,8 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func open(_ key: EncryptionKey, _ cipher: CipherConfiguration) throws -> Connection {
-        var configuration = DatabaseConfiguration()
-        configuration.cipher = cipher
-        return try Connection(.file(path), key: key, configuration: configuration)
+    private func open(_ key: Encryption, _ cipher: CipherConfiguration) throws -> Connection {
+        try Connection(.file(path), key: key.with(cipher: cipher))
     }
 
     private func withHeader(_ size: Int, salt: [UInt8]? = salt) -> CipherConfiguration {
@@ -25,17 +23,17 @@ import Testing
 
     @Test(arguments: [16, 32, 96, 4000]) func aPlaintextHeader(size: Int) throws {
         let keys = [
-            try EncryptionKey.passphrase("k"), try .raw([UInt8](repeating: 1, count: 32)), try .passphrase("x'" + String(repeating: "2d", count: 32) + "'"),
+            try Encryption.passphrase("k"), try .raw([UInt8](repeating: 1, count: 32)), try .passphrase("x'" + String(repeating: "2d", count: 32) + "'"),
         ]
         for (number, key) in keys.enumerated() {
             let path = folder.path("\(number).db")
             var configuration = DatabaseConfiguration()
-            configuration.cipher = withHeader(size)
+            let cipher = withHeader(size), key = key.with(cipher: cipher)
             configuration.journalMode = .wal
             do {
                 let db = try Connection(.file(path), key: key, configuration: configuration)
                 try db.execute("CREATE TABLE t AS SELECT 'here' AS x")
-                #expect(try db.cipherInfo?.settings == configuration.cipher)
+                #expect(try db.main.cipher?.settings == cipher)
             }
             let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
             #expect(Array(bytes.prefix(16)) == Array("SQLite format 3\0".utf8))
@@ -44,19 +42,17 @@ import Testing
             #expect(try db.fetchOne(String.self, "SELECT x FROM t") == "here")
             #expect(try db.main.verify().isIntact)
             try db.changeKey(to: .passphrase("new"))
-            #expect(try Connection(.file(path), key: .passphrase("new"), configuration: configuration).fetchOne(String.self, "SELECT x FROM t") == "here")
+            #expect(try Connection(.file(path), key: .passphrase("new", cipher: cipher), configuration: configuration).fetchOne(String.self, "SELECT x FROM t") == "here")
             // The same salt opens it when it is attached.
             let other = try Connection(.memory)
-            try other.attach(.file(path), as: "a", key: .key(.passphrase("new"), cipher: configuration.cipher))
-            #expect(try other.cipherInfo(of: "a")?.settings == configuration.cipher)
+            try other.attach(.file(path), as: "a", key: .passphrase("new", cipher: cipher))
+            #expect(try other.schema("a").cipher?.settings == cipher)
             try other.schema("a").changeKey(to: key, mode: .newFile)
             #expect(try other.fetchOne(String.self, "SELECT x FROM a.t") == "here")
             let another = withHeader(size, salt: [UInt8](repeating: 7, count: 16))
-            for wrong in [(key, another), (try .passphrase("wrong"), configuration.cipher)] {
+            for wrong in [(key, another), (try .passphrase("wrong"), cipher)] {
                 // The raw key alone does not need the salt for its pages, but for their authentication.
-                var other = DatabaseConfiguration()
-                other.cipher = wrong.1
-                let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: wrong.0, configuration: other) }
+                let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: wrong.0.with(cipher: wrong.1)) }
                 #expect(error?.reason == .wrongKeyOrNotADatabase, "\(String(describing: error))")
             }
         }
@@ -64,9 +60,9 @@ import Testing
 
     @Test func aRawKeyMayBringTheSalt() throws {
         let raw = [UInt8](repeating: 1, count: 32)
-        let key = try EncryptionKey.raw(raw, salt: Self.salt)
+        let key = try Encryption.raw(raw, salt: Self.salt)
         try open(key, withHeader(32, salt: nil)).execute("CREATE TABLE t(x)")
-        #expect(try open(.raw(raw), withHeader(32)).cipherInfo?.salt == Self.salt)
+        #expect(try open(.raw(raw), withHeader(32)).main.cipher?.salt == Self.salt)
         let error = #expect(throws: DatabaseError.self) { try open(key, withHeader(32, salt: [UInt8](repeating: 0, count: 16))) }
         #expect(error?.reason == .invalidKey && error?.message.contains("salt") == true)
         let made = try CipherConfiguration.randomSalt()
@@ -86,13 +82,13 @@ import Testing
             change(&cipher)
             for attempt in [
                 { _ = try open(.passphrase("k"), cipher) },
-                { try memory.attach(.file(path), as: "a", key: .key(.passphrase("k"), cipher: cipher)) },
+                { try memory.attach(.file(path), as: "a", key: .passphrase("k", cipher: cipher)) },
             ] as [() throws -> Void] {
                 let error = #expect(throws: DatabaseError.self) { try attempt() }
                 #expect(error?.reason == .invalidKey && error?.message.contains(word) == true, "\(cipher): \(String(describing: error))")
             }
         }
-        #expect(try memory.attachedDatabases().count == 1)
+        #expect(try memory.schemas().count == 1)
         #expect(try folder.names().filter { (try? Data(contentsOf: folder.url.appendingPathComponent($0)))?.isEmpty == false } == [])
     }
 
@@ -100,16 +96,16 @@ import Testing
         var cipher = CipherConfiguration.sqlCipher3
         cipher.hmacAlgorithm = .sha256
         let db = try open(.passphrase("k"), cipher)
-        let info = try #require(try db.cipherInfo)
+        let info = try #require(try db.main.cipher)
         #expect(info.settings == cipher)
         #expect(info.version.hasPrefix("4.") && !info.provider.isEmpty && !info.providerVersion.isEmpty && info.cipher == "aes-256-cbc")
         #expect(info.salt == Array(try Data(contentsOf: URL(fileURLWithPath: path)).prefix(16)))
         try db.attach(.file(folder.path("plain.db")), as: "plain", key: .plaintext)
-        #expect(try db.cipherInfo(of: "plain") == nil)
-        try db.attach(.file(folder.path("inherited.db")), as: "inherited", key: .inherited)
-        #expect(try db.cipherInfo(of: "INHERITED") == info)
-        #expect(try Connection(.memory).cipherInfo == nil)
-        let error = #expect(throws: DatabaseError.self) { try db.cipherInfo(of: "nowhere") }
+        #expect(try db.schema("plain").cipher == nil)
+        try db.attach(.file(folder.path("inherited.db")), as: "inherited", key: db.main.encryption)
+        #expect(try db.schema("INHERITED").cipher == info)
+        #expect(try Connection(.memory).main.cipher == nil)
+        let error = #expect(throws: DatabaseError.self) { try db.schema("nowhere").cipher }
         #expect(error?.reason == .schemaName)
     }
 
@@ -118,9 +114,9 @@ import Testing
             let db = try Connection(.memory, key: .passphrase("k"))
             // Without a page in it the codec has not been used yet, and takes the engine's own preset.
             let empty = try Connection(.memory)
-            try empty.attach(.file(folder.path("\(version).db")), as: "a", key: .key(.passphrase("k"), cipher: preset))
-            #expect(try empty.cipherInfo(of: "a")?.settings == preset)
-            #expect(try db.cipherInfo?.settings == .sqlCipher4)
+            try empty.attach(.file(folder.path("\(version).db")), as: "a", key: .passphrase("k", cipher: preset))
+            #expect(try empty.schema("a").cipher?.settings == preset)
+            #expect(try db.main.cipher?.settings == .sqlCipher4)
         }
     }
 
@@ -129,9 +125,9 @@ import Testing
         let db = try Connection(.memory)
         let before = try db.fetchAll(String.self, "PRAGMA cipher_default_settings")
         #expect(before.count == 6)
-        try db.attach(.file(path), as: "a", key: .key(.passphrase("k"), cipher: withHeader(32)))
-        try db.attach(.file(folder.path("b.db")), as: "b", key: .key(.passphrase("k"), cipher: .sqlCipher1))
-        #expect(throws: DatabaseError.self) { try db.attach(.file(folder.path("b.db")), as: "c", key: .key(.passphrase("wrong"), cipher: .sqlCipher2)) }
+        try db.attach(.file(path), as: "a", key: .passphrase("k", cipher: withHeader(32)))
+        try db.attach(.file(folder.path("b.db")), as: "b", key: .passphrase("k", cipher: .sqlCipher1))
+        #expect(throws: DatabaseError.self) { try db.attach(.file(folder.path("b.db")), as: "c", key: .passphrase("wrong", cipher: .sqlCipher2)) }
         _ = try open(.passphrase("k"), withHeader(32))
         #expect(try db.fetchAll(String.self, "PRAGMA cipher_default_settings") == before)
     }

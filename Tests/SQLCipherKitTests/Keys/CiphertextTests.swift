@@ -31,9 +31,9 @@ import Testing
     @Test(arguments: [DatabaseConfiguration.JournalMode.wal, .delete, .persist]) func noMarkerIsOnDisk(mode: DatabaseConfiguration.JournalMode) throws {
         let folder = try TemporaryFolder()
         let path = folder.path("a.db")
-        var configuration = DatabaseConfiguration.quick
+        var configuration = DatabaseConfiguration()
         configuration.journalMode = mode
-        let db = try Connection(.file(path), key: .passphrase("k"), configuration: configuration)
+        let db = try Connection(.file(path), key: .passphrase("k").quick, configuration: configuration)
         try db.transaction { try fill($0) }
         try expectNoMarker(folder, "committed, \(mode)")
         // A transaction larger than the cache spills pages, and its journal holds the old ones.

@@ -13,7 +13,7 @@ import Testing
     struct Case: Sendable, CustomTestStringConvertible {
         let name: String
         let cipher: CipherConfiguration
-        var key: @Sendable () throws -> EncryptionKey = { try .passphrase("it's a \"key\" 🗝️") }
+        var key: @Sendable () throws -> Encryption = { try .passphrase("it's a \"key\" 🗝️") }
         /// The key as the peers' pragma takes it.
         var pragma = "'it''s a \"key\" 🗝️'"
         var peers = Peer.allCases
@@ -103,10 +103,8 @@ import Testing
         guard test.peers.contains(peer) else { return }
         let folder = try TemporaryFolder()
         let path = folder.path("ours.db")
-        var configuration = DatabaseConfiguration()
-        configuration.cipher = test.cipher
         do {
-            let db = try Connection(.file(path), key: test.key(), configuration: configuration)
+            let db = try Connection(.file(path), key: test.key().with(cipher: test.cipher))
             try db.execute("CREATE TABLE t(a INTEGER, b TEXT)")
             try db.transaction { for number in 0..<200 { try $0.execute("INSERT INTO t VALUES (\(number), \("row \(number)"))") } }
         }
@@ -123,14 +121,12 @@ import Testing
         _ = try Python.run(
             Self.open(peer) + Self.script(peer, test)
                 + "\ndb.execute('CREATE TABLE t(a INTEGER)')\ndb.executemany('INSERT INTO t VALUES (?)', [(n,) for n in range(200)])\ndb.close()", path)
-        var configuration = DatabaseConfiguration()
-        configuration.cipher = test.cipher
-        let db = try Connection(.file(path), key: test.key(), configuration: configuration)
+        let db = try Connection(.file(path), key: test.key().with(cipher: test.cipher))
         #expect(try db.fetchOne(Int.self, "SELECT sum(a) FROM t") == 19900)
         #expect(try db.main.verify().isIntact)
         // And attached, which takes another way to the same settings.
         let memory = try Connection(.memory)
-        try memory.attach(.file(path), as: "theirs", key: .key(test.key(), cipher: test.cipher))
+        try memory.attach(.file(path), as: "theirs", key: test.key().with(cipher: test.cipher))
         #expect(try memory.fetchOne(Int.self, "SELECT count(*) FROM theirs.t") == 200)
     }
 

@@ -8,7 +8,7 @@ import Testing
     /// A key as both sides write it: ours, and the text of Python's `PRAGMA key`.
     struct Case: Sendable, CustomTestStringConvertible {
         let name: String
-        let key: @Sendable () throws -> EncryptionKey
+        let key: @Sendable () throws -> Encryption
         let pragma: String
         var testDescription: String { name }
     }

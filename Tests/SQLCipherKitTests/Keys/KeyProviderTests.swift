@@ -12,15 +12,15 @@ import Testing
     /// A database with the passphrase "pass phrase", and one with a raw key.
     init() throws {
         folder = try TemporaryFolder()
-        _ = try Connection(.file(folder.path("a.db")), key: .passphrase("pass phrase"), configuration: .quick)
+        _ = try Connection(.file(folder.path("a.db")), key: .passphrase("pass phrase").quick)
         _ = try Connection(.file(folder.path("raw.db")), key: .raw(Self.raw))
     }
 
     private func opens(_ provider: some KeyProvider) throws {
-        _ = try Connection(location, keyProvider: provider, configuration: .quick)
+        _ = try Connection(location, key: .provided(by: provider).quick)
     }
 
-    private func opensRaw(_ provider: some KeyProvider) throws { _ = try Connection(.file(folder.path("raw.db")), keyProvider: provider) }
+    private func opensRaw(_ provider: some KeyProvider) throws { _ = try Connection(.file(folder.path("raw.db")), key: .provided(by: provider)) }
 
     private func reason(_ provider: some KeyProvider) -> DatabaseError.Reason? {
         #expect(throws: DatabaseError.self) { try opens(provider) }?.reason
@@ -38,7 +38,7 @@ import Testing
 
     struct Own: KeyProvider {
         let passphrase: String?
-        func encryptionKey() throws -> EncryptionKey? { try passphrase.map { try .passphrase($0) } }
+        func key() throws -> Encryption? { try passphrase.map { try .passphrase($0) } }
     }
 
     @Test func closuresAndOwnTypes() throws {
@@ -65,8 +65,8 @@ import Testing
     @Test func slots() throws {
         let location = DatabaseLocation.file(folder.path("b.db"))
         let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, iterations: 1000)
-        try Connection(slots).execute("CREATE TABLE t(x)")
-        #expect(try Connection(location, keyProvider: .slots(slots)).fetchOne(Int.self, "SELECT count(*) FROM t") == 0)
+        try Connection(location, key: .slots(slots)).execute("CREATE TABLE t(x)")
+        #expect(try Connection(location, key: .provided(by: .slots(slots))).fetchOne(Int.self, "SELECT count(*) FROM t") == 0)
     }
 
     // MARK: The environment
@@ -158,9 +158,9 @@ import Testing
         // With a salt.
         let salt = [UInt8](repeating: 3, count: 16)
         let path = folder.path("salted.db")
-        _ = try Connection(.file(path), keyProvider: .file(try write(Self.raw + salt), as: .raw))
+        _ = try Connection(.file(path), key: .provided(by: .file(try write(Self.raw + salt), as: .raw)))
         #expect(try Array(Data(contentsOf: URL(fileURLWithPath: path)).prefix(16)) == salt)
-        _ = try Connection(.file(path), keyProvider: .file(try write(Data((Self.hex + String(repeating: "03", count: 16)).utf8)), as: .hexadecimal))
+        _ = try Connection(.file(path), key: .provided(by: .file(try write(Data((Self.hex + String(repeating: "03", count: 16)).utf8)), as: .hexadecimal)))
     }
 
     // MARK: Descriptors, credentials
@@ -195,7 +195,7 @@ import Testing
         #expect(missing.output.contains("there is no key"))
         for name in ["", ".", "..", "../key", "a/b", "a\0b"] { #expect(reason(.credential(name)) == .keyProvider) }
         // Not run by systemd.
-        #expect(try KeySource.credential("notes").encryptionKey() == nil)
+        #expect(try KeySource.credential("notes").key() == nil)
     }
 
     // MARK: The kernel
@@ -221,7 +221,7 @@ import Testing
             }
             #expect(try keyring.remove(name))
             #expect(try !keyring.remove(name))
-            #expect(try KeySource.keyring(name, in: keyring).encryptionKey() == nil)
+            #expect(try KeySource.keyring(name, in: keyring).key() == nil)
             #expect(throws: DatabaseError.self) { try opens(.keyring(name, in: keyring)) }
         }
 
@@ -233,7 +233,7 @@ import Testing
             }
             try opens(.keyring(name, in: .process))
             Thread.sleep(forTimeInterval: 2.2)
-            #expect(try KeySource.keyring(name, in: .process).encryptionKey() == nil)
+            #expect(try KeySource.keyring(name, in: .process).key() == nil)
         }
 
         @Test func kernelKeysThatCannotBe() throws {

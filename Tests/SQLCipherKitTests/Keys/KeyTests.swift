@@ -9,18 +9,18 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func make(_ key: EncryptionKey?) throws {
-        let db = try Connection(.file(path), key: key, configuration: .quick)
+    private func make(_ key: Encryption?) throws {
+        let db = try Connection(.file(path), key: key.quick)
         try db.execute("CREATE TABLE t(x)")
         try db.execute("INSERT INTO t VALUES ('kept')")
     }
 
-    private func opens(_ key: EncryptionKey) -> Bool {
-        (try? Connection(.file(path), key: key, configuration: .quick).fetchOne(String.self, "SELECT x FROM t")) == "kept"
+    private func opens(_ key: Encryption) -> Bool {
+        (try? Connection(.file(path), key: key.quick).fetchOne(String.self, "SELECT x FROM t")) == "kept"
     }
 
     @Test func anEmptyKeyIsRefusedBeforeThereIsAFile() throws {
-        let attempts: [() throws -> EncryptionKey] = [
+        let attempts: [() throws -> Encryption] = [
             { try .passphrase("") }, { try .passphrase(Data()) }, { try .passphrase([UInt8]()) }, { try .raw([UInt8]()) },
             { try .raw(Data(), salt: Data(count: 16)) },
         ]
@@ -33,12 +33,12 @@ import Testing
 
     @Test func rawKeysHave32BytesAndSalts16() throws {
         for count in [1, 31, 33, 48, 64] {
-            let error = #expect(throws: DatabaseError.self) { try EncryptionKey.raw([UInt8](repeating: 1, count: count)) }
+            let error = #expect(throws: DatabaseError.self) { try Encryption.raw([UInt8](repeating: 1, count: count)) }
             #expect(error?.reason == .invalidKey)
         }
         for count in [0, 15, 17] {
             let error = #expect(throws: DatabaseError.self) {
-                try EncryptionKey.raw(Data(repeating: 1, count: 32), salt: Data(repeating: 2, count: count))
+                try Encryption.raw(Data(repeating: 1, count: 32), salt: Data(repeating: 2, count: count))
             }
             #expect(error?.reason == .invalidKey)
         }
@@ -46,8 +46,8 @@ import Testing
 
     @Test func aWrongKeyIsAnErrorAtOpening() throws {
         try make(.passphrase("right"))
-        for wrong in [try EncryptionKey.passphrase("wrong"), try .raw(Data(repeating: 3, count: 32)), try .passphrase("right ")] {
-            let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: wrong, configuration: .quick) }
+        for wrong in [try Encryption.passphrase("wrong"), try .raw(Data(repeating: 3, count: 32)), try .passphrase("right ")] {
+            let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: wrong.quick) }
             #expect(error?.reason == .wrongKeyOrNotADatabase)
             #expect(error?.path == path)
         }
@@ -69,11 +69,7 @@ import Testing
         settings.append(.quick)
         settings[4].usesHMAC = false
         for cipher in settings {
-            var configuration = DatabaseConfiguration()
-            configuration.cipher = cipher
-            let error = #expect(throws: DatabaseError.self) {
-                try Connection(.file(path), key: .passphrase("right"), configuration: configuration)
-            }
+            let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: .passphrase("right", cipher: cipher)) }
             #expect(error?.reason == .wrongKeyOrNotADatabase, "\(cipher)")
         }
     }
@@ -83,11 +79,9 @@ import Testing
             { $0.pageSize = 512 }, { $0.pageSize = 5000 }, { $0.pageSize = 131_072 }, { $0.pageSize = -4096 }, { $0.kdfIterations = 0 },
             { $0.kdfIterations = -1 }, { $0.kdfIterations = Int(Int32.max) + 1 },
         ] as [(inout CipherConfiguration) -> Void] {
-            var configuration = DatabaseConfiguration()
-            change(&configuration.cipher)
-            let error = #expect(throws: DatabaseError.self) {
-                try Connection(.file(path), key: .passphrase("k"), configuration: configuration)
-            }
+            var cipher = CipherConfiguration()
+            change(&cipher)
+            let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: .passphrase("k", cipher: cipher)) }
             #expect(error?.reason == .invalidKey)
         }
         #expect(try folder.names() == [])
@@ -96,14 +90,14 @@ import Testing
     @Test(arguments: [1024, 2048, 4096, 8192, 32768, 65536]) func allSettingsMakeFilesThatOpenAgain(pageSize: Int) throws {
         for hash in CipherConfiguration.Hash.allCases {
             for usesHMAC in [true, false] {
-                var configuration = DatabaseConfiguration.quick
-                configuration.cipher.pageSize = pageSize
-                configuration.cipher.kdfAlgorithm = hash
-                configuration.cipher.hmacAlgorithm = hash
-                configuration.cipher.usesHMAC = usesHMAC
+                var cipher = CipherConfiguration.quick
+                cipher.pageSize = pageSize
+                cipher.kdfAlgorithm = hash
+                cipher.hmacAlgorithm = hash
+                cipher.usesHMAC = usesHMAC
                 let path = folder.path("\(hash)-\(usesHMAC).db")
-                try Connection(.file(path), key: .passphrase("k"), configuration: configuration).execute("CREATE TABLE t(x)")
-                let again = try Connection(.file(path), key: .passphrase("k"), configuration: configuration)
+                try Connection(.file(path), key: .passphrase("k", cipher: cipher)).execute("CREATE TABLE t(x)")
+                let again = try Connection(.file(path), key: .passphrase("k", cipher: cipher))
                 #expect(try again.fetchOne(Int.self, "SELECT count(*) FROM t") == 0)
                 // On an encrypted database the engine answers with text.
                 #expect(try again.fetchOne(String.self, "PRAGMA page_size") == "\(pageSize)")
@@ -122,7 +116,7 @@ import Testing
 
     @Test func aFileThatIsNoDatabase() throws {
         try Data("certainly not a database, but long enough to look like one".utf8).write(to: URL(fileURLWithPath: path))
-        for key in [nil, try EncryptionKey.passphrase("k")] {
+        for key in [nil, try Encryption.passphrase("k")] {
             let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: key) }
             #expect(error?.reason == .wrongKeyOrNotADatabase)
         }
@@ -155,13 +149,13 @@ import Testing
 
     @Test func aKeyIsShownNowhere() throws {
         let secret = "s3cr3t-passphrase"
-        let key = try EncryptionKey.passphrase(secret)
+        let key = try Encryption.passphrase(secret)
         var shown = "\(key) \(String(reflecting: key)) \(String(describing: Optional(key)))"
         dump(key, to: &shown)
         #expect(!shown.contains(secret))
-        #expect(shown.contains("EncryptionKey(passphrase)"))
+        #expect(shown.contains("Encryption(passphrase)"))
         try make(.passphrase("another"))
-        let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: key, configuration: .quick) }
+        let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: key.quick) }
         #expect(error.map { !"\($0) \(String(reflecting: $0))".contains(secret) } == true)
     }
 }

@@ -66,7 +66,7 @@
         }
 
         private func makeWithPassphrase() throws -> [String] {
-            let db = try Connection(.file(path), key: .passphrase(Self.passphrase), configuration: .quick)
+            let db = try Connection(.file(path), key: .passphrase(Self.passphrase).quick)
             try db.execute("CREATE TABLE t(x)")
             return try needles(salt: header(), passphrase: Self.passphrase, iterations: 10)
         }

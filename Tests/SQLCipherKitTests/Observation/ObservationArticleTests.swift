@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct ObservationArticleTests {
     @Test func theArticle() async throws {
         let folder = try TemporaryFolder()
-        let pool = try DatabasePool(.file(folder.path("notes.db")), key: .passphrase("correct horse"), configuration: .quick)
+        let pool = try DatabasePool(.file(folder.path("notes.db")), key: .passphrase("correct horse").quick)
         try await pool.write { db in
             try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body TEXT)")
             try db.create(FTS5Table("note_fts", columns: ["title", "body"], content: .external(table: "note")))
@@ -40,7 +40,7 @@ import Testing
             .removingDuplicates()
         for try await count in counts {
             if count == 4 { break }
-            let other = try Connection(.file(folder.path("notes.db")), key: .passphrase("correct horse"), configuration: .quick)
+            let other = try Connection(.file(folder.path("notes.db")), key: .passphrase("correct horse").quick)
             try other.execute("INSERT INTO note(title) VALUES ('elsewhere')")
         }
 

@@ -12,8 +12,8 @@ enum Store: String, CaseIterable, Sendable {
         let database: SharedDatabase =
             switch self {
             case .memory: try DatabaseQueue(.memory)
-            case .queue: try DatabaseQueue(.file(folder.path("a.db")), key: .passphrase("key"), configuration: .quick)
-            case .pool: try DatabasePool(.file(folder.path("a.db")), key: .passphrase("key"), configuration: .quick)
+            case .queue: try DatabaseQueue(.file(folder.path("a.db")), key: .passphrase("key").quick)
+            case .pool: try DatabasePool(.file(folder.path("a.db")), key: .passphrase("key").quick)
             }
         try database.write { db in
             try db.execute(SQLScript("""
@@ -167,8 +167,8 @@ enum Store: String, CaseIterable, Sendable {
     @Test(arguments: Store.allCases) func attachedDatabases(store: Store) async throws {
         let database = try store.open(folder)
         let path = folder.path("other.db")
-        try Connection(.file(path), key: .passphrase("other"), configuration: .quick).execute("CREATE TABLE far(x)")
-        try await database.attach(.file(path), as: "other", key: .key(.passphrase("other"), cipher: .quick))
+        try Connection(.file(path), key: .passphrase("other").quick).execute("CREATE TABLE far(x)")
+        try await database.attach(.file(path), as: "other", key: .passphrase("other", cipher: .quick))
         var counts = database.observe { db in
             try db.fetchOne(Int.self, "SELECT (SELECT count(*) FROM other.far) * 100 + (SELECT count(*) FROM main.note)") ?? 0
         }.makeAsyncIterator()
@@ -246,7 +246,7 @@ enum Store: String, CaseIterable, Sendable {
         let counts = database.observe { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0 }
         var iterator = counts.includingOtherProcesses(every: .milliseconds(5)).removingDuplicates().makeAsyncIterator()
         #expect(try await iterator.next() == 0)
-        let other = try Connection(.file(folder.path("a.db")), key: .passphrase("key"), configuration: .quick)
+        let other = try Connection(.file(folder.path("a.db")), key: .passphrase("key").quick)
         try other.execute("INSERT INTO note(title) VALUES ('two')")
         #expect(try await iterator.next() == 1)
         try await insert("here", database)

@@ -4,7 +4,7 @@ import Testing
 /// The examples of the article "Migrations and the schema", in its order.
 @Suite struct MigrationsArticleTests {
     @Test func theArticle() throws {
-        let db = try Connection(.memory, key: .passphrase("secret"), configuration: .quick)
+        let db = try Connection(.memory, key: .passphrase("secret").quick)
         var migrator = Migrator()
         migrator.add("authors and books") { db in
             try db.execute("CREATE TABLE author(id INTEGER PRIMARY KEY, name TEXT NOT NULL)")

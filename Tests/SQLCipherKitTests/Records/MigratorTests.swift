@@ -42,9 +42,9 @@ import Testing
         let unknown = #expect(throws: DatabaseError.self) { try longer.migrate(db, through: "moons") }
         #expect(unknown?.reason == .invalidArgument)
         // With nothing to do nothing is written, not even by a connection that could not.
-        var configuration = DatabaseConfiguration.quick
+        var configuration = DatabaseConfiguration()
         configuration.access = .readOnly
-        let reader = try Connection(.file(folder.path("a.db")), key: .passphrase("secret"), configuration: configuration)
+        let reader = try Connection(.file(folder.path("a.db")), key: .passphrase("secret").quick, configuration: configuration)
         #expect(try longer.migrate(reader) == [])
     }
 
@@ -178,14 +178,14 @@ import Testing
 
     @Test func inAQueueAndAPool() async throws {
         let migrator = migrator
-        var configuration = DatabaseConfiguration.quick
+        var configuration = DatabaseConfiguration()
         configuration.journalMode = .wal
         for kind in ["queue", "pool"] {
             let location = DatabaseLocation.file(folder.path("\(kind).db"))
             let database: SharedDatabase =
                 kind == "queue"
-                ? try DatabaseQueue(location, key: .passphrase("secret"), configuration: configuration)
-                : try DatabasePool(location, key: .passphrase("secret"), configuration: configuration)
+                ? try DatabaseQueue(location, key: .passphrase("secret").quick, configuration: configuration)
+                : try DatabasePool(location, key: .passphrase("secret").quick, configuration: configuration)
             #expect(try await migrator.migrate(database, through: "authors") == ["authors"])
             #expect(try await database.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM author") } == 1)
             #expect(try await migrator.migrate(database) == ["books"])
@@ -242,7 +242,7 @@ import Testing
             kill(process.process.processIdentifier, SIGKILL)
             _ = try process.end()
             #expect(try folder.allBytes().range(of: Data("MARKER".utf8)) == nil)
-            let db = try Connection(.file(path), key: .passphrase("secret"), configuration: .quick)
+            let db = try Connection(.file(path), key: .passphrase("secret").quick)
             #expect(try db.main.integrityCheck() == [])
             #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 3000)
             let done = try Migrator().applied(in: db)
@@ -269,7 +269,7 @@ import Testing
                 "sh",
                 ["-c", "trap '' XFSZ; ulimit -f \(blocks); exec \"$0\" records-migrate \"$1\" secret 3 2>&1 | cat",
                  try BuildProducts.executable("FaultDriver"), path])
-            let again = try Connection(.file(path), key: .passphrase("secret"), configuration: .quick)
+            let again = try Connection(.file(path), key: .passphrase("secret").quick)
             #expect(try again.fetchOne(Int.self, "SELECT count(*) FROM t") == 2000)
             #expect(try again.main.integrityCheck() == [])
             let done = try Migrator().applied(in: again).count

@@ -8,7 +8,7 @@ struct EncryptedDatabase {
 
     init() throws {
         folder = try TemporaryFolder()
-        db = try Connection(.file(folder.path("a.db")), key: .passphrase("secret"), configuration: .quick)
+        db = try Connection(.file(folder.path("a.db")), key: .passphrase("secret").quick)
     }
 }
 

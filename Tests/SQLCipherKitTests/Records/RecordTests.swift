@@ -339,9 +339,9 @@ import Testing
     }
 
     @Test(arguments: [DateStrategy.iso8601, .realSeconds]) func datesAndOtherTypes(strategy: DateStrategy) throws {
-        var configuration = DatabaseConfiguration.quick
+        var configuration = DatabaseConfiguration()
         configuration.dateStrategy = strategy
-        let db = try Connection(.file(folder.path("b.db")), key: .passphrase("secret"), configuration: configuration)
+        let db = try Connection(.file(folder.path("b.db")), key: .passphrase("secret").quick, configuration: configuration)
         try db.create(Stamp.table)
         #expect(try Stamp.table.creation()[0].text == """
             CREATE TABLE "stamp"("id" INTEGER PRIMARY KEY, "at" ANY NOT NULL, "kind" TEXT NOT NULL, "data" BLOB NOT NULL, \
@@ -361,7 +361,7 @@ import Testing
         // Nothing of insertAll stays where the process dies before its end.
         let path = folder.path("c.db")
         do {
-            let made = try Connection(.file(path), key: .passphrase("secret"), configuration: .quick)
+            let made = try Connection(.file(path), key: .passphrase("secret").quick)
             try made.execute(Note.creation)
         }
         let driver = try BuildProducts.executable("FaultDriver")
@@ -369,7 +369,7 @@ import Testing
         try process.waitForOutput("half")
         kill(process.process.processIdentifier, SIGKILL)
         _ = try process.end()
-        let again = try Connection(.file(path), key: .passphrase("secret"), configuration: .quick)
+        let again = try Connection(.file(path), key: .passphrase("secret").quick)
         #expect(try again.count(Note.all) == 0)
         #expect(try again.main.integrityCheck() == [])
     }

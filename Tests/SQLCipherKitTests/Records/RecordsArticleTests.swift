@@ -35,7 +35,7 @@ struct Album: SQLRecord {
 /// The examples of the article "Records", in its order.
 @Suite struct RecordsArticleTests {
     @Test func theArticle() throws {
-        let db = try Connection(.memory, key: .passphrase("secret"), configuration: .quick)
+        let db = try Connection(.memory, key: .passphrase("secret").quick)
         try db.create(Artist.table)
         try db.create(Album.table)
 

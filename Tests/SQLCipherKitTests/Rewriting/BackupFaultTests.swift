@@ -12,9 +12,9 @@ import Testing
     init() throws { folder = try TemporaryFolder() }
 
     private func make(_ path: String, _ key: String, _ mode: DatabaseConfiguration.JournalMode = .delete, rows: Int) throws {
-        var configuration = DatabaseConfiguration.quick
+        var configuration = DatabaseConfiguration()
         configuration.journalMode = mode
-        let db = try Connection(.file(path), key: .passphrase(key), configuration: configuration)
+        let db = try Connection(.file(path), key: .passphrase(key).quick, configuration: configuration)
         try db.transaction { db in
             try db.execute("CREATE TABLE t(x)")
             for number in 0..<rows { try db.execute("INSERT INTO t VALUES (\("MARKER \(number) " + String(repeating: "x", count: 300)))") }
@@ -22,7 +22,7 @@ import Testing
     }
 
     private func count(_ path: String, _ key: String) -> Int? {
-        guard let db = try? Connection(.file(path), key: .passphrase(key), configuration: .quick),
+        guard let db = try? Connection(.file(path), key: .passphrase(key).quick),
             (try? db.main.verify().problems.isEmpty) == true
         else { return nil }
         return try? db.fetchOne(Int.self, "SELECT count(*) FROM t")
@@ -93,17 +93,17 @@ import Testing
         try make(path, "one", mode, rows: 1500)
         let writer = try Command(try BuildProducts.executable("FaultDriver"), ["append", path, "one"])
         try writer.waitForOutput("20\n")
-        var configuration = DatabaseConfiguration.quick
+        var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .seconds(20)
-        let db = try Connection(.file(path), key: .passphrase("one"), configuration: configuration)
+        let db = try Connection(.file(path), key: .passphrase("one").quick, configuration: configuration)
         var options = BackupOptions()
         options.pagesPerStep = 10
         options.pause = .milliseconds(2)
-        try db.main.backup(toFileAt: copyPath, key: .key(.passphrase("two"), cipher: .quick), options: options)
+        try db.main.backup(toFileAt: copyPath, key: .passphrase("two", cipher: .quick), options: options)
         kill(writer.process.processIdentifier, SIGKILL)
         let outcome = try writer.end()
         #expect(!outcome.output.contains("error"))
-        let copy = try Connection(.file(copyPath), key: .passphrase("two"), configuration: .quick)
+        let copy = try Connection(.file(copyPath), key: .passphrase("two").quick)
         let numbers = try copy.fetchAll(Int.self, "SELECT x FROM t WHERE typeof(x) = 'integer' ORDER BY rowid")
         #expect(numbers.count >= 20 && numbers == Array(0..<numbers.count))
         #expect(count(copyPath, "two") == 1500 + numbers.count)
@@ -113,14 +113,14 @@ import Testing
     @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal])
     func aWriterInThisProcess(mode: DatabaseConfiguration.JournalMode) throws {
         try make(path, "one", mode, rows: 1000)
-        let db = try Connection(.file(path), key: .passphrase("one"), configuration: .quick)
-        var configuration = DatabaseConfiguration.quick
+        let db = try Connection(.file(path), key: .passphrase("one").quick)
+        var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .zero
-        let writer = try Connection(.file(path), key: .passphrase("one"), configuration: configuration)
+        let writer = try Connection(.file(path), key: .passphrase("one").quick, configuration: configuration)
         var options = BackupOptions()
         options.pagesPerStep = 10
         var written = 0, refused = 0
-        try db.main.backup(toFileAt: copyPath, key: .key(.passphrase("two"), cipher: .quick), options: options) { progress in
+        try db.main.backup(toFileAt: copyPath, key: .passphrase("two", cipher: .quick), options: options) { progress in
             if progress.fraction == 1 { return }
             do {
                 // Two rows each, so that half a commit would show.
@@ -139,10 +139,10 @@ import Testing
     /// A lock that does not go is an error, and leaves nothing.
     @Test func aLockThatStays() throws {
         try make(path, "one", rows: 100)
-        var configuration = DatabaseConfiguration.quick
+        var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .milliseconds(50)
-        let db = try Connection(.file(path), key: .passphrase("one"), configuration: configuration)
-        let other = try Connection(.file(path), key: .passphrase("one"), configuration: .quick)
+        let db = try Connection(.file(path), key: .passphrase("one").quick, configuration: configuration)
+        let other = try Connection(.file(path), key: .passphrase("one").quick)
         try other.begin(.exclusive)
         let busy = #expect(throws: DatabaseError.self) { try db.main.backup(toFileAt: copyPath) }
         #expect(busy?.reason == .busy)
@@ -163,8 +163,8 @@ import Testing
     /// With a log, readers go on with what was there.
     @Test func aRestoreUnderReaders() throws {
         try make(path, "one", .wal, rows: 100)
-        let db = try Connection(.file(path), key: .passphrase("one"), configuration: .quick)
-        let reader = try Connection(.file(path), key: .passphrase("one"), configuration: .quick)
+        let db = try Connection(.file(path), key: .passphrase("one").quick)
+        let reader = try Connection(.file(path), key: .passphrase("one").quick)
         try db.main.backup(toFileAt: copyPath)
         try db.execute("DELETE FROM t WHERE rowid > 10")
         try reader.begin(.deferred)
@@ -179,8 +179,8 @@ import Testing
 
     @Test func twoAtOnce() throws {
         try make(path, "one", rows: 300)
-        let db = try Connection(.file(path), key: .passphrase("one"), configuration: .quick)
-        let other = try Connection(.file(path), key: .passphrase("one"), configuration: .quick)
+        let db = try Connection(.file(path), key: .passphrase("one").quick)
+        let other = try Connection(.file(path), key: .passphrase("one").quick)
         var options = BackupOptions()
         options.pagesPerStep = 5
         var tried = false

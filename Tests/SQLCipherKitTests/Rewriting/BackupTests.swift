@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct BackupTests {
     let folder: TemporaryFolder
-    let key: EncryptionKey, otherKey: EncryptionKey
+    let key: Encryption, otherKey: Encryption
 
     init() throws {
         folder = try TemporaryFolder()
@@ -13,10 +13,12 @@ import Testing
         otherKey = try .passphrase("two")
     }
 
-    private func rich(_ change: (inout DatabaseConfiguration) -> Void = { _ in }, key: EncryptionKey? = nil) throws -> Connection {
-        var configuration = DatabaseConfiguration.quick
+    private func rich(
+        _ change: (inout DatabaseConfiguration) -> Void = { _ in }, cipher: CipherConfiguration = .quick, key: Encryption? = nil
+    ) throws -> Connection {
+        var configuration = DatabaseConfiguration()
         change(&configuration)
-        let db = try Connection(.file(folder.path("a.db")), key: key ?? self.key, configuration: configuration)
+        let db = try Connection(.file(folder.path("a.db")), key: (key ?? self.key).with(cipher: cipher), configuration: configuration)
         try RichDatabase.fill(db)
         return db
     }
@@ -35,7 +37,7 @@ import Testing
     @Test(arguments: 0..<5, [DatabaseConfiguration.JournalMode.delete, .wal])
     func withTheSameKey(layout: Int, mode: DatabaseConfiguration.JournalMode) throws {
         let cipher = Self.layouts[layout].1
-        let db = try rich { $0.cipher = cipher; $0.journalMode = mode }
+        let db = try rich({ $0.journalMode = mode }, cipher: cipher)
         var options = BackupOptions()
         options.pagesPerStep = 7
         var reports: [RewriteProgress] = []
@@ -44,9 +46,7 @@ import Testing
         #expect(zip(reports, reports.dropFirst()).allSatisfy { $0.pagesDone <= $1.pagesDone })
         #expect(try folder.names().filter { $0.hasPrefix("b.db") } == ["b.db"])
         #expect(try FileManager.default.attributesOfItem(atPath: folder.path("b.db"))[.posixPermissions] as? Int == 0o600)
-        var configuration = DatabaseConfiguration.quick
-        configuration.cipher = cipher
-        let copy = try Connection(.file(folder.path("b.db")), key: key, configuration: configuration)
+        let copy = try Connection(.file(folder.path("b.db")), key: key.with(cipher: cipher))
         #expect(try RichDatabase.summary(copy) == RichDatabase.summary(db))
         #expect(try copy.main.journalMode == .delete)
         #expect(try copy.main.verify().problems.isEmpty)
@@ -55,8 +55,8 @@ import Testing
     /// Any encryption to any other.
     @Test(arguments: [0, 1, 3, 5], [0, 2, 4, 5])
     func withAnother(from: Int, to: Int) throws {
-        func encryption(_ index: Int, _ key: EncryptionKey) -> Encryption {
-            index < 5 ? .key(key, cipher: Self.layouts[index].1) : .plaintext
+        func encryption(_ index: Int, _ key: Encryption) -> Encryption {
+            index < 5 ? key.with(cipher: Self.layouts[index].1) : .plaintext
         }
         let path = folder.path("a.db"), target = folder.path("b.db")
         let db = try open(path, encryption(from, key))
@@ -82,16 +82,13 @@ import Testing
     }
 
     private func open(_ path: String, _ encryption: Encryption) throws -> Connection {
-        guard case .key(let key, let cipher) = encryption else { return try Connection(.file(path)) }
-        var configuration = DatabaseConfiguration.quick
-        configuration.cipher = cipher
-        return try Connection(.file(path), key: key, configuration: configuration)
+        try Connection(.file(path), key: encryption)
     }
 
     @Test func toMemoryAndBack() throws {
         let db = try rich()
         let dump = try RichDatabase.summary(db)
-        for memory in [try Connection(.memory, key: otherKey, configuration: .quick), try Connection(.memory)] {
+        for memory in [try Connection(.memory, key: otherKey.quick), try Connection(.memory)] {
             try db.main.backup(to: memory.main)
             #expect(try RichDatabase.summary(memory) == dump)
             try db.execute("DELETE FROM pair")
@@ -101,18 +98,16 @@ import Testing
         }
         var cipher = CipherConfiguration.quick
         cipher.pageSize = 8192
-        var configuration = DatabaseConfiguration.quick
-        configuration.cipher = cipher
-        let large = try Connection(.memory, key: otherKey, configuration: configuration)
+        let large = try Connection(.memory, key: otherKey.with(cipher: cipher))
         try db.main.backup(to: large.main)
         #expect(try RichDatabase.summary(large) == dump)
         try large.main.backup(to: db.main)
         #expect(try RichDatabase.summary(db) == dump)
         // From memory into a file, with the memory's own key.
-        let memory = try Connection(.memory, key: otherKey, configuration: .quick)
+        let memory = try Connection(.memory, key: otherKey.quick)
         try db.main.backup(to: memory.main)
         try memory.main.backup(toFileAt: folder.path("m.db"))
-        #expect(try RichDatabase.summary(open(folder.path("m.db"), .key(otherKey, cipher: .quick))) == dump)
+        #expect(try RichDatabase.summary(open(folder.path("m.db"), otherKey.with(cipher: .quick))) == dump)
     }
 
     /// Without free pages, over a file and over other databases, with the pages laid out as in the source or not.
@@ -126,9 +121,9 @@ import Testing
         try Data("old".utf8).write(to: URL(fileURLWithPath: path))
         var last = 0.0
         try db.main.backup(toFileAt: path, options: options) { last = $0.fraction }
-        let file = try open(path, .key(key, cipher: .quick)), other = folder.path("c.db")
+        let file = try open(path, key.with(cipher: .quick)), other = folder.path("c.db")
         let copies = [
-            file, try Connection(.memory, key: otherKey, configuration: .quick), try Connection(.memory), try open(other, .plaintext),
+            file, try Connection(.memory, key: otherKey.quick), try Connection(.memory), try open(other, .plaintext),
         ]
         for copy in copies.dropFirst() { try db.main.backup(to: copy.main, options: .compact) }
         for copy in copies { #expect(try RichDatabase.summary(copy) == dump && copy.main.freePageCount == 0) }
@@ -138,10 +133,10 @@ import Testing
 
     @Test func attachedDatabases() throws {
         let db = try rich()
-        try db.attach(.file(folder.path("x.db")), as: "archive", key: .key(otherKey, cipher: .quick))
+        try db.attach(.file(folder.path("x.db")), as: "archive", key: otherKey.with(cipher: .quick))
         try db.execute("CREATE TABLE archive.t AS SELECT 5 AS x")
         try db.schema("archive").backup(toFileAt: folder.path("y.db"))
-        #expect(try open(folder.path("y.db"), .key(otherKey, cipher: .quick)).fetchAll(Int.self, "SELECT x FROM t") == [5])
+        #expect(try open(folder.path("y.db"), otherKey.with(cipher: .quick)).fetchAll(Int.self, "SELECT x FROM t") == [5])
         try db.execute("UPDATE archive.t SET x = 6")
         try db.schema("archive").restore(fromFileAt: folder.path("y.db"))
         #expect(try db.fetchAll(Int.self, "SELECT x FROM archive.t") == [5])
@@ -150,11 +145,11 @@ import Testing
 
     /// An independent build reads what was backed up and restored.
     @Test func anotherEngineReadsIt() throws {
-        let db = try rich { $0.cipher = CipherConfiguration() }
+        let db = try rich(cipher: CipherConfiguration())
         try db.main.backup(toFileAt: folder.path("b.db"))
-        try db.main.backup(toFileAt: folder.path("c.db"), key: .key(otherKey))
+        try db.main.backup(toFileAt: folder.path("c.db"), key: otherKey)
         try db.execute("DELETE FROM no_key")
-        try db.main.restore(fromFileAt: folder.path("c.db"), key: .key(otherKey))
+        try db.main.restore(fromFileAt: folder.path("c.db"), key: otherKey)
         db.close()
         for (name, key) in [("a.db", "one"), ("b.db", "one"), ("c.db", "two")] {
             let found = try Python.run(
@@ -186,7 +181,7 @@ import Testing
         #expect(reason { try db.main.backup(toFileAt: path, options: options) } == .cannotOpen)
         try FileManager.default.removeItem(atPath: path + "-journal")
         try db.main.backup(toFileAt: path, options: options)
-        #expect(try open(path, .key(key, cipher: .quick)).fetchOne(Int.self, "SELECT count(*) FROM pair") == 300)
+        #expect(try open(path, key.with(cipher: .quick)).fetchOne(Int.self, "SELECT count(*) FROM pair") == 300)
         // Itself, by any name.
         try FileManager.default.linkItem(atPath: folder.path("a.db"), toPath: folder.path("same.db"))
         #expect(reason { try db.main.backup(toFileAt: folder.path("same.db"), options: options) } == .cannotOpen)
@@ -205,7 +200,7 @@ import Testing
         #expect(reason { try db.main.restore(fromFileAt: path) } == .misuse)
         try db.rollback()
         // A wrong key, no backup, a damaged one.
-        #expect(reason { try db.main.restore(fromFileAt: path, key: .key(otherKey, cipher: .quick)) } == .wrongKeyOrNotADatabase)
+        #expect(reason { try db.main.restore(fromFileAt: path, key: otherKey.with(cipher: .quick)) } == .wrongKeyOrNotADatabase)
         #expect(reason { try db.main.restore(fromFileAt: folder.path("none")) } == .cannotOpen)
         var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
         bytes[bytes.count / 2] ^= 1
@@ -241,7 +236,7 @@ import Testing
         }
         #expect(interrupted?.code.primary == .interrupted)
         let closed = #expect(throws: DatabaseError.self) {
-            let other = try open(folder.path("a.db"), .key(key, cipher: .quick))
+            let other = try open(folder.path("a.db"), key.with(cipher: .quick))
             try other.main.backup(toFileAt: folder.path("b.db"), options: options) { _ in other.close() }
         }
         #expect(closed?.reason == .closed)
@@ -258,7 +253,7 @@ import Testing
         let path = folder.path("a.db"), target = folder.path("c.db"), ownKey = self.key
         let task = Task.detached {
             withUnsafeCurrentTask { $0?.cancel() }
-            try Connection(.file(path), key: ownKey, configuration: .quick).main.backup(toFileAt: target)
+            try Connection(.file(path), key: ownKey.quick).main.backup(toFileAt: target)
         }
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(try folder.names() == ["a.db", "b.db"])

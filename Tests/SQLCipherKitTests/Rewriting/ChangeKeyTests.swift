@@ -10,10 +10,10 @@ import Testing
     init() throws { folder = try TemporaryFolder() }
 
     private func make(_ mode: DatabaseConfiguration.JournalMode = .delete, rows: Int = 200) throws -> Connection {
-        var configuration = DatabaseConfiguration.quick
+        var configuration = DatabaseConfiguration()
         configuration.journalMode = mode
         configuration.busyTimeout = .milliseconds(50)
-        let db = try Connection(.file(path), key: .passphrase("old"), configuration: configuration)
+        let db = try Connection(.file(path), key: .passphrase("old").quick, configuration: configuration)
         try db.transaction { db in
             try db.execute("CREATE TABLE t(x)")
             for number in 0..<rows { try db.execute("INSERT INTO t VALUES (\("row \(number) " + String(repeating: "x", count: 300)))") }
@@ -21,8 +21,8 @@ import Testing
         return db
     }
 
-    private func count(_ key: EncryptionKey, at path: String? = nil) -> Int? {
-        guard let db = try? Connection(.file(path ?? self.path), key: key, configuration: .quick),
+    private func count(_ key: Encryption, at path: String? = nil) -> Int? {
+        guard let db = try? Connection(.file(path ?? self.path), key: key.quick),
             (try? db.fetchOne(String.self, "PRAGMA integrity_check")) == "ok",
             (try? db.fetchAll(String.self, "PRAGMA cipher_integrity_check")) == []
         else { return nil }
@@ -33,10 +33,10 @@ import Testing
         let db = try make(mode)
         let salt = [UInt8](repeating: 9, count: 16)
         let keys = [
-            try EncryptionKey.raw([UInt8](repeating: 1, count: 32)), try .raw([UInt8](repeating: 2, count: 32), salt: salt),
+            try Encryption.raw([UInt8](repeating: 1, count: 32)), try .raw([UInt8](repeating: 2, count: 32), salt: salt),
             try .passphrase("x'" + String(repeating: "2d", count: 32) + "'"), try .passphrase("new"),
         ]
-        var old = try EncryptionKey.passphrase("old")
+        var old = try Encryption.passphrase("old")
         var rows = 200
         for key in keys {
             try db.changeKey(to: key)
@@ -53,16 +53,16 @@ import Testing
     @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal]) func byANewFile(mode: DatabaseConfiguration.JournalMode) throws {
         try make(mode).close()
         let salt = [UInt8](repeating: 9, count: 16)
-        var old = try EncryptionKey.passphrase("old")
+        var old = try Encryption.passphrase("old")
         let before = try Data(contentsOf: URL(fileURLWithPath: path)).prefix(16)
-        for key in [try EncryptionKey.passphrase("new"), try .raw([UInt8](repeating: 1, count: 32), salt: salt), try .passphrase("x'2d'")] {
-            let db = try Connection(.file(path), key: old, configuration: .quick)
+        for key in [try Encryption.passphrase("new"), try .raw([UInt8](repeating: 1, count: 32), salt: salt), try .passphrase("x'2d'")] {
+            let db = try Connection(.file(path), key: old.quick)
             try db.changeKey(to: key, mode: .newFile)
             #expect(!db.isOpen)
             #expect(count(key) == 200, "\(key)")
             #expect(count(old) == nil)
             #expect(try folder.names() == ["a.db"])
-            #expect(try Connection(.file(path), key: key, configuration: .quick).fetchOne(String.self, "PRAGMA journal_mode") == mode.rawValue)
+            #expect(try Connection(.file(path), key: key.quick).fetchOne(String.self, "PRAGMA journal_mode") == mode.rawValue)
             old = key
         }
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)).prefix(16) != before)
@@ -71,7 +71,7 @@ import Testing
     @Test func anAttachedDatabaseByANewFile() throws {
         let db = try make()
         let other = folder.path("b.db")
-        try db.attach(.file(other), as: "b", key: .key(.passphrase("b"), cipher: .quick))
+        try db.attach(.file(other), as: "b", key: .passphrase("b", cipher: .quick))
         try db.execute("CREATE TABLE b.t(x)")
         try db.schema("b").changeKey(to: .passphrase("new"), mode: .newFile)
         try db.execute("INSERT INTO b.t VALUES (1)")
@@ -83,7 +83,7 @@ import Testing
     func progressComesAndCancels(mode: DatabaseConfiguration.JournalMode, way: KeyChangeMode) throws {
         struct Cancelled: Error {}
         let db = try make(mode, rows: 3000)
-        let newKey = try EncryptionKey.raw([UInt8](repeating: 1, count: 32), salt: [UInt8](repeating: 2, count: 16))
+        let newKey = try Encryption.raw([UInt8](repeating: 1, count: 32), salt: [UInt8](repeating: 2, count: 16))
         for limit in [1, 3, Int.max] {
             var seen: [RewriteProgress] = []
             #expect(throws: Cancelled.self) {
@@ -108,7 +108,7 @@ import Testing
     @Test func aNamedSchema() throws {
         let db = try make()
         let other = folder.path("b.db")
-        try db.attach(.file(other), as: "b \"c\"", key: .key(.passphrase("b"), cipher: .quick))
+        try db.attach(.file(other), as: "b \"c\"", key: .passphrase("b", cipher: .quick))
         try db.execute("CREATE TABLE \(identifier: "b \"c\"").t(x)")
         try db.schema("b \"c\"").changeKey(to: .passphrase("new"))
         #expect(count(try .passphrase("new"), at: other) == 0)
@@ -116,11 +116,9 @@ import Testing
         // One with settings of its own.
         var cipher = CipherConfiguration.quick
         cipher.pageSize = 8192
-        try db.attach(.file(folder.path("c.db")), as: "C", key: .key(.passphrase("c"), cipher: cipher))
+        try db.attach(.file(folder.path("c.db")), as: "C", key: .passphrase("c", cipher: cipher))
         try db.schema("C").changeKey(to: .passphrase("new"))
-        var configuration = DatabaseConfiguration()
-        configuration.cipher = cipher
-        _ = try Connection(.file(folder.path("c.db")), key: .passphrase("new"), configuration: configuration)
+        _ = try Connection(.file(folder.path("c.db")), key: .passphrase("new", cipher: cipher))
         let error = #expect(throws: DatabaseError.self) { try db.schema("nowhere").changeKey(to: .passphrase("new")) }
         #expect(error?.reason == .schemaName)
         #expect(count(try .passphrase("old")) == 200)
@@ -151,9 +149,9 @@ import Testing
 
     @Test func readOnlyAndPlaintext() throws {
         _ = try make()
-        var readOnly = DatabaseConfiguration.quick
+        var readOnly = DatabaseConfiguration()
         readOnly.access = .readOnly
-        let db = try Connection(.file(path), key: .passphrase("old"), configuration: readOnly)
+        let db = try Connection(.file(path), key: .passphrase("old").quick, configuration: readOnly)
         let error = #expect(throws: DatabaseError.self) { try db.changeKey(to: .passphrase("new")) }
         #expect(error?.code == .readOnly)
         let plain = try Connection(.file(folder.path("p.db")))
@@ -166,7 +164,7 @@ import Testing
     @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal]) func whileAnotherConnectionHoldsALock(mode: DatabaseConfiguration.JournalMode) throws {
         let db = try make(mode)
         for lock in ["BEGIN; SELECT * FROM t", "BEGIN IMMEDIATE"] {
-            let other = try Connection(.file(path), key: .passphrase("old"), configuration: .quick)
+            let other = try Connection(.file(path), key: .passphrase("old").quick)
             try other.execute(SQLScript(lock))
             let error = #expect(throws: DatabaseError.self) { try db.changeKey(to: .passphrase("new")) }
             #expect(error?.reason == .busy, "\(lock)")
@@ -223,7 +221,7 @@ import Testing
             // Every other time with a key that brings a salt of its own, which must not be in what a journal restores.
             let salted = moment % 2 == 1
             let newKey = salted
-                ? try EncryptionKey.raw([UInt8](repeating: 1, count: 32), salt: [UInt8](repeating: 2, count: 16)) : try .passphrase("new")
+                ? try Encryption.raw([UInt8](repeating: 1, count: 32), salt: [UInt8](repeating: 2, count: 16)) : try .passphrase("new")
             let driver = try Command(program, ["rekey", path, "old", "new", way] + (salted ? ["salted"] : []))
             try driver.waitForOutput("ready")
             Thread.sleep(forTimeInterval: Double(moment) / 20 * Double(duration.components.attoseconds) / 1e18 * 1.2)

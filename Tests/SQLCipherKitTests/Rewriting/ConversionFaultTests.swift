@@ -11,9 +11,9 @@ import Testing
     init() throws { folder = try TemporaryFolder() }
 
     private func make(_ key: String, _ mode: DatabaseConfiguration.JournalMode, rows: Int) throws {
-        var configuration = DatabaseConfiguration.quick
+        var configuration = DatabaseConfiguration()
         configuration.journalMode = mode
-        let db = try Connection(.file(path), key: key == "-" ? nil : .passphrase(key), configuration: configuration)
+        let db = try Connection(.file(path), key: key == "-" ? nil : .passphrase(key).quick, configuration: configuration)
         try db.transaction { db in
             try db.execute("CREATE TABLE t(x)")
             for number in 0..<rows { try db.execute("INSERT INTO t VALUES (\("MARKER \(number) " + String(repeating: "x", count: 300)))") }
@@ -21,7 +21,7 @@ import Testing
     }
 
     private func count(_ key: String) -> Int? {
-        guard let db = try? Connection(.file(path), key: key == "-" ? nil : .passphrase(key), configuration: .quick),
+        guard let db = try? Connection(.file(path), key: key == "-" ? nil : .passphrase(key).quick),
             (try? db.fetchOne(String.self, "PRAGMA integrity_check")) == "ok",
             (try? db.fetchAll(String.self, "PRAGMA cipher_integrity_check")) == []
         else { return nil }

@@ -12,12 +12,7 @@ import Testing
     private func open(_ encryption: Encryption) throws -> Connection {
         var configuration = DatabaseConfiguration()
         configuration.enforcesForeignKeys = false
-        switch encryption {
-        case .plaintext: return try Connection(.file(path), configuration: configuration)
-        case .key(let key, let cipher):
-            configuration.cipher = cipher
-            return try Connection(.file(path), key: key, configuration: configuration)
-        }
+        return try Connection(.file(path), key: encryption, configuration: configuration)
     }
 
     private static func encryptions() throws -> [Encryption] {
@@ -30,9 +25,9 @@ import Testing
         header.salt = [UInt8](repeating: 0xab, count: 16)
         let raw = [UInt8](repeating: 3, count: 32)
         return [
-            .plaintext, .key(try .passphrase("one"), cipher: .quick), .key(try .passphrase("two"), cipher: wide), .plaintext,
-            .key(try .raw(raw), cipher: .sqlCipher1), .key(try .raw(raw, salt: [UInt8](repeating: 4, count: 16))),
-            .key(try .passphrase("three"), cipher: header), .key(try .passphrase("x'" + String(repeating: "0a", count: 32) + "'"), cipher: .quick),
+            .plaintext, try .passphrase("one", cipher: .quick), try .passphrase("two", cipher: wide), .plaintext,
+            try .raw(raw, cipher: .sqlCipher1), try .raw(raw, salt: [UInt8](repeating: 4, count: 16)),
+            try .passphrase("three", cipher: header), try .passphrase("x'" + String(repeating: "0a", count: 32) + "'", cipher: .quick),
             .plaintext,
         ]
     }
@@ -65,8 +60,7 @@ import Testing
             #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o640)
             #expect(try folder.names() == ["a.db"], "\(to)")
             let head = try Array(Data(contentsOf: URL(fileURLWithPath: path)).prefix(16))
-            var begins = false
-            if case .key(_, let cipher) = to { begins = cipher.plaintextHeaderSize > 0 } else { begins = true }
+            let begins = to.isPlaintext || (to.cipher?.plaintextHeaderSize ?? 0) > 0
             #expect((head == Array("SQLite format 3\0".utf8)) == begins)
             let db = try open(to)
             #expect(try db.fetchOne(String.self, "PRAGMA journal_mode") == mode.rawValue)
@@ -82,25 +76,23 @@ import Testing
     }
 
     @Test func thePageSizeIsKeptUnlessToldOtherwise() throws {
-        let key = try EncryptionKey.raw([UInt8](repeating: 1, count: 32))
+        let key = try Encryption.raw([UInt8](repeating: 1, count: 32))
         let db = try Connection(.file(path))
         try db.execute(SQLScript("PRAGMA page_size = 8192; VACUUM; CREATE TABLE t(x)"))
         db.close()
         let settings = try DatabaseConverter.encrypt(fileAt: path, key: key)
         #expect(settings.pageSize == 8192)
-        var configuration = DatabaseConfiguration()
-        configuration.cipher = settings
-        #expect(try Connection(.file(path), key: key, configuration: configuration).cipherInfo?.settings == settings)
-        try DatabaseConverter.decrypt(fileAt: path, key: key, cipher: settings)
+        #expect(try Connection(.file(path), key: key.with(cipher: settings)).main.cipher?.settings == settings)
+        try DatabaseConverter.decrypt(fileAt: path, key: key.with(cipher: settings))
         #expect(try Connection(.file(path)).fetchOne(Int.self, "PRAGMA page_size") == 8192)
-        #expect(try DatabaseConverter.encrypt(fileAt: path, key: key, cipher: .sqlCipher4) == CipherConfiguration())
-        try DatabaseConverter.convert(fileAt: path, from: .key(key), to: .plaintext, pageSize: 512)
+        #expect(try DatabaseConverter.encrypt(fileAt: path, key: key.with(cipher: .sqlCipher4)) == CipherConfiguration())
+        try DatabaseConverter.convert(fileAt: path, from: key, to: .plaintext, pageSize: 512)
         #expect(try Connection(.file(path)).fetchOne(Int.self, "PRAGMA page_size") == 512)
         // The smallest that SQLCipher has.
         #expect(try DatabaseConverter.encrypt(fileAt: path, key: key).pageSize == 4096)
         for pageSize in [256, 1000, 131_072] {
             let error = #expect(throws: DatabaseError.self) {
-                try DatabaseConverter.convert(fileAt: path, from: .key(key), to: .plaintext, pageSize: pageSize)
+                try DatabaseConverter.convert(fileAt: path, from: key, to: .plaintext, pageSize: pageSize)
             }
             #expect(error?.reason == .invalidArgument)
         }
@@ -108,10 +100,8 @@ import Testing
 
     @Test(arguments: [1, 2, 3, 4]) func earlierVersionsAreMigrated(version: Int) throws {
         let ciphers = [CipherConfiguration.sqlCipher1, .sqlCipher2, .sqlCipher3, .sqlCipher4]
-        let key = try EncryptionKey.passphrase("old")
-        var configuration = DatabaseConfiguration()
-        configuration.cipher = ciphers[version - 1]
-        try RichDatabase.fill(Connection(.file(path), key: key, configuration: configuration), rows: 50)
+        let key = try Encryption.passphrase("old")
+        try RichDatabase.fill(Connection(.file(path), key: key.with(cipher: ciphers[version - 1])), rows: 50)
         let refused = #expect(throws: DatabaseError.self) { try DatabaseConverter.migrate(fileAt: path, key: .passphrase("other")) }
         #expect(refused?.reason == .wrongKeyOrNotADatabase)
         #expect(try DatabaseConverter.migrate(fileAt: path, key: key) == version)
@@ -127,7 +117,7 @@ import Testing
             try db.execute("CREATE TABLE t AS WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n WHERE i < 30000) SELECT i, hex(randomblob(100)) AS x FROM n")
         }
         let before = try Data(contentsOf: URL(fileURLWithPath: path))
-        let key = try EncryptionKey.raw([UInt8](repeating: 1, count: 32))
+        let key = try Encryption.raw([UInt8](repeating: 1, count: 32))
         for limit in [1, 5, Int.max] {
             var seen: [RewriteProgress] = []
             do {
@@ -163,7 +153,7 @@ import Testing
             let db = try Connection(.file(path), configuration: configuration)
             try db.execute(SQLScript("CREATE TABLE t(x TEXT PRIMARY KEY COLLATE reversed) WITHOUT ROWID; INSERT INTO t VALUES ('a'), ('c'), ('b')"))
         }
-        let key = try EncryptionKey.raw([UInt8](repeating: 1, count: 32))
+        let key = try Encryption.raw([UInt8](repeating: 1, count: 32))
         #expect(throws: DatabaseError.self) { try DatabaseConverter.encrypt(fileAt: path, key: key) }
         #expect(try folder.names() == ["a.db"])
         try DatabaseConverter.encrypt(fileAt: path, key: key, configuration: configuration)
@@ -185,7 +175,7 @@ import Testing
         let other = folder.path("other"), new = path + "-sqlcipherkit-new"
         try Data("precious".utf8).write(to: URL(fileURLWithPath: other))
         try FileManager.default.createSymbolicLink(atPath: new, withDestinationPath: other)
-        let key = try EncryptionKey.raw([UInt8](repeating: 1, count: 32))
+        let key = try Encryption.raw([UInt8](repeating: 1, count: 32))
         try DatabaseConverter.encrypt(fileAt: path, key: key)
         #expect(try Data(contentsOf: URL(fileURLWithPath: other)) == Data("precious".utf8))
         #expect(try folder.names() == ["a.db", "other"])
@@ -197,11 +187,11 @@ import Testing
 
     /// Another process commits all the while: what it was told is committed is in the new file.
     @Test func noCommitOfAnotherProcessIsLost() throws {
-        let key = try EncryptionKey.passphrase("k")
-        try Connection(.file(path), key: key, configuration: .quick).execute("CREATE TABLE t(x INTEGER)")
+        let key = try Encryption.passphrase("k")
+        try Connection(.file(path), key: key.quick).execute("CREATE TABLE t(x INTEGER)")
         let writer = try Command(try BuildProducts.executable("FaultDriver"), ["append", path, "k"])
         try writer.waitForOutput("20\n")
-        try DatabaseConverter.decrypt(fileAt: path, key: key, cipher: .quick)
+        try DatabaseConverter.decrypt(fileAt: path, key: key.quick)
         let outcome = try writer.end()
         #expect(outcome.output.contains("error"))
         let committed = outcome.output.split(separator: "\n").compactMap { Int($0) }
@@ -214,7 +204,7 @@ import Testing
         try Connection(.file(path)).execute("CREATE TABLE t AS SELECT 1 AS x")
         let link = folder.path("link.db")
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
-        let key = try EncryptionKey.raw([UInt8](repeating: 1, count: 32))
+        let key = try Encryption.raw([UInt8](repeating: 1, count: 32))
         try DatabaseConverter.encrypt(fileAt: link, key: key)
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == path)
         #expect(try Connection(.file(path), key: key).fetchOne(Int.self, "SELECT x FROM t") == 1)
@@ -223,15 +213,15 @@ import Testing
     // MARK: Refused, the file as it was
 
     @Test func whatCannotBeConverted() throws {
-        let key = try EncryptionKey.passphrase("k")
-        try Connection(.file(path), key: key, configuration: .quick).execute("CREATE TABLE t(x)")
+        let key = try Encryption.passphrase("k")
+        try Connection(.file(path), key: key.quick).execute("CREATE TABLE t(x)")
         let before = try Data(contentsOf: URL(fileURLWithPath: path))
         var impossible = CipherConfiguration()
         impossible.pageSize = 100
         let attempts: [(DatabaseError.Reason, () throws -> Void)] = [
             (.wrongKeyOrNotADatabase, { try DatabaseConverter.encrypt(fileAt: path, key: key) }),
-            (.wrongKeyOrNotADatabase, { try DatabaseConverter.decrypt(fileAt: path, key: .passphrase("wrong"), cipher: .quick) }),
-            (.invalidKey, { try DatabaseConverter.convert(fileAt: path, from: .key(key, cipher: .quick), to: .key(key, cipher: impossible)) }),
+            (.wrongKeyOrNotADatabase, { try DatabaseConverter.decrypt(fileAt: path, key: .passphrase("wrong").quick) }),
+            (.invalidKey, { try DatabaseConverter.convert(fileAt: path, from: key.with(cipher: .quick), to: key.with(cipher: impossible)) }),
             (.cannotOpen, { try DatabaseConverter.decrypt(fileAt: folder.path("none.db"), key: key) }),
         ]
         for (reason, attempt) in attempts {
@@ -239,7 +229,7 @@ import Testing
             #expect(error?.reason == reason, "\(String(describing: error))")
         }
         try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: path)
-        let error = #expect(throws: DatabaseError.self) { try DatabaseConverter.decrypt(fileAt: path, key: key, cipher: .quick) }
+        let error = #expect(throws: DatabaseError.self) { try DatabaseConverter.decrypt(fileAt: path, key: key.quick) }
         #expect(error?.code == .readOnly)
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
         #expect(try folder.names() == ["a.db"])
@@ -247,21 +237,21 @@ import Testing
 
     @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal], ["BEGIN; SELECT * FROM t", "BEGIN IMMEDIATE; INSERT INTO t VALUES (2)"])
     func whileAnotherConnectionIsAtWork(mode: DatabaseConfiguration.JournalMode, lock: String) throws {
-        let key = try EncryptionKey.passphrase("k")
-        var configuration = DatabaseConfiguration.quick
+        let key = try Encryption.passphrase("k")
+        var configuration = DatabaseConfiguration()
         configuration.journalMode = mode
         configuration.busyTimeout = .milliseconds(50)
-        let other = try Connection(.file(path), key: key, configuration: configuration)
+        let other = try Connection(.file(path), key: key.quick, configuration: configuration)
         try other.execute(SQLScript("CREATE TABLE t(x); INSERT INTO t VALUES (1); \(lock)"))
         let error = #expect(throws: DatabaseError.self) {
-            try DatabaseConverter.decrypt(fileAt: path, key: key, cipher: .quick, configuration: configuration)
+            try DatabaseConverter.decrypt(fileAt: path, key: key.quick, configuration: configuration)
         }
         #expect(error?.reason == .busy)
         try other.commit()
         try other.execute("INSERT INTO t VALUES (3)")
         #expect(try other.fetchOne(String.self, "PRAGMA journal_mode") == mode.rawValue)
         other.close()
-        try DatabaseConverter.decrypt(fileAt: path, key: key, cipher: .quick, configuration: configuration)
+        try DatabaseConverter.decrypt(fileAt: path, key: key.quick, configuration: configuration)
         let rows = lock.contains("INSERT") ? [1, 2, 3] : [1, 3]
         #expect(try Connection(.file(path)).fetchAll(Int.self, "SELECT x FROM t") == rows)
     }
@@ -279,16 +269,16 @@ import Testing
 
     @Test func aCompactBackupOfUncommittedRows() throws {
         struct Cancelled: Error {}
-        let db = try Connection(.memory, configuration: .quick)
-        try db.attach(.file(path), as: "a b", key: .key(.passphrase("k"), cipher: .quick))
+        let db = try Connection(.memory)
+        try db.attach(.file(path), as: "a b", key: .passphrase("k", cipher: .quick))
         try db.execute("CREATE TABLE \(identifier: "a b").t(x)")
         let new = folder.path("new.db")
-        let key = try EncryptionKey.raw([UInt8](repeating: 1, count: 32))
+        let key = try Encryption.raw([UInt8](repeating: 1, count: 32))
         try db.transaction { db in
             for number in 0..<2000 { try db.execute("INSERT INTO \(identifier: "a b").t(rowid, x) VALUES (\(number * 3), \("row \(number)"))") }
             #expect(throws: Cancelled.self) { try db.schema("a b").backup(toFileAt: new, key: .plaintext) { _ in throw Cancelled() } }
             #expect(try folder.names().filter { $0.hasPrefix("new") } == [])
-            try db.schema("a b").backup(toFileAt: new, key: .key(key), options: .compact)
+            try db.schema("a b").backup(toFileAt: new, key: key, options: .compact)
         }
         #expect(try FileManager.default.attributesOfItem(atPath: new)[.posixPermissions] as? Int == 0o600)
         let copy = try Connection(.file(new), key: key)

@@ -6,7 +6,7 @@ import Testing
 /// The examples of the article "Backup and maintenance", in its order.
 @Suite struct MaintenanceArticleTests {
     let folder: TemporaryFolder
-    let key: EncryptionKey, otherKey: EncryptionKey
+    let key: Encryption, otherKey: Encryption
 
     init() throws {
         folder = try TemporaryFolder()
@@ -29,13 +29,13 @@ import Testing
         options.pagesPerStep = 256
         options.pause = .milliseconds(5)
         options.replacesFile = true
-        try db.main.backup(toFileAt: copyPath, key: .key(otherKey), options: options) { progress in
+        try db.main.backup(toFileAt: copyPath, key: otherKey, options: options) { progress in
             try Task.checkCancellation()
             print(Int(progress.fraction * 100), "%")
             #expect(progress.fraction <= 1)
         }
         try db.execute("DELETE FROM note")
-        try db.main.restore(fromFileAt: copyPath, key: .key(otherKey))
+        try db.main.restore(fromFileAt: copyPath, key: otherKey)
         let memory = try Connection(.memory, key: key)
         try db.main.backup(to: memory.main)
         try memory.main.backup(to: db.main)

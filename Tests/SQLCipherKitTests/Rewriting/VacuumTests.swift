@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct VacuumTests {
     let folder: TemporaryFolder
-    let key: EncryptionKey
+    let key: Encryption
 
     init() throws {
         folder = try TemporaryFolder()
@@ -30,8 +30,8 @@ import Testing
     /// With all settings but the default's, SQLite's VACUUM INTO writes a file that does not open.
     @Test(arguments: 0..<6, [DatabaseConfiguration.JournalMode.delete, .wal])
     func everySetting(index: Int, mode: DatabaseConfiguration.JournalMode) throws {
-        var configuration = DatabaseConfiguration.quick
-        configuration.cipher = Self.cipher(index)
+        let key = key.with(cipher: Self.cipher(index))
+        var configuration = DatabaseConfiguration()
         configuration.journalMode = mode
         let db = try Connection(.file(folder.path("a.db")), key: key, configuration: configuration)
         try RichDatabase.fill(db)
@@ -60,29 +60,27 @@ import Testing
     }
 
     @Test func attachedOnes() throws {
-        let other = try EncryptionKey.passphrase("two")
-        for (name, main) in [("plain.db", nil), ("keyed.db", key)] as [(String, EncryptionKey?)] {
-            let db = try Connection(.file(folder.path(name)), key: main, configuration: .quick)
-            try db.attach(.file(folder.path("x\(name)")), as: "a b", key: .key(other, cipher: Self.cipher(1)))
+        let other = try Encryption.passphrase("two")
+        for (name, main) in [("plain.db", nil), ("keyed.db", key)] as [(String, Encryption?)] {
+            let db = try Connection(.file(folder.path(name)), key: main.quick)
+            try db.attach(.file(folder.path("x\(name)")), as: "a b", key: other.with(cipher: Self.cipher(1)))
             try db.execute(SQLScript("CREATE TABLE \"a b\".t(x); INSERT INTO \"a b\".t SELECT randomblob(500) FROM pragma_function_list; DELETE FROM \"a b\".t WHERE rowid % 2"))
             let sum = try db.fetchAll(Data.self, "SELECT x FROM \"a b\".t")
             try db.schema("a b").vacuum()
             try db.schema("a b").backup(toFileAt: folder.path("y\(name)"), options: .compact)
-            try db.schema("a b").backup(toFileAt: folder.path("z\(name)"), key: .key(key, cipher: .quick), options: .compact)
+            try db.schema("a b").backup(toFileAt: folder.path("z\(name)"), key: key.with(cipher: .quick), options: .compact)
             #expect(try db.fetchAll(Data.self, "SELECT x FROM \"a b\".t") == sum)
-            var configuration = DatabaseConfiguration.quick
-            configuration.cipher = Self.cipher(1)
             for file in ["x\(name)", "y\(name)"] {
-                let db = try Connection(.file(folder.path(file)), key: other, configuration: configuration)
+                let db = try Connection(.file(folder.path(file)), key: other.with(cipher: Self.cipher(1)))
                 #expect(try db.fetchAll(Data.self, "SELECT x FROM t") == sum && db.main.freePageCount == 0)
             }
-            let copy = try Connection(.file(folder.path("z\(name)")), key: key, configuration: .quick)
+            let copy = try Connection(.file(folder.path("z\(name)")), key: key.quick)
             #expect(try copy.fetchAll(Data.self, "SELECT x FROM t") == sum)
         }
     }
 
     @Test func refusals() throws {
-        let db = try Connection(.file(folder.path("a.db")), key: key, configuration: .quick)
+        let db = try Connection(.file(folder.path("a.db")), key: key.quick)
         try db.execute("CREATE TABLE t AS SELECT 1 AS x")
         func reason(_ body: () throws -> Void) -> DatabaseError.Reason? {
             do { try body() } catch { return (error as? DatabaseError)?.reason }

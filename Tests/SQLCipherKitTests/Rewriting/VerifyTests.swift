@@ -9,17 +9,17 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func make(_ configuration: DatabaseConfiguration = .quick) throws {
-        let db = try Connection(.file(path), key: .passphrase("k"), configuration: configuration)
+    private func make(_ configuration: DatabaseConfiguration = DatabaseConfiguration(), cipher: CipherConfiguration = .quick) throws {
+        let db = try Connection(.file(path), key: .passphrase("k", cipher: cipher), configuration: configuration)
         try RichDatabase.fill(db, rows: 40)
     }
 
-    private func open(_ configuration: DatabaseConfiguration = .quick) throws -> Connection {
-        try Connection(.file(path), key: .passphrase("k"), configuration: configuration)
+    private func open(_ configuration: DatabaseConfiguration = DatabaseConfiguration(), cipher: CipherConfiguration = .quick) throws -> Connection {
+        try Connection(.file(path), key: .passphrase("k", cipher: cipher), configuration: configuration)
     }
 
     @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal]) func aWholeDatabase(mode: DatabaseConfiguration.JournalMode) throws {
-        var configuration = DatabaseConfiguration.quick
+        var configuration = DatabaseConfiguration()
         configuration.journalMode = mode
         try make(configuration)
         let db = try open(configuration)
@@ -33,17 +33,17 @@ import Testing
         let error = #expect(throws: DatabaseError.self) { try db.schema("nowhere").verify() }
         #expect(error?.reason == .schemaName)
         let memory = try db.schema("m")
-        try db.detach("m")
+        try db.schema("m").detach()
         let detached = #expect(throws: DatabaseError.self) { try memory.verify() }
         #expect(detached?.reason == .schemaName)
-        #expect(try Connection(.memory, key: .passphrase("k"), configuration: .quick).main.verify().isIntact)
+        #expect(try Connection(.memory, key: .passphrase("k").quick).main.verify().isIntact)
     }
 
     /// One flip in each page, at a place that moves from page to page: found every time, at opening or by verifying.
     @Test(arguments: [CipherConfiguration.Hash.sha512, .sha256, .sha1]) func oneFlippedBitInEachPage(hash: CipherConfiguration.Hash) throws {
-        var configuration = DatabaseConfiguration.quick
-        configuration.cipher.hmacAlgorithm = hash
-        try make(configuration)
+        var cipher = CipherConfiguration.quick
+        cipher.hmacAlgorithm = hash
+        try make(cipher: cipher)
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
         let pages = whole.count / 4096
         #expect(pages > 20)
@@ -56,14 +56,14 @@ import Testing
                 damaged[(page - 1) * 4096 + offset] ^= UInt8(1 << (page % 8))
                 try damaged.write(to: URL(fileURLWithPath: path))
                 let db: Connection
-                do { db = try open(configuration) } catch { continue }
+                do { db = try open(cipher: cipher) } catch { continue }
                 #expect(try db.main.verify().problems == [.damagedPage(page)], "page \(page), byte \(offset)")
                 byVerifying += 1
             }
         }
         #expect(byVerifying > pages * 2)
         try whole.write(to: URL(fileURLWithPath: path))
-        #expect(try open(configuration).main.verify().problems.filter { if case .foreignKey = $0 { false } else { true } } == [])
+        #expect(try open(cipher: cipher).main.verify().problems.filter { if case .foreignKey = $0 { false } else { true } } == [])
     }
 
     /// Changes a file from outside of this process, whose connection has it open.
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test func foreignKeysAndStructure() throws {
-        var configuration = DatabaseConfiguration.quick
+        var configuration = DatabaseConfiguration()
         configuration.enforcesForeignKeys = false
         try make(configuration)
         let db = try open(configuration)
@@ -134,20 +134,20 @@ import Testing
 
         let other = folder.path("f.db")
         do {
-            let db = try Connection(.file(other), key: .passphrase("k"), configuration: .quick)
+            let db = try Connection(.file(other), key: .passphrase("k").quick)
             try db.register(.function("half", .deterministic) { (x: Double) in x / 2 })
             try db.execute(SQLScript("CREATE TABLE t(x); CREATE INDEX t_half ON t(half(x)); INSERT INTO t VALUES (1)"))
         }
         let error = #expect(throws: DatabaseError.self) {
-            try Connection(.file(other), key: .passphrase("k"), configuration: .quick).main.verify()
+            try Connection(.file(other), key: .passphrase("k").quick).main.verify()
         }
         #expect(error?.code.primary == .error)
     }
 
     @Test func withoutAuthenticationOnlyTheStructureIsSeen() throws {
-        var configuration = DatabaseConfiguration.quick
-        configuration.cipher.usesHMAC = false
-        try make(configuration)
-        #expect(try open(configuration).main.verify().isAuthenticated == false)
+        var cipher = CipherConfiguration.quick
+        cipher.usesHMAC = false
+        try make(cipher: cipher)
+        #expect(try open(cipher: cipher).main.verify().isAuthenticated == false)
     }
 }

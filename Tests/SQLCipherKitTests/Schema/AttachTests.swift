@@ -9,40 +9,40 @@ import Testing
 
     init() throws {
         folder = try TemporaryFolder()
-        db = try Connection(.file(folder.path("main.db")), key: .passphrase("main"), configuration: .quick)
+        db = try Connection(.file(folder.path("main.db")), key: .passphrase("main").quick)
         try db.execute("CREATE TABLE t(x)")
         try db.execute("INSERT INTO t VALUES (1), (2)")
     }
 
-    private func expectOnlyMain() throws { #expect(try db.attachedDatabases().map(\.name) == ["main"]) }
+    private func expectOnlyMain() throws { #expect(try db.schemas().map(\.name) == ["main"]) }
 
     @Test func eachKindOfKey() throws {
-        try db.attach(.file(folder.path("own.db")), as: "own", key: .key(.passphrase("own"), cipher: .quick))
-        try db.attach(.file(folder.path("inherited.db")), as: "inherited", key: .inherited)
+        try db.attach(.file(folder.path("own.db")), as: "own", key: .passphrase("own", cipher: .quick))
+        try db.attach(.file(folder.path("inherited.db")), as: "inherited", key: db.main.encryption)
         try db.attach(.file(folder.path("plain.db")), as: "plain", key: .plaintext)
         try db.attach(.memory, as: "memory", key: .plaintext)
         try db.attach(.temporary, as: "temporary", key: .plaintext)
-        #expect(try db.attachedDatabases().map(\.name) == ["main", "own", "inherited", "plain", "memory", "temporary"])
-        #expect(try db.attachedDatabases().first?.path == folder.path("main.db"))
+        #expect(try db.schemas().map(\.name) == ["main", "own", "inherited", "plain", "memory", "temporary"])
+        #expect(try db.schemas().first?.path == folder.path("main.db"))
         for name in ["own", "inherited", "plain", "memory", "temporary"] {
             try db.execute("CREATE TABLE \(identifier: name).t AS SELECT x FROM main.t")
             #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM main.t JOIN \(identifier: name).t AS o USING (x)") == 2)
-            try db.detach(name)
+            try db.schema(name).detach()
         }
         try expectOnlyMain()
-        #expect(try Connection(.file(folder.path("own.db")), key: .passphrase("own"), configuration: .quick).fetchOne(Int.self, "SELECT count(*) FROM t") == 2)
+        #expect(try Connection(.file(folder.path("own.db")), key: .passphrase("own").quick).fetchOne(Int.self, "SELECT count(*) FROM t") == 2)
         #expect(try Connection(.file(folder.path("plain.db"))).fetchOne(Int.self, "SELECT count(*) FROM t") == 2)
         // Inheriting shares the key and the salt, so that the passphrase opens it as well.
-        #expect(try Connection(.file(folder.path("inherited.db")), key: .passphrase("main"), configuration: .quick).fetchOne(Int.self, "SELECT count(*) FROM t") == 2)
-        try db.attach(.file(folder.path("inherited.db")), as: "again", key: .inherited)
+        #expect(try Connection(.file(folder.path("inherited.db")), key: .passphrase("main").quick).fetchOne(Int.self, "SELECT count(*) FROM t") == 2)
+        try db.attach(.file(folder.path("inherited.db")), as: "again", key: db.main.encryption)
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM again.t") == 2)
     }
 
     @Test func theKeyOfANewFileIsFixedAtOnce() throws {
-        try db.attach(.file(folder.path("new.db")), as: "new", key: .key(.passphrase("a"), cipher: .quick))
-        try db.detach("new")
+        try db.attach(.file(folder.path("new.db")), as: "new", key: .passphrase("a", cipher: .quick))
+        try db.schema("new").detach()
         let error = #expect(throws: DatabaseError.self) {
-            try db.attach(.file(folder.path("new.db")), as: "new", key: .key(.passphrase("b"), cipher: .quick))
+            try db.attach(.file(folder.path("new.db")), as: "new", key: .passphrase("b", cipher: .quick))
         }
         #expect(error?.reason == .wrongKeyOrNotADatabase)
         try expectOnlyMain()
@@ -51,13 +51,13 @@ import Testing
     @Test func aWrongChoiceLeavesNothingAttached() throws {
         let own = DatabaseLocation.file(folder.path("own.db")), plain = DatabaseLocation.file(folder.path("plain.db"))
         // The same passphrase, but a salt of its own.
-        _ = try Connection(own, key: .passphrase("main"), configuration: .quick)
+        _ = try Connection(own, key: .passphrase("main").quick)
         try Connection(plain).execute("CREATE TABLE t(x)")
-        let attempts: [(DatabaseLocation, AttachKey, DatabaseError.Reason)] = [
-            (own, .key(try .passphrase("wrong"), cipher: .quick), .wrongKeyOrNotADatabase),
-            (own, .key(try .passphrase("main")), .wrongKeyOrNotADatabase),
-            (own, .inherited, .wrongKeyOrNotADatabase), (own, .plaintext, .wrongKeyOrNotADatabase),
-            (plain, .key(try .passphrase("k")), .notEncrypted), (plain, .inherited, .notEncrypted),
+        let attempts: [(DatabaseLocation, Encryption, DatabaseError.Reason)] = [
+            (own, try .passphrase("wrong", cipher: .quick), .wrongKeyOrNotADatabase),
+            (own, try .passphrase("main"), .wrongKeyOrNotADatabase),
+            (own, try db.main.encryption, .wrongKeyOrNotADatabase), (own, .plaintext, .wrongKeyOrNotADatabase),
+            (plain, try .passphrase("k"), .notEncrypted), (plain, try db.main.encryption, .notEncrypted),
             (.file(folder.path("no/where.db")), .plaintext, .cannotOpen), (.file(folder.url.path), .plaintext, .cannotOpen),
         ]
         for (location, key, reason) in attempts {
@@ -66,16 +66,16 @@ import Testing
             try expectOnlyMain()
         }
         let unkeyed = try Connection(.memory)
-        let error = #expect(throws: DatabaseError.self) { try unkeyed.attach(own, as: "own", key: .inherited) }
-        #expect(error?.reason == .misuse)
+        let error = #expect(throws: DatabaseError.self) { try unkeyed.attach(own, as: "own", key: unkeyed.main.encryption) }
+        #expect(error?.reason == .notEncrypted && error?.message.contains("main") == true)
     }
 
     @Test func namesOfAnyKind() throws {
         for name in ["a b", "quo\"te", "it's", "naïve 🎈", "select", "1"] {
-            try db.attach(.file(folder.path("\(name).db")), as: name, key: .key(.passphrase("k"), cipher: .quick))
+            try db.attach(.file(folder.path("\(name).db")), as: name, key: .passphrase("k", cipher: .quick))
             try db.execute("CREATE TABLE \(identifier: name).t(x)")
             #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM \(identifier: name).t") == 0)
-            try db.detach(name)
+            try db.schema(name).detach()
         }
         try db.attach(.memory, as: "twice", key: .plaintext)
         for name in ["twice", "TWICE", "main", "temp", ""] {
@@ -86,31 +86,44 @@ import Testing
 
     @Test func detachingWhatCannotBe() throws {
         for name in ["main", "MAIN", "temp", "nowhere"] {
-            let error = #expect(throws: DatabaseError.self) { try db.detach(name) }
+            let error = #expect(throws: DatabaseError.self) { try db.schema(name).detach() }
             #expect(error?.reason == .schemaName && error?.message.contains(name.lowercased()) == true)
         }
         try db.attach(.memory, as: "m", key: .plaintext)
         try db.execute("CREATE TABLE m.t AS SELECT 1 AS x")
         let cursor = try db.cursor(Int.self, "SELECT x FROM m.t")
         _ = try cursor.next()
-        let error = #expect(throws: DatabaseError.self) { try db.detach("m") }
+        let error = #expect(throws: DatabaseError.self) { try db.schema("m").detach() }
         #expect(error?.reason == .misuse && error?.message.contains("m") == true)
         cursor.close()
-        try db.detach("m")
+        try db.schema("m").detach()
+        // A backup that is not done needs it as well.
+        let schema = try db.attach(.file(folder.path("b.db")), as: "b", key: nil)
+        try db.execute("CREATE TABLE b.t AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) SELECT i, hex(i) FROM n")
+        var options = BackupOptions(), reasons: [DatabaseError.Reason?] = []
+        options.pagesPerStep = 1
+        try schema.backup(toFileAt: folder.path("c.db"), options: options) { _ in
+            if reasons.isEmpty { reasons.append(#expect(throws: DatabaseError.self) { try schema.detach() }?.reason) }
+        }
+        #expect(reasons == [.misuse])
+        try schema.detach()
+        let gone = #expect(throws: DatabaseError.self) { try schema.detach() }
+        #expect(gone?.reason == .schemaName)
     }
 
     @Test func upTo125() throws {
         for number in 1...125 { try db.attach(.memory, as: "m\(number)", key: .plaintext) }
         let error = #expect(throws: DatabaseError.self) { try db.attach(.memory, as: "m126", key: .plaintext) }
         #expect(error?.message.contains("125") == true)
-        #expect(try db.attachedDatabases().count == 126)
+        #expect(try db.schemas().count == 126)
     }
 
     @Test func scoped() throws {
         struct Refusal: Error {}
         let location = DatabaseLocation.file(folder.path("s.db"))
-        let key = AttachKey.key(try .passphrase("s"), cipher: .quick)
-        let count = try db.withAttached(location, as: "s", key: key) { db in
+        let key = try Encryption.passphrase("s", cipher: .quick)
+        let count = try db.withAttached(location, as: "s", key: key) { schema in
+            #expect(schema.name == "s" && schema.connection === db)
             try db.execute("CREATE TABLE s.t AS SELECT * FROM main.t")
             return try db.fetchOne(Int.self, "SELECT count(*) FROM s.t")
         }
@@ -121,7 +134,7 @@ import Testing
     }
 
     @Test func aTransactionCoversAllDatabases() throws {
-        try db.attach(.file(folder.path("o.db")), as: "o", key: .key(.passphrase("o"), cipher: .quick))
+        try db.attach(.file(folder.path("o.db")), as: "o", key: .passphrase("o", cipher: .quick))
         try db.execute("CREATE TABLE o.t(x)")
         try db.transaction { db in
             try db.execute("INSERT INTO o.t SELECT x FROM main.t")
@@ -144,12 +157,10 @@ import Testing
                             cipher.hmacAlgorithm = .sha256
                             let db = try Connection(.memory)
                             let path = folder.path("attached-\(number)-\(round).db")
-                            try db.attach(.file(path), as: "a", key: .key(.passphrase("k"), cipher: cipher))
+                            try db.attach(.file(path), as: "a", key: .passphrase("k", cipher: cipher))
                             try db.execute("CREATE TABLE a.t(x)")
-                            try db.detach("a")
-                            var configuration = DatabaseConfiguration()
-                            configuration.cipher = cipher
-                            _ = try Connection(.file(path), key: .passphrase("k"), configuration: configuration)
+                            try db.schema("a").detach()
+                            _ = try Connection(.file(path), key: .passphrase("k", cipher: cipher))
                         } else {
                             let path = folder.path("opened-\(number)-\(round).db")
                             for _ in 0..<2 {

@@ -9,7 +9,7 @@ import Testing
     init() throws { folder = try TemporaryFolder() }
 
     private func makePool(_ change: (inout DatabaseConfiguration.Pool) -> Void = { _ in }) throws -> DatabasePool {
-        let pool = try DatabasePool(.file(folder.path("a.db")), key: .passphrase("one"), configuration: .quick(change))
+        let pool = try DatabasePool(.file(folder.path("a.db")), key: .passphrase("one").quick, configuration: .pool(change))
         try pool.write { db in try db.execute("CREATE TABLE t(x)") }
         return pool
     }

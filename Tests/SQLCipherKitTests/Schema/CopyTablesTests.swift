@@ -9,10 +9,10 @@ import Testing
 
     init() throws {
         folder = try TemporaryFolder()
-        db = try Connection(.file(folder.path("main.db")), key: .passphrase("main"), configuration: .quick)
+        db = try Connection(.file(folder.path("main.db")), key: .passphrase("main").quick)
         try RichDatabase.fill(db, rows: 600)
         try db.execute("DELETE FROM child")
-        try db.attach(.file(folder.path("o.db")), as: "o \"1\"", key: .key(.passphrase("o"), cipher: .quick))
+        try db.attach(.file(folder.path("o.db")), as: "o \"1\"", key: .passphrase("o", cipher: .quick))
     }
 
     private var target: Schema { get throws { try db.schema("o \"1\"") } }
@@ -75,7 +75,7 @@ import Testing
         #expect(!db.isInTransaction)
         try db.attach(.memory, as: "gone", key: .plaintext)
         let gone = try db.schema("gone"), other = try Connection(.memory)
-        try db.detach("gone")
+        try db.schema("gone").detach()
         let attempts: [(DatabaseError.Reason, () throws -> Void)] = [
             (.schemaName, { try db.main.copyTables(to: gone) }), (.schemaName, { try gone.copyTables(to: target) }),
             (.schemaName, { try db.main.copyTables(to: try db.schema("MAIN")) }), (.misuse, { try db.main.copyTables(to: other.main) }), (.invalidArgument, { try db.main.copyTables(["nothing"], to: target) }),

@@ -10,12 +10,12 @@ import Testing
 
     @Test func applicationIDAndUserVersion() throws {
         let folder = try TemporaryFolder()
-        let file = try Connection(.file(folder.path("a.db")), key: .passphrase("k"), configuration: .quick)
+        let file = try Connection(.file(folder.path("a.db")), key: .passphrase("k").quick)
         #expect(try file.main.applicationID == 0)
         #expect(try file.main.setApplicationID(0x4e6f_7465) == 0x4e6f_7465)
         #expect(try file.main.setUserVersion(-7) == -7)
         file.close()
-        let again = try Connection(.file(folder.path("a.db")), key: .passphrase("k"), configuration: .quick)
+        let again = try Connection(.file(folder.path("a.db")), key: .passphrase("k").quick)
         #expect(try again.main.applicationID == 0x4e6f_7465)
         #expect(try again.main.userVersion == -7)
         #expect(try again.main.setUserVersion(.max) == .max)

@@ -104,7 +104,7 @@ import Testing
         try db.attach(.memory, as: "o\"ther", key: .plaintext)
         let gone = try db.schema("O\"THER")
         #expect(try gone.tables().isEmpty && gone.userVersion == 0 && !gone.isReadOnly)
-        try db.detach("o\"ther")
+        try db.schema("o\"ther").detach()
         let table = SQLTable("t") { SQLColumn("a") }
         let attempts: [() throws -> Void] = [
             { _ = try gone.tables() }, { _ = try gone.table("t") }, { _ = try gone.hasTable("t") }, { _ = try gone.columns(of: "t") },

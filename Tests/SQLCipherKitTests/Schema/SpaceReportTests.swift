@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct SpaceReportTests {
     let folder: TemporaryFolder
-    let key: EncryptionKey
+    let key: Encryption
 
     init() throws {
         folder = try TemporaryFolder()
@@ -14,9 +14,9 @@ import Testing
 
     @Test(arguments: [1024, 4096], [0, 1, 2])
     func theSumsAreThoseOfTheFile(pageSize: Int, autoVacuum: Int) throws {
-        var configuration = DatabaseConfiguration.quick
-        configuration.cipher.pageSize = pageSize
-        let db = try Connection(.file(folder.path("a.db")), key: key, configuration: configuration)
+        var cipher = CipherConfiguration.quick
+        cipher.pageSize = pageSize
+        let db = try Connection(.file(folder.path("a.db")), key: key.with(cipher: cipher))
         try db.execute(SQL(raw: "PRAGMA auto_vacuum = \(autoVacuum)"))
         try db.main.vacuum()
         try RichDatabase.fill(db)
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test func whatTheNumbersMean() throws {
-        let db = try Connection(.memory, key: key, configuration: .quick)
+        let db = try Connection(.memory, key: key.quick)
         try db.execute("CREATE TABLE t(x BLOB)")
         for _ in 0..<10 { try db.execute("INSERT INTO t VALUES (zeroblob(10000))") }
         let object = try #require(try db.main.spaceReport()["t"])
@@ -59,8 +59,8 @@ import Testing
     }
 
     @Test func attachedDatabases() throws {
-        let db = try Connection(.file(folder.path("a.db")), configuration: .quick)
-        try db.attach(.file(folder.path("b.db")), as: "O'Brien \"x\"", key: .key(key, cipher: .quick))
+        let db = try Connection(.file(folder.path("a.db")))
+        try db.attach(.file(folder.path("b.db")), as: "O'Brien \"x\"", key: key.with(cipher: .quick))
         try db.execute("CREATE TABLE \"O'Brien \"\"x\"\"\".pair(a, b, PRIMARY KEY (b, a)) WITHOUT ROWID")
         try db.transaction { db in
             for number in 0..<1000 { try db.execute("INSERT INTO pair VALUES (\(number), \(String(repeating: "x", count: 50)))") }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct StatisticsTests {
     private func make() throws -> Connection {
-        let db = try Connection(.memory, key: .passphrase("k"), configuration: .quick)
+        let db = try Connection(.memory, key: .passphrase("k").quick)
         try db.execute(SQLScript("""
             CREATE TABLE t(a, b, c); CREATE INDEX t_ab ON t(a, b); CREATE TABLE bare(x);
             WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999) INSERT INTO t SELECT i % 10, i % 100, i FROM n;

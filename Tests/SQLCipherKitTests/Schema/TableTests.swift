@@ -164,7 +164,7 @@ import Testing
     }
 
     @Test func inAnAttachedDatabase() throws {
-        try db.attach(.file(folder.path("b.db")), as: "o\"ther", key: .key(.passphrase("else")))
+        try db.attach(.file(folder.path("b.db")), as: "o\"ther", key: .passphrase("else"))
         let other = try db.schema("O\"THER")
         try other.create(Thing.table)
         try other.create(Thing.table, ifNotExists: true)
@@ -220,7 +220,7 @@ import Testing
         // Another database of the same name, with a schema of the same version.
         let first = try db.schema("x")
         for key in ["b", "a"] {
-            try db.detach("x")
+            try db.schema("x").detach()
             #expect(throws: DatabaseError.self) { try first.update(Plain(a: 1, b: 1)) }
             try db.attach(.file(folder.path("other \(key).db")), as: "x", key: .plaintext)
             try db.execute("CREATE TABLE x.plain(a, b, PRIMARY KEY(\(identifier: key)))")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct BlobTests {
     private func make(_ size: Int = 100_000) throws -> Connection {
-        let db = try Connection(.memory, key: .passphrase("k"), configuration: .quick)
+        let db = try Connection(.memory, key: .passphrase("k").quick)
         try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, data, other)")
         try db.execute("INSERT INTO t VALUES (1, \(Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) })), 'text'), (2, 'héllo', NULL), (3, 5, NULL)")
         return db
@@ -105,7 +105,7 @@ import Testing
     /// A connection that is lent takes its blobs back.
     @Test func throughAQueue() throws {
         let folder = try TemporaryFolder()
-        let queue = try DatabaseQueue(.file(folder.path("a.db")), key: .passphrase("k"), configuration: .quick)
+        let queue = try DatabaseQueue(.file(folder.path("a.db")), key: .passphrase("k").quick)
         nonisolated(unsafe) var escaped: Blob?
         try queue.write { db in
             try db.execute("CREATE TABLE t(x)")
@@ -121,7 +121,7 @@ import Testing
         }
         #expect(throws: DatabaseError.self) { _ = try escaped?.read(upTo: 5) }
         // It holds nothing open.
-        let other = try Connection(.file(folder.path("a.db")), key: .passphrase("k"), configuration: .quick)
+        let other = try Connection(.file(folder.path("a.db")), key: .passphrase("k").quick)
         try other.transaction(.exclusive) { _ in }
         #expect(try queue.read { try $0.fetchOne(Data.self, "SELECT x FROM t") }?.prefix(3) == Data([1, 2, 0]))
         escaped = nil

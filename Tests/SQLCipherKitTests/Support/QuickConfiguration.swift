@@ -1,25 +1,28 @@
 import SQLCipherKit
 
-extension DatabaseConfiguration {
-    /// Few rounds of key derivation, for tests in which their number is not the point.
-    static var quick: DatabaseConfiguration {
-        var configuration = DatabaseConfiguration()
-        configuration.cipher = .quick
-        return configuration
-    }
-
-    /// The same with settings for a pool.
-    static func quick(_ change: (inout Pool) -> Void) -> DatabaseConfiguration {
-        var configuration = quick
-        change(&configuration.pool)
-        return configuration
-    }
-}
-
 extension CipherConfiguration {
+    /// Few rounds of key derivation, for tests in which their number is not the point.
     static var quick: CipherConfiguration {
         var cipher = CipherConfiguration()
         cipher.kdfIterations = 10
         return cipher
+    }
+}
+
+extension Encryption {
+    /// The same key with few rounds of key derivation.
+    var quick: Encryption { with(cipher: .quick) }
+}
+
+extension Encryption? {
+    var quick: Encryption? { map(\.quick) }
+}
+
+extension DatabaseConfiguration {
+    /// Settings for a pool.
+    static func pool(_ change: (inout Pool) -> Void) -> DatabaseConfiguration {
+        var configuration = DatabaseConfiguration()
+        change(&configuration.pool)
+        return configuration
     }
 }

@@ -1,8 +1,8 @@
 import CSQLCipher
 
-/// An encryption key under authenticated encryption, ChaCha20-Poly1305 (RFC 8439), with a random nonce.
-struct SealedKey: Hashable, Sendable {
-    /// What the sealed bytes are.
+/// An encryption key wrapped under another one by authenticated encryption, ChaCha20-Poly1305 (RFC 8439), with a random nonce.
+struct WrappedKey: Hashable, Sendable {
+    /// What the wrapped bytes are.
     enum Form: Int, Hashable, Sendable {
         case passphrase = 1
         case raw = 2
@@ -19,22 +19,22 @@ struct SealedKey: Hashable, Sendable {
     /// An empty place, to be filled.
     init() { (form, nonce, bytes, tag) = (.raw, [], [], []) }
 
-    init(_ key: EncryptionKey, under sealing: borrowing SecureBytes, associated: [UInt8]) throws(DatabaseError) {
+    init(_ key: Encryption, under wrapping: borrowing SecureBytes, associated: [UInt8]) throws(DatabaseError) {
         if case .passphrase = key.form { form = .passphrase } else { form = .raw }
         let nonce = try randomBytes(Int(SQLCIPHERKIT_SEAL_NONCE))
         let associated = associated + [UInt8(form.rawValue)]
         var tag = [UInt8](repeating: 0, count: Int(SQLCIPHERKIT_SEAL_TAG))
         let count = key.withUnsafeBytes { $0.count }
         guard count <= Self.maximumCount else { throw .invalidArgument("a passphrase is longer than \(Self.maximumCount) bytes") }
-        var sealed = [UInt8](repeating: 0, count: count)
+        var wrapped = [UInt8](repeating: 0, count: count)
         let rc = key.withUnsafeBytes { plain in
-            sealing.withUnsafeBytes { sealing in
+            wrapping.withUnsafeBytes { wrapping in
                 sqlcipherkit_seal(
-                    sealing.baseAddress, nonce, associated, associated.count, plain.baseAddress, plain.count, &sealed, &tag)
+                    wrapping.baseAddress, nonce, associated, associated.count, plain.baseAddress, plain.count, &wrapped, &tag)
             }
         }
-        if rc != SQLITE_OK { throw DatabaseError(code: ResultCode(rawValue: rc), message: "a key could not be sealed") }
-        (self.nonce, bytes, self.tag) = (nonce, sealed, tag)
+        if rc != SQLITE_OK { throw DatabaseError(code: ResultCode(rawValue: rc), message: "a key could not be wrapped") }
+        (self.nonce, bytes, self.tag) = (nonce, wrapped, tag)
     }
 
     init(_ reader: inout ByteReader) throws(DatabaseError) {
@@ -57,25 +57,25 @@ struct SealedKey: Hashable, Sendable {
         writer.bytes(tag)
     }
 
-    /// The key, or nil if it was sealed under another one or has changed since.
-    func open(under sealing: borrowing SecureBytes, associated: [UInt8]) throws(DatabaseError) -> EncryptionKey? {
+    /// The key, or nil if it was wrapped under another one or has changed since.
+    func open(under wrapping: borrowing SecureBytes, associated: [UInt8]) throws(DatabaseError) -> Encryption? {
         let associated = associated + [UInt8(form.rawValue)]
         var rc = SQLITE_OK
         let plain = try SecureBytes(count: bytes.count) { plain throws(DatabaseError) in
-            rc = sealing.withUnsafeBytes { sealing in
+            rc = wrapping.withUnsafeBytes { wrapping in
                 sqlcipherkit_unseal(
-                    sealing.baseAddress, nonce, associated, associated.count, bytes, bytes.count, tag, plain.baseAddress)
+                    wrapping.baseAddress, nonce, associated, associated.count, bytes, bytes.count, tag, plain.baseAddress)
             }
         }
         if rc == SQLITE_AUTH { return nil }
-        if rc != SQLITE_OK { throw DatabaseError(code: ResultCode(rawValue: rc), message: "a sealed key could not be opened") }
+        if rc != SQLITE_OK { throw DatabaseError(code: ResultCode(rawValue: rc), message: "a wrapped key could not be opened") }
         return try plain.withUnsafeBytes { plain throws(DatabaseError) in
             form == .passphrase ? try .passphrase(bytes: plain) : try .raw(bytes: plain)
         }
     }
 }
 
-extension EncryptionKey {
+extension Encryption {
     /// A key for one purpose, made from this one: the first `count` bytes of HMAC-SHA-512 over the purpose's name. SQLCipher
     /// makes its own second key with the same function from 20 bytes; a name is longer, so that the two never meet.
     func derived(for purpose: String, count: Int) throws(DatabaseError) -> SecureBytes {

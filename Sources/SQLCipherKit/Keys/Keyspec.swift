@@ -1,19 +1,21 @@
 import CSQLCipher
 
-/// A key in the form that SQLCipher's C API takes: a passphrase's bytes, or `x'…'` with a raw key in hexadecimal.
-struct KeyText: ~Copyable {
+/// A key in the form that SQLCipher's C API takes: a passphrase's bytes, or the keyspec `x'…'` with a raw key in hexadecimal.
+struct Keyspec: ~Copyable {
     private let bytes: SecureBytes
 
     /// - Parameters:
+    ///   - key: a key with the settings that the database is opened with.
     ///   - salt: the first 16 bytes of the database's file, if it has any.
-    ///   - cipher: the settings that the database is opened with.
-    init(_ key: EncryptionKey, salt: [UInt8]?, _ cipher: CipherConfiguration) throws(DatabaseError) {
+    init(_ key: Encryption, salt: [UInt8]?) throws(DatabaseError) {
+        let cipher = key.settings
         let external = try Self.externalSalt(key, cipher)
         bytes = try key.withUnsafeBytes { bytes throws(DatabaseError) in
             switch key.form {
+            case .plaintext, .deferred: throw CipherConfiguration.invalid("there is no key")
             case .derived: try SecureBytes(copying: bytes)
-            case .raw(salted: true): try Self.hexadecimal(bytes)
-            case .raw(salted: false): try Self.hexadecimal(bytes, salt: external)
+            case .raw(_, salted: true): try Self.hexadecimal(bytes)
+            case .raw(_, salted: false): try Self.hexadecimal(bytes, salt: external)
             // A file with a plaintext header has no salt for SQLCipher to find.
             case .passphrase where external != nil: try Self.derived(bytes, external, cipher)
             // SQLCipher would take it for a raw key: derive the key as SQLCipher would have.
@@ -24,10 +26,10 @@ struct KeyText: ~Copyable {
     }
 
     /// The salt that is kept outside of the file, for a key that has none itself.
-    private static func externalSalt(_ key: EncryptionKey, _ cipher: CipherConfiguration) throws(DatabaseError) -> [UInt8]? {
+    private static func externalSalt(_ key: Encryption, _ cipher: CipherConfiguration) throws(DatabaseError) -> [UInt8]? {
         guard cipher.plaintextHeaderSize > 0 else { return nil }
         if case .derived = key.form { return nil }
-        if case .raw(salted: true) = key.form {
+        if case .raw(_, salted: true) = key.form {
             let own = key.withUnsafeBytes { Array($0.suffix(16)) }
             guard cipher.salt == nil || cipher.salt == own else {
                 throw CipherConfiguration.invalid("the raw key and the cipher settings have different salts")

@@ -1,0 +1,80 @@
+extension Encryption {
+    /// With key slots: a passphrase or recovery key opens one of them, and the key in it opens the database.
+    /// ```swift
+    /// let db = try Connection(.file("notes.db"), key: .slots(secret: .passphrase("correct horse")))
+    /// ```
+    /// The slots are read when the database is opened, which throws what
+    /// ``KeySlots/unlock(_:of:at:first:iterationLimit:cipher:configuration:)`` throws.
+    /// - Parameters:
+    ///   - place: where the slots are. Default: beside the database.
+    ///   - secret: what opens a slot.
+    ///   - label: the slot to try first.
+    ///   - cipher: the database's cipher settings; nil for SQLCipher 4's.
+    public static func slots(
+        _ place: KeySlots.Place = .beside, secret: SlotSecret, first label: String? = nil, cipher: CipherConfiguration? = nil
+    ) -> Encryption {
+        Encryption(.deferred(LockedSlots(place: place, secret: secret, label: label)), cipher: cipher)
+    }
+
+    /// With key slots that are unlocked.
+    /// ```swift
+    /// let slots = try KeySlots.create(.passphrase("correct horse"), label: "laptop", for: notes)
+    /// let db = try Connection(notes, key: .slots(slots))
+    /// ```
+    /// Opening throws ``DatabaseError/Reason/misuse`` if they belong to the database of another path.
+    /// - Parameters:
+    ///   - slots: the slots of the database that will be opened.
+    ///   - cipher: the database's cipher settings; nil for those that the slots were made or unlocked with.
+    public static func slots(_ slots: KeySlots, cipher: CipherConfiguration? = nil) -> Encryption {
+        Encryption(.deferred(UnlockedSlots(slots: slots)), cipher: cipher)
+    }
+}
+
+private struct LockedSlots: DeferredKey {
+    let place: KeySlots.Place
+    let secret: SlotSecret
+    let label: String?
+
+    var kind: String { "slots" }
+
+    func resolve(
+        for location: DatabaseLocation, _ cipher: CipherConfiguration?, _ configuration: DatabaseConfiguration
+    ) throws -> ResolvedKey {
+        let slots = try KeySlots.unlock(secret, of: location, at: place, first: label, cipher: cipher, configuration: configuration)
+        return slots.resolved(cipher)
+    }
+
+    func resolveForNewFile() throws -> Encryption { throw DatabaseError.slotsForNewFile }
+}
+
+private struct UnlockedSlots: DeferredKey {
+    let slots: KeySlots
+
+    var kind: String { "slots" }
+
+    func resolve(
+        for location: DatabaseLocation, _ cipher: CipherConfiguration?, _ configuration: DatabaseConfiguration
+    ) throws -> ResolvedKey {
+        let path = try KeySlots.path(of: location), own = try KeySlots.path(of: slots.location)
+        guard DatabaseFile.canonical(path) == DatabaseFile.canonical(own) else {
+            throw DatabaseError.misuse("the key slots are those of the database \(own), not of \(path)")
+        }
+        return slots.resolved(cipher)
+    }
+
+    func resolveForNewFile() throws -> Encryption { throw DatabaseError.slotsForNewFile }
+}
+
+extension KeySlots {
+    fileprivate func resolved(_ cipher: CipherConfiguration?) -> ResolvedKey {
+        ResolvedKey(key: key.with(cipher: cipher ?? key.cipher)) { schema in
+            // A database that was just made knows nothing of its slots yet.
+            if try schema.slotMark() == nil { try check(try verified(try storage.read()), on: schema, updates: true) }
+        }
+    }
+}
+
+extension DatabaseError {
+    fileprivate static let slotsForNewFile = DatabaseError.misuse(
+        "key slots hold the key of the database that they were made for: give the new file a key, and slots of its own once it is there")
+}

@@ -1,0 +1,85 @@
+/// How a database is encrypted: with which key and which cipher settings, or not at all.
+///
+/// ```swift
+/// let db = try Connection(.file("notes.db"), key: .passphrase("correct horse"))
+/// let old = try db.attach(.file("old.db"), as: "old", key: .passphrase("correct horse", cipher: .sqlCipher3))
+/// try DatabaseConverter.convert(fileAt: "import.db", from: .plaintext, to: .raw(keyBytes))
+/// ```
+/// It is the same type wherever a database is opened, attached, copied or converted. There is a value for a passphrase, for a raw
+/// key, for a ``KeyProvider`` that is asked when a database is opened, for ``KeySlots``, and for no encryption at all.
+///
+/// A key keeps its bytes in ``SecureBytes`` and shows them nowhere. Making one checks it, so that no key reaches the engine that
+/// SQLCipher would misunderstand (<https://www.zetetic.net/sqlcipher/sqlcipher-api/#PRAGMA_key>).
+public struct Encryption: Sendable {
+    enum Form: Sendable {
+        case plaintext
+        case passphrase(SharedSecureBytes)
+        case raw(SharedSecureBytes, salted: Bool)
+        /// What the engine has derived, in its own spelling: for further connections to the same database.
+        case derived(SharedSecureBytes)
+        case deferred(any DeferredKey)
+    }
+
+    let form: Form
+
+    /// The settings of the cipher. They are not stored in the file, so that opening one takes those that it was made with.
+    ///
+    /// Nil, the default, means SQLCipher 4's, or those of a ``KeyProvider``'s key or of ``KeySlots``. For a change of key, nil
+    /// means that the database keeps its settings. Always nil for ``plaintext``.
+    public let cipher: CipherConfiguration?
+
+    init(_ form: Form, cipher: CipherConfiguration?) {
+        self.form = form
+        self.cipher = cipher
+    }
+
+    /// Not at all.
+    public static let plaintext = Encryption(.plaintext, cipher: nil)
+
+    /// The same key with other cipher settings; ``plaintext`` stays plaintext.
+    /// ```swift
+    /// let key = try Encryption.passphrase("correct horse")
+    /// let old = try Connection(.file("old.db"), key: key.with(cipher: .sqlCipher3))
+    /// ```
+    /// - Parameter cipher: the settings; nil for no particular ones.
+    public func with(cipher: CipherConfiguration?) -> Encryption { Encryption(form, cipher: isPlaintext ? nil : cipher) }
+
+    /// Whether it stands for no encryption at all.
+    public var isPlaintext: Bool { if case .plaintext = form { true } else { false } }
+
+    /// The settings that a database is opened with.
+    var settings: CipherConfiguration { cipher ?? CipherConfiguration() }
+
+    /// The same key with these settings, unless it has its own. A raw key with a salt needs no salt from them.
+    func adopting(_ settings: CipherConfiguration) -> Encryption {
+        var settings = cipher ?? settings
+        if case .raw(_, salted: true) = form { settings.salt = nil }
+        return with(cipher: settings)
+    }
+
+    /// Lends the key's bytes: the passphrase, or the raw key followed by its salt. Nothing for what has none yet.
+    func withUnsafeBytes<R: ~Copyable, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+        switch form {
+        case .passphrase(let bytes), .raw(let bytes, _), .derived(let bytes): try bytes.withUnsafeBytes(body)
+        case .plaintext, .deferred: try body(UnsafeRawBufferPointer(start: nil, count: 0))
+        }
+    }
+}
+
+extension Encryption: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The kind of encryption, without the key's bytes.
+    public var description: String {
+        switch form {
+        case .plaintext: "Encryption(plaintext)"
+        case .passphrase: "Encryption(passphrase)"
+        case .raw(_, salted: false): "Encryption(raw)"
+        case .raw(_, salted: true): "Encryption(raw, salt)"
+        case .derived: "Encryption(derived)"
+        case .deferred(let key): "Encryption(\(key.kind))"
+        }
+    }
+
+    public var debugDescription: String { description }
+
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
