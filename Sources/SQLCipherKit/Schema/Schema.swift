@@ -45,7 +45,9 @@ extension Connection {
     /// All databases of the connection, `main` first (<https://sqlite.org/pragma.html#pragma_database_list>). `temp` is among
     /// them once it has been used.
     public func schemas() throws(DatabaseError) -> [Schema] {
-        try fetchAll(String.self, "SELECT name FROM pragma_database_list ORDER BY seq").map { Schema(self, $0) }
+        // Not the table-valued function: compiling that reads the database, whose lock the connection then keeps in WAL mode.
+        let rows: [(Int, String)] = try fetchAll("PRAGMA database_list")
+        return rows.map { Schema(self, $0.1) }
     }
 }
 
