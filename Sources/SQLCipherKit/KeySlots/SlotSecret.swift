@@ -47,8 +47,10 @@ public struct SlotSecret: Sendable {
         of key: Encryption, _ body: (UnsafeRawBufferPointer) throws(DatabaseError) -> SlotSecret
     ) throws(DatabaseError) -> SlotSecret {
         guard case .passphrase = key.form else {
+            let given = key.isRaw ? "a raw key" : "\(key)"
             throw DatabaseError(
-                code: .misuse, reason: .invalidKey, message: "a key slot opens with a passphrase or a recovery key, not with \(key)")
+                code: .misuse, reason: .invalidKey,
+                message: "a key slot opens with a passphrase or a recovery key, not with \(given)")
         }
         return try key.withUnsafeBytes(body)
     }
