@@ -41,7 +41,7 @@ public struct SharedKeyValueStore: Sendable {
     // MARK: Several calls at once
 
     /// Runs `body` with one snapshot of the store.
-    /// - Throws: as ``SharedDatabase/read(timeout:_:)``.
+    /// - Throws: as ``SharedDatabase/read(timeout:_:)-3n0y5``.
     public func read<R>(_ body: (KeyValueStore) throws -> sending R) throws -> sending R {
         try database.read { db in try body(table.store(db)) }
     }
@@ -52,7 +52,7 @@ public struct SharedKeyValueStore: Sendable {
     }
 
     /// Runs `body` in a transaction.
-    /// - Throws: as ``SharedDatabase/write(timeout:_:)``.
+    /// - Throws: as ``SharedDatabase/write(timeout:_:)-7g9pr``.
     @discardableResult
     public func write<R>(_ body: (KeyValueStore) throws -> sending R) throws -> sending R {
         try database.write { db in try body(table.store(db)) }

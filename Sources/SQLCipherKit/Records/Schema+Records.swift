@@ -6,7 +6,7 @@
 /// ```
 /// For queries see ``SQLQueryable/in(_:)``.
 extension Schema {
-    /// Inserts a record and reads back what the database made of it; see ``Connection/insert(_:onConflict:)``.
+    /// Inserts a record and reads back what the database made of it; see ``Connection/insert(_:onConflict:)-uh08``.
     /// - Throws: ``DatabaseError``, and what the record's own coding throws; nothing has been inserted then.
     public func insert<Record: SQLRecord>(_ record: inout Record, onConflict conflict: ConflictResolution? = nil) throws {
         record = try records.writing(.insert(conflict, returning: true), record)
@@ -33,7 +33,7 @@ extension Schema {
     }
 
     /// Inserts a record, or changes the row that has its key to it, and reads back what the database made of it; see
-    /// ``Connection/upsert(_:onConflict:)``.
+    /// ``Connection/upsert(_:onConflict:)-47als``.
     /// - Throws: ``DatabaseError``, and what the record's own coding throws; nothing has changed then.
     public func upsert<Record: SQLRecord>(_ record: inout Record, onConflict columns: [String] = []) throws {
         record = try records.writing(.upsert(columns, returning: true), record)

@@ -33,7 +33,8 @@ public protocol SQLValueConvertible: Sendable {
     // These two throw nothing, because Swift 6.3 neither specialises nor inlines a requirement with typed throws: calling it costs
     // more than reading the column.
 
-    /// The fast path of reading, asked before ``readSQL(from:)``: the value, or nil where that has to look closer. Default: nil.
+    /// The fast path of reading, asked before ``SQLValueConvertible/readSQL(from:)``: the value, or nil where that has to look
+    /// closer. Default: nil.
     ///
     /// For a type of your own that wraps another, mark it `@inlinable` and ask that type:
     /// ```swift
