@@ -11,10 +11,10 @@ import Testing
         try db.create(FTS5Table("note_fts", columns: ["title", "body"], content: .external(table: "note"), tokenizer: .porter(.unicode61())))
         let (title, body, meta) = ("Bakery", "First we bake, then we sell.", ["tags": ["bread", "plans"]] as JSONValue)
         try db.execute("INSERT INTO note(title, body, meta) VALUES (\(title), \(body), \(meta))")
-        for hit in try db.fullText("note_fts").search(FTS5Query(userInput: "baking"), snippet: .column("body")) { print(hit.rowID, hit.snippet) }
+        for hit in try db.fullText("note_fts").search(FTS5Query(userInput: "baking"), snippet: .best()) { print(hit.snippet) }
         print(try db.fetchAll(String.self, "SELECT value FROM note, json_each(note.meta, ?)", [JSONPath("tags")]))
-        try db.attach(.file(archivePath), as: "archive", key: .raw(keyBytes))
-        try db.transaction { try $0.execute("CREATE TABLE archive.note AS SELECT * FROM main.note") }
+        let archive = try db.attach(.file(archivePath), as: "archive", key: .raw(keyBytes))
+        try db.transaction { try $0.execute("CREATE TABLE \(identifier: archive.name).note AS SELECT * FROM main.note") }
         try db.changeKey(to: .passphrase("battery staple"))
     }
 
@@ -42,7 +42,7 @@ import Testing
             #expect(readme.contains("scripts/\(script)"))
             #expect(FileManager.default.isExecutableFile(atPath: Repository.file("scripts/\(script)").path))
         }
-        for file in ["LICENSE", "NOTICE.md", "Vendor/README.md"] {
+        for file in ["LICENSE", "NOTICE.md", "Vendor/README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"] {
             #expect(FileManager.default.fileExists(atPath: Repository.file(file).path))
         }
     }
