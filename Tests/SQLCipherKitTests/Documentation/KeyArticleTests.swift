@@ -56,9 +56,9 @@ import Testing
     @Test func security() throws {
         let db = try Connection(.memory)
         try db.execute("CREATE TABLE note(title TEXT)")
-        let fromAStranger = "SELECT count(*) FROM note"
+        let untrusted = "SELECT count(*) FROM note"
         let found = try db.withAccess(.readOnly) { db in
-            try db.fetchAll(SQLValue.self, "\(raw: fromAStranger)")
+            try db.fetchAll(SQLValue.self, "\(raw: untrusted)")
         }
         #expect(found == [.integer(0)])
         #expect(throws: DatabaseError.self) { try db.withAccess(.readOnly) { try $0.execute("DROP TABLE note") } }
