@@ -1,7 +1,16 @@
-/// Writing records, and reading them by their key.
+import Foundation
+
+/// Writing records, and reading them by their key: in the first database of the connection that has the table, or in
+/// `schema`, a handle of the same connection; another connection's is refused as misuse.
+/// ```swift
+/// try archive.create(Note.table)
+/// try db.insert(&note, in: archive)
+/// let first = try db.fetchOne(Note.self, id: 1, in: archive)
+/// ```
+/// For queries see ``SQLQueryable/in(_:)``.
 extension Connection {
     /// Inserts a record and reads back what the database made of it: its id, the defaults of properties that are nil, generated
-    /// columns. What triggers do afterwards shows with ``refresh(_:)``.
+    /// columns. What triggers do afterwards shows with ``refresh(_:in:)``.
     /// ```swift
     /// var note = Note(title: "Plan")
     /// try db.insert(&note)
@@ -12,27 +21,43 @@ extension Connection {
     /// - Parameters:
     ///   - record: what is written; what the database has filled in is put into it.
     ///   - conflict: what to do where a constraint is broken. Default: the statement fails.
+    ///   - schema: the database; nil, the default, for the first one that has the table.
     /// - Throws: ``DatabaseError``, and what the record's own coding throws; nothing has been inserted then.
-    public func insert<Record: SQLRecord>(_ record: inout Record, onConflict conflict: ConflictResolution? = nil) throws {
-        record = try records.writing(.insert(conflict, returning: true), record)
+    public func insert<Record: SQLRecord>(
+        _ record: inout Record, onConflict conflict: ConflictResolution? = nil, in schema: Schema? = nil
+    ) throws {
+        try write(.insert(conflict, returning: true), &record, schema)
     }
 
     /// Inserts a record, without reading anything back.
-    public func insert<Record: SQLRecord>(_ record: Record, onConflict conflict: ConflictResolution? = nil) throws {
-        try records.run(.insert(conflict, returning: false), record)
+    public func insert<Record: SQLRecord>(
+        _ record: Record, onConflict conflict: ConflictResolution? = nil, in schema: Schema? = nil
+    ) throws {
+        try statements(schema).run(.insert(conflict, returning: false), record, self)
     }
 
     /// Inserts records, all or none, and reads back what the database made of them.
     /// - Throws: ``DatabaseError``, and what the records' own coding throws; nothing has been inserted then.
-    public func insertAll<Record: SQLRecord>(_ records: inout [Record], onConflict conflict: ConflictResolution? = nil) throws {
-        records = try self.records.writing(.insert(conflict, returning: true), records)
+    public func insertAll<Record: SQLRecord>(
+        _ records: inout [Record], onConflict conflict: ConflictResolution? = nil, in schema: Schema? = nil
+    ) throws {
+        let statements = try statements(schema)
+        var written = records
+        try savepoint { db in
+            for index in written.indices {
+                let action = RecordAction.insert(conflict, returning: true)
+                try statements.run(action, written[index], db) { written[index] = try $0.decode(Record.self) }
+            }
+        }
+        records = written
     }
 
     /// Inserts records, all or none.
     public func insertAll<Record: SQLRecord>(
-        _ records: some Sequence<Record>, onConflict conflict: ConflictResolution? = nil
+        _ records: some Sequence<Record>, onConflict conflict: ConflictResolution? = nil, in schema: Schema? = nil
     ) throws {
-        try self.records.runAll(.insert(conflict, returning: false), records)
+        let statements = try statements(schema)
+        try savepoint { db in for record in records { try statements.run(.insert(conflict, returning: false), record, db) } }
     }
 
     /// Inserts a record, or changes the row that has its key to it (<https://sqlite.org/lang_upsert.html>), and reads back what the
@@ -47,20 +72,24 @@ extension Connection {
     /// - Parameters:
     ///   - record: what is written; what the database has filled in is put into it.
     ///   - columns: the columns of the unique constraint by which the row is known; empty, the default, for the primary key.
+    ///   - schema: the database; nil, the default, for the first one that has the table.
     /// - Throws: ``DatabaseError``, and what the record's own coding throws; nothing has changed then.
-    public func upsert<Record: SQLRecord>(_ record: inout Record, onConflict columns: [String] = []) throws {
-        record = try records.writing(.upsert(columns, returning: true), record)
+    public func upsert<Record: SQLRecord>(
+        _ record: inout Record, onConflict columns: [String] = [], in schema: Schema? = nil
+    ) throws {
+        try write(.upsert(columns, returning: true), &record, schema)
     }
 
     /// Inserts a record, or changes the row that has its key to it, without reading anything back.
-    public func upsert<Record: SQLRecord>(_ record: Record, onConflict columns: [String] = []) throws {
-        try records.run(.upsert(columns, returning: false), record)
+    public func upsert<Record: SQLRecord>(_ record: Record, onConflict columns: [String] = [], in schema: Schema? = nil) throws {
+        try statements(schema).run(.upsert(columns, returning: false), record, self)
     }
 
     /// Changes the row with the record's key to the record. A nil is NULL.
     /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, and what the record's own encoding throws.
-    public func update<Record: SQLRecord>(_ record: Record) throws {
-        try records.update(record)
+    public func update<Record: SQLRecord>(_ record: Record, in schema: Schema? = nil) throws {
+        try statements(schema).run(.update, record, self)
+        if changes == 0 { throw DatabaseError.noRecord(Record.self) }
     }
 
     /// Changes only what differs from the record as it was before: other columns, which another connection may have changed
@@ -73,22 +102,46 @@ extension Connection {
     /// - Returns: the names of the columns that were changed.
     /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, and what the record's own encoding throws.
     @discardableResult
-    public func update<Record: SQLRecord>(_ record: Record, from before: Record) throws -> [String] {
-        try records.update(record, from: before)
+    public func update<Record: SQLRecord>(_ record: Record, from before: Record, in schema: Schema? = nil) throws -> [String] {
+        let statements = try statements(schema)
+        let table = statements.table(Record.self)
+        let layout = try statements.layout(Record.self, table, self)
+        let old = try RowEncodingState.collect(before, dateStrategy), new = try RowEncodingState.collect(record, dateStrategy)
+        func stored(_ value: (any SQLValueConvertible)?) throws(DatabaseError) -> SQLValue {
+            if let date = value as? Date { return try date.sqlValue(dateStrategy) }
+            return try value?.sqlValue ?? .null
+        }
+        var changed: [String] = [], assignments: [SQL] = []
+        for (name, value) in new where !layout.generated.contains(name.lowercased()) {
+            let value = try stored(value)
+            if let former = old.first(where: { $0.name == name }), try stored(former.value) == value { continue }
+            changed.append(name)
+            assignments.append("\(identifier: name) = \(value)")
+        }
+        let key = try layout.key(among: old.map(\.name), table)
+        let condition = RecordLayout.condition(key, try key.map { name in try stored(old.first { $0.name == name }?.value) })
+        if changed.isEmpty { return [] }
+        try execute("UPDATE \(raw: table.qualifiedName) SET \(list: assignments) WHERE \(condition)")
+        if changes == 0 { throw DatabaseError.noRecord(Record.self) }
+        return changed
     }
 
     /// Deletes the row with the record's key.
     /// - Returns: whether there was one.
     /// - Throws: ``DatabaseError``.
     @discardableResult
-    public func delete<Record: SQLRecord>(_ record: Record) throws -> Bool {
-        try records.delete(record)
+    public func delete<Record: SQLRecord>(_ record: Record, in schema: Schema? = nil) throws -> Bool {
+        try statements(schema).run(.delete, record, self)
+        return changes > 0
     }
 
     /// Reads the row with the record's key again.
     /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, and what the record's own decoding throws.
-    public func refresh<Record: SQLRecord>(_ record: inout Record) throws {
-        record = try records.refresh(record)
+    public func refresh<Record: SQLRecord>(_ record: inout Record, in schema: Schema? = nil) throws {
+        var fresh: Record?
+        try statements(schema).run(.refresh, record, self) { fresh = try $0.decode(Record.self) }
+        guard let fresh else { throw DatabaseError.noRecord(Record.self) }
+        record = fresh
     }
 
     // MARK: By the key
@@ -100,17 +153,20 @@ extension Connection {
     /// ```
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the key has another number of columns.
     public func fetchOne<Record: SQLRecord, each Value: SQLValueConvertible>(
-        _ type: Record.Type, id values: repeat each Value
+        _ type: Record.Type, id values: repeat each Value, in schema: Schema? = nil
     ) throws -> Record? {
-        try records.fetchOne(type, repeat each values)
+        let (table, layout, condition) = try find(type, schema, repeat each values)
+        let columns: SQL = if let columns = layout.columns { "\(names: columns)" } else { "*" }
+        return try fetchOne(decoding: type, "SELECT \(columns) FROM \(raw: table.qualifiedName) WHERE \(condition)")
     }
 
     /// Whether there is a record with a primary key.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the key has another number of columns.
     public func exists<Record: SQLRecord, each Value: SQLValueConvertible>(
-        _ type: Record.Type, id values: repeat each Value
+        _ type: Record.Type, id values: repeat each Value, in schema: Schema? = nil
     ) throws(DatabaseError) -> Bool {
-        try records.exists(type, repeat each values)
+        let (table, _, condition) = try find(type, schema, repeat each values)
+        return try fetchOne(Bool.self, "SELECT EXISTS (SELECT 1 FROM \(raw: table.qualifiedName) WHERE \(condition))") ?? false
     }
 
     /// Deletes the record with a primary key.
@@ -118,10 +174,47 @@ extension Connection {
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the key has another number of columns.
     @discardableResult
     public func delete<Record: SQLRecord, each Value: SQLValueConvertible>(
-        _ type: Record.Type, id values: repeat each Value
+        _ type: Record.Type, id values: repeat each Value, in schema: Schema? = nil
     ) throws(DatabaseError) -> Bool {
-        try records.delete(type, repeat each values)
+        let (table, _, condition) = try find(type, schema, repeat each values)
+        try execute("DELETE FROM \(raw: table.qualifiedName) WHERE \(condition)")
+        return changes > 0
     }
 
-    private var records: RecordWriter { RecordWriter(db: self, statements: state(RecordStatements.self)) }
+    private func find<Record: SQLRecord, each Value: SQLValueConvertible>(
+        _ type: Record.Type, _ schema: Schema?, _ values: repeat each Value
+    ) throws(DatabaseError) -> (SQLTable, RecordLayout, SQL) {
+        let statements = try statements(schema)
+        let table = statements.table(type)
+        let layout = try statements.layout(type, table, self)
+        var bound: [any SQLValueConvertible] = []
+        for value in repeat each values { bound.append(value) }
+        guard bound.count == layout.key.count, !bound.isEmpty else {
+            throw .invalidArgument("the primary key of \(table.name) has \(layout.key.count) columns and got \(bound.count) values")
+        }
+        return (table, layout, RecordLayout.condition(layout.key, bound))
+    }
+
+    /// Writes a record and reads it back. A row that cannot be read back is not kept either.
+    private func write<Record: SQLRecord>(_ action: RecordAction, _ record: inout Record, _ schema: Schema?) throws {
+        let statements = try statements(schema)
+        var written = record
+        try savepoint { db in try statements.run(action, record, db) { written = try $0.decode(Record.self) } }
+        record = written
+    }
+
+    private func statements(_ schema: Schema?) throws(DatabaseError) -> RecordStatements {
+        let statements = state(RecordStatements.self)
+        guard let schema else { return statements }
+        guard schema.connection === self else { throw .misuse("records cannot be in a database of another connection") }
+        try schema.live()
+        return statements.of(schema.name)
+    }
+}
+
+extension DatabaseError {
+    static func noRecord<Record: SQLRecord>(_ type: Record.Type) -> DatabaseError {
+        DatabaseError(
+            code: .notFound, reason: .recordNotFound, message: "there is no row of \(type.tableName) with the record's key")
+    }
 }

@@ -33,6 +33,21 @@ struct RecordLayout {
         self.defaults = defaults
     }
 
+    /// A record's spelling of the key's columns, among its keys.
+    func key(among all: [String], _ table: SQLTable) throws(DatabaseError) -> [String] {
+        if key.isEmpty { throw .misuse("the table \(table.name) has no primary key") }
+        return try key.map { column throws(DatabaseError) in
+            guard let key = all.first(where: { $0.lowercased() == column.lowercased() }) else {
+                throw .misuse("the record has no property for \(column), which belongs to the primary key of \(table.name)")
+            }
+            return key
+        }
+    }
+
+    static func condition(_ key: [String], _ values: [any SQLValueConvertible]) -> SQL {
+        SQL(raw: key.map { "\($0.quotedSQLIdentifier) = ?" }.joined(separator: " AND "), StatementArguments(values))
+    }
+
     /// A default as an expression: SQLite takes a bare or double-quoted word there for text, and a column anywhere else.
     private static func expression(_ text: String) -> String {
         if text.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") {
@@ -60,18 +75,7 @@ struct RecordSQL {
 
     init(_ action: RecordAction, _ table: SQLTable, _ layout: RecordLayout, _ all: [String]) throws(DatabaseError) {
         let written = all.filter { !layout.generated.contains($0.lowercased()) }
-        // The record's spelling of the key's columns.
-        func key() throws(DatabaseError) -> [String] {
-            if layout.key.isEmpty { throw .misuse("the table \(table.name) has no primary key") }
-            var keys: [String] = []
-            for column in layout.key {
-                guard let key = all.first(where: { $0.lowercased() == column.lowercased() }) else {
-                    throw .misuse("the record has no property for \(column), which belongs to the primary key of \(table.name)")
-                }
-                keys.append(key)
-            }
-            return keys
-        }
+        func key() throws(DatabaseError) -> [String] { try layout.key(among: all, table) }
         func matches(_ key: [String], _ keys: [String]) -> String {
             key.map { "\($0.quotedSQLIdentifier) = ?\((keys.firstIndex(of: $0) ?? 0) + 1)" }.joined(separator: " AND ")
         }

@@ -11,10 +11,19 @@ final class RecordStatements: ConnectionState {
     private var origin: (path: String?, version: Int)?
     /// The database that the tables are in; nil for the first one that has them.
     private let schema: String?
+    private var others: [String: RecordStatements] = [:]
 
     init(schema: String?) { self.schema = schema }
 
     convenience init() { self.init(schema: nil) }
+
+    /// The statements for the tables of one database.
+    func of(_ schema: String) -> RecordStatements {
+        if let known = others[schema] { return known }
+        let made = RecordStatements(schema: schema)
+        others[schema] = made
+        return made
+    }
 
     /// The description of a record's table, in this database.
     func table<Record: SQLRecord>(_ type: Record.Type) -> SQLTable {
@@ -61,18 +70,6 @@ final class RecordStatements: ConnectionState {
         let layout = table.columns.isEmpty ? try RecordLayout(table, db) : RecordLayout(table)
         layouts[id] = layout
         return layout
-    }
-}
-
-/// The statements for the records of single databases.
-final class SchemaRecordStatements: ConnectionState {
-    private var statements: [(schema: String, statements: RecordStatements)] = []
-
-    subscript(schema: String) -> RecordStatements {
-        if let known = statements.first(where: { $0.schema == schema }) { return known.statements }
-        let made = RecordStatements(schema: schema)
-        statements.append((schema, made))
-        return made
     }
 }
 

@@ -94,7 +94,7 @@ struct Album: SQLRecord {
         try db.attach(.memory, as: "archive", key: .plaintext)
         let archive = try db.schema("archive")
         try archive.create(Artist.table)
-        try archive.insert(&monk)
+        try db.insert(&monk, in: archive)
         let archived = try db.fetchAll(Artist.in(archive).order { $0.name })
         #expect(archived.map(\.name) == ["Monk"])
     }

@@ -172,27 +172,27 @@ import Testing
         #expect(try !db.main.hasTable("thing"))
         try db.create(Thing.table)
         var thing = Thing(name: "x")
-        try other.insert(&thing)
+        try db.insert(&thing, in: other)
         #expect(thing.id == 1)
         let before = thing
         thing.name = "y"
-        #expect(try other.update(thing, from: before) == ["name"])
+        #expect(try db.update(thing, from: before, in: other) == ["name"])
         try db.insert(Thing(id: 1, name: "in main"))
         // Each call is about one of the two tables of that name.
         #expect(try db.fetchAll(Thing.in(other).filter { $0.name == "y" }) == [thing])
         #expect(try db.fetchAll(Thing.all).map(\.name) == ["in main"])
-        #expect(try other.fetchOne(Thing.self, id: 1) == thing && db.fetchOne(Thing.self, id: 1)?.name == "in main")
+        #expect(try db.fetchOne(Thing.self, id: 1, in: other) == thing && db.fetchOne(Thing.self, id: 1)?.name == "in main")
         var others = [Thing(name: "a", box: 1), Thing(name: "b", box: 1)]
-        try other.insertAll(&others)
-        try other.insertAll([Thing(name: "c")])
+        try db.insertAll(&others, in: other)
+        try db.insertAll([Thing(name: "c")], in: other)
         #expect(others.map(\.id) == [2, 3])
         thing.name = "z"
-        try other.upsert(thing)
-        try other.refresh(&others[0])
-        try other.upsert(&others[0])
-        try other.update(others[1])
-        #expect(try other.exists(Thing.self, id: 4) && !db.exists(Thing.self, id: 4))
-        #expect(try other.delete(others[1]) && !other.delete(Thing.self, id: 3))
+        try db.upsert(thing, in: other)
+        try db.refresh(&others[0], in: other)
+        try db.upsert(&others[0], in: other)
+        try db.update(others[1], in: other)
+        #expect(try db.exists(Thing.self, id: 4, in: other) && !db.exists(Thing.self, id: 4))
+        #expect(try db.delete(others[1], in: other) && !db.delete(Thing.self, id: 3, in: other))
         #expect(try db.count(Thing.in(other)) == 3 && db.count(Thing.all) == 1)
         let pairs = try db.fetchAll(Thing.in(other).join(Thing.self).in(other))
         #expect(pairs.map { "\($0.0.name) \($0.1.name)" } == ["z a"])
@@ -200,6 +200,17 @@ import Testing
         #expect(try db.updateAll(Thing.in(other)) { _, set in set(\.box, to: nil) } == 3)
         #expect(try db.deleteAll(Thing.in(other).filter { $0.name == "c" }) == 1)
         #expect(try db.fetchAll(Thing.in(other).order { $0.id }.select { $0.name }) == ["z", "a"] && db.count(Thing.all) == 1)
+    }
+
+    @Test func aSchemaOfAnotherConnectionIsRefused() throws {
+        let other = try Connection(.memory, key: .plaintext)
+        try db.create(Thing.table)
+        try other.create(Thing.table)
+        var thing = Thing(name: "x")
+        #expect(throws: DatabaseError.self) { try db.insert(&thing, in: other.main) }
+        #expect(throws: DatabaseError.self) { try db.insertAll([thing], in: other.main) }
+        #expect(throws: DatabaseError.self) { try db.exists(Thing.self, id: 1, in: other.main) }
+        #expect(try thing.id == nil && db.count(Thing.all) == 0 && other.count(Thing.all) == 0)
     }
 
     /// Without a description the keys are read from the database, and another database may have others.
@@ -212,21 +223,21 @@ import Testing
             if schema == "x" { try db.attach(.memory, as: "x", key: .plaintext) }
             try db.execute("CREATE TABLE \(identifier: schema).plain(a, b, PRIMARY KEY(\(identifier: key)))")
         }
-        try db.main.insert(Plain(a: 1, b: 2))
-        try db.schema("x").insert(Plain(a: 1, b: 2))
-        try db.main.update(Plain(a: 1, b: 3))
-        try db.schema("x").update(Plain(a: 4, b: 2))
+        try db.insert(Plain(a: 1, b: 2), in: db.main)
+        try db.insert(Plain(a: 1, b: 2), in: db.schema("x"))
+        try db.update(Plain(a: 1, b: 3), in: db.main)
+        try db.update(Plain(a: 4, b: 2), in: db.schema("x"))
         #expect(try db.fetchAll(Plain.in(db.main)) == [Plain(a: 1, b: 3)] && db.fetchAll(Plain.in(db.schema("x"))) == [Plain(a: 4, b: 2)])
         // Another database of the same name, with a schema of the same version.
         let first = try db.schema("x")
         for key in ["b", "a"] {
             try db.schema("x").detach()
-            #expect(throws: DatabaseError.self) { try first.update(Plain(a: 1, b: 1)) }
+            #expect(throws: DatabaseError.self) { try db.update(Plain(a: 1, b: 1), in: first) }
             try db.attach(.file(folder.path("other \(key).db")), as: "x", key: .plaintext)
             try db.execute("CREATE TABLE x.plain(a, b, PRIMARY KEY(\(identifier: key)))")
-            try first.insert(Plain(a: 1, b: 2))
+            try db.insert(Plain(a: 1, b: 2), in: first)
             let changed = key == "a" ? Plain(a: 1, b: 9) : Plain(a: 9, b: 2)
-            try first.update(changed)
+            try db.update(changed, in: first)
             #expect(try db.fetchAll(Plain.in(first)) == [changed])
         }
     }
