@@ -1,6 +1,5 @@
 /* Handling of secret bytes: wiping, memory of their own, and where they come from. */
-#ifndef SQLCIPHERKIT_SECURE_H
-#define SQLCIPHERKIT_SECURE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ void sqlcipherkit_locked_free(void *bytes, size_t size);
 /* `size` bytes from the system's generator, asked on every call: no state of ours that a fork could copy, and no lock.
  * Returns 0, or -1 when the system cannot give them; `out` is then zeros, to be used for nothing. */
 int sqlcipherkit_system_random(void *out, size_t size);
-
-#endif

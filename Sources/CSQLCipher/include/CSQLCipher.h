@@ -1,10 +1,7 @@
 /* The engine as Swift sees it: SQLite's and SQLCipher's C API under the package's own symbol names. */
-#ifndef CSQLCIPHER_H
-#define CSQLCIPHER_H
+#pragma once
 
-#include "options.h"
-#include "symbols.h"
-#include "../../../Vendor/sqlcipher/sqlite3.h"
+#include "sqlite.h"
 #include "shims.h"
 
 /* Compiled with the engine. */
@@ -24,5 +21,3 @@
 #include "provider.h"
 #include "thread.h"
 #include "wipe.h"
-
-#endif

@@ -1,10 +1,7 @@
 /* What observing a database takes beyond SQLite's own API. Compiled with the engine (Engine/changes.h). */
-#ifndef SQLCIPHERKIT_CHANGES_H
-#define SQLCIPHERKIT_CHANGES_H
+#pragma once
 
-#include "options.h"
-#include "symbols.h"
-#include "../../../Vendor/sqlcipher/sqlite3.h"
+#include "sqlite.h"
 
 /* Told before a row is changed: SQLITE_INSERT, SQLITE_UPDATE or SQLITE_DELETE, and whether an update changes the row id. */
 typedef void (*sqlcipherkit_change_callback)(void *context, sqlite3 *db, int operation, const char *schema, const char *table,
@@ -44,5 +41,3 @@ sqlite3_uint64 sqlcipherkit_schema_stamp(sqlite3 *db);
  * log, which begins anew from time to time, and *frame is the last frame in it that counts. A commit to the same log, by
  * whatever process, has a higher frame. Returns whether there is a write-ahead log. */
 int sqlcipherkit_log_position(sqlite3 *db, const char *schema, sqlite3_uint64 *log, unsigned int *frame);
-
-#endif

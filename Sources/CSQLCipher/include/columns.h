@@ -1,11 +1,8 @@
 /* A column of the current row in one call, where SQLite's own API takes two or three. Compiled with the engine
  * (Engine/columns.h), because storage class and value are then read with one look at the row. */
-#ifndef SQLCIPHERKIT_COLUMNS_H
-#define SQLCIPHERKIT_COLUMNS_H
+#pragma once
 
-#include "options.h"
-#include "symbols.h"
-#include "../../../Vendor/sqlcipher/sqlite3.h"
+#include "sqlite.h"
 
 /* Column `index` of the current row as an integer. Returns its storage class (SQLITE_INTEGER … SQLITE_NULL) and writes
  * *value only where that is SQLITE_INTEGER. Outside the row: SQLITE_NULL. Nothing is converted. */
@@ -18,5 +15,3 @@ int sqlcipherkit_column_double(sqlite3_stmt *statement, int index, double *value
  * Returns the storage class and writes *bytes and *count only for these two. *bytes is NULL where *count is 0 or memory
  * ran out; in the latter case *count is -1. */
 int sqlcipherkit_column_bytes(sqlite3_stmt *statement, int index, const void **bytes, int *count);
-
-#endif

@@ -3,8 +3,7 @@
  * The encryption is LibTomCrypt's and the authentication code that of this package's SHA-512 kernels, whichever library encrypts
  * the pages. Neither looks anything up in a table by secret data.
  */
-#ifndef SQLCIPHERKIT_KEY_WRAPPING_H
-#define SQLCIPHERKIT_KEY_WRAPPING_H
+#pragma once
 
 #include <stddef.h>
 
@@ -28,5 +27,3 @@ int sqlcipherkit_mac(const void *key, size_t key_count, const void *bytes, size_
 
 /* 1 if two areas of `count` bytes are equal, 0 if not, in a time that depends on `count` alone. */
 int sqlcipherkit_equal(const void *a, const void *b, size_t count);
-
-#endif

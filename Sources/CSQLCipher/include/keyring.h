@@ -1,8 +1,7 @@
 /* The Linux kernel's key retention service, by system call: glibc has no wrapper for it, and its usual library is not needed.
  * https://man7.org/linux/man-pages/man7/keyrings.7.html
  */
-#ifndef SQLCIPHERKIT_KEYRING_H
-#define SQLCIPHERKIT_KEYRING_H
+#pragma once
 
 #ifdef __linux__
 #include <stddef.h>
@@ -35,5 +34,4 @@ int64_t sqlcipherkit_keyring_set_timeout(int64_t key, unsigned seconds);
 /* Takes a key out of a keyring. Returns 0 or a negated errno (KEYCTL_UNLINK). */
 int64_t sqlcipherkit_keyring_unlink(int keyring, int64_t key);
 
-#endif
 #endif

@@ -1,10 +1,7 @@
 /* The key of an open database. */
-#ifndef SQLCIPHERKIT_KEYS_H
-#define SQLCIPHERKIT_KEYS_H
+#pragma once
 
-#include "options.h"
-#include "symbols.h"
-#include "../../../Vendor/sqlcipher/sqlite3.h"
+#include "sqlite.h"
 
 /* The key of an open database that is encrypted: writes its 32 bytes and the 16 of its salt, one after the other, for a second
  * database with the same key. Returns SQLITE_OK, SQLITE_NOTFOUND for a plaintext database, or another result code. */
@@ -14,5 +11,3 @@ int sqlcipherkit_copy_key(sqlite3 *db, const char *schema, unsigned char *key);
  * there is one, and the salt, in hexadecimal. Writes up to `capacity` bytes to `text`, without a 0 after them, and their
  * number to *count. Returns SQLITE_OK, SQLITE_NOTFOUND for a database without a key, SQLITE_TOOBIG or SQLITE_NOMEM. */
 int sqlcipherkit_derived_key(sqlite3 *db, const char *schema, void *text, int capacity, int *count);
-
-#endif

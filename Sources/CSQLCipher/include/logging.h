@@ -1,10 +1,7 @@
 /* The engine's two logs, SQLite's and SQLCipher's, in one call of the program's. Both belong to the process. */
-#ifndef SQLCIPHERKIT_LOGGING_H
-#define SQLCIPHERKIT_LOGGING_H
+#pragma once
 
-#include "options.h"
-#include "symbols.h"
-#include "../../../Vendor/sqlcipher/sqlite3.h"
+#include "sqlite.h"
 
 /* Receives a message of SQLite's with its result code, or of SQLCipher's with the code -1 and a line of the form
  * `2026-11-21 08:30:00.250: WARN CORE text`. Called on any thread, perhaps with locks of the engine's held. */
@@ -18,5 +15,3 @@ int sqlcipherkit_set_log(sqlcipherkit_log_sink sink, unsigned int cipher_level);
 /* Between a call with 1 and a call with -1 the log of this thread shows codes in place of SQLite's messages: the SQL being
  * compiled has a key in it, and messages quote it. */
 void sqlcipherkit_log_secret(int delta);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Reference: https://sqlite.org/compile.html, https://www.zetetic.net/sqlcipher/sqlcipher-api/
  */
-#ifndef SQLCIPHERKIT_OPTIONS_H
-#define SQLCIPHERKIT_OPTIONS_H
+#pragma once
 
 /* --- Encryption -------------------------------------------------------------------------------------------------- */
 
@@ -136,5 +135,3 @@
  * encrypted page has to be decrypted into the cache anyway, so that nothing is saved, and an error of the disk would end
  * the program with a signal instead of a result code. */
 #define SQLITE_MAX_MMAP_SIZE 0
-
-#endif

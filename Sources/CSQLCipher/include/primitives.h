@@ -1,10 +1,7 @@
 /* Random bytes and key derivation from the crypto provider, for which SQLCipher has no public entry. No connection is needed. */
-#ifndef SQLCIPHERKIT_PRIMITIVES_H
-#define SQLCIPHERKIT_PRIMITIVES_H
+#pragma once
 
-#include "options.h"
-#include "symbols.h"
-#include "../../../Vendor/sqlcipher/sqlite3.h"
+#include "sqlite.h"
 
 /* A key from a passphrase by the provider's PBKDF2 (RFC 8018): algorithm 0 is HMAC-SHA1, 1 HMAC-SHA256, 2 HMAC-SHA512.
  * Reads `passphrase` and `salt`, writes key_count bytes to `key`. Returns an SQLite result code. */
@@ -13,5 +10,3 @@ int sqlcipherkit_derive_key(int algorithm, const void *passphrase, int passphras
 
 /* Random bytes from the provider. Returns an SQLite result code; on any but SQLITE_OK nothing may be used of `bytes`. */
 int sqlcipherkit_random(void *bytes, int count);
-
-#endif

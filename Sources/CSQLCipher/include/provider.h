@@ -3,8 +3,7 @@
  * The provider is SQLCipher's plug for cryptography. This package's own one runs AES-256-CBC, HMAC-SHA512 and
  * PBKDF2-HMAC-SHA512 in kernels chosen by what the CPU can do, and leaves everything else to LibTomCrypt.
  */
-#ifndef SQLCIPHERKIT_PROVIDER_H
-#define SQLCIPHERKIT_PROVIDER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -97,5 +96,3 @@ int sqlcipherkit_test_random(uint8_t *out, size_t size);
 
 /* The next `count` requests for random bytes in this process fail, as on a system without a generator. */
 void sqlcipherkit_test_fail_random(int count);
-
-#endif

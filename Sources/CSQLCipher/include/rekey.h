@@ -1,10 +1,7 @@
 /* Another key for a database in place. */
-#ifndef SQLCIPHERKIT_REKEY_H
-#define SQLCIPHERKIT_REKEY_H
+#pragma once
 
-#include "options.h"
-#include "symbols.h"
-#include "../../../Vendor/sqlcipher/sqlite3.h"
+#include "sqlite.h"
 
 /* sqlite3_rekey_v2 with three differences: it reports progress and can be stopped, it notices a commit that failed, and
  * after any failure the connection has its old key and salt back, where the original leaves the new key set for writing.
@@ -13,5 +10,3 @@
  * The caller holds the exclusive lock and is outside of a transaction. Returns an SQLite result code. */
 int sqlcipherkit_rekey(sqlite3 *db, const char *schema, const void *key, int count,
                        int (*progress)(void *argument, unsigned int done, unsigned int total), void *argument);
-
-#endif

@@ -1,11 +1,8 @@
 /* What Swift cannot say for itself: calls with variable arguments, and pointer constants. */
-#ifndef SQLCIPHERKIT_SHIMS_H
-#define SQLCIPHERKIT_SHIMS_H
+#pragma once
 
 #include <sys/resource.h>
-#include "options.h"
-#include "symbols.h"
-#include "../../../Vendor/sqlcipher/sqlite3.h"
+#include "sqlite.h"
 
 /* SQLITE_TRANSIENT: SQLite copies the bytes before the call returns. https://sqlite.org/c3ref/c_static.html */
 static inline sqlite3_destructor_type sqlcipherkit_transient(void) {
@@ -36,5 +33,3 @@ static inline long long sqlcipherkit_memory_lock_limit(void) {
     if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return 0;
     return limit.rlim_cur == RLIM_INFINITY ? -1 : (long long)limit.rlim_cur;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The calling thread. */
-#ifndef SQLCIPHERKIT_THREAD_H
-#define SQLCIPHERKIT_THREAD_H
+#pragma once
 
 #include <pthread.h>
 #include <stdint.h>
@@ -11,5 +10,3 @@ static inline uintptr_t sqlcipherkit_thread(void) { return (uintptr_t)pthread_se
 /* The lowest address of the calling thread's stack, or 0 where the system does not tell
  * (pthread_getattr_np on Linux, pthread_get_stackaddr_np on Apple's systems). It takes microseconds. */
 uintptr_t sqlcipherkit_stack_lowest(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* AES-256 (FIPS 197) in CBC mode (SP 800-38A, 6.2): kernels. */
-#ifndef SQLCIPHERKIT_AES_H
-#define SQLCIPHERKIT_AES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -50,6 +49,4 @@ void sqlcipherkit_aesni_decrypt_cbc(const struct sqlcipherkit_aes_schedule *sche
                                     const uint8_t *in, size_t size, uint8_t *out);
 #elif defined(__aarch64__)
 extern const struct sqlcipherkit_aes_kernel sqlcipherkit_aes_arm;
-#endif
-
 #endif

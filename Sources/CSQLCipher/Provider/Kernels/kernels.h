@@ -1,6 +1,5 @@
 /* Which kernel does what: chosen by the CPU's features, once, and changeable by tests. */
-#ifndef SQLCIPHERKIT_KERNELS_H
-#define SQLCIPHERKIT_KERNELS_H
+#pragma once
 
 #include "aes.h"
 #include "sha512.h"
@@ -22,5 +21,3 @@ int sqlcipherkit_kernels_can_stitch(struct sqlcipherkit_kernels kernels);
 
 /* Whether this pair can encrypt and hash eight pages at once. */
 int sqlcipherkit_kernels_have_many(struct sqlcipherkit_kernels kernels);
-
-#endif

@@ -1,7 +1,6 @@
 /* HMAC and PBKDF2 with SHA-1 and SHA-256, for files of SQLCipher 3 and older and for settings of one's own: LibTomCrypt's
  * hashes, with the states after the pads kept as they are for SHA-512. */
-#ifndef SQLCIPHERKIT_LTC_HASH_H
-#define SQLCIPHERKIT_LTC_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ void sqlcipherkit_small_pbkdf2(int algorithm, const uint8_t *password, size_t pa
 
 /* The version of LibTomCrypt that this was compiled with. */
 const char *sqlcipherkit_ltc_version(void);
-
-#endif

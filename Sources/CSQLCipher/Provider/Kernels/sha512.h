@@ -1,6 +1,5 @@
 /* SHA-512 (FIPS 180-4): kernels of the compression function, and the hash and HMAC state that is built on them. */
-#ifndef SQLCIPHERKIT_SHA512_H
-#define SQLCIPHERKIT_SHA512_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -90,5 +89,3 @@ void sqlcipherkit_hmac_sha512(const struct sqlcipherkit_sha512_kernel *kernel,
 void sqlcipherkit_pbkdf2_sha512(const struct sqlcipherkit_sha512_kernel *kernel, const uint8_t *password,
                                 size_t password_size, const uint8_t *salt, size_t salt_size, uint32_t iterations,
                                 uint8_t *out, size_t size);
-
-#endif

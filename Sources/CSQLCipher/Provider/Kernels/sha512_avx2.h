@@ -1,6 +1,5 @@
 /* What the AVX2 files share: their target, and the message words of two blocks in a register (for sha512_lanes.h). */
-#ifndef SQLCIPHERKIT_SHA512_AVX2_H
-#define SQLCIPHERKIT_SHA512_AVX2_H
+#pragma once
 
 #include "aes.h"
 #include "sha512.h"
@@ -48,5 +47,3 @@ AVX2_INLINE void lanes_store(uint64_t *to, __m256i words, const uint64_t *consta
 }
 
 #include "sha512_lanes.h"
-
-#endif

@@ -1,6 +1,5 @@
 /* What the AVX-512 files share: their target, and the functions that stand in files of their own. */
-#ifndef SQLCIPHERKIT_SHA512_AVX512_H
-#define SQLCIPHERKIT_SHA512_AVX512_H
+#pragma once
 
 #include "aes.h"
 #include "sha512.h"
@@ -23,5 +22,3 @@ void sqlcipherkit_sha512_avx512_iterate(const uint64_t inner[8], const uint64_t 
                                         uint64_t sum[8], uint32_t rounds);
 void sqlcipherkit_sha512_avx512_many(uint64_t state[8][sha512_many], const uint8_t *const data[sha512_many],
                                      size_t blocks, size_t count);
-
-#endif

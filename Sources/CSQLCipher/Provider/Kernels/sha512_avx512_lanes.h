@@ -1,7 +1,6 @@
 /* The message words of four blocks in one register, for sha512_lanes.h: AVX-512 rotates, and combines three operands, in
  * single instructions. */
-#ifndef SQLCIPHERKIT_SHA512_AVX512_LANES_H
-#define SQLCIPHERKIT_SHA512_AVX512_LANES_H
+#pragma once
 
 #include "sha512_avx512.h"
 
@@ -35,5 +34,3 @@ AVX512_INLINE void lanes_store(uint64_t *to, __m512i words, const uint64_t *cons
 }
 
 #include "sha512_lanes.h"
-
-#endif

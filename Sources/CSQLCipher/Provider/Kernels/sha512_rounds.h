@@ -1,8 +1,7 @@
 /* SHA-512's round (FIPS 180-4, 6.4.2) in scalar code, for the kernels that differ only in where the message schedule
  * comes from. Everything here is constant in time: rotations, additions, and no look-up by a secret.
  */
-#ifndef SQLCIPHERKIT_SHA512_ROUNDS_H
-#define SQLCIPHERKIT_SHA512_ROUNDS_H
+#pragma once
 
 #include "sha512.h"
 
@@ -167,5 +166,3 @@ SHA512_INLINE void sha512_iterate(const uint64_t inner[8], const uint64_t outer[
         }
     }
 }
-
-#endif

@@ -10,8 +10,7 @@
  * kernel the encryption and HMAC of such a page take 17 to 20% longer, and the transaction 5 to 13% more CPU time (updates and
  * inserts of one row, with a write-ahead log and a rollback journal, AVX2 and AVX-512; minima of 20 to 30 interleaved rounds).
  */
-#ifndef SQLCIPHERKIT_MIDSTATE_H
-#define SQLCIPHERKIT_MIDSTATE_H
+#pragma once
 
 #include "../Plug/key_cache.h"
 
@@ -49,5 +48,3 @@ void sqlcipherkit_midstate_drop(struct sqlcipherkit_midstate *midstate);
 /* A slot is about to hold another key: wipes what was begun with it, and forgets what is known of it. */
 void sqlcipherkit_midstate_drop_cipher(struct sqlcipherkit_midstate *midstate, int cipher_slot);
 void sqlcipherkit_midstate_drop_mac(struct sqlcipherkit_midstate *midstate, int mac_slot);
-
-#endif

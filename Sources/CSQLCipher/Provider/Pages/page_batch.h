@@ -4,8 +4,7 @@
  * A batch's result counts for a page only if every byte that SQLCipher passes in is a byte that was hashed. Whatever
  * happens between the two calls, an HMAC belongs to the bytes it is used for. PAGES.md has the whole picture.
  */
-#ifndef SQLCIPHERKIT_PAGE_BATCH_H
-#define SQLCIPHERKIT_PAGE_BATCH_H
+#pragma once
 
 #include "../Kernels/sha512.h"
 
@@ -54,5 +53,3 @@ void sqlcipherkit_batch_authenticate(struct sqlcipherkit_page_batch *batch, cons
  * bytes at `in`; otherwise returns 0. */
 int sqlcipherkit_batch_mac(const struct sqlcipherkit_page_batch *batch, int mac_slot, uint32_t number, const uint8_t *in,
                            size_t size, uint8_t mac[64]);
-
-#endif

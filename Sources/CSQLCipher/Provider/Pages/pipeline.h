@@ -5,8 +5,7 @@
  * A page being written goes through begin, offer (any number of times), vector, encrypt, authenticate and end, in that order;
  * a page being read, through authenticate alone. One thread at a time, as with the connection.
  */
-#ifndef SQLCIPHERKIT_PIPELINE_H
-#define SQLCIPHERKIT_PIPELINE_H
+#pragma once
 
 #include "midstate.h"
 #include "read_ahead.h"
@@ -59,5 +58,3 @@ void sqlcipherkit_pipeline_encrypt(struct sqlcipherkit_state *state, struct sqlc
 void sqlcipherkit_pipeline_authenticate(struct sqlcipherkit_state *state, struct sqlcipherkit_kernels kernels,
                                      const struct sqlcipherkit_ready_mac *ready, const uint8_t *first, size_t first_size,
                                      const uint8_t *second, size_t second_size, uint8_t mac[64]);
-
-#endif

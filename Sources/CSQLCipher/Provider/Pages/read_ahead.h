@@ -3,8 +3,7 @@
  * SQLite reads one page at a time. When a connection reads page after page, the pages that follow are read here as well,
  * and their HMACs are computed side by side with the one that is due (page_batch.h).
  */
-#ifndef SQLCIPHERKIT_READ_AHEAD_H
-#define SQLCIPHERKIT_READ_AHEAD_H
+#pragma once
 
 #include "page_batch.h"
 
@@ -29,5 +28,3 @@ int sqlcipherkit_read_ahead_mac(struct sqlcipherkit_read_ahead *ahead, const str
 /* pread(2), which also notes for this thread what was read last, and where to. SQLite's file layer calls it in place of
  * pread(), so that a page that has just been read can be told from other memory, and the pages after it found. */
 ssize_t sqlcipherkit_noted_pread(int file, void *bytes, size_t size, off_t offset);
-
-#endif

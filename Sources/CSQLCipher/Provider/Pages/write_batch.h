@@ -6,8 +6,7 @@
  * ciphertext is taken from the batch if its bytes are still the ones that were encrypted, which a copy of them proves, and
  * the key is still the same. Each page has an initialisation vector of its own, drawn for it and used for nothing else.
  */
-#ifndef SQLCIPHERKIT_WRITE_BATCH_H
-#define SQLCIPHERKIT_WRITE_BATCH_H
+#pragma once
 
 #include "../Kernels/kernels.h"
 #include "page_batch.h"
@@ -57,5 +56,3 @@ int sqlcipherkit_write_batch_encrypt(struct sqlcipherkit_write_batch *write, con
 int sqlcipherkit_write_batch_mac(struct sqlcipherkit_write_batch *write, const struct sqlcipherkit_sha512_kernel *kernel,
                                  const struct sqlcipherkit_sha512_pads *pads, int mac_slot, uint32_t number,
                                  const uint8_t *in, size_t size, uint8_t mac[64]);
-
-#endif

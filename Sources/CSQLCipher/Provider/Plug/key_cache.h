@@ -1,8 +1,5 @@
 /* How many keys of each kind a connection's state keeps ready (state.h). */
-#ifndef SQLCIPHERKIT_KEY_CACHE_H
-#define SQLCIPHERKIT_KEY_CACHE_H
+#pragma once
 
 /* Its own key and, during a rekey, the next one. A slot is an index below key_slots; no_slot stands for none. */
 enum { key_slots = 2, no_slot = -1 };
-
-#endif

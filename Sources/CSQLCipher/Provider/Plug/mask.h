@@ -1,6 +1,5 @@
 /* The mask over secrets at rest. */
-#ifndef SQLCIPHERKIT_MASK_H
-#define SQLCIPHERKIT_MASK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@ void sqlcipherkit_masked(void *out, const void *in, const uint8_t *mask, size_t 
 
 /* Compares `size` bytes under the mask with bytes in clear, in a time that depends on `size` only. 0 when the same. */
 int sqlcipherkit_masked_differ(const uint8_t *masked, const uint8_t *mask, const uint8_t *clear, size_t size);
-
-#endif

@@ -1,8 +1,7 @@
 /* The provider's functions as SQLCipher asks for them, without SQLCipher's types: the glue of Plug/plug.h and the
  * test hooks both stand on these. All return 0, or -1 on error. Sizes are checked here.
  */
-#ifndef SQLCIPHERKIT_OPERATIONS_H
-#define SQLCIPHERKIT_OPERATIONS_H
+#pragma once
 
 #include "state.h"
 
@@ -23,5 +22,3 @@ int sqlcipherkit_hmac(struct sqlcipherkit_state *state, struct sqlcipherkit_kern
 int sqlcipherkit_pbkdf2(struct sqlcipherkit_state *state, struct sqlcipherkit_kernels kernels, int algorithm,
                         const uint8_t *password, size_t password_size, const uint8_t *salt, size_t salt_size,
                         uint32_t iterations, uint8_t *out, size_t size);
-
-#endif

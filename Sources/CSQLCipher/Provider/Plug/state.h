@@ -7,8 +7,7 @@
  *
  * One thread at a time may use a state, as with the connection it belongs to.
  */
-#ifndef SQLCIPHERKIT_STATE_H
-#define SQLCIPHERKIT_STATE_H
+#pragma once
 
 #include "../Kernels/kernels.h"
 #include "../Kernels/ltc_hash.h"
@@ -55,5 +54,3 @@ void sqlcipherkit_state_inner_pad(const struct sqlcipherkit_state *state, int ma
 
 /* What the state keeps of pages on their way (Pages/pipeline.h). `state` is not NULL. */
 struct sqlcipherkit_pipeline *sqlcipherkit_state_pipeline(struct sqlcipherkit_state *state);
-
-#endif
