@@ -11,19 +11,10 @@ extension KeyValueStore {
     ///   ``DatabaseError/Reason/unexpectedNull`` if nil was stored and the type is not optional.
     @inlinable
     public func get<T: SQLValueConvertible>(_ key: String, as type: T.Type = T.self) throws(DatabaseError) -> T? {
-        guard let statement = try reading() else { return nil }
-        let handle = try statement.beginUse()
-        defer { statement.endUse(handle) }
-        try Statement.Parameter(handle, 1, connection.dateStrategy).put(key)
-        do throws(DatabaseError) {
-            guard try statement.advance(handle) else { return nil }
-        } catch {
-            if isGone(error) { return nil }
-            throw error
+        try lookUp(key) { handle throws(DatabaseError) in
+            if let value = T.tryReadSQL(from: Row.Column(handle, 0)), !KeyValueEntry.isJSON(handle, column: 1) { return value }
+            return try KeyValueEntry.read(type, handle, value: 0, json: 1)
         }
-        if KeyValueEntry.isExpired(handle, column: 2) { return nil }
-        if let value = T.tryReadSQL(from: Row.Column(handle, 0)), !KeyValueEntry.isJSON(handle, column: 1) { return value }
-        return try KeyValueEntry.read(type, handle, value: 0, json: 1)
     }
 
     /// The value of a key, or `value` if there is none.
@@ -39,18 +30,7 @@ extension KeyValueStore {
     @_disfavoredOverload
     public func get<T: Decodable>(_ key: String, as type: T.Type = T.self) throws(DatabaseError) -> T? {
         if let type = T.self as? any SQLValueConvertible.Type { return try getPlain(key, type) as? T }
-        guard let statement = try reading() else { return nil }
-        let handle = try statement.beginUse()
-        defer { statement.endUse(handle) }
-        try Statement.Parameter(handle, 1, connection.dateStrategy).put(key)
-        do throws(DatabaseError) {
-            guard try statement.advance(handle) else { return nil }
-        } catch {
-            if isGone(error) { return nil }
-            throw error
-        }
-        if KeyValueEntry.isExpired(handle, column: 2) { return nil }
-        return try KeyValueEntry.decode(type, handle, value: 0, json: 1)
+        return try lookUp(key) { handle throws(DatabaseError) in try KeyValueEntry.decode(type, handle, value: 0, json: 1) }
     }
 
     /// The value of a key, decoded, or `value` if there is none.
@@ -67,16 +47,23 @@ extension KeyValueStore {
 
     /// Whether a key is there, even if its value is nil.
     public func contains(_ key: String) throws(DatabaseError) -> Bool {
-        // A value that is asked for as SQLValue is never of the wrong type, but for coded ones.
-        guard let statement = try reading() else { return false }
+        try lookUp(key) { _ in () } != nil
+    }
+
+    /// What `read` makes of the row of a key; nil without one.
+    @inlinable
+    @inline(__always)
+    func lookUp<T>(_ key: String, _ read: (OpaquePointer) throws(DatabaseError) -> T) throws(DatabaseError) -> T? {
+        guard let statement = try reading() else { return nil }
         let handle = try statement.beginUse()
         defer { statement.endUse(handle) }
         try Statement.Parameter(handle, 1, connection.dateStrategy).put(key)
         do throws(DatabaseError) {
-            return try statement.advance(handle) && !KeyValueEntry.isExpired(handle, column: 2)
+            guard try statement.advance(handle) else { return nil }
         } catch {
-            if isGone(error) { return false }
+            if isGone(error) { return nil }
             throw error
         }
+        return try KeyValueEntry.isExpired(handle, column: 2) ? nil : read(handle)
     }
 }
