@@ -13,7 +13,10 @@ extension Encryption {
     public static func slots(
         _ place: KeySlots.Place = .beside, secret: SlotSecret, first label: String? = nil, cipher: CipherConfiguration? = nil
     ) -> Encryption {
-        Encryption(.deferred(LockedSlots(place: place, secret: secret, label: label)), cipher: cipher)
+        let key = SlotsKey { location, cipher, configuration in
+            try KeySlots.unlock(secret, of: location, at: place, first: label, cipher: cipher, configuration: configuration)
+        }
+        return Encryption(.deferred(key), cipher: cipher)
     }
 
     /// With key slots that are unlocked.
@@ -26,55 +29,37 @@ extension Encryption {
     ///   - slots: the slots of the database that will be opened.
     ///   - cipher: the database's cipher settings; nil for those that the slots were made or unlocked with.
     public static func slots(_ slots: KeySlots, cipher: CipherConfiguration? = nil) -> Encryption {
-        Encryption(.deferred(UnlockedSlots(slots: slots)), cipher: cipher)
-    }
-}
-
-private struct LockedSlots: DeferredKey {
-    let place: KeySlots.Place
-    let secret: SlotSecret
-    let label: String?
-
-    var kind: String { "slots" }
-
-    func resolve(
-        for location: DatabaseLocation, _ cipher: CipherConfiguration?, _ configuration: DatabaseConfiguration
-    ) throws -> ResolvedKey {
-        let slots = try KeySlots.unlock(secret, of: location, at: place, first: label, cipher: cipher, configuration: configuration)
-        return slots.resolved(cipher)
-    }
-
-    func resolveForNewFile() throws -> Encryption { throw DatabaseError.slotsForNewFile }
-}
-
-private struct UnlockedSlots: DeferredKey {
-    let slots: KeySlots
-
-    var kind: String { "slots" }
-
-    func resolve(
-        for location: DatabaseLocation, _ cipher: CipherConfiguration?, _ configuration: DatabaseConfiguration
-    ) throws -> ResolvedKey {
-        let path = try KeySlots.path(of: location), own = try KeySlots.path(of: slots.location)
-        guard DatabaseFile.canonical(path) == DatabaseFile.canonical(own) else {
-            throw DatabaseError.misuse("the key slots are those of the database \(own), not of \(path)")
+        let key = SlotsKey { location, _, _ in
+            let path = try KeySlots.path(of: location), own = try KeySlots.path(of: slots.location)
+            guard DatabaseFile.canonical(path) == DatabaseFile.canonical(own) else {
+                throw DatabaseError.misuse("the key slots are those of the database \(own), not of \(path)")
+            }
+            return slots
         }
-        return slots.resolved(cipher)
+        return Encryption(.deferred(key), cipher: cipher)
     }
-
-    func resolveForNewFile() throws -> Encryption { throw DatabaseError.slotsForNewFile }
 }
 
-extension KeySlots {
-    fileprivate func resolved(_ cipher: CipherConfiguration?) -> ResolvedKey {
-        ResolvedKey(key: key.with(cipher: cipher ?? key.cipher)) { schema in
+private struct SlotsKey: DeferredKey {
+    let unlock: @Sendable (DatabaseLocation, CipherConfiguration?, DatabaseConfiguration) throws -> KeySlots
+
+    var kind: String { "slots" }
+
+    func resolve(
+        for location: DatabaseLocation, _ cipher: CipherConfiguration?, _ configuration: DatabaseConfiguration
+    ) throws -> ResolvedKey {
+        let slots = try unlock(location, cipher, configuration)
+        return ResolvedKey(key: slots.key.with(cipher: cipher ?? slots.key.cipher)) { schema in
             // A database that was just made knows nothing of its slots yet.
-            if try schema.slotMark() == nil { try check(try verified(try storage.read()), on: schema, updates: true) }
+            if try schema.slotMark() == nil {
+                try slots.check(try slots.verified(try slots.storage.read()), on: schema, updates: true)
+            }
         }
     }
-}
 
-extension DatabaseError {
-    fileprivate static let slotsForNewFile = DatabaseError.misuse(
-        "key slots hold the key of the database that they were made for: give the new file a key, and slots of its own once it is there")
+    func resolveForNewFile() throws -> Encryption {
+        throw DatabaseError.misuse(
+            "key slots hold the key of the database that they were made for: give the new file a key, and slots of its own "
+                + "once it is there")
+    }
 }

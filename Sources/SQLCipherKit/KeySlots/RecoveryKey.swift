@@ -25,11 +25,7 @@ public struct RecoveryKey: Sendable {
     /// - Throws: ``DatabaseError/Reason/invalidKey`` if it has not 36 characters of the alphabet, or if the checksum shows a
     ///   mistake; one of a million mistakes goes unnoticed, and then opens nothing.
     public init(text: String) throws(DatabaseError) {
-        var text = text
-        let bytes = text.withUTF8 { bytes in
-            Result { () throws(DatabaseError) in try Self.decode(UnsafeRawBufferPointer(bytes)) }
-        }
-        self.bytes = try bytes.get()
+        bytes = try text.withBytes { bytes throws(DatabaseError) in try Self.decode(bytes) }
     }
 
     /// The same, from bytes that the caller can wipe.
@@ -70,8 +66,7 @@ public struct RecoveryKey: Sendable {
             guard count == characterCount else { throw .malformedRecoveryKey }
         }
         guard bytes.withUnsafeBytes({ checksum($0) }) == check else {
-            throw DatabaseError(
-                code: .misuse, reason: .invalidKey, message: "the recovery key was mistyped: its checksum does not fit")
+            throw CipherConfiguration.invalid("the recovery key was mistyped: its checksum does not fit")
         }
         return SharedSecureBytes(bytes)
     }
@@ -111,7 +106,6 @@ extension RecoveryKey: CustomStringConvertible, CustomDebugStringConvertible, Cu
 
 extension DatabaseError {
     fileprivate static var malformedRecoveryKey: DatabaseError {
-        DatabaseError(
-            code: .misuse, reason: .invalidKey, message: "a recovery key has 36 digits and letters, without U; hyphens and blanks do not count")
+        CipherConfiguration.invalid("a recovery key has 36 digits and letters, without U; hyphens and blanks do not count")
     }
 }

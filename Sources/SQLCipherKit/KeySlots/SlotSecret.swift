@@ -10,10 +10,7 @@ public struct SlotSecret: Sendable {
     /// that matters, hand over bytes and wipe them.
     /// - Throws: ``DatabaseError/Reason/emptyKey``.
     public static func passphrase(_ text: String) throws(DatabaseError) -> SlotSecret {
-        var text = text
-        return try text.withUTF8 { bytes in
-            Result { () throws(DatabaseError) in try passphrase(copying: UnsafeRawBufferPointer(bytes)) }
-        }.get()
+        try text.withBytes { bytes throws(DatabaseError) in try passphrase(copying: bytes) }
     }
 
     /// A passphrase as bytes, `Data` or `[UInt8]` for instance.
@@ -48,9 +45,7 @@ public struct SlotSecret: Sendable {
     ) throws(DatabaseError) -> SlotSecret {
         guard case .passphrase = key.form else {
             let given = key.isRaw ? "a raw key" : "\(key)"
-            throw DatabaseError(
-                code: .misuse, reason: .invalidKey,
-                message: "a key slot opens with a passphrase or a recovery key, not with \(given)")
+            throw CipherConfiguration.invalid("a key slot opens with a passphrase or a recovery key, not with \(given)")
         }
         return try key.withUnsafeBytes(body)
     }

@@ -11,10 +11,7 @@ extension Encryption {
     ///   - cipher: the cipher settings; see ``Encryption/cipher``.
     /// - Throws: ``DatabaseError/Reason/emptyKey``.
     public static func passphrase(_ text: String, cipher: CipherConfiguration? = nil) throws(DatabaseError) -> Encryption {
-        var text = text
-        return try text.withUTF8 { bytes in
-            Result { () throws(DatabaseError) in try passphrase(bytes: UnsafeRawBufferPointer(bytes)) }
-        }.get().with(cipher: cipher)
+        try text.withBytes { bytes throws(DatabaseError) in try passphrase(bytes: bytes) }.with(cipher: cipher)
     }
 
     /// A passphrase as bytes, `Data` or `[UInt8]` for instance.
@@ -112,5 +109,13 @@ extension ContiguousBytes {
         _ body: (UnsafeRawBufferPointer) throws(DatabaseError) -> R
     ) throws(DatabaseError) -> R {
         try withUnsafeBytes { bytes in Result { () throws(DatabaseError) in try body(bytes) } }.get()
+    }
+}
+
+extension String {
+    /// Lends the text's UTF-8.
+    func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws(DatabaseError) -> R) throws(DatabaseError) -> R {
+        var text = self
+        return try text.withUTF8 { bytes in Result { () throws(DatabaseError) in try body(UnsafeRawBufferPointer(bytes)) } }.get()
     }
 }

@@ -32,14 +32,13 @@ public enum KeyEncoding: Hashable, Sendable {
             let digits = Self.line(bytes)
             if digits.isEmpty { throw .emptyKey }
             guard digits.count == 64 || digits.count == 96 else {
-                throw DatabaseError(
-                    code: .misuse, reason: .invalidKey,
-                    message: "a raw key has 64 hexadecimal digits, or 96 with its salt, and \(digits.count) characters were given")
+                throw CipherConfiguration.invalid(
+                    "a raw key has 64 hexadecimal digits, or 96 with its salt, and \(digits.count) characters were given")
             }
             let raw = try SecureBytes(count: digits.count / 2) { raw throws(DatabaseError) in
                 for index in raw.indices {
                     guard let high = Self.digit(digits[2 * index]), let low = Self.digit(digits[2 * index + 1]) else {
-                        throw DatabaseError(code: .misuse, reason: .invalidKey, message: "a raw key has a character that is no hexadecimal digit")
+                        throw CipherConfiguration.invalid("a raw key has a character that is no hexadecimal digit")
                     }
                     raw[index] = high << 4 | low
                 }
