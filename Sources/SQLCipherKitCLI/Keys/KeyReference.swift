@@ -49,27 +49,22 @@ struct KeyReference: Equatable {
     ///   - subject: what the prompt says the key is for.
     ///   - isNew: whether the key will be set, so that a slip of the finger would lock the user out: it is asked for twice.
     func key(for subject: String, isNew: Bool = false) throws -> Encryption {
-        let source: KeySource
-        let missing: String
-        switch place {
-        case .prompt:
-            let what = encoding == .passphrase ? "Passphrase" : "Raw key"
-            source = try KeyPrompt.ask("\(what) for \(subject): ", again: isNew ? "The same again: " : nil, encoding)
-            missing = "there is no key"
-        case .file(let path):
-            source = .file(path, as: encoding)
-            missing = "there is no key file \(path)"
-        case .variable(let name):
-            source = .environment(name, as: encoding)
-            missing = "the environment variable \(name), which should hold the key, is not set"
-        case .descriptor(let number):
-            source = .descriptor(number, as: encoding)
-            missing = "there is no key"
-        case .credential(let name):
-            source = .credential(name, as: encoding)
-            missing = "there is no credential \(name): systemd's LoadCredential= gives it to a service"
-        }
-        guard let key = try source.key() else { throw Failure(missing, status: .key) }
+        let (source, missing): (KeySource, String?) =
+            switch place {
+            case .prompt:
+                (
+                    try KeyPrompt.ask(
+                        "\(encoding == .passphrase ? "Passphrase" : "Raw key") for \(subject): ",
+                        again: isNew ? "The same again: " : nil, encoding), nil
+                )
+            case .file(let path): (.file(path, as: encoding), "there is no key file \(path)")
+            case .variable(let name):
+                (.environment(name, as: encoding), "the environment variable \(name), which should hold the key, is not set")
+            case .descriptor(let number): (.descriptor(number, as: encoding), nil)
+            case .credential(let name):
+                (.credential(name, as: encoding), "there is no credential \(name): systemd's LoadCredential= gives it to a service")
+            }
+        guard let key = try source.key() else { throw Failure(missing ?? "there is no key", status: .key) }
         return key
     }
 }
