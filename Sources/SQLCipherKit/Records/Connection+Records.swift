@@ -205,10 +205,7 @@ extension Connection {
 
     private func statements(_ schema: Schema?) throws(DatabaseError) -> RecordStatements {
         let statements = state(RecordStatements.self)
-        guard let schema else { return statements }
-        guard schema.connection === self else { throw .misuse("records cannot be in a database of another connection") }
-        try schema.live()
-        return statements.of(schema.name)
+        return try name(of: schema).map(statements.of) ?? statements
     }
 }
 

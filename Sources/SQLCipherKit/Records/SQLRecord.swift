@@ -24,7 +24,7 @@
 /// }
 /// try db.create(Note.table)
 /// ```
-/// Values are read and written as ``Row/decode(_:)`` and ``Connection/insert(_:into:onConflict:)`` do it.
+/// Values are read and written as ``Row/decode(_:)`` and ``Connection/insert(_:into:onConflict:in:)`` do it.
 public protocol SQLRecord: Codable, SQLSource {
     /// The table's name. Default: the type's own, with a small first letter.
     static var tableName: String { get }

@@ -51,6 +51,16 @@ extension Connection {
     }
 }
 
+extension Connection {
+    /// The name of the database that a call is about, which must be one of this connection; nil for none in particular.
+    func name(of schema: Schema?) throws(DatabaseError) -> String? {
+        guard let schema else { return nil }
+        guard schema.connection === self else { throw .misuse("the database \(schema.name) belongs to another connection") }
+        try schema.live()
+        return schema.name
+    }
+}
+
 extension Schema {
     /// The absolute path of the database's file; nil for one in memory or a temporary one.
     /// - Throws: ``DatabaseError/Reason/schemaName`` if it is no longer attached.

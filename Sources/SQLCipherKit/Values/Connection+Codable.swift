@@ -39,17 +39,15 @@ extension Connection {
     /// statement is prepared once for a type and a table.
     /// - Parameters:
     ///   - record: what to insert.
-    ///   - table: the table's name, of the first database that has it.
+    ///   - table: the table's name.
     ///   - conflict: what to do where a constraint is broken. Default: the statement fails.
+    ///   - schema: the database; nil, the default, for the first one that has the table.
     /// - Throws: ``DatabaseError``, and what the record's own encoding throws.
-    public func insert<T: Encodable>(_ record: T, into table: String, onConflict conflict: ConflictResolution? = nil) throws {
-        try insert(record, table, nil, conflict)
-    }
-
-    fileprivate func insert<T: Encodable>(
-        _ record: T, _ table: String, _ schema: String?, _ conflict: ConflictResolution?
+    public func insert<T: Encodable>(
+        _ record: T, into table: String, onConflict conflict: ConflictResolution? = nil, in schema: Schema? = nil
     ) throws {
         _ = try live()
+        let schema = try name(of: schema)
         let cache = state(InsertionCache.self)
         let target = InsertionCache.Target(type: ObjectIdentifier(T.self), table: table, schema: schema, conflict: conflict)
         if let insertion = cache.insertions.find(target), insertion.statement.uses == 0 {
@@ -65,15 +63,6 @@ extension Connection {
             let encoding = RowEncodingState(dateStrategy, keys: state.collected.map(\.name))
             cache.insertions.add(EncodedStatement(try prepareKept(sql), encoding), target)
         }
-    }
-}
-
-extension Schema {
-    /// Inserts a record into a table of this database; otherwise as ``Connection/insert(_:into:onConflict:)``.
-    /// - Throws: ``DatabaseError``, and what the record's own encoding throws.
-    public func insert<T: Encodable>(_ record: T, into table: String, onConflict conflict: ConflictResolution? = nil) throws {
-        try live()
-        try connection.insert(record, table, name, conflict)
     }
 }
 

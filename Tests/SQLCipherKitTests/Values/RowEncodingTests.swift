@@ -55,7 +55,7 @@ import Testing
     @Test func namesAreQuotedAndSchemasFound() throws {
         try db.attach(.memory, as: "o\"ther", key: .plaintext)
         try db.execute("CREATE TABLE \(identifier: "o\"ther").\(identifier: "a table")(name, size, id)")
-        try db.schema("o\"ther").insert(Item(id: 5, name: "x", size: nil), into: "a table")
+        try db.insert(Item(id: 5, name: "x", size: nil), into: "a table", in: db.schema("o\"ther"))
         #expect(try db.fetchAll(Int.self, "SELECT id FROM \(identifier: "a table")") == [5])
         #expect(throws: DatabaseError.self) { try db.insert(Item(id: 1, name: "x", size: nil), into: "nowhere") }
     }
