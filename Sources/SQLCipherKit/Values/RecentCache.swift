@@ -1,7 +1,7 @@
 /// A dictionary that remembers the entry found last, and starts again when it is full.
 ///
-/// Loops ask for the same entry again and again. Comparing a key with the last one takes 7 ns, hashing it and looking it up 200 ns
-/// for a record's type, and 450 ns where a table's name is part of the key.
+/// Loops ask for the same entry again and again. For a record's type, comparing it with the last one takes 7 ns, hashing it and
+/// looking it up 215 ns; where a table's name is part of the key, 111 and 457 ns.
 struct RecentCache<Key: Hashable, Value> {
     private var entries: [Key: Value] = [:]
     private var last: (key: Key, value: Value)?
