@@ -1,7 +1,6 @@
 import Foundation
 
 extension JSONB {
-    /// The text of an element that is text.
     @inline(__always)
     static func string(_ base: UnsafeRawPointer, _ element: Element) throws(JSONBError) -> String {
         let payload = UnsafeRawBufferPointer(start: base + element.start, count: element.count)

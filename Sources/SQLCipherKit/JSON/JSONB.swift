@@ -30,7 +30,6 @@ enum JSONB {
         @inline(__always) var isContainer: Bool { rawValue >= Kind.array.rawValue }
     }
 
-    /// Where an element is and what it is.
     struct Element {
         var kind: Kind
         /// Of the header.
@@ -154,9 +153,7 @@ enum JSONB {
 
 /// What is wrong with a JSON document, in either form.
 struct JSONBError: Error {
-    enum Problem {
-        case malformed, tooDeep, notUTF8, number, tooLarge
-    }
+    enum Problem { case malformed, tooDeep, notUTF8, number, tooLarge }
 
     let problem: Problem
     /// In bytes.

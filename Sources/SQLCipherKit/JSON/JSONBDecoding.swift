@@ -46,17 +46,9 @@ struct JSONBDecoding: Decoder, SingleValueDecodingContainer {
     func decode(_: String.Type) throws -> String { try context.string(element) }
     func decode(_: Double.Type) throws -> Double { try context.double(element) }
     func decode(_: Float.Type) throws -> Float { try context.float(element) }
-    func decode(_: Int.Type) throws -> Int { try context.integer(element) }
-    func decode(_: Int8.Type) throws -> Int8 { try context.integer(element) }
-    func decode(_: Int16.Type) throws -> Int16 { try context.integer(element) }
-    func decode(_: Int32.Type) throws -> Int32 { try context.integer(element) }
-    func decode(_: Int64.Type) throws -> Int64 { try context.integer(element) }
     func decode(_: Int128.Type) throws -> Int128 { try context.integer(element) }
-    func decode(_: UInt.Type) throws -> UInt { try context.integer(element) }
-    func decode(_: UInt8.Type) throws -> UInt8 { try context.integer(element) }
-    func decode(_: UInt16.Type) throws -> UInt16 { try context.integer(element) }
-    func decode(_: UInt32.Type) throws -> UInt32 { try context.integer(element) }
-    func decode(_: UInt64.Type) throws -> UInt64 { try context.integer(element) }
     func decode(_: UInt128.Type) throws -> UInt128 { try context.integer(element) }
+    @inline(__always)
+    func decode<T: FixedWidthInteger & Decodable>(_: T.Type) throws -> T { try context.integer(element) }
     func decode<T: Decodable>(_ type: T.Type) throws -> T { try context.decode(type, element, depth: Int(depth)) }
 }

@@ -165,7 +165,6 @@ extension JSONBDecodingContext {
         return elements
     }
 
-    /// A value of any type.
     func decode<T: Decodable>(_ type: T.Type, _ element: JSONB.Element, depth: Int) throws -> T {
         // Types are compared by address, and the casts are then no casts at all.
         if type == String.self { return unsafeBitCast(try string(element), to: T.self) }

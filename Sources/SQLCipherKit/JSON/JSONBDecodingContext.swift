@@ -88,7 +88,6 @@ final class JSONBDecodingContext {
         .dataCorrupted(.init(codingPath: path(to: element.offset), debugDescription: message))
     }
 
-    /// The error for an element of another type than wanted.
     @inline(never)
     func mismatch(_ element: JSONB.Element, _ type: Any.Type) -> DecodingError {
         let path = path(to: element.offset)

@@ -81,13 +81,11 @@ final class JSONBSink {
         writer.appendEmpty(.null)
     }
 
-    /// Forgets everything from an offset on.
     func truncate(to offset: Int) {
         while let last = splices.last, last.offset >= offset { splices.removeLast() }
         writer.truncate(to: offset)
     }
 
-    /// Takes a range of bytes out.
     func remove(_ range: Range<Int>) {
         writer.remove(range)
         splices.removeAll { range.contains($0.offset) }

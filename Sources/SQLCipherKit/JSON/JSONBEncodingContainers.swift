@@ -1,4 +1,7 @@
 /// The containers that a value writes its parts to. They only pass on to its encoder.
+///
+/// A method for integers is the protocol's method for each of them, and as fast only while it is inlined into all of these. Of
+/// 128 bits the standard library has methods of its own, which would be taken before a generic one.
 struct JSONBKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let encoder: JSONBValueEncoder
     var codingPath: [any CodingKey] { encoder.codingPath }
@@ -13,18 +16,11 @@ struct JSONBKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func encode(_ value: String, forKey key: Key) throws { try write(key) { $0.append(value) } }
     func encode(_ value: Double, forKey key: Key) throws { try write(key) { _ in try encoder.write(value) } }
     func encode(_ value: Float, forKey key: Key) throws { try write(key) { _ in try encoder.write(value) } }
-    func encode(_ value: Int, forKey key: Key) throws { try write(key) { $0.append(Int64(value)) } }
-    func encode(_ value: Int8, forKey key: Key) throws { try write(key) { $0.append(Int64(value)) } }
-    func encode(_ value: Int16, forKey key: Key) throws { try write(key) { $0.append(Int64(value)) } }
-    func encode(_ value: Int32, forKey key: Key) throws { try write(key) { $0.append(Int64(value)) } }
-    func encode(_ value: Int64, forKey key: Key) throws { try write(key) { $0.append(Int64(value)) } }
-    func encode(_ value: Int128, forKey key: Key) throws { try write(key) { $0.append(.integer, ascii: value.description) } }
-    func encode(_ value: UInt, forKey key: Key) throws { try write(key) { $0.append(UInt64(value)) } }
-    func encode(_ value: UInt8, forKey key: Key) throws { try write(key) { $0.append(UInt64(value)) } }
-    func encode(_ value: UInt16, forKey key: Key) throws { try write(key) { $0.append(UInt64(value)) } }
-    func encode(_ value: UInt32, forKey key: Key) throws { try write(key) { $0.append(UInt64(value)) } }
-    func encode(_ value: UInt64, forKey key: Key) throws { try write(key) { $0.append(UInt64(value)) } }
-    func encode(_ value: UInt128, forKey key: Key) throws { try write(key) { $0.append(.integer, ascii: value.description) } }
+    func encode(_ value: Int128, forKey key: Key) throws { try write(key) { $0.append(value) } }
+    func encode(_ value: UInt128, forKey key: Key) throws { try write(key) { $0.append(value) } }
+
+    @inline(__always)
+    func encode<T: FixedWidthInteger & Encodable>(_ value: T, forKey key: Key) throws { try write(key) { $0.append(value) } }
 
     func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
         try encoder.member(key) { try encoder.write(value, key: key) }
@@ -59,18 +55,11 @@ struct JSONBUnkeyedEncoding: UnkeyedEncodingContainer {
     func encode(_ value: String) throws { try write { $0.append(value) } }
     func encode(_ value: Double) throws { try write { _ in try encoder.write(value) } }
     func encode(_ value: Float) throws { try write { _ in try encoder.write(value) } }
-    func encode(_ value: Int) throws { try write { $0.append(Int64(value)) } }
-    func encode(_ value: Int8) throws { try write { $0.append(Int64(value)) } }
-    func encode(_ value: Int16) throws { try write { $0.append(Int64(value)) } }
-    func encode(_ value: Int32) throws { try write { $0.append(Int64(value)) } }
-    func encode(_ value: Int64) throws { try write { $0.append(Int64(value)) } }
-    func encode(_ value: Int128) throws { try write { $0.append(.integer, ascii: value.description) } }
-    func encode(_ value: UInt) throws { try write { $0.append(UInt64(value)) } }
-    func encode(_ value: UInt8) throws { try write { $0.append(UInt64(value)) } }
-    func encode(_ value: UInt16) throws { try write { $0.append(UInt64(value)) } }
-    func encode(_ value: UInt32) throws { try write { $0.append(UInt64(value)) } }
-    func encode(_ value: UInt64) throws { try write { $0.append(UInt64(value)) } }
-    func encode(_ value: UInt128) throws { try write { $0.append(.integer, ascii: value.description) } }
+    func encode(_ value: Int128) throws { try write { $0.append(value) } }
+    func encode(_ value: UInt128) throws { try write { $0.append(value) } }
+
+    @inline(__always)
+    func encode<T: FixedWidthInteger & Encodable>(_ value: T) throws { try write { $0.append(value) } }
 
     func encode<T: Encodable>(_ value: T) throws {
         try encoder.element { try encoder.write(value, key: JSONBKey(index: encoder.count)) }
@@ -99,17 +88,10 @@ struct JSONBSingleEncoding: SingleValueEncodingContainer {
     func encode(_ value: String) throws { try write { $0.append(value) } }
     func encode(_ value: Double) throws { try write { _ in try encoder.write(value) } }
     func encode(_ value: Float) throws { try write { _ in try encoder.write(value) } }
-    func encode(_ value: Int) throws { try write { $0.append(Int64(value)) } }
-    func encode(_ value: Int8) throws { try write { $0.append(Int64(value)) } }
-    func encode(_ value: Int16) throws { try write { $0.append(Int64(value)) } }
-    func encode(_ value: Int32) throws { try write { $0.append(Int64(value)) } }
-    func encode(_ value: Int64) throws { try write { $0.append(Int64(value)) } }
-    func encode(_ value: Int128) throws { try write { $0.append(.integer, ascii: value.description) } }
-    func encode(_ value: UInt) throws { try write { $0.append(UInt64(value)) } }
-    func encode(_ value: UInt8) throws { try write { $0.append(UInt64(value)) } }
-    func encode(_ value: UInt16) throws { try write { $0.append(UInt64(value)) } }
-    func encode(_ value: UInt32) throws { try write { $0.append(UInt64(value)) } }
-    func encode(_ value: UInt64) throws { try write { $0.append(UInt64(value)) } }
-    func encode(_ value: UInt128) throws { try write { $0.append(.integer, ascii: value.description) } }
+    func encode(_ value: Int128) throws { try write { $0.append(value) } }
+    func encode(_ value: UInt128) throws { try write { $0.append(value) } }
+
+    @inline(__always)
+    func encode<T: FixedWidthInteger & Encodable>(_ value: T) throws { try write { $0.append(value) } }
     func encode<T: Encodable>(_ value: T) throws { try encoder.writeInPlace(value) }
 }

@@ -48,23 +48,17 @@ struct JSONBKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func decode(_: String.Type, forKey key: Key) throws -> String { try context.string(value(key)) }
     func decode(_: Double.Type, forKey key: Key) throws -> Double { try context.double(value(key)) }
     func decode(_: Float.Type, forKey key: Key) throws -> Float { try context.float(value(key)) }
-    func decode(_: Int.Type, forKey key: Key) throws -> Int { try context.integer(value(key)) }
-    func decode(_: Int8.Type, forKey key: Key) throws -> Int8 { try context.integer(value(key)) }
-    func decode(_: Int16.Type, forKey key: Key) throws -> Int16 { try context.integer(value(key)) }
-    func decode(_: Int32.Type, forKey key: Key) throws -> Int32 { try context.integer(value(key)) }
-    func decode(_: Int64.Type, forKey key: Key) throws -> Int64 { try context.integer(value(key)) }
     func decode(_: Int128.Type, forKey key: Key) throws -> Int128 { try context.integer(value(key)) }
-    func decode(_: UInt.Type, forKey key: Key) throws -> UInt { try context.integer(value(key)) }
-    func decode(_: UInt8.Type, forKey key: Key) throws -> UInt8 { try context.integer(value(key)) }
-    func decode(_: UInt16.Type, forKey key: Key) throws -> UInt16 { try context.integer(value(key)) }
-    func decode(_: UInt32.Type, forKey key: Key) throws -> UInt32 { try context.integer(value(key)) }
-    func decode(_: UInt64.Type, forKey key: Key) throws -> UInt64 { try context.integer(value(key)) }
     func decode(_: UInt128.Type, forKey key: Key) throws -> UInt128 { try context.integer(value(key)) }
+
+    @inline(__always)
+    func decode<T: FixedWidthInteger & Decodable>(_: T.Type, forKey key: Key) throws -> T { try context.integer(value(key)) }
 
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
         try context.decode(type, value(key), depth: depth + 1)
     }
 
+    // The standard library's own methods for each of these would be taken before a generic one, and look a key up three times.
     func decodeIfPresent(_: Bool.Type, forKey key: Key) throws -> Bool? { try present(key).map { try context.bool($0) } }
     func decodeIfPresent(_: String.Type, forKey key: Key) throws -> String? { try present(key).map { try context.string($0) } }
     func decodeIfPresent(_: Double.Type, forKey key: Key) throws -> Double? { try present(key).map { try context.double($0) } }

@@ -66,18 +66,11 @@ struct JSONBUnkeyedDecoding: UnkeyedDecodingContainer {
     mutating func decode(_: String.Type) throws -> String { try next { try $0.string($1) } }
     mutating func decode(_: Double.Type) throws -> Double { try next { try $0.double($1) } }
     mutating func decode(_: Float.Type) throws -> Float { try next { try $0.float($1) } }
-    mutating func decode(_: Int.Type) throws -> Int { try next { try $0.integer($1) } }
-    mutating func decode(_: Int8.Type) throws -> Int8 { try next { try $0.integer($1) } }
-    mutating func decode(_: Int16.Type) throws -> Int16 { try next { try $0.integer($1) } }
-    mutating func decode(_: Int32.Type) throws -> Int32 { try next { try $0.integer($1) } }
-    mutating func decode(_: Int64.Type) throws -> Int64 { try next { try $0.integer($1) } }
     mutating func decode(_: Int128.Type) throws -> Int128 { try next { try $0.integer($1) } }
-    mutating func decode(_: UInt.Type) throws -> UInt { try next { try $0.integer($1) } }
-    mutating func decode(_: UInt8.Type) throws -> UInt8 { try next { try $0.integer($1) } }
-    mutating func decode(_: UInt16.Type) throws -> UInt16 { try next { try $0.integer($1) } }
-    mutating func decode(_: UInt32.Type) throws -> UInt32 { try next { try $0.integer($1) } }
-    mutating func decode(_: UInt64.Type) throws -> UInt64 { try next { try $0.integer($1) } }
     mutating func decode(_: UInt128.Type) throws -> UInt128 { try next { try $0.integer($1) } }
+
+    @inline(__always)
+    mutating func decode<T: FixedWidthInteger & Decodable>(_: T.Type) throws -> T { try next { try $0.integer($1) } }
 
     mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
         let depth = Int(depth) + 1

@@ -1,6 +1,5 @@
 import Foundation
 
-/// The encoder that one value writes itself to.
 final class JSONBValueEncoder: Encoder {
     let sink: JSONBSink
     /// How many containers are open around the value.
@@ -154,7 +153,6 @@ final class JSONBValueEncoder: Encoder {
 
     // MARK: Values
 
-    /// Writes a value of any type.
     func write<T: Encodable>(_ value: T, key: (any CodingKey)?) throws {
         if try writeSpecial(value, key) { return }
         // The outermost value is written by the encoder itself, any other by one of its own.
@@ -185,7 +183,7 @@ final class JSONBValueEncoder: Encoder {
         if T.self == String.self {
             writer.append(unsafeBitCast(value, to: String.self))
         } else if T.self == Int.self {
-            writer.append(Int64(unsafeBitCast(value, to: Int.self)))
+            writer.append(unsafeBitCast(value, to: Int.self))
         } else if T.self == Double.self {
             try write(unsafeBitCast(value, to: Double.self))
         } else if T.self == Date.self {
@@ -258,7 +256,12 @@ struct JSONBWrittenKeys {
     mutating func prepare(_ key: UnsafeBufferPointer<UInt8>, in sink: JSONBSink, from start: Int) {
         count += 1
         if count > 32 {
-            if all == nil { all = Set(Self.keys(in: sink, from: start)) }
+            if all == nil {
+                var names: Set<[UInt8]> = []
+                // No two members have the same key, so that it looks at all of them.
+                _ = Self.member(in: sink, from: start) { !names.insert(Array($0.utf8)).inserted }
+                all = names
+            }
             if all?.insert(Array(key)).inserted == false { Self.remove(key, in: sink, from: start) }
             return
         }
@@ -267,32 +270,22 @@ struct JSONBWrittenKeys {
         bits |= bit
     }
 
-    private static func keys(in sink: JSONBSink, from start: Int) -> [[UInt8]] {
-        var keys: [[UInt8]] = []
+    private static func remove(_ name: UnsafeBufferPointer<UInt8>, in sink: JSONBSink, from start: Int) {
+        if let range = member(in: sink, from: start, where: { $0.utf8.elementsEqual(name) }) { sink.remove(range) }
+    }
+
+    /// Where the first member lies whose key meets a condition.
+    private static func member(in sink: JSONBSink, from start: Int, where condition: (String) -> Bool) -> Range<Int>? {
         sink.writer.withBytes { bytes in
             var position = start
             while let base = bytes.baseAddress, let key = JSONB.element(base, at: position, limit: bytes.count),
                 let value = JSONB.element(base, at: key.end, limit: bytes.count)
             {
-                if let name = try? JSONB.string(base, key) { keys.append(Array(name.utf8)) }
-                position = value.end
-            }
-        }
-        return keys
-    }
-
-    private static func remove(_ name: UnsafeBufferPointer<UInt8>, in sink: JSONBSink, from start: Int) {
-        let range: Range<Int>? = sink.writer.withBytes { bytes in
-            var position = start
-            while let base = bytes.baseAddress, let key = JSONB.element(base, at: position, limit: bytes.count),
-                let value = JSONB.element(base, at: key.end, limit: bytes.count)
-            {
-                if let written = try? JSONB.string(base, key), written.utf8.elementsEqual(name) { return position..<value.end }
+                if let name = try? JSONB.string(base, key), condition(name) { return position..<value.end }
                 position = value.end
             }
             return nil
         }
-        if let range { sink.remove(range) }
     }
 }
 

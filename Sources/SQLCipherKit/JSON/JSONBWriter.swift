@@ -11,7 +11,6 @@ final class JSONBWriter {
 
     deinit { bytes.deallocate() }
 
-    /// Lends the bytes that are written.
     func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
         defer { withExtendedLifetime(self) {} }
         return try body(UnsafeRawBufferPointer(start: bytes, count: count))
@@ -19,7 +18,6 @@ final class JSONBWriter {
 
     var isEmpty: Bool { count == 0 }
 
-    /// Takes a range of bytes out.
     func remove(_ range: Range<Int>) {
         (bytes + range.lowerBound).update(from: bytes + range.upperBound, count: count - range.upperBound)
         count -= range.count
@@ -33,15 +31,6 @@ final class JSONBWriter {
         return tail
     }
 
-    /// The header of an element that was written.
-    func element(at offset: Int) -> JSONB.Element? { JSONB.element(bytes, at: offset, limit: count) }
-
-    /// Whether the payload of an element is this.
-    func payload(of element: JSONB.Element, equals other: UnsafeBufferPointer<UInt8>) -> Bool {
-        UnsafeBufferPointer(start: bytes + element.start, count: element.count).elementsEqual(other)
-    }
-
-    /// Forgets everything behind an offset.
     func truncate(to offset: Int) { count = offset }
 
     @inline(__always)
@@ -67,7 +56,6 @@ final class JSONBWriter {
         count += 1
     }
 
-    /// Appends an element with its payload.
     @inline(__always)
     func append(_ kind: JSONB.Kind, _ payload: UnsafeBufferPointer<UInt8>) {
         reserve(payload.count + 9)
@@ -83,18 +71,15 @@ final class JSONBWriter {
 
     func append(_ value: Bool) { appendEmpty(value ? .true : .false) }
 
-    func append(_ value: Int64) {
-        reserve(21)
-        let start = count + 1
-        let length = writeDigits(value.magnitude, isNegative: value < 0, at: start)
-        bytes[count] = JSONB.Kind.integer.rawValue
-        count += 1
-        finish(length)
+    @inline(__always)
+    func append<T: FixedWidthInteger>(_ value: T) {
+        guard T.bitWidth <= 64 else { return append(.integer, ascii: value.description) }
+        append(UInt64(truncatingIfNeeded: value.magnitude), isNegative: value < 0)
     }
 
-    func append(_ value: UInt64) {
+    private func append(_ magnitude: UInt64, isNegative: Bool) {
         reserve(21)
-        let length = writeDigits(value, isNegative: false, at: count + 1)
+        let length = writeDigits(magnitude, isNegative: isNegative, at: count + 1)
         bytes[count] = JSONB.Kind.integer.rawValue
         count += 1
         finish(length)
@@ -165,7 +150,6 @@ final class JSONBWriter {
         }
     }
 
-    /// Appends elements that are JSONB already.
     func append(elements: UnsafeRawBufferPointer) {
         guard let base = elements.baseAddress else { return }
         reserve(elements.count)

@@ -7,19 +7,12 @@ struct JSONTextParser {
     private let maximumDepth: Int
     private var position = 0
 
-    /// Parses `text` and appends its one element to `writer`.
     static func parse(
         _ text: UnsafeRawBufferPointer, into writer: JSONBWriter, maximumDepth: Int = JSONB.maximumDepth
     ) throws(JSONBError) {
         var parser = JSONTextParser(
             bytes: text.bindMemory(to: UInt8.self), writer: writer, maximumDepth: min(maximumDepth, JSONB.maximumDepth))
         try parser.document()
-    }
-
-    private init(bytes: UnsafeBufferPointer<UInt8>, writer: JSONBWriter, maximumDepth: Int) {
-        self.bytes = bytes
-        self.writer = writer
-        self.maximumDepth = maximumDepth
     }
 
     private struct Container {

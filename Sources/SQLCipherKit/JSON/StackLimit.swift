@@ -11,16 +11,14 @@ struct StackLimit {
 
     private let lowest: UInt
 
-    /// No limit.
-    init() { lowest = 0 }
+    /// No limit, unless a lowest address is given.
+    init(lowest: UInt = 0) { self.lowest = lowest }
 
     /// The limit of this thread; none where the system does not tell.
     static func ofThisThread() -> StackLimit {
         let end = UInt(sqlcipherkit_stack_lowest())
         return end == 0 ? StackLimit() : StackLimit(lowest: end &+ reserve)
     }
-
-    private init(lowest: UInt) { self.lowest = lowest }
 
     /// Whether the calls on the stack have come down to the limit.
     @inline(__always)

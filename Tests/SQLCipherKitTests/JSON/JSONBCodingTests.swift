@@ -67,6 +67,38 @@ import Testing
         #expect(try JSONBDecoder().decode([UInt128].self, from: JSONBEncoder().encode([UInt128.max])) == [.max])
     }
 
+    /// The standard library has methods of its own for these, which refuse them.
+    @Test func integersOf128BitsInEachContainer() throws {
+        struct Wide: Codable, Equatable {
+            var signed: Int128
+            var unsigned: UInt128
+        }
+        struct List: Codable, Equatable {
+            var signed: Int128
+            var unsigned: UInt128
+
+            init(_ signed: Int128, _ unsigned: UInt128) {
+                self.signed = signed
+                self.unsigned = unsigned
+            }
+
+            init(from decoder: any Decoder) throws {
+                var container = try decoder.unkeyedContainer()
+                signed = try container.decode(Int128.self)
+                unsigned = try container.decode(UInt128.self)
+            }
+
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.unkeyedContainer()
+                try container.encode(signed)
+                try container.encode(unsigned)
+            }
+        }
+        let wide = Wide(signed: .min, unsigned: .max), list = List(.min, .max)
+        #expect(try JSONBDecoder().decode(Wide.self, from: JSONBEncoder().encode(wide)) == wide)
+        #expect(try JSONBDecoder().decode(List.self, from: JSONBEncoder().encode(list)) == list)
+    }
+
     @Test func classesWithSuperclasses() throws {
         let dog = Corpus.Dog()
         dog.name = "Rex"
