@@ -92,7 +92,7 @@ extension JSONColumn: SQLValueConvertible {
         if format == .jsonb {
             try writer.withBytes { bytes throws(DatabaseError) in try parameter.bind(bytes: bytes) }
         } else {
-            try writer.withBytes { JSONB.text($0) }.bindSQL(to: parameter)
+            try parameter.put(writer.withBytes { JSONB.text($0) })
         }
     }
 

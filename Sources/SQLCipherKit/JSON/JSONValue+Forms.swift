@@ -6,18 +6,13 @@ extension JSONValue {
     /// - Throws: ``DatabaseError/Reason/typeMismatch`` with the position for text that is malformed, is nested deeper than 1,000
     ///   levels, or holds a number that not even `Decimal` holds exactly.
     public init(text: String) throws(DatabaseError) {
-        var text = text
-        let result = text.withUTF8 { utf8 in
-            Result { () throws(DatabaseError) in try JSONValue(utf8: UnsafeRawBufferPointer(utf8)) }
-        }
-        self = try result.get()
+        self = try text.withBytes { utf8 throws(DatabaseError) in try JSONValue(utf8: utf8) }
     }
 
     /// A value from JSONB (<https://sqlite.org/jsonb.html>).
     /// - Throws: ``DatabaseError/Reason/typeMismatch``, as for text.
     public init(jsonb: Data) throws(DatabaseError) {
-        let result = jsonb.withUnsafeBytes { bytes in Result { () throws(DatabaseError) in try JSONValue(jsonb: bytes) } }
-        self = try result.get()
+        self = try jsonb.withBytes { bytes throws(DatabaseError) in try JSONValue(jsonb: bytes) }
     }
 
     init(utf8: UnsafeRawBufferPointer) throws(DatabaseError) {

@@ -111,8 +111,6 @@ public struct SQLAssignments<Record: SQLRecord> {
     private(set) var list: [SQL] = []
     private(set) var failure: DatabaseError?
 
-    init(table: SQLTable) { self.table = table }
-
     /// Sets a column to a value, which is bound.
     public mutating func callAsFunction<Value: SQLValueConvertible>(_ property: KeyPath<Record, Value> & Sendable, to value: Value) {
         list.append("\(column(property)) = \(value)")

@@ -169,9 +169,8 @@ extension Connection {
         return try fetchOne(Bool.self, "SELECT EXISTS (SELECT 1 FROM \(raw: table.qualifiedName) WHERE \(condition))") ?? false
     }
 
-    /// Deletes the record with a primary key.
+    /// Deletes the record with a primary key; throws as ``exists(_:id:in:)``.
     /// - Returns: whether there was one.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the key has another number of columns.
     @discardableResult
     public func delete<Record: SQLRecord, each Value: SQLValueConvertible>(
         _ type: Record.Type, id values: repeat each Value, in schema: Schema? = nil

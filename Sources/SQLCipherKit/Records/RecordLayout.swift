@@ -24,13 +24,9 @@ struct RecordLayout {
         let found = try db.schema(of: table).columns(of: table.name)
         guard !found.isEmpty else { throw .invalidArgument("there is no table \(table.qualifiedName)") }
         columns = nil
-        key = found.filter { $0.primaryKeyPosition > 0 }.sorted { $0.primaryKeyPosition < $1.primaryKeyPosition }.map(\.name)
-        generated = Set(found.filter { $0.kind == .generatedStored || $0.kind == .generatedVirtual }.map { $0.name.lowercased() })
-        var defaults: [String: String] = [:]
-        for column in found {
-            defaults[column.name.lowercased()] = column.defaultValue.map(Self.expression)
-        }
-        self.defaults = defaults
+        key = found.primaryKey.map(\.name)
+        generated = Set(found.filter(\.isGenerated).map { $0.name.lowercased() })
+        defaults = found.reduce(into: [:]) { $0[$1.name.lowercased()] = $1.defaultValue.map(Self.expression) }
     }
 
     /// A record's spelling of the key's columns, among its keys.
@@ -60,7 +56,6 @@ struct RecordLayout {
     }
 }
 
-/// What a statement does with a record.
 enum RecordAction: Hashable {
     case insert(ConflictResolution?, returning: Bool)
     case upsert([String], returning: Bool)

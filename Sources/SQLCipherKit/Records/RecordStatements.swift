@@ -17,7 +17,6 @@ final class RecordStatements: ConnectionState {
 
     convenience init() { self.init(schema: nil) }
 
-    /// The statements for the tables of one database.
     func of(_ schema: String) -> RecordStatements {
         if let known = others[schema] { return known }
         let made = RecordStatements(schema: schema)
@@ -25,14 +24,12 @@ final class RecordStatements: ConnectionState {
         return made
     }
 
-    /// The description of a record's table, in this database.
     func table<Record: SQLRecord>(_ type: Record.Type) -> SQLTable {
         var table = Record.table
         table.schema = schema
         return table
     }
 
-    /// Runs an action with a record.
     func run<Record: SQLRecord>(
         _ action: RecordAction, _ record: Record, _ db: Connection, _ row: ((borrowing Row) throws -> Void)? = nil
     ) throws {
@@ -74,7 +71,6 @@ final class RecordStatements: ConnectionState {
 }
 
 extension RowEncodingState {
-    /// The keys and values of a record.
     static func collect(
         _ record: some Encodable, _ strategy: DateStrategy
     ) throws -> [(name: String, value: (any SQLValueConvertible)?)] {

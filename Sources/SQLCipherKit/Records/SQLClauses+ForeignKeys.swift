@@ -28,9 +28,14 @@ extension SQLClauses {
         from child: Side, to parent: Side, _ db: Connection?
     ) throws(DatabaseError) -> [(text: String, condition: SQL)] {
         var links: [(text: String, condition: SQL)] = []
-        for key in try keys(child.table, db) where key.parent.lowercased() == parent.table.name.lowercased() {
+        let table = child.table
+        let keys = table.columns.isEmpty ? try place(table, db).foreignKeyList(of: table.name) : table.allForeignKeys
+        for key in keys where key.parent.lowercased() == parent.table.name.lowercased() {
             var columns = key.parentColumns
-            if columns.isEmpty { columns = try primaryKey(parent.table, db) }
+            if columns.isEmpty {
+                let table = parent.table
+                columns = table.columns.isEmpty ? try place(table, db).primaryKey(of: table.name) : table.primaryKeyColumns
+            }
             guard columns.count == key.columns.count, !columns.isEmpty else {
                 throw .misuse("the foreign key of \(child.table.name) to \(parent.table.name) has \(key.columns.count) columns for \(columns.count)")
             }
@@ -45,15 +50,9 @@ extension SQLClauses {
         return links
     }
 
-    private static func keys(_ table: SQLTable, _ db: Connection?) throws(DatabaseError) -> [SQLForeignKey] {
-        if !table.columns.isEmpty { return table.allForeignKeys }
+    /// The database of a table that has no description.
+    private static func place(_ table: SQLTable, _ db: Connection?) throws(DatabaseError) -> Schema {
         guard let db else { throw .misuse("the table \(table.name) has no description: say what to join on in a subquery") }
-        return try db.schema(of: table).foreignKeyList(of: table.name)
-    }
-
-    private static func primaryKey(_ table: SQLTable, _ db: Connection?) throws(DatabaseError) -> [String] {
-        if !table.columns.isEmpty { return table.primaryKeyColumns }
-        guard let db else { throw .misuse("the table \(table.name) has no description: say what to join on in a subquery") }
-        return try db.schema(of: table).primaryKey(of: table.name)
+        return try db.schema(of: table)
     }
 }

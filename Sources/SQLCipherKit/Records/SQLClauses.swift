@@ -1,6 +1,5 @@
 /// The parts of a query, as far as they are the same for records of any type.
 struct SQLClauses: Sendable {
-    /// One of the tables.
     struct Side: Sendable {
         var table: SQLTable
         var alias: String
@@ -18,7 +17,6 @@ struct SQLClauses: Sendable {
         }
     }
 
-    /// What a table is joined by.
     enum Link: Sendable {
         case none, foreignKey, predicate(SQLPredicate)
     }
@@ -34,7 +32,6 @@ struct SQLClauses: Sendable {
 
     init(_ table: SQLTable) { sides = [Side(table: table, alias: table.name)] }
 
-    /// The columns of one of the tables.
     func columns<Source>(_ index: Int) -> SQLColumns<Source> {
         SQLColumns(table: sides[index].table, alias: sides[index].alias)
     }
@@ -77,12 +74,10 @@ struct SQLClauses: Sendable {
         do throws(DatabaseError) { return try select(columns, nil) } catch { return "\(FailedQuery(error))" }
     }
 
-    /// What is wanted of a request.
     enum Form {
         case rows, count, existence
     }
 
-    /// The statement for a request of these columns.
     func request(_ form: Form, _ columns: SQL, _ db: Connection) throws(DatabaseError) -> SQL {
         switch form {
         case .rows: return try select(columns, db)

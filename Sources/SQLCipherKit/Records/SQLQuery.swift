@@ -23,6 +23,16 @@ extension SQLRecord {
     public static func order(@SQLOrderingBuilder by terms: (SQLColumns<Self>) -> [SQLOrdering]) -> SQLQuery<Self> {
         all.order(by: terms)
     }
+
+    /// The pairs of rows that belong together; see ``SQLQuery/join(_:on:)``.
+    public static func join<B: SQLRecord>(_ type: B.Type, on condition: SQLQuery<Self>.On<B>? = nil) -> SQLJoin<Self, B> {
+        all.join(type, on: condition)
+    }
+
+    /// The same, and the rows of this type that have no partner, with nil.
+    public static func leftJoin<B: SQLRecord>(_ type: B.Type, on condition: SQLQuery<Self>.On<B>? = nil) -> SQLJoin<Self, B?> {
+        all.leftJoin(type, on: condition)
+    }
 }
 
 /// Joins (<https://sqlite.org/lang_select.html#strange_join_names>).
@@ -66,17 +76,5 @@ extension SQLQuery {
     private func joined<B: SQLRecord>(_ type: B.Type, _ keyword: String, _ condition: On<B>?) -> SQLClauses {
         selection.clauses.joined(
             B.table, keyword, condition.map { condition in { clauses in condition(clauses.columns(0), clauses.columns(1)) } })
-    }
-}
-
-extension SQLRecord {
-    /// The pairs of rows that belong together; see ``SQLQuery/join(_:on:)``.
-    public static func join<B: SQLRecord>(_ type: B.Type, on condition: SQLQuery<Self>.On<B>? = nil) -> SQLJoin<Self, B> {
-        all.join(type, on: condition)
-    }
-
-    /// The same, and the rows of this type that have no partner, with nil.
-    public static func leftJoin<B: SQLRecord>(_ type: B.Type, on condition: SQLQuery<Self>.On<B>? = nil) -> SQLJoin<Self, B?> {
-        all.leftJoin(type, on: condition)
     }
 }

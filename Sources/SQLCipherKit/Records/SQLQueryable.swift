@@ -105,14 +105,7 @@ extension SQLQueryable {
         let expressions = expressions(columns)
         var list: [SQL] = []
         for expression in repeat each expressions { list.append(expression.sql) }
-        return SQLSelection(selection.clauses, "\(list: list)", read: { row in
-            var index = -1
-            func next() -> Int {
-                index += 1
-                return index
-            }
-            return (repeat try row.get(next(), as: (each Value).self))
-        })
+        return SQLSelection(selection.clauses, "\(list: list)", read: { row in try row.values() })
     }
 
     /// Whether there is a row, as a condition of another query.

@@ -40,6 +40,9 @@ extension SQLRecord {
     }
 
     public static var table: SQLTable { SQLTable(tableName) }
+
+    @inlinable
+    public static func readSQL(from row: borrowing Row) throws -> Self { try row.decode(Self.self) }
 }
 
 /// What a query reads from one of its tables: a record, or an optional record where an outer join may have none.
@@ -53,11 +56,6 @@ public protocol SQLSource: Sendable {
     /// - Parameter row: the row; where the query joins tables, only the columns of this one are found by name.
     /// - Throws: what reading the columns throws.
     static func readSQL(from row: borrowing Row) throws -> Self
-}
-
-extension SQLRecord {
-    @inlinable
-    public static func readSQL(from row: borrowing Row) throws -> Self { try row.decode(Self.self) }
 }
 
 extension Optional: SQLSource where Wrapped: SQLRecord {

@@ -10,10 +10,7 @@ public struct ForeignKeyViolation: SQLRow, Hashable, Sendable {
     public let foreignKey: Int
 
     public init(row: borrowing Row) throws {
-        table = try row[0]
-        rowID = try row[1]
-        parent = try row[2]
-        foreignKey = try row[3]
+        (table, rowID, parent, foreignKey) = try row.values()
     }
 }
 
@@ -35,13 +32,7 @@ public struct ForeignKeyColumn: SQLRow, Hashable, Sendable {
     public let onDelete: String
 
     public init(row: borrowing Row) throws {
-        id = try row[0]
-        sequence = try row[1]
-        parent = try row[2]
-        from = try row[3]
-        to = try row[4]
-        onUpdate = try row[5]
-        onDelete = try row[6]
+        (id, sequence, parent, from, to, onUpdate, onDelete) = try row.values()
     }
 }
 
@@ -74,12 +65,13 @@ public struct TableColumn: SQLRow, Hashable, Sendable {
     public let kind: Kind
 
     public init(row: borrowing Row) throws {
-        index = try row[0]
-        name = try row[1]
-        type = try row[2]
-        isNotNull = try row[3]
-        defaultValue = try row[4]
-        primaryKeyPosition = try row[5]
-        kind = try row[6]
+        (index, name, type, isNotNull, defaultValue, primaryKeyPosition, kind) = try row.values()
     }
+
+    var isGenerated: Bool { kind == .generatedVirtual || kind == .generatedStored }
+}
+
+extension [TableColumn] {
+    /// The columns of the primary key, in its order.
+    var primaryKey: [TableColumn] { filter { $0.primaryKeyPosition > 0 }.sorted { $0.primaryKeyPosition < $1.primaryKeyPosition } }
 }

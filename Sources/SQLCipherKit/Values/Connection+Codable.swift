@@ -54,13 +54,11 @@ extension Connection {
             if try insertion.run(record) { return }
         }
         // Keys that were not seen before, or another set of them.
-        let state = RowEncodingState(dateStrategy)
-        try record.encode(to: RowEncoder(state: state))
-        guard !state.collected.isEmpty else { throw DatabaseError.misuse("\(T.self) has no coding keys that could be columns") }
-        let sql = target.sql(state.collected.map(\.name))
-        try execute(SQL(raw: sql), StatementArguments(state.collected.map(\.value)))
+        let collected = try RowEncodingState.collect(record, dateStrategy)
+        let sql = target.sql(collected.map(\.name))
+        try execute(SQL(raw: sql), StatementArguments(collected.map(\.value)))
         if cache.insertions.find(target) == nil {
-            let encoding = RowEncodingState(dateStrategy, keys: state.collected.map(\.name))
+            let encoding = RowEncodingState(dateStrategy, keys: collected.map(\.name))
             cache.insertions.add(EncodedStatement(try prepareKept(sql), encoding), target)
         }
     }

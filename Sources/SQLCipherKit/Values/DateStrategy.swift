@@ -55,23 +55,26 @@ extension Date: SQLValueConvertible {
         let milliseconds = Int64((seconds * 1000).rounded())
         let (days, inDay) = milliseconds.floored(by: 86_400_000)
         let (year, month, day) = CivilDate.from(days: days)
-        var text = ""
-        text.reserveCapacity(24)
-        text.append(digits: year, count: 4)
-        text += "-"
-        text.append(digits: month, count: 2)
-        text += "-"
-        text.append(digits: day, count: 2)
-        text += "T"
-        text.append(digits: inDay / 3_600_000, count: 2)
-        text += ":"
-        text.append(digits: inDay / 60000 % 60, count: 2)
-        text += ":"
-        text.append(digits: inDay / 1000 % 60, count: 2)
-        text += "."
-        text.append(digits: inDay % 1000, count: 3)
-        text += "Z"
-        return text
+        return String(unsafeUninitializedCapacity: 24) { text in
+            var end = 0
+            func put(_ value: Int64, digits: Int, _ separator: Unicode.Scalar) {
+                var rest = value
+                for place in (end..<end + digits).reversed() {
+                    text[place] = UInt8(ascii: "0") + UInt8(rest % 10)
+                    rest /= 10
+                }
+                text[end + digits] = UInt8(ascii: separator)
+                end += digits + 1
+            }
+            put(year, digits: 4, "-")
+            put(month, digits: 2, "-")
+            put(day, digits: 2, "T")
+            put(inDay / 3_600_000, digits: 2, ":")
+            put(inDay / 60000 % 60, digits: 2, ":")
+            put(inDay / 1000 % 60, digits: 2, ".")
+            put(inDay % 1000, digits: 3, "Z")
+            return end
+        }
     }
 
     init?(iso8601 text: String) {
@@ -184,13 +187,5 @@ extension Int64 {
     fileprivate func floored(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
-    }
-}
-
-extension String {
-    fileprivate mutating func append(digits value: Int64, count: Int) {
-        let digits = String(value)
-        for _ in digits.utf8.count..<Swift.max(count, digits.utf8.count) { append("0") }
-        append(digits)
     }
 }

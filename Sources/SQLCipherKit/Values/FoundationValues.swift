@@ -1,3 +1,4 @@
+import CSQLCipher
 import Foundation
 
 /// Stored as a BLOB of its 16 bytes. Read from that, or from TEXT in the usual form of 36 characters.
@@ -15,12 +16,8 @@ extension UUID: SQLValueConvertible {
         }
     }
 
-    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
-        var failure: DatabaseError?
-        withUnsafeBytes(of: uuid) { bytes in
-            do throws(DatabaseError) { try parameter.bind(bytes: bytes) } catch { failure = error }
-        }
-        if let failure { throw failure }
+    public func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
+        withUnsafeBytes(of: uuid) { parameter.bindBlob($0) == SQLITE_OK }
     }
 }
 

@@ -2,6 +2,17 @@ import CSQLCipher
 import Foundation
 
 extension Row {
+    /// The first columns, one after the other.
+    @inline(__always)
+    func values<each Value: SQLValueConvertible>() throws(DatabaseError) -> (repeat each Value) {
+        var index = -1
+        func next() -> Int {
+            index += 1
+            return index
+        }
+        return (repeat try get(next(), as: (each Value).self))
+    }
+
     /// One column of the row that a statement stands on: what ``SQLValueConvertible/readSQL(from:)`` reads from.
     ///
     /// It cannot be kept: it is only ever lent to a call.

@@ -6,7 +6,6 @@ final class RowEncodingState {
     struct Progress {
         /// The statement to bind to; nil to collect.
         var handle: OpaquePointer?
-        /// How many parameters were bound.
         var bound = 0
         /// Whether a key turned up that the statement has no parameter for.
         var hasOtherKeys = false
@@ -68,11 +67,8 @@ extension StatementArguments {
     /// any other, such as a nested structure or an array, as JSON text. Each key needs a parameter in the statement.
     /// - Throws: what the value's own encoding throws, and ``DatabaseError/Reason/misuse`` if it has no keys.
     public init(encoding value: some Encodable) throws {
-        let state = RowEncodingState(.iso8601)
-        try value.encode(to: RowEncoder(state: state))
         positional = []
-        named = state.collected
-        guard !named.isEmpty else { throw DatabaseError.misuse("\(type(of: value)) has no coding keys that could be columns") }
+        named = try RowEncodingState.collect(value, .iso8601)
     }
 }
 

@@ -80,8 +80,8 @@ extension SQLValue: SQLValueConvertible {
         case .null: try parameter.bindNull()
         case .integer(let value): try parameter.bind(value)
         case .real(let value): try parameter.bind(value)
-        case .text(let value): try value.bindSQL(to: parameter)
-        case .blob(let value): try value.bindSQL(to: parameter)
+        case .text(let value): try parameter.put(value)
+        case .blob(let value): try parameter.put(value)
         }
     }
 }

@@ -45,15 +45,8 @@ extension String: SQLValueConvertible {
         self = text
     }
 
-    @inlinable
-    @inline(__always)
     public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
-        var failure: DatabaseError?
-        var copy = self
-        copy.withUTF8 { bytes in
-            do throws(DatabaseError) { try parameter.bind(utf8: bytes) } catch { failure = error }
-        }
-        if let failure { throw failure }
+        try withBytes { bytes throws(DatabaseError) in try parameter.bind(utf8: bytes.assumingMemoryBound(to: UInt8.self)) }
     }
 }
 
@@ -100,13 +93,8 @@ extension Data: SQLValueConvertible {
         withUnsafeBytes { parameter.bindBlob($0) == SQLITE_OK }
     }
 
-    @inlinable
     public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
-        var failure: DatabaseError?
-        withUnsafeBytes { bytes in
-            do throws(DatabaseError) { try parameter.bind(bytes: bytes) } catch { failure = error }
-        }
-        if let failure { throw failure }
+        try withBytes { bytes throws(DatabaseError) in try parameter.bind(bytes: bytes) }
     }
 }
 
@@ -137,13 +125,7 @@ extension Array: SQLValueConvertible where Element == UInt8 {
         withUnsafeBytes { parameter.bindBlob($0) == SQLITE_OK }
     }
 
-    @inlinable
-    @inline(__always)
     public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
-        var failure: DatabaseError?
-        withUnsafeBytes { bytes in
-            do throws(DatabaseError) { try parameter.bind(bytes: bytes) } catch { failure = error }
-        }
-        if let failure { throw failure }
+        try withBytes { bytes throws(DatabaseError) in try parameter.bind(bytes: bytes) }
     }
 }
