@@ -71,10 +71,6 @@ private class TokenizerInstance {
     weak var connection: Connection?
 
     func run(_ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5TokenizePurpose, _ tokens: inout FTS5TokenSink) throws {}
-
-    final func keep(_ error: any Error) {
-        connection?.keepCallbackError(DatabaseError(thrownBy: "a tokenizer", error))
-    }
 }
 
 private final class TextTokenizerInstance<Tokenizer: FTS5TextTokenizer>: TokenizerInstance {
@@ -100,30 +96,13 @@ private final class TokenFilterInstance<Filter: FTS5TokenFilter>: TokenizerInsta
     override func run(_ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5TokenizePurpose, _ tokens: inout FTS5TokenSink) throws {
         var thrown: (any Error)?
         let last = text.lastIndex { $0 > 0x20 }.map { $0 + 1 } ?? 0
-        // Closures that C calls capture nothing: what they need goes through the context.
-        let rc = withUnsafeMutablePointer(to: &tokens) { sink in
-            withUnsafeMutablePointer(to: &thrown) { thrown in
-                var pass: (UnsafeBufferPointer<UInt8>, Range<Int>, Bool) -> Int32 = { bytes, range, isColocated in
-                    let token = FTS5Token(bytes: bytes, range: range, isColocated: isColocated, isAtEnd: range.upperBound >= last)
-                    do { try self.filter.filter(token, for: purpose, self.state, into: &sink.pointee) } catch {
-                        thrown.pointee = error
-                        return SQLITE_ERROR
-                    }
-                    return sink.pointee.result
-                }
-                return withUnsafeMutablePointer(to: &pass) { pass in
-                    text.withMemoryRebound(to: CChar.self) { text in
-                        base.tokenize(text.baseAddress, Int32(clamping: text.count), purpose, pass) {
-                            context, flags, token, count, start, end in
-                            guard let context else { return SQLITE_ERROR }
-                            let pass = context.assumingMemoryBound(
-                                to: ((UnsafeBufferPointer<UInt8>, Range<Int>, Bool) -> Int32).self)
-                            let bytes = UnsafeRawBufferPointer(start: token, count: Int(count)).assumingMemoryBound(to: UInt8.self)
-                            return pass.pointee(bytes, Int(start)..<Int(max(start, end)), flags & FTS5_TOKEN_COLOCATED != 0)
-                        }
-                    }
-                }
+        let rc = base.tokenize(text, purpose) { bytes, range, isColocated in
+            let token = FTS5Token(bytes: bytes, range: range, isColocated: isColocated, isAtEnd: range.upperBound >= last)
+            do { try filter.filter(token, for: purpose, state, into: &tokens) } catch {
+                thrown = error
+                return SQLITE_ERROR
             }
+            return tokens.result
         }
         if let thrown { throw thrown }
         if rc != SQLITE_OK, tokens.result == SQLITE_OK {
@@ -163,7 +142,7 @@ private func runTokenizer(
         var sink = FTS5TokenSink(callback, context)
         let bytes = UnsafeRawBufferPointer(start: text, count: text == nil ? 0 : Int(max(0, count)))
         do { try instance.run(bytes.assumingMemoryBound(to: UInt8.self), FTS5TokenizePurpose(rawValue: flags), &sink) } catch {
-            instance.keep(error)
+            instance.connection?.keepCallbackError(DatabaseError(thrownBy: "a tokenizer", error))
             return SQLITE_ERROR
         }
         return sink.result

@@ -60,9 +60,11 @@ struct ContentSync {
                 "\(column.column.quotedSQLIdentifier) \(column.type) COLLATE \(column.collation.quotedSQLIdentifier) NOT NULL"
             }
             let list = key.map(\.column.quotedSQLIdentifier).joined(separator: ", ")
+            let known = key.map { "\($0.column.quotedSQLIdentifier) IS NOT NULL" }.joined(separator: " AND ")
             statements.append(
                 "CREATE TABLE \(prefix)\(keys)(\(keyID) INTEGER PRIMARY KEY, \(columns.joined(separator: ", ")), UNIQUE(\(list)))")
-            statements.append(registerAllKeys)
+            // Every row of the content table gets an id in the table of keys.
+            statements.append("INSERT INTO \(prefix)\(keys)(\(list)) SELECT \(list) FROM \(prefix)\(rows) WHERE \(known)")
         }
         if needsSource {
             let expressions = table.columns.map { column in
@@ -90,14 +92,6 @@ struct ContentSync {
     private var slots: [String] { table.columns.indices.map { "c\($0)" } }
     private var keyID: String { "\"sqlcipherkit_id\"" }
     private func keySlot(_ index: Int) -> String { "\"sqlcipherkit_key\(index)\"" }
-
-    /// Gives every row of the content table an id in the table of keys.
-    private var registerAllKeys: String {
-        guard case .mapped(let key) = content.rowID else { return "" }
-        let list = key.map(\.column.quotedSQLIdentifier).joined(separator: ", ")
-        let known = key.map { "\($0.column.quotedSQLIdentifier) IS NOT NULL" }.joined(separator: " AND ")
-        return "INSERT INTO \(prefix)\(keys)(\(list)) SELECT \(list) FROM \(prefix)\(rows) WHERE \(known)"
-    }
 
     // MARK: Triggers
 

@@ -20,16 +20,9 @@ public struct FTS5CJKTokenizer: FTS5TextTokenizer {
         while position < text.count, tokens.result == 0 {
             let (scalar, length) = UTF8Scalar.decode(text, at: position)
             let next = position + length
-            if scalar.value < 0x80 {
-                // The fast path: ASCII letters and digits make words, all else separates.
-                if scalar.isASCIIWordCharacter {
-                    flush(&run, text, purpose, &tokens)
-                    word = (word?.lowerBound ?? position)..<next
-                } else {
-                    flush(&run, text, purpose, &tokens)
-                    emit(&word, text, &tokens)
-                }
-            } else if scalar.isUnspacedScript {
+            // The fast path: ASCII letters and digits make words, all else separates.
+            let isASCII = scalar.value < 0x80
+            if !isASCII, scalar.isUnspacedScript {
                 emit(&word, text, &tokens)
                 // A vowel sign or tone mark belongs to the letter before it.
                 if scalar.isCombiningMark, let last = run.last {
@@ -37,12 +30,13 @@ public struct FTS5CJKTokenizer: FTS5TextTokenizer {
                 } else {
                     run.append(position..<next)
                 }
-            } else if scalar.isPartOfWord {
-                flush(&run, text, purpose, &tokens)
-                word = (word?.lowerBound ?? position)..<next
             } else {
                 flush(&run, text, purpose, &tokens)
-                emit(&word, text, &tokens)
+                if isASCII ? scalar.isASCIIWordCharacter : scalar.isPartOfWord {
+                    word = (word?.lowerBound ?? position)..<next
+                } else {
+                    emit(&word, text, &tokens)
+                }
             }
             position = next
         }

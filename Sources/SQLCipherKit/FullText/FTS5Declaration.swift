@@ -41,7 +41,6 @@ extension FullTextIndex {
         }
     }
 
-    /// The table's tokenizer and its arguments.
     func tokenizerArguments() throws(DatabaseError) -> [String] {
         let words = FTS5Declaration.words(try options()["tokenize"] ?? "unicode61")
         return words.isEmpty ? ["unicode61"] : words
@@ -50,7 +49,6 @@ extension FullTextIndex {
 
 /// Reads the text of a `CREATE VIRTUAL TABLE … USING fts5(…)` statement.
 enum FTS5Declaration {
-    /// The `name = value` arguments of a CREATE VIRTUAL TABLE statement.
     static func options(in sql: String) -> [String: String] {
         guard let opening = sql.firstIndex(of: "("), let closing = sql.lastIndex(of: ")"), opening < closing else { return [:] }
         var arguments: [String] = [""]
@@ -85,22 +83,19 @@ enum FTS5Declaration {
         var words: [String] = []
         var word = ""
         var quote: Character?
-        var isOpen = false
         for character in option {
             if let open = quote {
                 word.append(character)
                 if character == open { quote = nil }
             } else if character.isWhitespace {
-                if isOpen { words.append(word) }
+                if !word.isEmpty { words.append(word) }
                 word = ""
-                isOpen = false
             } else {
                 if character == "'" || character == "\"" { quote = character }
                 word.append(character)
-                isOpen = true
             }
         }
-        if isOpen { words.append(word) }
+        if !word.isEmpty { words.append(word) }
         return words.map { unquoted($0[...]) }
     }
 

@@ -48,28 +48,36 @@ final class EngineTokenizer {
 
     deinit { methods.xDelete(handle) }
 
+    typealias Pass = (UnsafeBufferPointer<UInt8>, Range<Int>, Bool) -> Int32
     typealias Found = (token: String, range: Range<Int>, isColocated: Bool)
 
+    /// Calls `pass` with each token, its place, and whether it stands at the same place as the one before.
     func tokenize(
-        _ text: UnsafePointer<CChar>?, _ count: Int32, _ purpose: FTS5TokenizePurpose, _ context: UnsafeMutableRawPointer?,
-        _ callback: @escaping FTS5TokenSink.Callback
+        _ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5TokenizePurpose, _ pass: Pass
     ) -> Int32 {
-        methods.xTokenize(handle, context, purpose.rawValue, text, count, callback)
+        // Closures that C calls capture nothing: what they need goes through the context.
+        return withoutActuallyEscaping(pass) { pass in
+            withUnsafePointer(to: pass) { pass in
+                text.withMemoryRebound(to: CChar.self) { text in
+                    let context = UnsafeMutableRawPointer(mutating: pass)
+                    return methods.xTokenize(handle, context, purpose.rawValue, text.baseAddress, Int32(clamping: text.count)) {
+                        context, flags, token, count, start, end in
+                        guard let pass = context?.assumingMemoryBound(to: Pass.self) else { return SQLITE_ERROR }
+                        let bytes = UnsafeRawBufferPointer(start: token, count: Int(count)).assumingMemoryBound(to: UInt8.self)
+                        return pass.pointee(bytes, Int(start)..<Int(max(start, end)), flags & FTS5_TOKEN_COLOCATED != 0)
+                    }
+                }
+            }
+        }
     }
 
-    /// The tokens of a text with their places.
     func tokens(of text: String, for purpose: FTS5TokenizePurpose) throws(DatabaseError) -> [Found] {
         var found: [Found] = []
-        // With its terminating NUL: even an empty text has an address.
-        let rc = text.utf8CString.withUnsafeBufferPointer { bytes in
-            withUnsafeMutablePointer(to: &found) { list in
-                tokenize(bytes.baseAddress, Int32(clamping: bytes.count - 1), purpose, list) { context, flags, token, count, start, end in
-                    guard let context else { return SQLITE_ERROR }
-                    let list = context.assumingMemoryBound(to: [Found].self)
-                    let bytes = UnsafeRawBufferPointer(start: token, count: Int(count))
-                    list.pointee.append((String(decoding: bytes, as: UTF8.self), Int(start)..<Int(max(start, end)), flags & 1 != 0))
-                    return SQLITE_OK
-                }
+        // With a NUL at its end even an empty text has an address.
+        let rc = (Array(text.utf8) + [0]).withUnsafeBufferPointer { utf8 in
+            tokenize(UnsafeBufferPointer(rebasing: utf8.dropLast()), purpose) { token, range, isColocated in
+                found.append((String(decoding: token, as: UTF8.self), range, isColocated))
+                return SQLITE_OK
             }
         }
         guard rc == SQLITE_OK else { throw DatabaseError(code: ResultCode(rawValue: rc), message: "the tokenizer failed") }

@@ -75,13 +75,9 @@ private struct UserInputParser {
         self.text = text.utf8.count <= 10_000 ? Array(text.unicodeScalars) : Array(text.unicodeScalars.prefix(10_000))
     }
 
-    /// Alternatives side by side with `OR`, and what is to be excluded.
-    private struct Clause {
-        var alternatives: [FTS5Query.Node]
-    }
-
     mutating func parse() -> FTS5Query {
-        var clauses: [Clause] = []
+        // Each is a list of alternatives, which stand side by side with `OR`.
+        var clauses: [[FTS5Query.Node]] = []
         var excluded: [FTS5Query.Node] = []
         var joinsNext = false
         let limit = min(max(1, options.maximumTerms), 200)
@@ -98,13 +94,13 @@ private struct UserInputParser {
             if isExcluded {
                 excluded.append(node)
             } else if joinsNext {
-                clauses[clauses.count - 1].alternatives.append(node)
+                clauses[clauses.count - 1].append(node)
             } else {
-                clauses.append(Clause(alternatives: [node]))
+                clauses.append([node])
             }
             joinsNext = false
         }
-        let nodes = clauses.map { $0.alternatives.count == 1 ? $0.alternatives[0] : .any($0.alternatives) }
+        let nodes = clauses.map { $0.count == 1 ? $0[0] : .any($0) }
         guard !nodes.isEmpty else { return .nothing }
         let wanted = nodes.count == 1 ? nodes[0] : options.matching == .all ? .all(nodes) : .any(nodes)
         return FTS5Query(excluded.isEmpty ? wanted : .not(wanted, .any(excluded)))
@@ -123,13 +119,9 @@ private struct UserInputParser {
         guard options.allowsOperators else { return word() }
         if options.allowsNear, let near = takeNear() { return near }
         guard position < text.count, text[position].isDoubleQuote else { return word() }
-        position += 1
-        var phrase = String.UnicodeScalarView()
-        while position < text.count, !text[position].isDoubleQuote {
-            phrase.append(text[position])
-            position += 1
-        }
-        position += 1
+        let end = text[(position + 1)...].firstIndex(where: \.isDoubleQuote) ?? text.count
+        let phrase = String.UnicodeScalarView(text[(position + 1)..<end])
+        position = end + 1
         let isPrefix = take("*")
         guard phrase.contains(where: { !$0.properties.isWhitespace }) else { return nil }
         return .text(String(phrase), isPrefix: isPrefix, isInitial: false)
@@ -153,9 +145,7 @@ private struct UserInputParser {
             if position == start { position += 1 }
             return nil
         }
-        var view = String.UnicodeScalarView()
-        view.append(contentsOf: run)
-        return .text(String(view), isPrefix: isPrefix, isInitial: false)
+        return .text(String(String.UnicodeScalarView(run)), isPrefix: isPrefix, isInitial: false)
     }
 
     // MARK: Operators
@@ -174,9 +164,7 @@ private struct UserInputParser {
         var end = position
         while end < text.count, !text[end].isBlank, !text[end].isDoubleQuote, text[end] != ":" { end += 1 }
         guard end > position, end + 1 < text.count, text[end] == ":", !text[end + 1].isBlank else { return nil }
-        var name = String.UnicodeScalarView()
-        name.append(contentsOf: text[position..<end])
-        let typed = String(name).lowercased()
+        let typed = String(String.UnicodeScalarView(text[position..<end])).lowercased()
         guard let column = options.columns.first(where: { $0.lowercased() == typed }) else { return nil }
         position = end + 1
         return column
@@ -184,21 +172,10 @@ private struct UserInputParser {
 
     /// `NEAR(one "two three", 5)`; anything that is not quite that is text.
     private mutating func takeNear() -> FTS5Query.Node? {
-        let start = position
-        guard take("N"), take("E"), take("A"), take("R"), take("(") else {
-            position = start
-            return nil
-        }
-        var inside = String.UnicodeScalarView()
-        while position < text.count, text[position] != ")" {
-            inside.append(text[position])
-            position += 1
-        }
-        guard take(")") else {
-            position = start
-            return nil
-        }
-        var words = String(inside)
+        let opening = "NEAR(".unicodeScalars
+        guard text[position...].starts(with: opening), let end = text[position...].firstIndex(of: ")") else { return nil }
+        var words = String(String.UnicodeScalarView(text[(position + opening.count)..<end]))
+        position = end + 1
         var distance = 10
         if let comma = words.lastIndex(of: ","),
             let number = Int(words[words.index(after: comma)...].filter { !$0.isWhitespace }), number >= 0
@@ -216,9 +193,8 @@ private struct UserInputParser {
     }
 
     private mutating func takeKeyword(_ keyword: String) -> Bool {
-        let scalars = Array(keyword.unicodeScalars)
-        let end = position + scalars.count
-        guard end < text.count, Array(text[position..<end]) == scalars, text[end].isBlank else { return false }
+        let end = position + keyword.unicodeScalars.count
+        guard end < text.count, text[position...].starts(with: keyword.unicodeScalars), text[end].isBlank else { return false }
         position = end
         return true
     }

@@ -27,7 +27,6 @@ extension FTS5Tokenizer {
 }
 
 extension Connection {
-    /// The tokens of a text by a tokenizer's name and its arguments.
     func tokens(of text: String, arguments: [String], for purpose: FTS5TokenizePurpose) throws(DatabaseError) -> [FTS5FoundToken] {
         let tokenizer = try EngineTokenizer(fts5Interface(), arguments)
         let utf8 = text.utf8

@@ -67,7 +67,6 @@ extension FullTextIndex {
         }
     }
 
-    /// The statement that reads the record of a row id.
     private func recordSQL() throws(DatabaseError) -> SQL {
         if let content = try content() {
             return SQL(raw: "SELECT t.* FROM \(content.rows) AS t\(content.join) WHERE \(content.rowID) = ?")

@@ -20,29 +20,17 @@ extension FullTextIndex {
         /// The function and its arguments that rank hits where a search names none, such as `bm25(5.0, 1.0)`.
         case rank(String)
 
-        fileprivate var command: (name: String, value: SQLValue) {
+        /// FTS5's name for the setting, its value, and whether FTS5 would take that.
+        fileprivate var command: (name: String, value: SQLValue, isInRange: Bool) {
             switch self {
-            case .automerge(let count): ("automerge", .integer(Int64(count)))
-            case .crisismerge(let count): ("crisismerge", .integer(Int64(count)))
-            case .usermerge(let count): ("usermerge", .integer(Int64(count)))
-            case .pageSize(let bytes): ("pgsz", .integer(Int64(bytes)))
-            case .hashSize(let bytes): ("hashsize", .integer(Int64(bytes)))
-            case .secureDelete(let isOn): ("secure-delete", .integer(isOn ? 1 : 0))
-            case .deleteMerge(let percentage): ("deletemerge", .integer(Int64(percentage)))
-            case .rank(let function): ("rank", .text(function))
-            }
-        }
-
-        fileprivate var isInRange: Bool {
-            switch self {
-            case .automerge(let count): count == 0 || (2...16).contains(count)
-            case .crisismerge(let count): (2...1_000_000).contains(count)
-            case .usermerge(let count): (2...16).contains(count)
-            case .pageSize(let bytes): (32...65_536).contains(bytes)
-            case .hashSize(let bytes): (1...1_000_000_000).contains(bytes)
-            case .deleteMerge(let percentage): (0...100).contains(percentage)
-            case .secureDelete: true
-            case .rank(let function): !function.isEmpty
+            case .automerge(let count): ("automerge", .integer(Int64(count)), count == 0 || (2...16).contains(count))
+            case .crisismerge(let count): ("crisismerge", .integer(Int64(count)), (2...1_000_000).contains(count))
+            case .usermerge(let count): ("usermerge", .integer(Int64(count)), (2...16).contains(count))
+            case .pageSize(let bytes): ("pgsz", .integer(Int64(bytes)), (32...65_536).contains(bytes))
+            case .hashSize(let bytes): ("hashsize", .integer(Int64(bytes)), (1...1_000_000_000).contains(bytes))
+            case .secureDelete(let isOn): ("secure-delete", .integer(isOn ? 1 : 0), true)
+            case .deleteMerge(let percentage): ("deletemerge", .integer(Int64(percentage)), (0...100).contains(percentage))
+            case .rank(let function): ("rank", .text(function), !function.isEmpty)
             }
         }
     }
@@ -50,8 +38,8 @@ extension FullTextIndex {
     /// Sets something about the index, for good.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` out of the documented range, which FTS5 would ignore.
     public func configure(_ setting: Setting) throws(DatabaseError) {
-        guard setting.isInRange else { throw .invalidArgument("\(setting) is out of its range") }
         let command = setting.command
+        guard command.isInRange else { throw .invalidArgument("\(setting) is out of its range") }
         try self.command(command.name, command.value)
     }
 

@@ -30,7 +30,6 @@ public struct FullTextIndex {
         return columns
     }
 
-    /// The table as SQL wants it.
     var qualifiedName: String { schema.qualified(name) }
 
     /// A table or view that belongs to the index, as SQL wants it.

@@ -4,7 +4,6 @@ import Foundation
 struct FullTextStatements {
     let index: FullTextIndex
     let search: FullTextSearch
-    /// The search's query in the form that the index supports.
     private let query: FTS5Query
 
     private var handle: String { "f.\(index.name.quotedSQLIdentifier)" }
@@ -16,7 +15,6 @@ struct FullTextStatements {
         query = try index.supported(search.query)
     }
 
-    /// The hits, in order.
     func hits(_ marks: HighlightMarks) throws(DatabaseError) -> SQL {
         try "SELECT f.rowid, f.rank\(extras(marks)) FROM \(raw: table) WHERE \(condition())\(raw: order)\(page)"
     }
@@ -26,12 +24,10 @@ struct FullTextStatements {
         try "SELECT f.rowid, NULL\(extras(marks)) FROM \(raw: table) WHERE \(raw: handle) MATCH \(query.expression) AND f.rowid = "
     }
 
-    /// The number of hits.
     func count() throws(DatabaseError) -> SQL {
         try "SELECT count(*) FROM \(raw: table) WHERE \(condition(ranks: false))"
     }
 
-    /// Row id and rank of each hit, in order.
     func ranking() throws(DatabaseError) -> SQL {
         guard case .sql(let terms) = search.order else {
             return try "SELECT f.rowid, f.rank FROM \(raw: table) WHERE \(condition())\(raw: order)\(page)"
@@ -40,7 +36,6 @@ struct FullTextStatements {
         return try "SELECT sqlcipherkit_row, search_rank FROM \(content()) ORDER BY \(terms), 1\(page)"
     }
 
-    /// The values of an expression and how many hits have each.
     func facets(_ expression: SQL, limit: Int?) throws(DatabaseError) -> SQL {
         try Self.requirePositional(expression, "a facet")
         let limit = limit.map { max(0, $0) } ?? -1

@@ -28,13 +28,7 @@ public struct HighlightedText: Hashable, Sendable {
     public func marked(
         from opening: String = "[", to closing: String = "]", escape: (Substring) -> String = { String($0) }
     ) -> String {
-        var result = ""
-        var position = text.startIndex
-        for range in ranges {
-            result += escape(text[position..<range.lowerBound]) + opening + escape(text[range]) + closing
-            position = range.upperBound
-        }
-        return result + escape(text[position...])
+        parts.map { $0.isHighlighted ? opening + escape($0.text) + closing : escape($0.text) }.joined()
     }
 
     /// The text cut into parts, each marked or not, in order.
@@ -105,7 +99,6 @@ extension HighlightedText {
 
 /// What FTS5 is asked to write around a word: a pair of random marks for each search, so that no text can contain them.
 struct HighlightMarks {
-    /// The control character that a mark begins with.
     static let lead: UInt8 = 0x01
 
     let opening: String

@@ -55,11 +55,10 @@ public final class LiveSearch: Sendable {
         let canInterrupt = try !connection.hasRunningStatements && sqlite3_txn_state(connection.live(), nil) != SQLITE_TXN_WRITE
         try begin(number, canInterrupt ? handle : nil)
         let result: R
-        do { result = try body(connection) } catch {
-            end(number)
-            throw error
+        do {
+            defer { end(number) }
+            result = try body(connection)
         }
-        end(number)
         guard isNewest(number) else { throw Self.superseded }
         return result
     }
