@@ -96,9 +96,7 @@ extension Changeset {
         }
         return rebase.map { ChangesetRebase(data: Data(bytes: $0, count: Int(rebaseCount))) }
     }
-}
 
-extension Changeset {
     /// These changes as if they had been made after another changeset was applied elsewhere, with conflicts solved as they were
     /// solved there (<https://sqlite.org/session/rebaser.html>).
     /// - Parameter rebases: what ``apply(to:tables:onConflict:)`` returned where the other changes were applied, in that

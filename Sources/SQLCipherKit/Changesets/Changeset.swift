@@ -66,17 +66,19 @@ public struct Changeset: Hashable, Sendable {
 
     private func iterate(_ body: (OpaquePointer) throws -> Void) throws {
         if isEmpty { return }
-        try withBytes { bytes, count in
-            var iterator: OpaquePointer?
-            try check(sqlite3changeset_start(&iterator, count, bytes))
-            var isFinished = false
-            // Ends the iteration on the way out with an error.
-            defer { if !isFinished { sqlite3changeset_finalize(iterator) } }
-            while sqlite3changeset_next(iterator) == SQLITE_ROW, let iterator { try body(iterator) }
-            isFinished = true
-            // It tells now whether the end was one.
-            try check(sqlite3changeset_finalize(iterator))
-        }
+        try withBytes { bytes, count throws(DatabaseError) in
+            Result {
+                var iterator: OpaquePointer?
+                try check(sqlite3changeset_start(&iterator, count, bytes))
+                var isFinished = false
+                // Ends the iteration on the way out with an error.
+                defer { if !isFinished { sqlite3changeset_finalize(iterator) } }
+                while sqlite3changeset_next(iterator) == SQLITE_ROW, let iterator { try body(iterator) }
+                isFinished = true
+                // It tells now whether the end was one.
+                try check(sqlite3changeset_finalize(iterator))
+            }
+        }.get()
     }
 
     /// The changes that undo these.
@@ -108,12 +110,6 @@ public struct Changeset: Hashable, Sendable {
         }
     }
 
-    func withBytes<R>(_ body: (UnsafeMutableRawPointer?, Int32) throws -> R) throws -> R {
-        guard data.count < Int(Int32.max) else { throw DatabaseError.invalidArgument("a changeset of over 2 GB") }
-        return try data.withUnsafeBytes { try body(UnsafeMutableRawPointer(mutating: $0.baseAddress), Int32($0.count)) }
-    }
-
-    /// The changeset that a C function makes.
     static func output(
         _ body: (UnsafeMutablePointer<Int32>, UnsafeMutablePointer<UnsafeMutableRawPointer?>) -> Int32
     ) throws(DatabaseError) -> Changeset {
@@ -139,7 +135,6 @@ public struct Changeset: Hashable, Sendable {
 }
 
 extension Changeset.Change {
-    /// The change that an iterator stands on.
     init(_ iterator: OpaquePointer) throws(DatabaseError) {
         var table: UnsafePointer<CChar>?
         var columns: Int32 = 0, operation: Int32 = 0, indirect: Int32 = 0

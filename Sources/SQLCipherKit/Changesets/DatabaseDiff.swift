@@ -64,24 +64,13 @@ public struct DatabaseDiff {
     /// What differs, table by table, in the order of their names. The tables behind virtual tables are among them.
     public func summary() throws -> [Table] {
         try looking { old, new in
-            var tables: [Table] = []
             let names = Set(old.tables.keys).union(new.tables.keys).union(["sqlite_sequence"].filter { old.has($0) || new.has($0) })
-            for name in names.sorted() {
-                guard let ours = old.object("table", name) else {
-                    tables.append(try table(name, .added, inserted: self.new.count(name)))
-                    continue
-                }
-                guard let theirs = new.object("table", name) else {
-                    tables.append(try table(name, .removed, deleted: self.old.count(name)))
-                    continue
-                }
-                guard ours.sql == theirs.sql else {
-                    tables.append(try table(name, .changed, inserted: self.new.count(name), deleted: self.old.count(name)))
-                    continue
-                }
-                tables.append(try compare(name))
+            return try names.sorted().map { name in
+                guard let ours = old.object("table", name) else { return try table(name, .added, inserted: self.new.count(name)) }
+                guard let new = new.object("table", name) else { return try table(name, .removed, deleted: self.old.count(name)) }
+                if ours.sql == new.sql { return try compare(name) }
+                return try table(name, .changed, inserted: self.new.count(name), deleted: self.old.count(name))
             }
-            return tables
         }
     }
 

@@ -1,6 +1,5 @@
 import CSQLCipher
 
-/// One of the two databases of a diff.
 struct DiffSide {
     let database: Schema
     var connection: Connection { database.connection }
@@ -27,7 +26,6 @@ struct DiffSide {
     }
 }
 
-/// The schema of one side.
 struct DiffSchema {
     struct Object {
         let type: String, name: String, table: String
@@ -66,7 +64,6 @@ struct TableWalk {
 
     /// The table's columns that are stored, quoted, behind those of its key if that is the row id.
     let list: [String]
-    /// Which of them are the key.
     let key: [Int]
     /// Whether rows must differ in more than their key, so that a row cannot always be changed before another has gone.
     let isUnique: Bool
@@ -86,8 +83,7 @@ struct TableWalk {
         let isWithoutRowID = try schema.form(of: name)?.isWithoutRowID ?? false
         let indexes = try schema.uniqueIndexes(of: name)
         var list = columns.map(\.name.quotedSQLIdentifier)
-        let primary = columns.indices.filter { columns[$0].primaryKeyPosition > 0 }
-            .sorted { columns[$0].primaryKeyPosition < columns[$1].primaryKeyPosition }
+        let primary = columns.primaryKey.compactMap { columns.firstIndex(of: $0) }
         isUnique = indexes.contains { !(isWithoutRowID && $0.origin == .primaryKey) }
         // INTEGER PRIMARY KEY is another name for the row id, and needs no index.
         let isRowID = primary.count == 1 && columns[primary[0]].type.uppercased() == "INTEGER"

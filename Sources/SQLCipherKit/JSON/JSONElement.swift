@@ -91,11 +91,8 @@ extension JSONExpression {
         try db.cursor(JSONElement.self, "SELECT * FROM \(each(JSONPath(list: path)))")
     }
 
-    /// What is at a path and everything below it, each container before its contents (<https://sqlite.org/json1.html#jtree>).
-    /// - Parameters:
-    ///   - path: where to begin; where nothing is, there are no elements.
-    ///   - db: the connection that computes the document, most often a subquery or a bound value.
-    /// - Throws: ``DatabaseError``; a document that is no JSON throws when the cursor reads it.
+    /// Like ``elements(at:in:)``, but what is at a path and everything below it, each container before its contents
+    /// (<https://sqlite.org/json1.html#jtree>).
     public func descendants(at path: any JSONPathComponent..., in db: Connection) throws(DatabaseError) -> RowCursor<JSONElement> {
         try db.cursor(JSONElement.self, "SELECT * FROM \(tree(JSONPath(list: path)))")
     }

@@ -133,7 +133,6 @@ enum JSONEscape {
 }
 
 extension UInt8 {
-    /// The value of a hexadecimal digit.
     var hexDigit: UInt8? {
         switch self {
         case 0x30...0x39: self - 0x30

@@ -47,13 +47,8 @@ extension JSONExpression {
         JSONExpression("\(raw: format.prefix)_group_array(\(value)\(order: order))")
     }
 
-    /// `json_group_object`: the values of a group of rows as the members of a JSON object
-    /// (<https://sqlite.org/json1.html#jgroupobject>).
-    /// - Parameters:
-    ///   - key: gives each member's name.
-    ///   - value: gives each element.
-    ///   - order: what the members are sorted by.
-    ///   - format: text or JSONB. Default: text.
+    /// `json_group_object`: like ``groupArray(_:orderedBy:as:)``, but as the members of a JSON object, to which `key` gives the
+    /// names (<https://sqlite.org/json1.html#jgroupobject>).
     public static func groupObject(
         key: SQL, value: SQL, orderedBy order: SQL? = nil, as format: JSONFormat = .text
     ) -> JSONExpression {
@@ -77,7 +72,6 @@ public struct JSONValidity: OptionSet, Hashable, Sendable {
 }
 
 extension SQL.StringInterpolation {
-    /// Writes expressions with commas between them.
     mutating func appendInterpolation(list: [SQL]) {
         for (index, sql) in list.enumerated() {
             if index > 0 { appendLiteral(", ") }

@@ -39,13 +39,7 @@ public enum JSONFormat: Hashable, Sendable {
     /// SQLite's binary form (<https://sqlite.org/jsonb.html>): smaller, and not parsed anew by each function.
     case jsonb
 
-    /// The prefix of the functions that give this form.
     var prefix: String { self == .text ? "json" : "jsonb" }
-}
-
-extension SQL.StringInterpolation {
-    /// Puts in a JSON expression.
-    public mutating func appendInterpolation(_ json: JSONExpression) { appendInterpolation(json.sql) }
 }
 
 /// Reading.
@@ -87,17 +81,17 @@ extension JSONExpression {
         "json_each(\(sql), \(literal: JSONPath(list: path))) AS \(identifier: alias)"
     }
 
-    /// `json_tree`: what is at a path and everything below it as a table, for a FROM clause
-    /// (<https://sqlite.org/json1.html#jtree>). Its rows can be read as ``JSONElement``s.
-    /// - Parameters:
-    ///   - path: where in the document.
-    ///   - alias: the table's name in the statement.
+    /// `json_tree`: like ``each(_:as:)``, but what is at a path and everything below it
+    /// (<https://sqlite.org/json1.html#jtree>).
     public func tree(_ path: any JSONPathComponent..., as alias: String = "json_tree") -> SQL {
         "json_tree(\(sql), \(literal: JSONPath(list: path))) AS \(identifier: alias)"
     }
 }
 
 extension SQL.StringInterpolation {
+    /// Puts in a JSON expression.
+    public mutating func appendInterpolation(_ json: JSONExpression) { appendInterpolation(json.sql) }
+
     /// Writes a path as a string literal, in which it has nothing that would end it.
     mutating func appendInterpolation(literal path: JSONPath) { appendLiteral(path.description.quotedSQLLiteral) }
 

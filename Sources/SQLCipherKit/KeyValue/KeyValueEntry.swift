@@ -25,12 +25,8 @@ public struct KeyValueEntry: ~Copyable {
     /// - Throws: ``DatabaseError/Reason/typeMismatch`` or ``DatabaseError/Reason/unexpectedNull``.
     @_disfavoredOverload
     public func value<T: Decodable>(as type: T.Type = T.self) throws(DatabaseError) -> T {
-        if let plain = T.self as? any SQLValueConvertible.Type, let value = try Self.readPlain(plain, handle) as? T { return value }
+        if let type = T.self as? any SQLValueConvertible.Type, let value = try value(as: type) as? T { return value }
         return try Self.decode(type, handle, value: 1, json: 2)
-    }
-
-    private static func readPlain<P: SQLValueConvertible>(_ type: P.Type, _ handle: OpaquePointer) throws(DatabaseError) -> P {
-        try read(type, handle, value: 1, json: 2)
     }
 
     // MARK: The row's columns

@@ -29,7 +29,7 @@ extension KeyValueStore {
     /// - Throws: ``DatabaseError/Reason/typeMismatch``, ``DatabaseError/Reason/unexpectedNull``, and what SQLite reports.
     @_disfavoredOverload
     public func get<T: Decodable>(_ key: String, as type: T.Type = T.self) throws(DatabaseError) -> T? {
-        if let type = T.self as? any SQLValueConvertible.Type { return try getPlain(key, type) as? T }
+        if let type = T.self as? any SQLValueConvertible.Type { return try get(key, as: type) as? T }
         return try lookUp(key) { handle throws(DatabaseError) in try KeyValueEntry.decode(type, handle, value: 0, json: 1) }
     }
 
@@ -42,8 +42,6 @@ extension KeyValueStore {
     public func get<T: SQLValueConvertible & Decodable>(_ key: String, default value: T) throws(DatabaseError) -> T {
         try get(key, as: T.self) ?? value
     }
-
-    private func getPlain<P: SQLValueConvertible>(_ key: String, _ type: P.Type) throws(DatabaseError) -> P? { try get(key, as: type) }
 
     /// Whether a key is there, even if its value is nil.
     public func contains(_ key: String) throws(DatabaseError) -> Bool {

@@ -21,8 +21,7 @@ extension KeyValueStore {
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that JSON cannot hold.
     public func set<T: Encodable>(_ key: String, to value: T, expires expiry: Date? = nil) throws(DatabaseError) {
         if T.self is any SQLValueConvertible.Type, let value = value as? any SQLValueConvertible {
-            try setPlain(key, value, expiry)
-            return
+            return try set(key, to: value, expires: expiry)
         }
         let options = (T.self as? any JSONCodingCustomizable.Type)?.jsonCodingOptions ?? JSONCodingOptions()
         let writer: JSONBWriter
@@ -47,10 +46,6 @@ extension KeyValueStore {
             try value_.put(value)
             try json.bindNull()
         }
-    }
-
-    private func setPlain<P: SQLValueConvertible>(_ key: String, _ value: P, _ expiry: Date?) throws(DatabaseError) {
-        try set(key, to: value, expires: expiry)
     }
 
     /// Sets many keys, all of them or, if one fails, none.

@@ -8,7 +8,6 @@ final class KeyValueTable: Sendable {
 
     let name: String
     let tableName: String
-    /// The name of the database in SQL.
     let schemaName: String
     /// The table as SQL wants it.
     let table: String

@@ -115,8 +115,7 @@ public struct SharedKeyValueStore: Sendable {
     @discardableResult
     public func remove(_ key: String) throws -> Bool { try write { store in try store.remove(key) } }
 
-    /// Removes a key, for a task.
-    /// - Returns: whether it was there.
+    /// The same for a task.
     @discardableResult
     public func remove(_ key: String) async throws -> Bool { try await write { store in try store.remove(key) } }
 
@@ -136,6 +135,5 @@ public struct SharedKeyValueStore: Sendable {
 }
 
 extension KeyValueTable {
-    /// The store on a connection.
     fileprivate func store(_ db: Connection) -> KeyValueStore { KeyValueStore(self, Schema(db, schemaName)) }
 }

@@ -2,7 +2,6 @@
 ///
 /// It may name more than was changed in the end, where a statement failed in the middle and was undone; never less.
 public struct DatabaseChanges: Sendable {
-    /// The changes to one table.
     struct Table: Hashable, Sendable {
         /// Rows were inserted or deleted, or their row ids changed.
         var isWhole = false

@@ -27,7 +27,6 @@ public struct DatabaseTable: Hashable, Sendable, CustomStringConvertible {
 
 /// What queries have read: tables and their columns. See ``Connection/recordingReads(_:)``.
 public struct DatabaseRegion: Hashable, Sendable {
-    /// The columns that were read of one table.
     struct Columns: Hashable, Sendable {
         /// Their names; empty if only rows were counted.
         var names: Set<String> = []

@@ -27,7 +27,6 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
     public private(set) var name: String
     /// Its declared type.
     public let type: DeclaredType
-    /// The property that it belongs to.
     let property: AnyProperty?
     private(set) var isNotNull = false
     private(set) var isPrimaryKey = false
@@ -140,7 +139,6 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
 
     private func constrained(_ constraint: SQL) -> SQLColumn { changed { $0.constraints.append(constraint) } }
 
-    /// The column's definition.
     func definition(isStrict: Bool) throws(DatabaseError) -> SQL {
         if name.isEmpty {
             throw .invalidArgument("a column without a name: a property that is computed or observed needs one by named(_:)")

@@ -53,7 +53,6 @@ public struct SQLForeignKey: Hashable, Sendable {
 }
 
 extension SQL.StringInterpolation {
-    /// Writes identifiers with commas between them.
     mutating func appendInterpolation(names: [String]) {
         appendInterpolation(raw: names.map(\.quotedSQLIdentifier).joined(separator: ", "))
     }

@@ -27,18 +27,15 @@ extension Schema {
     /// - Throws: ``DatabaseError``, also for a table that is not there unless `ifExists` is true.
     public func dropTable(_ table: String, ifExists: Bool = false) throws(DatabaseError) { try drop("TABLE", table, ifExists) }
 
-    /// Drops an index.
-    /// - Throws: ``DatabaseError``, also for an index that is not there unless `ifExists` is true.
+    /// Drops an index; throws as ``dropTable(_:ifExists:)``.
     public func dropIndex(_ index: String, ifExists: Bool = false) throws(DatabaseError) { try drop("INDEX", index, ifExists) }
 
-    /// Drops a trigger.
-    /// - Throws: ``DatabaseError``, also for a trigger that is not there unless `ifExists` is true.
+    /// Drops a trigger; throws as ``dropTable(_:ifExists:)``.
     public func dropTrigger(_ trigger: String, ifExists: Bool = false) throws(DatabaseError) {
         try drop("TRIGGER", trigger, ifExists)
     }
 
-    /// Drops a view.
-    /// - Throws: ``DatabaseError``, also for a view that is not there unless `ifExists` is true.
+    /// Drops a view; throws as ``dropTable(_:ifExists:)``.
     public func dropView(_ view: String, ifExists: Bool = false) throws(DatabaseError) { try drop("VIEW", view, ifExists) }
 
     private func drop(_ kind: String, _ object: String, _ ifExists: Bool) throws(DatabaseError) {
@@ -110,14 +107,7 @@ extension Schema {
 }
 
 extension Connection {
-    /// Makes a table and its indexes in the main database, as described; see also ``Schema/create(_:ifNotExists:)``.
-    /// ```swift
-    /// try db.create(Note.table)
-    /// ```
-    /// - Parameters:
-    ///   - table: its description.
-    ///   - ifNotExists: whether a table, or index, of that name that is there already is left as it is. Default: an error.
-    /// - Throws: ``DatabaseError``; nothing has been made then.
+    /// Like ``Schema/create(_:ifNotExists:)``, but in the main database: `try db.create(Note.table)`.
     public func create(_ table: SQLTable, ifNotExists: Bool = false) throws {
         let statements = try table.creation(ifNotExists: ifNotExists)
         try savepoint { db in for sql in statements { try db.execute(sql) } }

@@ -38,8 +38,8 @@ extension Schema {
         return try connection.savepoint("copy tables") { db in
             try db.execute("PRAGMA defer_foreign_keys = ON")
             let tables = try tables?.map { try copyable($0) } ?? copyableTables()
-            var run = TableCopyRun(self, target, options, progress)
-            run.total = try tables.reduce(0) { try $0 + count($1) }
+            let total = try tables.reduce(0) { try $0 + count($1) }
+            var run = TableCopyRun(source: self, target: target, options: options, progress: progress, total: total)
             // All tables before any row: a row may refer to a table that comes later.
             for table in tables { try run.prepare(table) }
             for table in tables { try run.copy(table) }
@@ -72,25 +72,16 @@ extension Schema {
 
 /// One call of `copyTables`.
 private struct TableCopyRun {
-    private let source: Schema, target: Schema
-    private let options: TableCopyOptions
-    private let progress: ((TableCopyProgress) throws -> Void)?
-    var total = 0
-    private var done = 0
-    private(set) var changed = 0
+    let source: Schema, target: Schema
+    let options: TableCopyOptions
+    let progress: ((TableCopyProgress) throws -> Void)?
+    let total: Int
+    var done = 0
+    var changed = 0
     /// The tables that the target lacked.
-    private var new: Set<String> = []
+    var new: Set<String> = []
 
-    private var db: Connection { source.connection }
-
-    init(
-        _ source: Schema, _ target: Schema, _ options: TableCopyOptions, _ progress: ((TableCopyProgress) throws -> Void)?
-    ) {
-        self.source = source
-        self.target = target
-        self.options = options
-        self.progress = progress
-    }
+    var db: Connection { source.connection }
 
     mutating func prepare(_ table: String) throws {
         if try !target.has(table) {

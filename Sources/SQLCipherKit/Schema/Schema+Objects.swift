@@ -39,10 +39,7 @@ extension Schema {
 
     /// The columns of a table's primary key, in its order; empty if it has none.
     /// - Throws: ``DatabaseError``.
-    public func primaryKey(of table: String) throws(DatabaseError) -> [String] {
-        try columns(of: table).filter { $0.primaryKeyPosition > 0 }
-            .sorted { $0.primaryKeyPosition < $1.primaryKeyPosition }.map(\.name)
-    }
+    public func primaryKey(of table: String) throws(DatabaseError) -> [String] { try columns(of: table).primaryKey.map(\.name) }
 
     /// The foreign keys that a table declares, a row for each column (<https://sqlite.org/pragma.html#pragma_foreign_key_list>).
     /// Empty for a table that is not there.

@@ -1,6 +1,5 @@
 /// What the other rooms ask about a database's tables. Nothing else in the library asks SQLite for it.
 extension Schema {
-    /// What kind of table one is.
     struct TableForm {
         /// The name as the database spells it.
         let name: String

@@ -49,9 +49,7 @@ extension Connection {
         let rows: [(Int, String)] = try fetchAll("PRAGMA database_list")
         return rows.map { Schema(self, $0.1) }
     }
-}
 
-extension Connection {
     /// The name of the database that a call is about, which must be one of this connection; nil for none in particular.
     func name(of schema: Schema?) throws(DatabaseError) -> String? {
         guard let schema else { return nil }
@@ -74,7 +72,6 @@ extension Schema {
     /// Whether it has the same name as another of the same connection; SQLite compares names without regard to ASCII case.
     func isSame(as other: Schema) -> Bool { connection === other.connection && sqlite3_stricmp(name, other.name) == 0 }
 
-    /// Whether it is the connection's main database.
     var isMain: Bool { sqlite3_stricmp(name, "main") == 0 }
 
     /// The connection's handle, for as long as the database is attached.
@@ -88,7 +85,6 @@ extension Schema {
         return handle
     }
 
-    /// The name as SQL wants it.
     var quotedName: String { name.quotedSQLIdentifier }
 
     /// A table, index, trigger or view of this database, as SQL wants it.

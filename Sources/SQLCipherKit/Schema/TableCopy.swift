@@ -40,7 +40,6 @@ public struct TableCopyProgress: Hashable, Sendable {
 struct SchemaText {
     /// `CREATE TABLE` and the like.
     let keywords: String
-    /// What follows the name.
     let rest: String
 
     /// Nil for a text that SQLite would not have written.
