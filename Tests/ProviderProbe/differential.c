@@ -1,6 +1,7 @@
 /* Random cases: every kernel against another implementation, OpenSSL's libcrypto where there is one (loaded at run time,
  * so that nothing needs it to be built), else LibTomCrypt. */
 #include "probe.h"
+#include "with_kernels.h"
 
 #include "CSQLCipher.h"
 
@@ -105,20 +106,20 @@ static size_t kernel(unsigned features, const struct inputs *in, uint8_t *out) {
     static const size_t mac_sizes[3] = {20, 32, 64};
     switch (in->what) {
     case 0:
-        sqlcipherkit_test_sha512(features, in->data, in->size, out);
+        probe_sha512(features, in->data, in->size, out);
         return 64;
     case 1:
-        sqlcipherkit_test_hmac(features, in->algorithm, in->key, in->key_size, in->data, in->split,
-                               in->data + in->split, in->size - in->split, out);
+        probe_hmac(features, in->algorithm, in->key, in->key_size, in->data, in->split,
+                   in->data + in->split, in->size - in->split, out);
         return mac_sizes[in->algorithm];
     case 2:
-        sqlcipherkit_test_pbkdf2(features, in->algorithm, in->key, in->key_size, in->salt, in->salt_size,
-                                 in->iterations, out, in->out_size);
+        probe_pbkdf2(features, in->algorithm, in->key, in->key_size, in->salt, in->salt_size,
+                     in->iterations, out, in->out_size);
         return in->out_size;
     default:
         memcpy(out, in->data, in->size);
-        sqlcipherkit_test_aes_cbc(features, in->what == 3, in->key, in->iv, in->in_place ? out : in->data, in->size,
-                                  out);
+        probe_aes_cbc(features, in->what == 3, in->key, in->iv, in->in_place ? out : in->data, in->size,
+                      out);
         return in->size;
     }
 }

@@ -1,6 +1,8 @@
 /* What must fail, fails: no generator, no algorithm, sizes that are not allowed. */
 #include "database.h"
 #include "probe.h"
+#include "with_kernels.h"
+#include "without_random.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,15 +14,35 @@ static int must(int holds, const char *what) {
     return !holds;
 }
 
+static int draw(void *bytes) {
+    return sqlcipherkit_random_bytes(NULL, bytes, 64) != 0;
+}
+
+static int insert(void *db) {
+    return sqlite3_exec(db, "INSERT INTO t VALUES (2)", NULL, NULL, NULL) != SQLITE_OK;
+}
+
+static int create(void *path) {
+    sqlite3 *db = NULL;
+    int code = sqlite3_open(path, &db);
+    code = code != SQLITE_OK ? code : sqlite3_key(db, "key", 3);
+    code = code != SQLITE_OK ? code : sqlite3_exec(db, "CREATE TABLE t(x)", NULL, NULL, NULL);
+    sqlite3_close(db);
+    return code != SQLITE_OK;
+}
+
 /* With no random bytes, nothing may be written: neither a new file nor a page of an old one. */
 static int check_random(const char *folder) {
+    if (!can_refuse_random()) {
+        puts("errors: not tried without random bytes, which this system cannot refuse");
+        return 0;
+    }
     uint8_t bytes[64], zeros[64] = {0};
     int wrong = 0;
     memset(bytes, 0x55, sizeof bytes);
-    sqlcipherkit_test_fail_random(1);
-    wrong |= must(sqlcipherkit_test_random(bytes, sizeof bytes) != 0, "a generator that fails is an error");
+    wrong |= must(without_random(draw, bytes) == 1, "a generator that fails is an error");
     wrong |= must(memcmp(bytes, zeros, sizeof bytes) == 0, "what it did not fill is zeros");
-    wrong |= must(sqlcipherkit_test_random(bytes, sizeof bytes) == 0, "the generator works again");
+    wrong |= must(draw(bytes) == 0, "the generator works again");
     wrong |= must(memcmp(bytes, zeros, sizeof bytes) != 0, "random bytes are not zeros");
 
     sqlite3 *db = open_database(path_in(folder, "errors.db"), "key", 3, "PRAGMA kdf_iter = 10");
@@ -28,34 +50,24 @@ static int check_random(const char *folder) {
         return 1;
     }
     wrong |= must(run_sql(db, "CREATE TABLE t(x); INSERT INTO t VALUES (1)") == SQLITE_OK, "a table is made");
-    sqlcipherkit_test_fail_random(1000);
-    wrong |= must(sqlite3_exec(db, "INSERT INTO t VALUES (2)", NULL, NULL, NULL) != SQLITE_OK,
-                  "no page is encrypted without a vector");
-    sqlcipherkit_test_fail_random(0);
+    wrong |= must(without_random(insert, db) == 1, "no page is encrypted without a vector");
     sqlite3_close(db);
     db = open_database(path_in(folder, "errors.db"), "key", 3, "PRAGMA kdf_iter = 10");
     wrong |= must(number_of(db, "SELECT count(*) FROM t") == 1, "the failed insert left the file as it was");
     sqlite3_close(db);
 
-    sqlcipherkit_test_fail_random(1000);
-    db = NULL;
-    int code = sqlite3_open(path_in(folder, "never.db"), &db);
-    code = code != SQLITE_OK ? code : sqlite3_key(db, "key", 3);
-    code = code != SQLITE_OK ? code : sqlite3_exec(db, "CREATE TABLE t(x)", NULL, NULL, NULL);
-    wrong |= must(code != SQLITE_OK, "no file is made without a salt");
-    sqlcipherkit_test_fail_random(0);
-    sqlite3_close(db);
+    wrong |= must(without_random(create, (void *)path_in(folder, "never.db")) == 1, "no file is made without a salt");
     return wrong;
 }
 
 static int check_arguments(void) {
     uint8_t key[32] = {0}, iv[16] = {0}, data[48] = {0}, out[64];
     int wrong = 0;
-    wrong |= must(sqlcipherkit_test_aes_cbc(~0u, 1, key, iv, data, 17, out) != 0, "17 bytes are not encrypted");
-    wrong |= must(sqlcipherkit_test_hmac(~0u, 3, key, 32, data, 16, NULL, 0, out) != 0, "there is no HMAC number 3");
-    wrong |= must(sqlcipherkit_test_hmac(~0u, 2, key, 32, NULL, 0, NULL, 0, out) != 0, "no data, no HMAC");
-    wrong |= must(sqlcipherkit_test_pbkdf2(~0u, -1, key, 32, iv, 16, 1, out, 32) != 0, "there is no PBKDF2 number -1");
-    wrong |= must(sqlcipherkit_test_pbkdf2(~0u, 2, key, 32, iv, 16, 0, out, 32) != 0, "0 rounds are not allowed");
+    wrong |= must(probe_aes_cbc(~0u, 1, key, iv, data, 17, out) != 0, "17 bytes are not encrypted");
+    wrong |= must(probe_hmac(~0u, 3, key, 32, data, 16, NULL, 0, out) != 0, "there is no HMAC number 3");
+    wrong |= must(probe_hmac(~0u, 2, key, 32, NULL, 0, NULL, 0, out) != 0, "no data, no HMAC");
+    wrong |= must(probe_pbkdf2(~0u, -1, key, 32, iv, 16, 1, out, 32) != 0, "there is no PBKDF2 number -1");
+    wrong |= must(probe_pbkdf2(~0u, 2, key, 32, iv, 16, 0, out, 32) != 0, "0 rounds are not allowed");
     return wrong;
 }
 

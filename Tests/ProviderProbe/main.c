@@ -1,5 +1,6 @@
 /* The probe's commands, and what they share. With PROBE_WITHOUT_ENGINE, only those that need no database. */
 #include "probe.h"
+#include "with_kernels.h"
 
 #include "CSQLCipher.h"
 
@@ -52,8 +53,22 @@ int run_kernels(void) {
     return 0;
 }
 
+/* Which kernels are taken: none but LibTomCrypt's without features, and never one that the CPU cannot run. */
+static int run_choice(void) {
+    sqlcipherkit_provider_force(0);
+    const struct sqlcipherkit_provider_info least = sqlcipherkit_provider_info();
+    sqlcipherkit_provider_force(~0u);
+    const struct sqlcipherkit_provider_info most = sqlcipherkit_provider_info();
+    const unsigned absent = sqlcipherkit_provider_default_features() & ~sqlcipherkit_cpu_features();
+    int wrong = strcmp(least.aes, "LibTomCrypt") != 0 || strcmp(least.sha512, "LibTomCrypt") != 0 ||
+                strcmp(least.page, "separate") != 0 || strcmp(most.sha512, "LibTomCrypt") == 0 || absent != 0;
+    printf("choice: %s, %s, %s without features; %s, %s with all; %u by default that the CPU lacks\n", least.aes, least.sha512,
+           least.page, most.aes, most.sha512, absent);
+    return wrong;
+}
+
 static int usage(void) {
-    fputs("usage: ProviderProbe kernels\n"
+    fputs("usage: ProviderProbe kernels | choice\n"
           "       ProviderProbe vectors | pages\n"
           "       ProviderProbe differential openssl|libtomcrypt CASES SEED\n"
           "       ProviderProbe fork | memory | scan | writes | threads | errors FOLDER\n"
@@ -71,6 +86,9 @@ int main(int count, char **arguments) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (strcmp(command, "kernels") == 0) {
         return run_kernels();
+    }
+    if (strcmp(command, "choice") == 0) {
+        return run_choice();
     }
     if (strcmp(command, "vectors") == 0) {
         return run_vectors();

@@ -5,10 +5,8 @@
  */
 #include "database.h"
 #include "probe.h"
+#include "with_kernels.h"
 
-#include "../../Sources/CSQLCipher/Provider/Kernels/aes.h"
-#include "../../Sources/CSQLCipher/Provider/Kernels/kernels.h"
-#include "../../Sources/CSQLCipher/Provider/Kernels/sha512.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -57,8 +55,8 @@ static void derive(const uint8_t *passphrase, const uint8_t salt[16], uint32_t i
     for (int i = 0; i < 16; i++) {
         hmac_salt[i] = salt[i] ^ 0x3a; /* SQLCipher's mask for the HMAC key's salt, which takes 2 iterations */
     }
-    sqlcipherkit_test_pbkdf2(0, SQLCIPHERKIT_SHA512, passphrase, passphrase_size, salt, 16, iterations, key, 32);
-    sqlcipherkit_test_pbkdf2(0, SQLCIPHERKIT_SHA512, key, 32, hmac_salt, 16, 2, hmac_key, 32);
+    probe_pbkdf2(0, SQLCIPHERKIT_SHA512, passphrase, passphrase_size, salt, 16, iterations, key, 32);
+    probe_pbkdf2(0, SQLCIPHERKIT_SHA512, key, 32, hmac_salt, 16, 2, hmac_key, 32);
     kernels.aes->expand(key, &schedule);
     sqlcipherkit_hmac_sha512_pads(kernels.sha512, hmac_key, 32, &pads);
     memcpy(needles->passphrase, passphrase, needle_size);

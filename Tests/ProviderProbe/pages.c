@@ -2,8 +2,8 @@
  * also when the page changes between them; and so does the encryption of several pages at once, also when those that were
  * prepared change before their turn. What was prepared with one key is not used with another. */
 #include "probe.h"
+#include "with_kernels.h"
 
-#include "../../Sources/CSQLCipher/Provider/Plug/operations.h"
 #include "CSQLCipher.h"
 
 #include <stdio.h>
@@ -28,14 +28,14 @@ static int check(const struct kernel_set *set, size_t size, void (*change)(uint8
     fill_numbers(&seed, mac_key, sizeof mac_key);
     fill_numbers(&seed, ivs, sizeof ivs);
     fill_numbers(&seed, in, size * pages);
-    wrong |= sqlcipherkit_test_pages(set->features, key, mac_key, ivs, in, size, pages, out, macs, change) != 0;
+    wrong |= probe_pages(set->features, key, mac_key, ivs, in, size, pages, out, macs, change) != 0;
     for (size_t i = 0; i < pages; i++) {
         const uint8_t number[4] = {(uint8_t)i, 0, 0, 0};
-        sqlcipherkit_test_aes_cbc(0, 1, key, ivs + 16 * i, in + i * size, size, wanted);
+        probe_aes_cbc(0, 1, key, ivs + 16 * i, in + i * size, size, wanted);
         if (change != NULL) {
             change(wanted, size);
         }
-        sqlcipherkit_test_hmac(0, SQLCIPHERKIT_SHA512, mac_key, sizeof mac_key, wanted, size, number, 4, mac);
+        probe_hmac(0, SQLCIPHERKIT_SHA512, mac_key, sizeof mac_key, wanted, size, number, 4, mac);
         wrong |= memcmp(wanted, out + i * size, size) != 0 || memcmp(mac, macs + 64 * i, sizeof mac) != 0;
     }
     free(in);
@@ -69,13 +69,13 @@ static int check_batches(const struct kernel_set *set, size_t size, size_t count
     fill_numbers(&seed, key, sizeof key);
     fill_numbers(&seed, mac_key, sizeof mac_key);
     fill_numbers(&seed, in, size * count);
-    wrong |= sqlcipherkit_test_write_batch(set->features, key, mac_key, in, size, count, out,
-                                           is_meddling ? meddle_with_plaintext : NULL, &prepared) != 0;
+    wrong |= probe_write_batch(set->features, key, mac_key, in, size, count, out,
+                               is_meddling ? meddle_with_plaintext : NULL, &prepared) != 0;
     for (size_t i = 0; i < count; i++) {
         const uint8_t number[4] = {(uint8_t)(i + 2), (uint8_t)((i + 2) >> 8), 0, 0};
         const uint8_t *page = out + i * whole;
-        sqlcipherkit_test_aes_cbc(0, 0, key, page + size, page, size, plain);
-        sqlcipherkit_test_hmac(0, SQLCIPHERKIT_SHA512, mac_key, sizeof mac_key, page, size + 16, number, 4, mac);
+        probe_aes_cbc(0, 0, key, page + size, page, size, plain);
+        probe_hmac(0, SQLCIPHERKIT_SHA512, mac_key, sizeof mac_key, page, size + 16, number, 4, mac);
         wrong |= memcmp(plain, in + i * size, size) != 0 || memcmp(mac, page + size + 16, sizeof mac) != 0;
         for (size_t j = 0; j < i; j++) {
             wrong |= memcmp(page + size, out + j * whole + size, 16) == 0;
@@ -134,8 +134,8 @@ static int check_keys(const struct kernel_set *set, int is_new_aes_key, int last
     for (uint32_t page = 3; page <= 9 && !wrong; page++) {
         const uint8_t number[4] = {(uint8_t)page, 0, 0, 0};
         wrong |= write_page(state, kernels, key, mac_key, page, in, size, 0, out);
-        sqlcipherkit_test_aes_cbc(0, 0, key, out + size, out, size, plain);
-        sqlcipherkit_test_hmac(0, SQLCIPHERKIT_SHA512, mac_key, 32, out, size + 16, number, 4, mac);
+        probe_aes_cbc(0, 0, key, out + size, out, size, plain);
+        probe_hmac(0, SQLCIPHERKIT_SHA512, mac_key, 32, out, size + 16, number, 4, mac);
         wrong |= memcmp(plain, in, size) != 0 || memcmp(mac, out + size + 16, sizeof mac) != 0;
     }
     sqlcipherkit_state_destroy(state);

@@ -1,5 +1,5 @@
 /* Published test vectors, for vectors.c. */
-#include "CSQLCipher.h"
+#include "with_kernels.h"
 
 #include <stddef.h>
 #include <stdint.h>

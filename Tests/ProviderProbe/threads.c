@@ -2,6 +2,7 @@
  * under them. */
 #include "database.h"
 #include "probe.h"
+#include "with_kernels.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -3,6 +3,7 @@
  * vector of its own. */
 #include "database.h"
 #include "probe.h"
+#include "with_kernels.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -71,7 +71,6 @@
 #include "logging.h"
 
 #ifdef SQLCIPHERKIT_OWN_PROVIDER
-#include "../include/provider.h"
 #include "../Provider/Plug/plug.h"
 /* sqlite3Codec is the end of an override: unused, it no longer replaces SQLCipher's. */
 #pragma GCC diagnostic push

@@ -8,10 +8,8 @@
 #endif
 
 #include "secure.h"
-#include "../include/provider.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 
 #if defined(__APPLE__)
 #include <CommonCrypto/CommonCryptoError.h>
@@ -20,16 +18,6 @@
 #include <sys/random.h>
 #include <sys/types.h>
 #endif
-
-/* How many of the coming requests a test wants to fail. */
-static atomic_int failures_wanted;
-
-static int a_failure_is_wanted(void) {
-    if (atomic_load_explicit(&failures_wanted, memory_order_relaxed) <= 0) {
-        return 0;
-    }
-    return atomic_fetch_sub(&failures_wanted, 1) > 0;
-}
 
 /* Returns 0 when all `size` bytes are random. */
 static int fill(uint8_t *out, size_t size) {
@@ -52,17 +40,9 @@ static int fill(uint8_t *out, size_t size) {
 }
 
 int sqlcipherkit_system_random(void *out, size_t size) {
-    if (a_failure_is_wanted() || fill(out, size) != 0) {
+    if (fill(out, size) != 0) {
         sqlcipherkit_wipe(out, size);
         return -1;
     }
     return 0;
-}
-
-int sqlcipherkit_test_random(uint8_t *out, size_t size) {
-    return sqlcipherkit_system_random(out, size);
-}
-
-void sqlcipherkit_test_fail_random(int count) {
-    atomic_store(&failures_wanted, count);
 }

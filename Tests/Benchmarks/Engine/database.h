@@ -9,6 +9,9 @@
 #else
 #include "../../../Sources/CSQLCipher/include/CSQLCipher.h"
 #endif
+#if defined(PEER_KIT)
+#include "../../../Sources/CSQLCipher/Provider/Kernels/kernels.h"
+#endif
 
 #include <stdio.h>
 #include <stdlib.h>

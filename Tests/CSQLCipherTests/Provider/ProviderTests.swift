@@ -13,6 +13,10 @@ private let isOwnProvider = String(cString: sqlcipherkit_provider_info().provide
         #expect(output.contains("portable C: all vectors hold"))
     }
 
+    @Test(.enabled(if: isOwnProvider)) func `without CPU features LibTomCrypt does all of the work, and no kernel goes beyond the CPU`() throws {
+        try Probe.expect("choice")
+    }
+
     @Test func `pages encrypted and authenticated in one pass are the same as in two, also when changed between`() throws {
         try Probe.expect("pages")
     }
@@ -83,12 +87,7 @@ private let isOwnProvider = String(cString: sqlcipherkit_provider_info().provide
 }
 
 /// What a program is told about the provider.
-@Suite(.serialized) struct ProviderInfoTests {
-    private func names() -> (aes: String, sha512: String, page: String) {
-        let info = sqlcipherkit_provider_info()
-        return (String(cString: info.aes), String(cString: info.sha512), String(cString: info.page))
-    }
-
+@Suite struct ProviderInfoTests {
     @Test(.enabled(if: isOwnProvider)) func `the provider is LibTomCrypt's by name and version`() throws {
         var database: OpaquePointer?
         #expect(sqlite3_open(":memory:", &database) == SQLITE_OK)
@@ -97,19 +96,6 @@ private let isOwnProvider = String(cString: sqlcipherkit_provider_info().provide
         let info = sqlcipherkit_provider_info()
         #expect(text("PRAGMA cipher_provider", database) == String(cString: info.provider))
         #expect(text("PRAGMA cipher_provider_version", database).contains(String(cString: info.version)))
-    }
-
-    @Test(.enabled(if: isOwnProvider)) func `without CPU features LibTomCrypt does all of the work`() {
-        sqlcipherkit_provider_force(0)
-        defer { sqlcipherkit_provider_force(sqlcipherkit_provider_default_features()) }
-        #expect(names() == ("LibTomCrypt", "LibTomCrypt", "separate"))
-    }
-
-    @Test func `forcing goes no further than the CPU`() {
-        sqlcipherkit_provider_force(~0)
-        defer { sqlcipherkit_provider_force(sqlcipherkit_provider_default_features()) }
-        #expect(names().sha512 != "LibTomCrypt")
-        #expect(sqlcipherkit_provider_default_features() & ~sqlcipherkit_cpu_features() == 0)
     }
 
     private func text(_ sql: String, _ database: OpaquePointer?) -> String {

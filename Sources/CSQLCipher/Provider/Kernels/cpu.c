@@ -1,5 +1,5 @@
 /* What the CPU can do and the operating system lets a program use. */
-#include "../../include/provider.h"
+#include "cpu.h"
 
 #if defined(__x86_64__)
 

@@ -1,7 +1,6 @@
 /* The choice of kernels. Environment variables have no say in it: who can set one must not be able to slow a program
  * down or send it back to table look-ups. */
 #include "kernels.h"
-#include "../../include/provider.h"
 
 #include <stdatomic.h>
 #include <stddef.h>

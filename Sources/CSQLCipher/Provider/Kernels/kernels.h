@@ -2,6 +2,7 @@
 #pragma once
 
 #include "aes.h"
+#include "cpu.h"
 #include "sha512.h"
 
 struct sqlcipherkit_kernels {
@@ -21,3 +22,12 @@ int sqlcipherkit_kernels_can_stitch(struct sqlcipherkit_kernels kernels);
 
 /* Whether this pair can encrypt and hash eight pages at once. */
 int sqlcipherkit_kernels_have_many(struct sqlcipherkit_kernels kernels);
+
+/* The set that kernels are chosen from when no test interferes: all that the CPU has in an optimised build; in an
+ * unoptimised one (-O0), where compiled intrinsics are slower than LibTomCrypt's prebuilt C, less. */
+unsigned sqlcipherkit_provider_default_features(void);
+
+/* For tests and benchmarks only: choose kernels as if the CPU had no feature outside `features`, from the next page on,
+ * in every connection of the process. Pass sqlcipherkit_provider_default_features() to go back. No data is harmed by
+ * a change in the midst of work: every kernel computes the same. */
+void sqlcipherkit_provider_force(unsigned features);

@@ -2,7 +2,6 @@
  * to what it was after a pad instead of hashing the pad again. */
 #include "ltc_hash.h"
 #include "../../System/secure.h"
-#include "../../include/provider.h"
 
 #include <string.h>
 #include <tomcrypt.h>

@@ -5,6 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* SQLCipher's numbers for the HMAC and the PBKDF2 algorithms. */
+enum {
+    SQLCIPHERKIT_SHA1 = 0,
+    SQLCIPHERKIT_SHA256 = 1,
+    SQLCIPHERKIT_SHA512 = 2,
+};
+
 enum { small_digest_words = 8, small_digest_size = 32, small_block_size = 64 };
 
 /* The states after the pads: 5 words each with SHA-1, 8 with SHA-256. */

@@ -1,7 +1,6 @@
 /* What one call of the provider does. */
 #include "operations.h"
 #include "../../System/secure.h"
-#include "../../include/provider.h"
 
 static int is_known(int algorithm) {
     return algorithm == SQLCIPHERKIT_SHA1 || algorithm == SQLCIPHERKIT_SHA256 || algorithm == SQLCIPHERKIT_SHA512;

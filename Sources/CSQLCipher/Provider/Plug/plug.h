@@ -10,7 +10,7 @@ _Static_assert(SQLCIPHER_HMAC_SHA1 == SQLCIPHERKIT_SHA1 && SQLCIPHER_PBKDF2_HMAC
                        SQLCIPHER_PBKDF2_HMAC_SHA256 == SQLCIPHERKIT_SHA256 &&
                        SQLCIPHER_HMAC_SHA512 == SQLCIPHERKIT_SHA512 &&
                        SQLCIPHER_PBKDF2_HMAC_SHA512 == SQLCIPHERKIT_SHA512,
-               "provider.h numbers the algorithms as SQLCipher does");
+               "ltc_hash.h numbers the algorithms as SQLCipher does");
 
 /* SQLCipher's test suite and other programs look for this name; the files are the same as with the stock provider. */
 static const char *provider_name(void *ctx) {
@@ -28,8 +28,12 @@ static const char *provider_cipher_name(void *ctx) {
     return "aes-256-cbc";
 }
 
+static int provider_result(int failed) {
+    return failed ? SQLITE_ERROR : SQLITE_OK;
+}
+
 static int provider_random(void *ctx, void *buffer, int length) {
-    return length >= 0 && sqlcipherkit_random_bytes(ctx, buffer, (size_t)length) == 0 ? SQLITE_OK : SQLITE_ERROR;
+    return provider_result(length < 0 || sqlcipherkit_random_bytes(ctx, buffer, (size_t)length));
 }
 
 /* PRAGMA cipher_add_random: the system's generator needs no help from a program. */
@@ -42,35 +46,23 @@ static int provider_add_random(void *ctx, const void *buffer, int length) {
 
 static int provider_hmac(void *ctx, int algorithm, const unsigned char *key, int key_size, const unsigned char *in,
                          int in_size, const unsigned char *in2, int in2_size, unsigned char *out) {
-    if (key_size < 0 || in_size < 0 || (in2 != NULL && in2_size < 0)) {
-        return SQLITE_ERROR;
-    }
-    return sqlcipherkit_hmac(ctx, sqlcipherkit_kernels(), algorithm, key, (size_t)key_size, in, (size_t)in_size, in2,
-                             in2 == NULL ? 0 : (size_t)in2_size, out) == 0
-                   ? SQLITE_OK
-                   : SQLITE_ERROR;
+    return provider_result(key_size < 0 || in_size < 0 || (in2 != NULL && in2_size < 0) ||
+                           sqlcipherkit_hmac(ctx, sqlcipherkit_kernels(), algorithm, key, (size_t)key_size, in,
+                                             (size_t)in_size, in2, in2 == NULL ? 0 : (size_t)in2_size, out));
 }
 
 static int provider_kdf(void *ctx, int algorithm, const unsigned char *password, int password_size,
                         const unsigned char *salt, int salt_size, int iterations, int size, unsigned char *out) {
-    if (password_size < 0 || salt_size < 0 || iterations < 1 || size < 0) {
-        return SQLITE_ERROR;
-    }
-    return sqlcipherkit_pbkdf2(ctx, sqlcipherkit_kernels(), algorithm, password, (size_t)password_size, salt,
-                               (size_t)salt_size, (uint32_t)iterations, out, (size_t)size) == 0
-                   ? SQLITE_OK
-                   : SQLITE_ERROR;
+    return provider_result(password_size < 0 || salt_size < 0 || iterations < 1 || size < 0 ||
+                           sqlcipherkit_pbkdf2(ctx, sqlcipherkit_kernels(), algorithm, password, (size_t)password_size,
+                                               salt, (size_t)salt_size, (uint32_t)iterations, out, (size_t)size));
 }
 
 static int provider_cipher(void *ctx, int mode, const unsigned char *key, int key_size, const unsigned char *iv,
                            const unsigned char *in, int size, unsigned char *out) {
-    if (key_size < 0 || size < 0) {
-        return SQLITE_ERROR;
-    }
-    return sqlcipherkit_cipher(ctx, sqlcipherkit_kernels(), mode == SQLCIPHER_ENCRYPT, key, (size_t)key_size, iv, in,
-                               (size_t)size, out) == 0
-                   ? SQLITE_OK
-                   : SQLITE_ERROR;
+    return provider_result(key_size < 0 || size < 0 ||
+                           sqlcipherkit_cipher(ctx, sqlcipherkit_kernels(), mode == SQLCIPHER_ENCRYPT, key,
+                                               (size_t)key_size, iv, in, (size_t)size, out));
 }
 
 static int provider_key_size(void *ctx) {

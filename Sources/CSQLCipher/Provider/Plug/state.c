@@ -2,7 +2,6 @@
 #include "state.h"
 #include "mask.h"
 #include "../../System/secure.h"
-#include "../../include/provider.h"
 
 #include <stdlib.h>
 #include <string.h>

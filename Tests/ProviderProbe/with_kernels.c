@@ -1,11 +1,9 @@
-/* The test hooks of provider.h that run a primitive with chosen kernels. */
-#include "operations.h"
-#include "../../System/secure.h"
-#include "../../include/provider.h"
+/* See with_kernels.h. */
+#include "with_kernels.h"
 
 #include <string.h>
 
-int sqlcipherkit_test_sha512(unsigned features, const uint8_t *data, size_t size, uint8_t digest[64]) {
+int probe_sha512(unsigned features, const uint8_t *data, size_t size, uint8_t digest[64]) {
     uint64_t state[8];
     memcpy(state, sqlcipherkit_sha512_start, sizeof state);
     sqlcipherkit_sha512_finish(sqlcipherkit_kernels_for(features).sha512, state, 0, data, size, NULL, 0);
@@ -13,28 +11,28 @@ int sqlcipherkit_test_sha512(unsigned features, const uint8_t *data, size_t size
     return 0;
 }
 
-int sqlcipherkit_test_hmac(unsigned features, int algorithm, const uint8_t *key, size_t key_size,
-                           const uint8_t *first, size_t first_size, const uint8_t *second, size_t second_size,
-                           uint8_t *mac) {
+int probe_hmac(unsigned features, int algorithm, const uint8_t *key, size_t key_size,
+               const uint8_t *first, size_t first_size, const uint8_t *second, size_t second_size,
+               uint8_t *mac) {
     return sqlcipherkit_hmac(NULL, sqlcipherkit_kernels_for(features), algorithm, key, key_size, first, first_size,
                              second, second_size, mac);
 }
 
-int sqlcipherkit_test_pbkdf2(unsigned features, int algorithm, const uint8_t *password, size_t password_size,
-                             const uint8_t *salt, size_t salt_size, uint32_t iterations, uint8_t *out, size_t size) {
+int probe_pbkdf2(unsigned features, int algorithm, const uint8_t *password, size_t password_size,
+                 const uint8_t *salt, size_t salt_size, uint32_t iterations, uint8_t *out, size_t size) {
     return sqlcipherkit_pbkdf2(NULL, sqlcipherkit_kernels_for(features), algorithm, password, password_size, salt,
                                salt_size, iterations, out, size);
 }
 
-int sqlcipherkit_test_aes_cbc(unsigned features, int encrypt, const uint8_t key[32], const uint8_t iv[16],
-                              const uint8_t *in, size_t size, uint8_t *out) {
+int probe_aes_cbc(unsigned features, int encrypt, const uint8_t key[32], const uint8_t iv[16],
+                  const uint8_t *in, size_t size, uint8_t *out) {
     return sqlcipherkit_cipher(NULL, sqlcipherkit_kernels_for(features), encrypt, key, aes256_key_size, iv, in, size,
                                out);
 }
 
-int sqlcipherkit_test_pages(unsigned features, const uint8_t key[32], const uint8_t mac_key[32], const uint8_t *ivs,
-                            const uint8_t *in, size_t size, size_t pages, uint8_t *out, uint8_t *macs,
-                            void (*meddle)(uint8_t *page, size_t size)) {
+int probe_pages(unsigned features, const uint8_t key[32], const uint8_t mac_key[32], const uint8_t *ivs,
+                const uint8_t *in, size_t size, size_t pages, uint8_t *out, uint8_t *macs,
+                void (*meddle)(uint8_t *page, size_t size)) {
     struct sqlcipherkit_kernels kernels = sqlcipherkit_kernels_for(features);
     struct sqlcipherkit_state *state = sqlcipherkit_state_create();
     int failed = state == NULL;
@@ -53,9 +51,9 @@ int sqlcipherkit_test_pages(unsigned features, const uint8_t key[32], const uint
     return failed ? -1 : 0;
 }
 
-int sqlcipherkit_test_write_batch(unsigned features, const uint8_t key[32], const uint8_t mac_key[32], uint8_t *in,
-                                  size_t size, size_t pages, uint8_t *out,
-                                  void (*meddle)(uint8_t *in, size_t size, size_t pages, size_t next), size_t *prepared) {
+int probe_write_batch(unsigned features, const uint8_t key[32], const uint8_t mac_key[32], uint8_t *in,
+                      size_t size, size_t pages, uint8_t *out,
+                      void (*meddle)(uint8_t *in, size_t size, size_t pages, size_t next), size_t *prepared) {
     enum { reserved = aes_block_size + sha512_digest_size };
     struct sqlcipherkit_kernels kernels = sqlcipherkit_kernels_for(features);
     struct sqlcipherkit_state *state = sqlcipherkit_state_create();

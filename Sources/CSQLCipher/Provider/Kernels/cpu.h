@@ -1,0 +1,18 @@
+/* What this CPU can do. */
+#pragma once
+
+/* What a kernel may need. The first is no CPU feature: it stands for this package's own portable SHA-512, without which
+ * LibTomCrypt's is taken, as unoptimised builds do. AVX512 means the subsets F, BW, DQ and VL together. */
+enum {
+    SQLCIPHERKIT_CPU_OWN_CODE = 1 << 0,
+    SQLCIPHERKIT_CPU_BMI2 = 1 << 1,
+    SQLCIPHERKIT_CPU_AVX2 = 1 << 2,
+    SQLCIPHERKIT_CPU_AVX512 = 1 << 3,
+    SQLCIPHERKIT_CPU_AESNI = 1 << 4,
+    SQLCIPHERKIT_CPU_VAES = 1 << 5,
+    SQLCIPHERKIT_CPU_ARM_AES = 1 << 6,
+    SQLCIPHERKIT_CPU_ARM_SHA512 = 1 << 7,
+};
+
+/* The features of this CPU that its operating system lets programs use, and OWN_CODE. */
+unsigned sqlcipherkit_cpu_features(void);

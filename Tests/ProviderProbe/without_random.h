@@ -1,0 +1,11 @@
+/* The system's generator refused, as by a sandbox that knows no getrandom. */
+#ifndef PROVIDER_PROBE_WITHOUT_RANDOM_H
+#define PROVIDER_PROBE_WITHOUT_RANDOM_H
+
+/* Whether this system can refuse it to a thread: Linux can, with a seccomp filter; not every emulator of it. */
+int can_refuse_random(void);
+
+/* Runs `body` on a thread for which getrandom() fails with EPERM, and returns what `body` returns. */
+int without_random(int (*body)(void *argument), void *argument);
+
+#endif
