@@ -13,25 +13,24 @@ struct sqlcipherkit_aes_schedule {
     uint8_t decrypt[aes256_round_keys * aes_block_size];
 };
 
+/* `size` bytes, a multiple of 16, from `in` to `out`, which may be the same place. `iv` is 16 bytes and not changed. */
+typedef void sqlcipherkit_aes_cbc(const struct sqlcipherkit_aes_schedule *schedule, const uint8_t iv[16], const uint8_t *in,
+                                  size_t size, uint8_t *out);
+
+/* encrypt_cbc for eight messages of `size` bytes, each with the initialisation vector after the `size` bytes of its `out`.
+ * For little more than the price of one. The same message may be given more than once. */
+typedef void sqlcipherkit_aes_cbc_many(const struct sqlcipherkit_aes_schedule *schedule, const uint8_t *const in[aes_many],
+                                       size_t size, uint8_t *const out[aes_many]);
+
 struct sqlcipherkit_aes_kernel {
     const char *name;
     int family;
 
     /* Expands a key of 32 bytes into both halves of `schedule`. Returns 0, or -1 if LibTomCrypt refuses. */
     int (*expand)(const uint8_t key[32], struct sqlcipherkit_aes_schedule *schedule);
-
-    /* `size` bytes, a multiple of 16, from `in` to `out`, which may be the same place. encrypt_cbc reads the encrypt
-     * half of the schedule only, decrypt_cbc the decrypt half. `iv` is 16 bytes and not changed. */
-    void (*encrypt_cbc)(const struct sqlcipherkit_aes_schedule *schedule, const uint8_t iv[16], const uint8_t *in,
-                        size_t size, uint8_t *out);
-    void (*decrypt_cbc)(const struct sqlcipherkit_aes_schedule *schedule, const uint8_t iv[16], const uint8_t *in,
-                        size_t size, uint8_t *out);
-
-    /* encrypt_cbc for eight messages of `size` bytes, each with the initialisation vector that lies behind the `size`
-     * bytes of its `out`. For little more than the price of one; NULL in kernels that have no way to make it so. The same
-     * message may be given more than once. */
-    void (*encrypt_cbc_many)(const struct sqlcipherkit_aes_schedule *schedule, const uint8_t *const in[aes_many],
-                             size_t size, uint8_t *const out[aes_many]);
+    sqlcipherkit_aes_cbc *encrypt_cbc; /* reads the encrypt half of the schedule only */
+    sqlcipherkit_aes_cbc *decrypt_cbc; /* reads the decrypt half only */
+    sqlcipherkit_aes_cbc_many *encrypt_cbc_many; /* NULL in kernels without a way to do it */
 };
 
 /* Families of schedules. */
@@ -41,12 +40,11 @@ extern const struct sqlcipherkit_aes_kernel sqlcipherkit_aes_ltc;
 #if defined(__x86_64__)
 extern const struct sqlcipherkit_aes_kernel sqlcipherkit_aes_aesni;
 extern const struct sqlcipherkit_aes_kernel sqlcipherkit_aes_vaes;
-/* The AES-NI kernel's encrypt_cbc_many, which the VAES kernel takes as well, and its decrypt_cbc, for what is left when a
- * page is no multiple of 256 bytes. */
-void sqlcipherkit_aesni_encrypt_cbc_many(const struct sqlcipherkit_aes_schedule *schedule,
-                                         const uint8_t *const in[aes_many], size_t size, uint8_t *const out[aes_many]);
-void sqlcipherkit_aesni_decrypt_cbc(const struct sqlcipherkit_aes_schedule *schedule, const uint8_t iv[16],
-                                    const uint8_t *in, size_t size, uint8_t *out);
+/* The AES-NI kernel's functions, which the VAES kernel has as well; decrypt_cbc for what is left when a page is no multiple
+ * of 256 bytes. */
+int sqlcipherkit_aesni_expand(const uint8_t key[32], struct sqlcipherkit_aes_schedule *schedule);
+sqlcipherkit_aes_cbc sqlcipherkit_aesni_encrypt_cbc, sqlcipherkit_aesni_decrypt_cbc;
+sqlcipherkit_aes_cbc_many sqlcipherkit_aesni_encrypt_cbc_many;
 #elif defined(__aarch64__)
 extern const struct sqlcipherkit_aes_kernel sqlcipherkit_aes_arm;
 #endif

@@ -15,7 +15,7 @@ AESNI static inline __m128i next_round_key(__m128i before_last, __m128i word) {
     return _mm_xor_si128(before_last, word);
 }
 
-AESNI static int expand(const uint8_t key[32], struct sqlcipherkit_aes_schedule *schedule) {
+AESNI int sqlcipherkit_aesni_expand(const uint8_t key[32], struct sqlcipherkit_aes_schedule *schedule) {
     __m128i *encrypt = (__m128i *)(void *)schedule->encrypt;
     __m128i *decrypt = (__m128i *)(void *)schedule->decrypt;
     __m128i low = _mm_loadu_si128((const __m128i *)(const void *)key);
@@ -49,8 +49,8 @@ AESNI static int expand(const uint8_t key[32], struct sqlcipherkit_aes_schedule 
 
 /* CBC encryption is one long chain, each block waiting for the one before. To shorten it, the next block's plaintext and
  * the first round key are added to the last round key beforehand, so that a block costs its 14 rounds and nothing else. */
-AESNI static void encrypt_cbc(const struct sqlcipherkit_aes_schedule *schedule, const uint8_t iv[16], const uint8_t *in,
-                              size_t size, uint8_t *out) {
+AESNI void sqlcipherkit_aesni_encrypt_cbc(const struct sqlcipherkit_aes_schedule *schedule, const uint8_t iv[16],
+                                          const uint8_t *in, size_t size, uint8_t *out) {
     const __m128i *keys = (const __m128i *)(const void *)schedule->encrypt;
     __m128i first_key = _mm_loadu_si128(keys);
     __m128i last_key = _mm_loadu_si128(keys + 14);
@@ -146,8 +146,8 @@ AESNI void sqlcipherkit_aesni_decrypt_cbc(const struct sqlcipherkit_aes_schedule
 const struct sqlcipherkit_aes_kernel sqlcipherkit_aes_aesni = {
     .name = "AES-NI",
     .family = aes_family_aesni,
-    .expand = expand,
-    .encrypt_cbc = encrypt_cbc,
+    .expand = sqlcipherkit_aesni_expand,
+    .encrypt_cbc = sqlcipherkit_aesni_encrypt_cbc,
     .decrypt_cbc = sqlcipherkit_aesni_decrypt_cbc,
     .encrypt_cbc_many = sqlcipherkit_aesni_encrypt_cbc_many,
 };

@@ -47,20 +47,11 @@ VAES static void decrypt_cbc(const struct sqlcipherkit_aes_schedule *schedule, c
     }
 }
 
-static int expand(const uint8_t key[32], struct sqlcipherkit_aes_schedule *schedule) {
-    return sqlcipherkit_aes_aesni.expand(key, schedule);
-}
-
-static void encrypt_cbc(const struct sqlcipherkit_aes_schedule *schedule, const uint8_t iv[16], const uint8_t *in,
-                        size_t size, uint8_t *out) {
-    sqlcipherkit_aes_aesni.encrypt_cbc(schedule, iv, in, size, out);
-}
-
 const struct sqlcipherkit_aes_kernel sqlcipherkit_aes_vaes = {
     .name = "VAES",
     .family = aes_family_aesni,
-    .expand = expand,
-    .encrypt_cbc = encrypt_cbc,
+    .expand = sqlcipherkit_aesni_expand,
+    .encrypt_cbc = sqlcipherkit_aesni_encrypt_cbc,
     .decrypt_cbc = decrypt_cbc,
     .encrypt_cbc_many = sqlcipherkit_aesni_encrypt_cbc_many,
 };

@@ -8,33 +8,37 @@ enum { sha512_block_size = 128, sha512_digest_size = 64, sha512_many = 8 };
 
 struct sqlcipherkit_aes_schedule;
 
+/* Folds blocks of 128 bytes into `state` (8 words): first `blocks` of them at `data`, then `tail_blocks` at `tail`.
+ * Two places, because a page is hashed where it lies while the end of the message, with the page number and the
+ * padding, is made up elsewhere, and a kernel that works on several blocks ahead must not stop in between. */
+typedef void sqlcipherkit_sha512_compress(uint64_t state[8], const uint8_t *data, size_t blocks, const uint8_t *tail,
+                                          size_t tail_blocks);
+
+/* PBKDF2's loop (RFC 8018, 5.2) for HMAC-SHA512: `rounds` times u = HMAC(u), sum ^= u, at two compressions a round.
+ * `inner` and `outer` are the states after the two pads; words, not bytes, throughout. */
+typedef void sqlcipherkit_sha512_iterate(const uint64_t inner[8], const uint64_t outer[8], uint64_t u[8], uint64_t sum[8],
+                                         uint32_t rounds);
+
+/* Encrypts `size` bytes (a multiple of 16) of `in` to `out` with AES-256-CBC, and folds the whole blocks of that
+ * ciphertext into `state` in the same pass: AES in CBC mode and SHA-512 each wait for their own last result, and so
+ * leave the CPU room for the other. Returns how many bytes of `out` were folded in, the largest multiple of 128. */
+typedef size_t sqlcipherkit_sha512_encrypt(uint64_t state[8], const struct sqlcipherkit_aes_schedule *schedule,
+                                           const uint8_t iv[16], const uint8_t *in, size_t size, uint8_t *out);
+
+/* Folds `blocks` blocks of each of the first `count` of eight messages into their states, which are given word by
+ * word: state[i][j] is word i of message j. For much less than the price of one message times `count`; all eight must
+ * be there to be read, and the states after the first `count` may change. */
+typedef void sqlcipherkit_sha512_compress_many(uint64_t state[8][sha512_many], const uint8_t *const data[sha512_many],
+                                               size_t blocks, size_t count);
+
 /* The ways to compute it. All give the same results; they differ in speed and in what the CPU must have. */
 struct sqlcipherkit_sha512_kernel {
     const char *name;
-
-    /* Folds blocks of 128 bytes into `state` (8 words): first `blocks` of them at `data`, then `tail_blocks` at `tail`.
-     * Two places, because a page is hashed where it lies while the end of the message, with the page number and the
-     * padding, is made up elsewhere, and a kernel that works on several blocks ahead must not stop in between. */
-    void (*compress)(uint64_t state[8], const uint8_t *data, size_t blocks, const uint8_t *tail, size_t tail_blocks);
-
-    /* PBKDF2's loop (RFC 8018, 5.2) for HMAC-SHA512: `rounds` times u = HMAC(u), sum ^= u, at two compressions a round.
-     * `inner` and `outer` are the states after the two pads; words, not bytes, throughout. */
-    void (*iterate)(const uint64_t inner[8], const uint64_t outer[8], uint64_t u[8], uint64_t sum[8], uint32_t rounds);
+    sqlcipherkit_sha512_compress *compress;
+    sqlcipherkit_sha512_iterate *iterate;
     const char *iterate_name;
-
-    /* Encrypts `size` bytes (a multiple of 16) of `in` to `out` with AES-256-CBC, and folds the whole blocks of that
-     * ciphertext into `state` in the same pass: AES in CBC mode and SHA-512 each wait for their own last result, and so
-     * leave the CPU room for the other. Returns how many bytes of `out` were folded in, the largest multiple of 128.
-     * NULL in kernels that cannot; needs AES-NI. */
-    size_t (*encrypt_and_compress)(uint64_t state[8], const struct sqlcipherkit_aes_schedule *schedule,
-                                   const uint8_t iv[16], const uint8_t *in, size_t size, uint8_t *out);
-
-    /* Folds `blocks` blocks of each of the first `count` of eight messages into their states, which are given word by
-     * word: state[i][j] is word i of message j. For much less than the price of one message times `count`; all eight must
-     * be there to be read, and the states behind the first `count` may change. NULL in kernels that have no way to make it
-     * so. */
-    void (*compress_many)(uint64_t state[8][sha512_many], const uint8_t *const data[sha512_many], size_t blocks,
-                          size_t count);
+    sqlcipherkit_sha512_encrypt *encrypt_and_compress; /* needs AES-NI; NULL in kernels that cannot */
+    sqlcipherkit_sha512_compress_many *compress_many;  /* NULL in kernels that cannot */
 };
 
 extern const struct sqlcipherkit_sha512_kernel sqlcipherkit_sha512_ltc;
@@ -43,9 +47,11 @@ extern const struct sqlcipherkit_sha512_kernel sqlcipherkit_sha512_portable;
 extern const struct sqlcipherkit_sha512_kernel sqlcipherkit_sha512_bmi2;
 extern const struct sqlcipherkit_sha512_kernel sqlcipherkit_sha512_avx2;
 extern const struct sqlcipherkit_sha512_kernel sqlcipherkit_sha512_avx512;
-/* The AVX2 kernel's encrypt_and_compress, which the AVX-512 kernel takes as well. */
-size_t sqlcipherkit_sha512_avx2_encrypt(uint64_t state[8], const struct sqlcipherkit_aes_schedule *schedule,
-                                        const uint8_t iv[16], const uint8_t *in, size_t size, uint8_t *out);
+/* What vector kernels take from others where they have nothing better, and what stands in files of its own. */
+sqlcipherkit_sha512_compress sqlcipherkit_sha512_bmi2_compress;
+sqlcipherkit_sha512_iterate sqlcipherkit_sha512_bmi2_iterate, sqlcipherkit_sha512_avx512_iterate;
+sqlcipherkit_sha512_encrypt sqlcipherkit_sha512_avx2_encrypt;
+sqlcipherkit_sha512_compress_many sqlcipherkit_sha512_avx2_many, sqlcipherkit_sha512_avx512_many;
 #elif defined(__aarch64__)
 extern const struct sqlcipherkit_sha512_kernel sqlcipherkit_sha512_arm;
 #endif

@@ -1,11 +1,9 @@
 /* SHA-512 with the AArch64 SHA512 instructions, two rounds to a pair of them. */
 #if defined(__aarch64__)
 
-#include "../../System/secure.h"
 #include "sha512.h"
 
 #include <arm_neon.h>
-#include <string.h>
 
 #define ARM_SHA512 __attribute__((target("+sha3")))
 #define ARM_SHA512_INLINE ARM_SHA512 static inline __attribute__((always_inline))

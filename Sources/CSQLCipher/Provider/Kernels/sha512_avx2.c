@@ -1,8 +1,8 @@
-/* SHA-512 with AVX2: the schedule of two blocks at a time. */
+/* SHA-512 with AVX2: the schedule of two blocks at a time, and with AES-NI the encryption of a page in the same pass. */
 #if defined(__x86_64__)
 
 #include "sha512_avx2.h"
-#include "sha512_bmi2.h"
+#include "sha512_lanes_encrypt.h"
 
 /* A function of its own, so that a lone block, the end of every HMAC, does not go below these tables on the stack: what
  * its compression leaves there is wiped after each page (sqlcipherkit_wipe_stack_near). */
@@ -18,6 +18,11 @@ AVX2 static void compress(uint64_t state[8], const uint8_t *data, size_t blocks,
     }
     const struct lanes_message message = {data, blocks, tail, blocks + tail_blocks};
     compress_many(state, &message);
+}
+
+AVX2 size_t sqlcipherkit_sha512_avx2_encrypt(uint64_t state[8], const struct sqlcipherkit_aes_schedule *schedule,
+                                             const uint8_t iv[16], const uint8_t *in, size_t size, uint8_t *out) {
+    return lanes_encrypt(state, schedule, iv, in, size, out);
 }
 
 const struct sqlcipherkit_sha512_kernel sqlcipherkit_sha512_avx2 = {

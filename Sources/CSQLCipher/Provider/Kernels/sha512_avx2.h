@@ -9,10 +9,6 @@
 #define AVX2 __attribute__((target("bmi,bmi2,avx2,aes")))
 #define AVX2_INLINE AVX2 static inline __attribute__((always_inline))
 
-/* See struct sqlcipherkit_sha512_kernel. */
-void sqlcipherkit_sha512_avx2_many(uint64_t state[8][sha512_many], const uint8_t *const data[sha512_many], size_t blocks,
-                                   size_t count);
-
 #define LANES 2
 #define LANES_TARGET AVX2
 typedef __m256i lanes_vector;
@@ -25,7 +21,7 @@ AVX2_INLINE __m256i lanes_gather(const uint8_t *const block[LANES], int pair) {
     return _mm256_shuffle_epi8(words, _mm256_broadcastsi128_si256(byte_order));
 }
 
-/* AVX2 has no rotation: two shifts, or a shuffle where whole bytes move. */
+/* Rotations as in sha512_avx2_many.c. */
 AVX2_INLINE __m256i lanes_next(__m256i x0, __m256i x1, __m256i x4, __m256i x5, __m256i x7) {
     const __m256i right_by_8 = _mm256_broadcastsi128_si256(
         _mm_set_epi8(8, 15, 14, 13, 12, 11, 10, 9, 0, 7, 6, 5, 4, 3, 2, 1));

@@ -3,8 +3,7 @@
 
 #include "sha512_avx512_lanes.h"
 
-/* A function of its own, so that a lone block, the end of every HMAC, does not go below these tables on the stack: what
- * its compression leaves there is wiped after each page (sqlcipherkit_wipe_stack_near). */
+/* A function of its own as in sha512_avx2.c. */
 __attribute__((noinline)) AVX512 static void compress_many(uint64_t state[8], const struct lanes_message *message) {
     lanes_compress(state, message);
 }

@@ -1,4 +1,4 @@
-/* What the AVX-512 files share: their target, and the functions that stand in files of their own. */
+/* What the AVX-512 files share: their target, and the hash of a lone block. */
 #pragma once
 
 #include "aes.h"
@@ -16,9 +16,3 @@ AVX512_INLINE __m128i avx512_byte_order(void) {
 
 /* Folds one block of 128 bytes into `state`. */
 void sqlcipherkit_sha512_avx512_lone(uint64_t state[8], const uint8_t *block);
-
-/* See struct sqlcipherkit_sha512_kernel. */
-void sqlcipherkit_sha512_avx512_iterate(const uint64_t inner[8], const uint64_t outer[8], uint64_t u[8],
-                                        uint64_t sum[8], uint32_t rounds);
-void sqlcipherkit_sha512_avx512_many(uint64_t state[8][sha512_many], const uint8_t *const data[sha512_many],
-                                     size_t blocks, size_t count);

@@ -2,7 +2,6 @@
  * its words are computed two at a time in 16-byte registers, sixteen rounds ahead of the scalar rounds that use them. */
 #if defined(__x86_64__)
 
-#include "../../System/secure.h"
 #include "sha512_avx512.h"
 #include "sha512_rounds.h"
 

@@ -1,7 +1,6 @@
 /* SHA-512 in the portable code, compiled for BMI2: RORX rotates into another register without touching the flags. */
 #if defined(__x86_64__)
 
-#include "sha512_bmi2.h"
 #include "sha512_rounds.h"
 
 #define BMI2 __attribute__((target("bmi,bmi2")))

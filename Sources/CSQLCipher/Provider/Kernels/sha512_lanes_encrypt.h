@@ -8,19 +8,10 @@ LANES_TARGET SHA512_INLINE __m128i lanes_encrypt_block(const __m128i *keys, __m1
                                                        uint8_t *out) {
     __m128i state = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(const void *)in), _mm_loadu_si128(keys));
     state = _mm_xor_si128(state, chain);
-    state = _mm_aesenc_si128(state, _mm_loadu_si128(keys + 1));
-    state = _mm_aesenc_si128(state, _mm_loadu_si128(keys + 2));
-    state = _mm_aesenc_si128(state, _mm_loadu_si128(keys + 3));
-    state = _mm_aesenc_si128(state, _mm_loadu_si128(keys + 4));
-    state = _mm_aesenc_si128(state, _mm_loadu_si128(keys + 5));
-    state = _mm_aesenc_si128(state, _mm_loadu_si128(keys + 6));
-    state = _mm_aesenc_si128(state, _mm_loadu_si128(keys + 7));
-    state = _mm_aesenc_si128(state, _mm_loadu_si128(keys + 8));
-    state = _mm_aesenc_si128(state, _mm_loadu_si128(keys + 9));
-    state = _mm_aesenc_si128(state, _mm_loadu_si128(keys + 10));
-    state = _mm_aesenc_si128(state, _mm_loadu_si128(keys + 11));
-    state = _mm_aesenc_si128(state, _mm_loadu_si128(keys + 12));
-    state = _mm_aesenc_si128(state, _mm_loadu_si128(keys + 13));
+#pragma clang loop unroll(full)
+    for (int round = 1; round < 14; round++) {
+        state = _mm_aesenc_si128(state, _mm_loadu_si128(keys + round));
+    }
     state = _mm_aesenclast_si128(state, _mm_loadu_si128(keys + 14));
     _mm_storeu_si128((__m128i *)(void *)out, state);
     return state;

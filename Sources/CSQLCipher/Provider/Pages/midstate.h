@@ -12,10 +12,12 @@
  */
 #pragma once
 
-#include "../Plug/key_cache.h"
-
 #include <stddef.h>
 #include <stdint.h>
+
+/* How many keys of each kind a connection's state keeps ready: its own and, during a rekey, the next one. A slot is an index
+ * below key_slots; no_slot stands for none. */
+enum { key_slots = 2, no_slot = -1 };
 
 /* All zeros to begin with; sqlcipherkit_midstate_drop_cipher() comes before the first use of a cipher slot. */
 struct sqlcipherkit_midstate {
