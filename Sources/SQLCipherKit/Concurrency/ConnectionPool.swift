@@ -8,15 +8,30 @@ final class ConnectionPool: Sendable {
     private struct State: Sendable {
         /// The slot that was used last is at the end, and is used next: its page cache is warm.
         var free: [ConnectionSlot]
+        /// The number of all slots.
+        let count: Int
         var waiters = WaitQueue()
         var isClosed = false
+
+        /// Takes all slots, if all are free.
+        mutating func takeAll() -> Bool {
+            guard free.count == count else { return false }
+            free.removeAll(keepingCapacity: true)
+            return true
+        }
+
+        /// The next call that can be served, and its slot, or nil for all of them.
+        mutating func takeNext() -> (Waiter, ConnectionSlot?)? {
+            guard let next = waiters.first, next.wantsAll ? takeAll() : !free.isEmpty else { return nil }
+            return waiters.removeFirst().map { ($0, next.wantsAll ? nil : free.popLast()) }
+        }
     }
 
     private let state: Mutex<State>
 
     init(_ slots: [ConnectionSlot]) {
         self.slots = slots
-        state = Mutex(State(free: slots))
+        state = Mutex(State(free: slots, count: slots.count))
     }
 
     var isClosed: Bool { state.withLock { $0.isClosed } }
@@ -62,10 +77,7 @@ final class ConnectionPool: Sendable {
         let waiter = thread.waiter(wantsAll: true)
         cancellation?.setHandler { [self] in abandon(waiter, $0) }
         let isGranted = try attempt(closing: closing) { state in
-            if state.waiters.isEmpty, state.free.count == slots.count {
-                state.free.removeAll(keepingCapacity: true)
-                return true
-            }
+            if state.waiters.isEmpty, state.takeAll() { return true }
             state.waiters.append(waiter)
             return false
         }
@@ -88,19 +100,11 @@ final class ConnectionPool: Sendable {
     /// - Returns: the next job for that thread.
     @discardableResult
     func release(_ slot: ConnectionSlot, on thread: ConnectionThread? = nil) -> Job? {
-        let next = state.withLock { state -> Waiter? in
-            guard let next = state.waiters.first else {
-                state.free.append(slot)
-                return nil
-            }
-            guard next.wantsAll else { return state.waiters.removeFirst() }
+        let next = state.withLock { state in
             state.free.append(slot)
-            guard state.free.count == slots.count else { return nil }
-            state.free.removeAll(keepingCapacity: true)
-            return state.waiters.removeFirst()
+            return state.takeNext()
         }
-        guard let next else { return nil }
-        return grant(next.wantsAll ? nil : slot, to: next, on: thread)
+        return next.flatMap { waiter, slot in grant(slot, to: waiter, on: thread) }
     }
 
     /// Releases all slots.
@@ -140,20 +144,7 @@ final class ConnectionPool: Sendable {
     }
 
     private func serveWaiters() {
-        while true {
-            let served = state.withLock { state -> (Waiter, ConnectionSlot?)? in
-                guard let next = state.waiters.first else { return nil }
-                if next.wantsAll {
-                    guard state.free.count == slots.count else { return nil }
-                    state.free.removeAll(keepingCapacity: true)
-                    return state.waiters.removeFirst().map { ($0, nil) }
-                }
-                guard let slot = state.free.popLast() else { return nil }
-                return state.waiters.removeFirst().map { ($0, slot) }
-            }
-            guard let (waiter, slot) = served else { return }
-            _ = grant(slot, to: waiter, on: nil)
-        }
+        while let (waiter, slot) = state.withLock({ $0.takeNext() }) { _ = grant(slot, to: waiter, on: nil) }
     }
 
     private func grant(_ slot: ConnectionSlot?, to waiter: Waiter, on thread: ConnectionThread?) -> Job? {

@@ -31,10 +31,10 @@ final class ConnectionThread: @unchecked Sendable {
 
     /// Ends the thread when its jobs are done. A later job starts another one.
     func stop() {
-        condition.lock()
-        isStopped = true
-        condition.signal()
-        condition.unlock()
+        condition.withLock {
+            isStopped = true
+            condition.signal()
+        }
     }
 
     private func work() {

@@ -23,10 +23,10 @@ final class IdleReaders: @unchecked Sendable {
     }
 
     func stop() {
-        condition.lock()
-        isStopped = true
-        condition.signal()
-        condition.unlock()
+        condition.withLock {
+            isStopped = true
+            condition.signal()
+        }
     }
 
     private struct WeakPool: Sendable {
@@ -67,9 +67,7 @@ final class IdleReaders: @unchecked Sendable {
         }
         uses = used
         guard idle == pool.slots.count else { return true }
-        condition.lock()
-        isRunning = false
-        condition.unlock()
+        condition.withLock { isRunning = false }
         return false
     }
 }

@@ -100,18 +100,13 @@ public struct DatabaseError: Error, Sendable {
         code: ResultCode = .error, reason: Reason = .engine, message: String, sql: String? = nil, offset: Int? = nil,
         arguments: String? = nil, path: String? = nil, underlying: (any Error)? = nil
     ) {
-        let path = path.map { KeyRedaction.cleanURI($0) }
-        guard let sql, let redaction = KeyRedaction(sql) else {
-            storage = Storage(
-                code: code, reason: reason, message: KeyRedaction.cleanURI(message), sql: sql, offset: offset, arguments: arguments,
-                path: path, underlying: underlying)
-            return
-        }
+        let redaction = sql.flatMap { KeyRedaction($0) }
+        let hasKey = redaction != nil
+        let message = redaction?.leaks(into: message) == true ? "\(code), in SQL with a key" : KeyRedaction.cleanURI(message)
         // The key may well be one of the arguments.
         storage = Storage(
-            code: code, reason: reason,
-            message: redaction.leaks(into: message) ? "\(code), in SQL with a key" : KeyRedaction.cleanURI(message),
-            sql: KeyRedaction.mark, offset: nil, arguments: nil, path: path, underlying: underlying)
+            code: code, reason: reason, message: message, sql: hasKey ? KeyRedaction.mark : sql, offset: hasKey ? nil : offset,
+            arguments: hasKey ? nil : arguments, path: path.map { KeyRedaction.cleanURI($0) }, underlying: underlying)
     }
 
     /// SQLite's result code, extended where it has one.
