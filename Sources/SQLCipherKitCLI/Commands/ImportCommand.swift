@@ -79,8 +79,7 @@ struct ImportCommand: ParsableCommand {
     func run() throws {
         // What is wrong with the sources is said before anybody types a key.
         let imports = try sources.map(source)
-        var info = stat()
-        let isNew = lstat(path, &info) != 0
+        let isNew = !FileOptions.exists(path)
         let db = try isNew ? Connection(.file(path), key: file.key.newKey(for: path)) : file.open(.readWrite)
         try Interruption.stop(db)
         // Room for what the index holds before it is written, so that pages are encrypted once and not over and over.

@@ -22,8 +22,10 @@ struct KeyCommand: ParsableCommand {
         ])
 }
 
-/// How much an attempt at a slot costs.
-struct IterationOptions: ParsableArguments {
+/// What a new slot is called, and how much an attempt at it costs.
+struct NewSlotOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The slot's name. It can be read without a key.", valueName: "name"))
+    var label: String
     @Option(help: ArgumentHelp("The rounds of key derivation that an attempt at the slot costs.", valueName: "rounds"))
     var iterations = KeySlots.defaultIterations
 }
@@ -49,9 +51,7 @@ struct KeyInit: ParsableCommand {
 
     @OptionGroup var file: FileOptions
     @OptionGroup var new: NewKeyOptions
-    @OptionGroup var cost: IterationOptions
-    @Option(help: ArgumentHelp("The first slot's name. It can be read without a key.", valueName: "name"))
-    var label: String
+    @OptionGroup var slot: NewSlotOptions
 
     func run() throws {
         try FileOptions.requireDatabase(file.path)
@@ -59,9 +59,9 @@ struct KeyInit: ParsableCommand {
         guard let key = try file.unlock() else {
             throw Failure("a plaintext database has no key slots: sqlcipherkit encrypt comes first", status: .usage)
         }
-        let secret = try SlotSecret.passphrase(of: new.reference.key(for: "the slot \(label)", isNew: true))
-        _ = try KeySlots.create(secret, label: label, for: .file(file.path), existingKey: key, iterations: cost.iterations)
-        Output.line("\(file.path.onOneLine) has key slots, in \(file.path.onOneLine).keys, the first of them \(label)")
+        let secret = try SlotSecret.passphrase(of: new.reference.key(for: "the slot \(slot.label)", isNew: true))
+        _ = try KeySlots.create(secret, label: slot.label, for: .file(file.path), existingKey: key, iterations: slot.iterations)
+        Output.line("\(file.path.onOneLine) has key slots, in \(file.path.onOneLine).keys, the first of them \(slot.label)")
         Output.error("sqlcipherkit key recovery makes a recovery key, for the day on which the passphrase is forgotten")
     }
 }
@@ -95,15 +95,13 @@ struct KeyAdd: ParsableCommand {
 
     @OptionGroup var file: FileOptions
     @OptionGroup var new: NewKeyOptions
-    @OptionGroup var cost: IterationOptions
-    @Option(help: ArgumentHelp("The slot's name. It can be read without a key.", valueName: "name"))
-    var label: String
+    @OptionGroup var slot: NewSlotOptions
 
     func run() throws {
         let slots = try file.slots().slots
-        let secret = try SlotSecret.passphrase(of: new.reference.key(for: "the slot \(label)", isNew: true))
-        try slots.add(secret, label: label, iterations: cost.iterations)
-        Output.line("added the slot \(label)")
+        let secret = try SlotSecret.passphrase(of: new.reference.key(for: "the slot \(slot.label)", isNew: true))
+        try slots.add(secret, label: slot.label, iterations: slot.iterations)
+        Output.line("added the slot \(slot.label)")
     }
 }
 
@@ -114,12 +112,10 @@ struct KeyRecovery: ParsableCommand {
         discussion: "The recovery key alone is written to standard output. It is kept nowhere: print it and put it away.")
 
     @OptionGroup var file: FileOptions
-    @OptionGroup var cost: IterationOptions
-    @Option(help: ArgumentHelp("The slot's name. It can be read without a key.", valueName: "name"))
-    var label: String
+    @OptionGroup var slot: NewSlotOptions
 
     func run() throws {
-        let key = try file.slots().slots.addRecoveryKey(label: label, iterations: cost.iterations)
+        let key = try file.slots().slots.addRecoveryKey(label: slot.label, iterations: slot.iterations)
         Output.line(key.text)
         Output.error("this recovery key opens the database with --recovery-key; it is not shown again")
     }

@@ -34,8 +34,7 @@ struct BackupCommand: ParsableCommand {
     private var reference: KeyReference? { get throws { try source.map { try KeyReference.parse($0, option: "--new-key") } } }
 
     func run() throws {
-        var info = stat()
-        if !replace, lstat(target, &info) == 0 { throw Failure("\(target) exists already: --replace lets the backup take its place") }
+        if !replace, FileOptions.exists(target) { throw Failure("\(target) exists already: --replace lets the backup take its place") }
         let db = try file.open(.readOnly)
         let encryption = try reference.map { try $0.key(for: "the backup \(target)", isNew: true) }
         var options = BackupOptions()
@@ -85,8 +84,7 @@ struct RestoreCommand: ParsableCommand {
 
     func run() throws {
         try FileOptions.requireDatabase(backup)
-        var info = stat()
-        guard lstat(file.path, &info) == 0 else { return try restoreNewFile() }
+        guard FileOptions.exists(file.path) else { return try restoreNewFile() }
         let db = try file.open(.readWrite)
         let progress = ProgressBar.rewriting("Restoring")
         if let reference = try reference {

@@ -54,9 +54,10 @@ struct FileImport {
         let start = reader.offset
         try writer.write {
             let target = try atLine(reader) { try RowTable(db, table, wasMade: try ledger.hasMade(table), columns: reader.columns ?? []) }
+            var isFinished = false
             if path != "-" {
                 writer.beforeCommit = { rows in
-                    try ledger.note(source, target, reader, rows: report.earlier + rows, isFinished: false)
+                    try ledger.note(source, target, reader, rows: report.earlier + rows, isFinished: isFinished)
                 }
             }
             var last = reader.offset
@@ -70,11 +71,7 @@ struct FileImport {
                     bar.show(bytes > 0 ? Double(last) / Double(bytes) : nil, "\(report.rows.counted("row")), \(speed)")
                 }
             }
-            if path != "-" {
-                writer.beforeCommit = { rows in
-                    try ledger.note(source, target, reader, rows: report.earlier + rows, isFinished: true)
-                }
-            }
+            isFinished = true
         }
         writer.beforeCommit = nil
         report.duration = rate.elapsed

@@ -20,8 +20,13 @@ struct FileOptions: ParsableArguments {
     }
 
     static func requireNothing(at path: String) throws {
+        if exists(path) { throw Failure("\(path) exists already, and is not written over: give another name") }
+    }
+
+    /// Whether there is something of that name, be it a link to nothing.
+    static func exists(_ path: String) -> Bool {
         var info = stat()
-        if lstat(path, &info) == 0 { throw Failure("\(path) exists already, and is not written over: give another name") }
+        return lstat(path, &info) == 0
     }
 
     /// The key of the existing file; nil for a plaintext one.
@@ -137,7 +142,7 @@ struct Attachment {
 
 extension String {
     /// What stands before and behind the first equals sign, if neither is empty.
-    fileprivate var splitAtEquals: (String, String)? {
+    var splitAtEquals: (String, String)? {
         let parts = split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         return parts.count == 2 && !parts[0].isEmpty && !parts[1].isEmpty ? (parts[0], parts[1]) : nil
     }

@@ -64,9 +64,8 @@ enum DotCommand: String, CaseIterable {
             guard let format = OutputFormat(rawValue: words[0]) else { throw wrongUse }
             shell.format = format
         case (.attach, 1), (.attach, 2):
-            let parts = words[0].split(separator: "=", maxSplits: 1).map(String.init)
-            guard parts.count == 2 else { throw wrongUse }
-            let attachment = try Attachment(name: parts[0], path: parts[1], source: words.count == 2 ? words[1] : "prompt")
+            guard let (name, path) = words[0].splitAtEquals else { throw wrongUse }
+            let attachment = try Attachment(name: name, path: path, source: words.count == 2 ? words[1] : "prompt")
             try attachment.attach(to: shell.db, shell.key)
         case (.detach, 1): try shell.db.schema(words[0]).detach()
         default: throw wrongUse
