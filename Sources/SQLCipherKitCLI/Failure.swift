@@ -51,6 +51,8 @@ struct Failure: Error {
             self.init(error.message + ": --no-key opens it", status: .key)
         case .wrongKeyOrNotADatabase, .emptyKey, .invalidKey, .keyProvider, .noSlotOpens:
             self.init(error.message, status: .key)
+        case .refusedSQL:
+            self.init(error.message.refused)
         case .engine where .interrupted ~= error.code && Interruption.isWanted:
             self.init("interrupted: what was not complete is undone", status: .interrupted)
         case .engine where .readOnly ~= error.code:
@@ -65,6 +67,16 @@ struct Failure: Error {
 }
 
 extension String {
+    /// What the engine says of SQL that it refuses, with the tool's command behind the library's call.
+    fileprivate var refused: String {
+        let commands = [
+            ("rekey", "sqlcipherkit rekey"), ("migrate", "sqlcipherkit migrate"),
+            ("attach(", "--attach and --attach-key, or .attach"),
+        ]
+        guard let command = commands.first(where: { contains($0.0) }) else { return self }
+        return "\(self); here: \(command.1)"
+    }
+
     /// Where a byte stands, for people: its line, if there are several, and its character, both counted from 1.
     fileprivate func characterPosition(ofByte offset: Int) -> String {
         let before = String(decoding: utf8.prefix(offset), as: UTF8.self)

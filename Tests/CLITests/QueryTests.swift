@@ -139,6 +139,27 @@ import TestSupport
         try query("SELECT :a", "--param", "b=1").expectFailure(1, "no parameter b")
     }
 
+    /// The error names the tool's command, and nothing has happened.
+    @Test func keysAreRefused() throws {
+        let before = try Data(contentsOf: URL(fileURLWithPath: database))
+        for write in [[], ["--write"]] {
+            for (sql, command) in [
+                ("PRAGMA rekey = 'topsecret'", "sqlcipherkit rekey"), ("EXPLAIN PRAGMA main.hexrekey('00')", "sqlcipherkit rekey"),
+                ("PRAGMA cipher_migrate", "sqlcipherkit migrate"), ("PRAGMA kdf_iter = 1", "is refused"), ("PRAGMA cipher_log = '\(folder.path("log"))'", "is refused"),
+                ("ATTACH '\(folder.path("b.db"))' AS b KEY 'topsecret'", "--attach"), ("ATTACH 'file:\(folder.path("b.db"))?key=topsecret' AS b", "--attach"),
+            ] {
+                let outcome = try Tool.run(
+                    ["query", database, sql] + write + ["--raw-key", "--key-env", "TEST_KEY"], environment: ["TEST_KEY": String(repeating: "ab", count: 32)])
+                outcome.expectFailure(1, command)
+                #expect(!outcome.errors.contains("topsecret") && outcome.output.isEmpty, "\(outcome)")
+            }
+        }
+        try query("SELECT 1; PRAGMA rekey = 'topsecret'", "--write").expectFailure(1)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: database)) == before)
+        #expect(try folder.names() == ["a.db"])
+        #expect(try query("PRAGMA cipher_page_size", "--format", "csv").output == "cipher_page_size\n4096\n")
+    }
+
     @Test func readOnlyUnlessWritingIsAllowed() throws {
         try query("DELETE FROM t").expectFailure(1, "--write")
         try query("ATTACH '\(folder.path("new.db"))' AS n KEY ''").expectFailure(1)

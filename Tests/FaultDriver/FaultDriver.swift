@@ -61,6 +61,8 @@ struct FaultDriver {
                     if error.reason != .busy { throw error }
                 }
             }
+        case "defaults", "saltmask":
+            try runDefaults(action, path)
         case "memory", "securememory":
             var cipher = quick
             cipher.usesMemorySecurity = action == "securememory"

@@ -69,6 +69,12 @@
 #include "changes.h"
 #include "fork.h"
 #include "logging.h"
+/* Unused, these would no longer be called in the place of what they guard. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wunused-function"
+#include "guard.h"
+#include "guarded_pragmas.h"
+#pragma GCC diagnostic pop
 
 #ifdef SQLCIPHERKIT_OWN_PROVIDER
 #include "../Provider/Plug/plug.h"

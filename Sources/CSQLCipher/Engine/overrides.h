@@ -24,3 +24,32 @@ static void sqlcipher_fini(void);
 static void *sqlite3Codec(void *, void *, unsigned int, int);
 #define sqlite3Codec(codec, data, number, mode) sqlcipherkit_sqlcipher_codec(codec, data, number, mode)
 #endif
+
+/* What ATTACH and VACUUM INTO call when they run: ours looks at the URI first. */
+struct sqlite3_context;
+struct sqlite3_value;
+static void attachFunc(struct sqlite3_context *, int, struct sqlite3_value **);
+#define attachFunc(context, count, values) sqlcipherkit_sqlite_attach_function(context, count, values)
+
+/* Where SQL would reach a key or a setting, guard.h and guarded_pragmas.h come first. These are called by name, so that the first
+ * argument has to tell a call from a definition and a declaration, which begin with its type. The originals get other names. */
+struct sqlite3;
+struct Parse;
+struct Token;
+struct Expr;
+static int sqlcipherkit_attach_codec(struct sqlite3 *, int, const void *, int);
+static void sqlcipherkit_pragma(struct Parse *, struct Token *, struct Token *, struct Token *, int);
+static void sqlcipherkit_attach_statement(struct Parse *, struct Expr *, struct Expr *, struct Expr *);
+static void sqlcipherkit_finish(struct Parse *);
+#define sqlcipherCodecAttach(first, ...) SQLCIPHERKIT_CODEC_ATTACH_##first, __VA_ARGS__)
+#define SQLCIPHERKIT_CODEC_ATTACH_sqlite3 sqlcipherkit_sqlcipher_codec_attach(sqlite3
+#define SQLCIPHERKIT_CODEC_ATTACH_db sqlcipherkit_attach_codec(db
+#define sqlite3Pragma(first, ...) SQLCIPHERKIT_PRAGMA_##first, __VA_ARGS__)
+#define SQLCIPHERKIT_PRAGMA_Parse sqlcipherkit_sqlite_pragma(Parse
+#define SQLCIPHERKIT_PRAGMA_pParse sqlcipherkit_pragma(pParse
+#define sqlite3Attach(first, ...) SQLCIPHERKIT_ATTACH_##first, __VA_ARGS__)
+#define SQLCIPHERKIT_ATTACH_Parse sqlcipherkit_sqlite_attach(Parse
+#define SQLCIPHERKIT_ATTACH_pParse sqlcipherkit_attach_statement(pParse
+#define sqlite3FinishCoding(first) SQLCIPHERKIT_FINISH_##first)
+#define SQLCIPHERKIT_FINISH_Parse sqlcipherkit_sqlite_finish(Parse
+#define SQLCIPHERKIT_FINISH_pParse sqlcipherkit_finish(pParse

@@ -35,3 +35,14 @@ static void *sqlcipherkit_sqlcipher_memset_is_defined(void *, unsigned char, uns
 #undef sqlite3Codec
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_codec);
 #endif
+
+#undef sqlcipherCodecAttach
+#undef attachFunc
+#undef sqlite3Pragma
+#undef sqlite3Attach
+#undef sqlite3FinishCoding
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_codec_attach);
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_attach_function);
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_pragma);
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_attach);
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_finish);

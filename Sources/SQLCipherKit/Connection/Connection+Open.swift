@@ -4,6 +4,7 @@ import Foundation
 /// Opening: one path, at whose end the database was read with the key, or an error was thrown.
 extension Connection {
     func open(key: Encryption?) throws {
+        try location.refuseKey()
         let resolved = try (key ?? .plaintext).resolved(for: location, configuration)
         let key = resolved.key
         let isMissing = try DatabaseFile.prepare(location, configuration)
@@ -28,7 +29,7 @@ extension Connection {
         flags |= configuration.usesMutex ? SQLITE_OPEN_FULLMUTEX : SQLITE_OPEN_NOMUTEX
         if !configuration.followsSymbolicLinks { flags |= SQLITE_OPEN_NOFOLLOW }
         var opened: OpaquePointer?
-        let rc = sqlite3_open_v2(location.name, &opened, flags, nil)
+        let rc = sqlcipherkit_open(location.name, &opened, flags)
         handle = opened
         guard rc == SQLITE_OK, let opened else {
             let error = DatabaseError(rc: rc, database: opened)
@@ -44,14 +45,11 @@ extension Connection {
         let header = DatabaseFile.header(handle)
         try key.refusePlaintext(header, location)
         let keyspec = try Keyspec(key, salt: header)
-        // The codec starts from process-wide defaults, which an attach with other settings changes while it runs.
-        try check(CipherDefaults.reading { keyspec.withBytes { sqlite3_key_v2(handle, "main", $0.baseAddress, Int32($0.count)) } })
-        for pragma in key.settings.pragmas() { try setCipher(pragma) }
-    }
-
-    /// Cipher pragmas answer a mistake with a row or with silence, never with an error; the settings were validated before.
-    private func setCipher(_ pragma: String) throws(DatabaseError) {
-        try check(sqlite3_exec(live(), pragma, nil, nil, nil), sql: pragma)
+        // With every setting: those that are left out would be the process's defaults, which others may have changed.
+        var settings = key.settings.engineSettings
+        let rc = keyspec.withBytes { sqlcipherkit_key(handle, "main", $0.baseAddress, Int32($0.count), &settings) }
+        if rc == SQLITE_MISUSE { throw .misuse("the program has set PRAGMA cipher_hmac_salt_mask for the whole process") }
+        try check(rc)
     }
 
     /// The read that shows whether the key is right. A wrong one gives code 26, but other codes too with other settings.

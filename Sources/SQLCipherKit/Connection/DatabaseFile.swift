@@ -49,7 +49,7 @@ enum DatabaseFile {
     static func header(at location: DatabaseLocation) -> [UInt8]? {
         var handle: OpaquePointer?
         defer { sqlite3_close(handle) }
-        guard sqlite3_open_v2(location.name, &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, nil) == SQLITE_OK,
+        guard sqlcipherkit_open(location.name, &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI) == SQLITE_OK,
             let handle
         else { return nil }
         return header(handle)

@@ -1,3 +1,4 @@
+import CSQLCipher
 import Foundation
 
 /// Where a database is.
@@ -59,6 +60,16 @@ public struct DatabaseLocation: Hashable, Sendable {
         case .memory: ":memory:"
         case .temporary: ""
         }
+    }
+}
+
+extension DatabaseLocation {
+    /// Throws for a URI with a key in it, which would stay in memory, and in every text that names the file.
+    func refuseKey() throws(DatabaseError) {
+        guard sqlcipherkit_check_location(name) == SQLITE_AUTH else { return }
+        throw DatabaseError(
+            code: .misuse, reason: .invalidKey,
+            message: "a URI cannot hold a key: give it to Connection(_:key:) or attach(_:as:key:)")
     }
 }
 

@@ -106,9 +106,10 @@ public enum SQLCipherEngine {
     private static func answer(to pragma: String) -> String {
         var handle: OpaquePointer?
         defer { sqlite3_close(handle) }
-        guard sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK else { return "" }
+        guard sqlcipherkit_open(":memory:", &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX) == SQLITE_OK else { return "" }
         let key = "x'" + String(repeating: "0", count: 64) + "'"
-        guard CipherDefaults.reading({ sqlite3_key_v2(handle, "main", key, Int32(key.utf8.count)) }) == SQLITE_OK else { return "" }
+        var settings = CipherConfiguration().engineSettings
+        guard sqlcipherkit_key(handle, "main", key, Int32(key.utf8.count), &settings) == SQLITE_OK else { return "" }
         var statement: OpaquePointer?
         defer { sqlite3_finalize(statement) }
         guard sqlite3_prepare_v2(handle, "PRAGMA \(pragma)", -1, &statement, nil) == SQLITE_OK,

@@ -17,9 +17,14 @@ extension DatabaseError {
             // For a function alone the authorizer's denial comes as a plain error.
             if rc == SQLITE_ERROR, message.hasPrefix("not authorized to use function") { code = .authorization }
         }
+        // The engine's texts for what it refuses are constants: they name the pragma and nothing of what it was given. VACUUM drops
+        // the text of the ATTACH that it runs.
+        if rc == SQLITE_AUTH, message == String(cString: sqlite3_errstr(rc)) { message = "VACUUM INTO a URI with a key is refused" }
+        let isRefused = rc == SQLITE_AUTH && message.contains(" is refused")
+            && ["PRAGMA ", "ATTACH ", "VACUUM "].contains { message.hasPrefix($0) }
         self.init(
-            code: code, reason: Self.reason(for: code), message: message, sql: sql, offset: sql == nil ? nil : offset,
-            arguments: arguments, path: path)
+            code: code, reason: isRefused ? .refusedSQL : Self.reason(for: code), message: message, sql: sql,
+            offset: sql == nil ? nil : offset, arguments: arguments, path: path)
     }
 
     /// What a closure that SQLite called has thrown.

@@ -39,6 +39,8 @@ public struct DatabaseError: Error, Sendable {
         case misuse
         /// An argument out of its documented range.
         case invalidArgument
+        /// SQL reached for a key, a cipher setting or SQLCipher's log; the message names the call that does it. Nothing was run.
+        case refusedSQL
         /// Too few, too many, missing or unknown SQL parameters.
         case parameters
         /// No column of that name or index in the result.
@@ -101,8 +103,11 @@ public struct DatabaseError: Error, Sendable {
         arguments: String? = nil, path: String? = nil, underlying: (any Error)? = nil
     ) {
         let redaction = sql.flatMap { KeyRedaction($0) }
-        let hasKey = redaction != nil
-        let message = redaction?.leaks(into: message) == true ? "\(code), in SQL with a key" : KeyRedaction.cleanURI(message)
+        let isRefused = reason == .refusedSQL
+        let hasKey = redaction != nil || isRefused && sql != nil
+        // What the engine says of SQL that it refuses is the same whatever the SQL was.
+        let isLeak = !isRefused && redaction?.leaks(into: message) == true
+        let message = isLeak ? "\(code), in SQL with a key" : KeyRedaction.cleanURI(message)
         // The key may well be one of the arguments.
         storage = Storage(
             code: code, reason: reason, message: message, sql: hasKey ? KeyRedaction.mark : sql, offset: hasKey ? nil : offset,

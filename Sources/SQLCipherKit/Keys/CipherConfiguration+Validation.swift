@@ -54,26 +54,11 @@ extension CipherConfiguration {
         DatabaseError(code: .misuse, reason: .invalidKey, message: message)
     }
 
-    /// The pragmas that make a newly keyed connection use these settings; only those that differ from SQLCipher 4's.
-    /// - Parameters:
-    ///   - isDefault: whether for the process-wide defaults that an attach takes its settings from.
-    ///   - other: the settings that are in effect.
-    func pragmas(default isDefault: Bool = false, changedFrom other: CipherConfiguration = CipherConfiguration()) -> [String] {
-        let cipher = isDefault ? "cipher_default" : "cipher"
-        let kdf = isDefault ? "cipher_default_kdf_iter" : "kdf_iter"
-        var pragmas: [String] = []
-        if pageSize != other.pageSize { pragmas.append("\(cipher)_page_size = \(pageSize)") }
-        if kdfIterations != other.kdfIterations { pragmas.append("\(kdf) = \(kdfIterations)") }
-        if kdfAlgorithm != other.kdfAlgorithm {
-            pragmas.append("\(cipher)_kdf_algorithm = PBKDF2_HMAC_\(kdfAlgorithm.rawValue)")
-        }
-        if hmacAlgorithm != other.hmacAlgorithm { pragmas.append("\(cipher)_hmac_algorithm = HMAC_\(hmacAlgorithm.rawValue)") }
-        if usesHMAC != other.usesHMAC { pragmas.append("\(cipher)_use_hmac = \(usesHMAC ? "ON" : "OFF")") }
-        // After those that decide how much of a page there is for it.
-        if plaintextHeaderSize != other.plaintextHeaderSize {
-            pragmas.append("\(cipher)_plaintext_header_size = \(plaintextHeaderSize)")
-        }
-        if usesMemorySecurity { pragmas.append("cipher_memory_security = ON") }
-        return pragmas.map { "PRAGMA \($0)" }
+    /// The settings as the engine takes them, all of them.
+    var engineSettings: sqlcipherkit_cipher_settings {
+        sqlcipherkit_cipher_settings(
+            page_size: Int32(clamping: pageSize), kdf_iterations: Int32(clamping: kdfIterations),
+            kdf_algorithm: kdfAlgorithm.number, hmac_algorithm: hmacAlgorithm.number, uses_hmac: usesHMAC ? 1 : 0,
+            plaintext_header_size: Int32(clamping: plaintextHeaderSize), uses_memory_security: usesMemorySecurity ? 1 : 0)
     }
 }

@@ -81,7 +81,8 @@ extension Schema {
         var steps = options
         steps.isCompact = false
         var configuration = DatabaseConfiguration.forCopy(of: connection)
-        configuration.beforeHeader = try shape(pageSize: target.pageSize)
+        // The page size of an encrypted file comes with its settings.
+        configuration.beforeHeader = try shape(pageSize: target.encryptionOrPlaintext.isPlaintext ? target.pageSize : nil)
         guard let path = try target.path else {
             let copy = try Connection(.memory, key: target.encryptionOrPlaintext, configuration: configuration)
             try connection.savepoint { _ in try DatabaseCopy(from: self, to: copy, nil).run() }

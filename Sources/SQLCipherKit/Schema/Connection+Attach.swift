@@ -22,6 +22,7 @@ extension Connection {
     @discardableResult
     public func attach(_ location: DatabaseLocation, as name: String, key: Encryption?) throws -> Schema {
         let handle = try live()
+        try location.refuseKey()
         try checkIsFree(name)
         let resolved = try (key ?? .plaintext).resolved(for: location, configuration)
         let key = resolved.key
@@ -75,33 +76,16 @@ extension Connection {
     ) throws(DatabaseError) {
         let rc: Int32
         if key.isPlaintext {
-            rc = CipherDefaults.reading { run(handle, location, name, key: UnsafeRawBufferPointer(start: nil, count: 0)) }
+            rc = sqlcipherkit_attach(handle, location.name, name, nil, 0, nil)
         } else {
             try key.refusePlaintext(header, location)
             let keyspec = try Keyspec(key, salt: header)
-            rc = keyspec.withBytes { bytes in
-                CipherDefaults.setting(key.settings, on: handle) { run(handle, location, name, key: bytes) }
+            var settings = key.settings.engineSettings
+            rc = keyspec.withBytes {
+                sqlcipherkit_attach(handle, location.name, name, $0.baseAddress, Int32($0.count), &settings)
             }
         }
         guard rc == SQLITE_OK else { throw attachFailure(location, key, header, failure(rc)) }
-    }
-
-    /// ATTACH with the key as a parameter, so that it stands in no SQL text. Empty text means plaintext.
-    private func run(_ handle: OpaquePointer, _ location: DatabaseLocation, _ name: String, key: UnsafeRawBufferPointer) -> Int32 {
-        var statement: OpaquePointer?
-        let rc = sqlite3_prepare_v2(handle, "ATTACH DATABASE ? AS ? KEY ?", -1, &statement, nil)
-        guard rc == SQLITE_OK else { return rc }
-        defer { sqlite3_finalize(statement) }
-        sqlite3_bind_text(statement, 1, location.name, -1, sqlcipherkit_transient())
-        sqlite3_bind_text(statement, 2, name, -1, sqlcipherkit_transient())
-        if let bytes = key.baseAddress {
-            // Static: the engine makes no copy of the key for the parameter.
-            sqlite3_bind_blob(statement, 3, bytes, Int32(key.count), nil)
-        } else {
-            sqlite3_bind_text(statement, 3, "", 0, sqlcipherkit_transient())
-        }
-        let stepped = sqlite3_step(statement)
-        return stepped == SQLITE_DONE ? SQLITE_OK : stepped
     }
 
     private func attachFailure(

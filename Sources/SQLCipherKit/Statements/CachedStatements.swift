@@ -51,6 +51,12 @@ struct CachedStatements {
         last = statement
     }
 
+    mutating func remove(_ statement: Statement) {
+        guard let text = statements.first(where: { $0.value === statement })?.key else { return }
+        if last === statement { (last, lastText) = (nil, "") }
+        statements[text] = nil
+    }
+
     mutating func removeAll() {
         last = nil
         lastText = ""

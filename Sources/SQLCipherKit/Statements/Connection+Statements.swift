@@ -99,11 +99,16 @@ extension Connection {
         guard let statement = try prepareNext(of: &text, keepsConnection: keepsConnection, isCursor: isCursor) else {
             throw .misuse("there is no statement in the text", sql: text.all)
         }
-        // What is left may be blanks and comments, which compile to nothing.
-        guard try prepareNext(of: &text, keepsConnection: false) == nil else {
+        let rest = text.rest
+        guard rest == .nothing || rest == .comments && allowsComments else {
             throw .misuse("the text holds more than one statement: use SQLScript for several", sql: text.all)
         }
         return statement
+    }
+
+    private var allowsComments: Bool {
+        var isOn: Int32 = 0
+        return handle.map { sqlcipherkit_db_config($0, SQLITE_DBCONFIG_ENABLE_COMMENTS, -1, &isOn) } == SQLITE_OK && isOn != 0
     }
 
     /// Compiles the next statement of a text and goes on behind it. Nil if there are only blanks and comments.

@@ -15,6 +15,42 @@ struct SQLText {
         }
     }
 
+    /// What is left behind a statement.
+    enum Rest { case nothing, comments, more }
+
+    /// Whether another statement follows, found out without compiling: the compiler would act on some statements.
+    ///
+    /// White space, comments, semicolons and byte order marks are nothing, just as SQLite's tokenizer takes them.
+    var rest: Rest {
+        bytes.withUnsafeBufferPointer { bytes in
+            // A 0 ends the text, so that the byte behind one that is not 0 can be read.
+            func byte(_ index: Int) -> UInt8 { UInt8(bitPattern: bytes[index]) }
+            var rest = Rest.nothing
+            var index = position
+            while byte(index) != 0 {
+                switch byte(index) {
+                case UInt8(ascii: ";"): index += 1
+                case 9, 10, 12, 13, 32:
+                    // A vertical tab is white space behind other white space, and nowhere else.
+                    repeat { index += 1 } while byte(index) == 32 || (9...13).contains(byte(index))
+                case 0xef where byte(index + 1) == 0xbb && byte(index + 2) == 0xbf: index += 3
+                case UInt8(ascii: "-") where byte(index + 1) == UInt8(ascii: "-"):
+                    while byte(index) != 0, byte(index) != 10 { index += 1 }
+                    rest = .comments
+                case UInt8(ascii: "/") where byte(index + 1) == UInt8(ascii: "*") && byte(index + 2) != 0:
+                    index += 3
+                    while byte(index) != 0, byte(index - 1) != UInt8(ascii: "*") || byte(index) != UInt8(ascii: "/") {
+                        index += 1
+                    }
+                    if byte(index) != 0 { index += 1 }
+                    rest = .comments
+                default: return .more
+                }
+            }
+            return rest
+        }
+    }
+
     var isAtEnd: Bool { position >= bytes.count - 1 }
 
     /// The text from here on, in a length fit for an error.

@@ -49,15 +49,14 @@ import Testing
         let folder = try TemporaryFolder()
         var seen = ""
         try db.addTraceHook(showingValues: true) { seen += $0.sql + "\n" }
-        try db.execute("PRAGMA key = 'hunter2 secret'")
-        try? db.execute(SQL(raw: "PRAGMA main.rekey('hunter2 secret')"))
-        try db.execute("ATTACH \(folder.path("a.db")) AS a KEY \("hunter2 secret")")
-        try db.execute(SQL(raw: "ATTACH '\(folder.path("b.db"))' AS b KEY 'hunter2 secret'"))
-        try? db.execute(SQL(raw: "ATTACH 'file:\(folder.path("c.db"))?key=hunter2' AS c"))
+        for sql in [
+            "PRAGMA key = 'hunter2 secret'", "PRAGMA main.rekey('hunter2 secret')", "ATTACH '\(folder.path("b.db"))' AS b KEY 'hunter2 secret'",
+            "ATTACH 'file:\(folder.path("c.db"))?key=hunter2' AS c", "ATTACH 'file:\(folder.path("c.db"))?' || 'key=hunter2' AS c",
+        ] { #expect(throws: DatabaseError.self) { try db.execute(SQL(raw: sql)) } }
         try db.attach(.file(folder.path("d.db")), as: "d", key: .passphrase("hunter2 secret"))
-        #expect(seen.split(separator: "\n").count { $0 == "[redacted]" } >= 6)
+        #expect(seen.split(separator: "\n").count { $0 == "[redacted]" } >= 2)
         #expect(!seen.contains("hunter2") && !seen.contains("secret"))
-        let statement = try db.prepare("ATTACH \(folder.path("e.db")) AS e KEY \("hunter2")")
+        let statement = try db.prepare("SELECT 'PRAGMA key = ' || \("hunter2")")
         #expect(statement.expandedSQL == "[redacted]")
     }
 

@@ -94,8 +94,8 @@ import Testing
 
     @Test(arguments: ["key", "rekey", "HexKey", "textrekey"]) func keysAreNoPragmas(_ name: String) throws {
         let error = #expect(throws: DatabaseError.self) { try db.main.setPragma(name, to: "secret words") }
-        #expect(error?.reason == .misuse)
-        #expect(error?.description.contains("secret") == false && error?.message.contains("changeKey(to:)") == true)
+        #expect(error?.reason == .refusedSQL)
+        #expect(error?.description.contains("secret") == false && error?.message.contains(" is refused: ") == true)
     }
 
     /// To read the answer, an action must not be run a second time.

@@ -1,0 +1,134 @@
+/* Guarded connections: the Swift layer's. engine.c includes this after the amalgamation; nothing else does.
+ *
+ * overrides.h puts the functions of this file and of guarded_pragmas.h in the places where the engine would act on SQL, so that it
+ * does not matter how the SQL came. */
+#include "../include/guard.h"
+
+typedef struct sqlcipherkit_guard {
+    /* The settings of the key that the Swift layer is setting right now: the permission to set one. */
+    const sqlcipherkit_cipher_settings *granted;
+} sqlcipherkit_guard;
+
+static const char sqlcipherkit_guard_name[] = "sqlcipherkit_guard";
+
+/* NULL for a connection that others than the Swift layer opened. */
+static sqlcipherkit_guard *sqlcipherkit_guard_of(sqlite3 *db) {
+    return (sqlcipherkit_guard *)sqlite3_get_clientdata(db, sqlcipherkit_guard_name);
+}
+
+static const char sqlcipherkit_uri_refusal[] = "ATTACH of a URI with a key is refused: use attach(_:as:key:)";
+
+int sqlcipherkit_check_location(const char *location) {
+    if (strncmp(location, "file:", 5) != 0) return SQLITE_OK;
+    int rc = sqlite3_initialize();
+    if (rc != SQLITE_OK) return rc;
+    /* With leave for every mode that a URI can ask for. */
+    unsigned int flags = SQLITE_OPEN_URI | SQLITE_OPEN_READONLY | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY;
+    sqlite3_vfs *vfs = NULL;
+    char *name = NULL, *message = NULL;
+    /* What else is wrong with it is for the opening to say. */
+    rc = sqlite3ParseUri(NULL, location, &flags, &vfs, &name, &message);
+    int has_key = rc == SQLITE_OK && (uriParameter(name, "key") != NULL || uriParameter(name, "hexkey") != NULL ||
+                                      uriParameter(name, "textkey") != NULL);
+    sqlite3_free(message);
+    sqlite3_free_filename(name);
+    return rc == SQLITE_NOMEM ? rc : has_key ? SQLITE_AUTH : SQLITE_OK;
+}
+
+int sqlcipherkit_open(const char *name, sqlite3 **db, int flags) {
+    *db = NULL;
+    int rc = sqlcipherkit_check_location(name);
+    if (rc == SQLITE_OK) rc = sqlite3_open_v2(name, db, flags, NULL);
+    if (rc != SQLITE_OK) return rc;
+    sqlcipherkit_guard *guard = sqlite3_malloc(sizeof *guard);
+    if (guard == NULL) return SQLITE_NOMEM;
+    guard->granted = NULL;
+    return sqlite3_set_clientdata(*db, sqlcipherkit_guard_name, guard, sqlite3_free);
+}
+
+int sqlcipherkit_key(sqlite3 *db, const char *schema, const void *key, int count, const sqlcipherkit_cipher_settings *cipher) {
+    sqlcipherkit_guard *guard = sqlcipherkit_guard_of(db);
+    if (guard == NULL) return SQLITE_MISUSE;
+    guard->granted = cipher;
+    int rc = sqlite3_key_v2(db, schema, key, count);
+    guard->granted = NULL;
+    return rc;
+}
+
+int sqlcipherkit_attach(sqlite3 *db, const char *location, const char *name, const void *key, int count,
+                        const sqlcipherkit_cipher_settings *cipher) {
+    static const sqlcipherkit_cipher_settings none = {0};
+    sqlcipherkit_guard *guard = sqlcipherkit_guard_of(db);
+    if (guard == NULL) return SQLITE_MISUSE;
+    int rc = sqlcipherkit_check_location(location);
+    if (rc != SQLITE_OK) return rc;
+    sqlite3_stmt *statement = NULL;
+    guard->granted = cipher != NULL ? cipher : &none;
+    rc = sqlite3_prepare_v2(db, "ATTACH DATABASE ? AS ? KEY ?", -1, &statement, NULL);
+    if (rc == SQLITE_OK) rc = sqlite3_bind_text(statement, 1, location, -1, SQLITE_STATIC);
+    if (rc == SQLITE_OK) rc = sqlite3_bind_text(statement, 2, name, -1, SQLITE_STATIC);
+    /* Static: the engine makes no copy of the key for the parameter. Empty text means plaintext. */
+    if (rc == SQLITE_OK && cipher != NULL) rc = sqlite3_bind_blob(statement, 3, key, count, SQLITE_STATIC);
+    if (rc == SQLITE_OK && cipher == NULL) rc = sqlite3_bind_text(statement, 3, "", 0, SQLITE_STATIC);
+    if (rc == SQLITE_OK) rc = sqlite3_step(statement);
+    guard->granted = NULL;
+    int finalized = sqlite3_finalize(statement);
+    return rc == SQLITE_DONE ? SQLITE_OK : finalized != SQLITE_OK ? finalized : rc;
+}
+
+/* Every setting of a codec that has not been used yet, in an order in which each is checked against those before it. */
+static int sqlcipherkit_set_cipher(sqlite3 *db, Db *schema, codec_ctx *codec, const sqlcipherkit_cipher_settings *cipher) {
+    /* One more default of the process, which only the derivation looks at. */
+    if (hmac_salt_mask != HMAC_SALT_MASK) return SQLITE_MISUSE;
+    int rc = SQLITE_OK;
+    if (codec->page_sz != cipher->page_size) rc = sqlcipher_codec_ctx_set_pagesize(codec, cipher->page_size);
+    if (rc == SQLITE_OK) rc = sqlcipher_codec_ctx_set_kdf_iter(codec, cipher->kdf_iterations);
+    if (rc == SQLITE_OK) rc = sqlcipher_codec_ctx_set_kdf_algorithm(codec, cipher->kdf_algorithm);
+    if (rc == SQLITE_OK) rc = sqlcipher_codec_ctx_set_hmac_algorithm(codec, cipher->hmac_algorithm);
+    if (rc == SQLITE_OK) rc = sqlcipher_codec_ctx_set_use_hmac(codec, cipher->uses_hmac);
+    if (rc == SQLITE_OK) rc = codec_set_btree_to_codec_pagesize(db, schema, codec);
+    if (rc == SQLITE_OK) rc = sqlcipher_codec_ctx_set_plaintext_header_size(codec, cipher->plaintext_header_size);
+    if (rc == SQLITE_OK && cipher->uses_memory_security) sqlcipher_mem_security_on = 1;
+    return rc;
+}
+
+/* Whether the key is the main database's own, which an ATTACH without KEY and a VACUUM give to the other file. */
+static int sqlcipherkit_is_main_key(sqlite3 *db, const void *key, int count) {
+    void *own = NULL;
+    int size = 0;
+    sqlcipherCodecGetKey(db, 0, &own, &size);
+    int is_same = own != NULL && size == count && key != NULL && sqlcipher_memcmp(own, key, count) == 0;
+    if (own != NULL) sqlcipher_free(own, size);
+    return is_same;
+}
+
+/* In place of sqlcipherCodecAttach, which gives a database its key. */
+static int sqlcipherkit_attach_codec(sqlite3 *db, int index, const void *key, int count) {
+    sqlcipherkit_guard *guard = sqlcipherkit_guard_of(db);
+    if (guard == NULL) return sqlcipherkit_sqlcipher_codec_attach(db, index, key, count);
+    sqlcipherkit_cipher_settings cipher;
+    if (guard->granted != NULL) {
+        cipher = *guard->granted;
+    } else if (index > 1 && sqlcipherkit_is_main_key(db, key, count)) {
+        codec_ctx *main = sqlcipherkit_codec_of(db->aDb[0].pBt);
+        cipher = (sqlcipherkit_cipher_settings){main->page_sz, main->kdf_iter, main->kdf_algorithm, main->hmac_algorithm,
+                                       SQLCIPHER_FLAG_GET(main->flags, CIPHER_FLAG_HMAC) != 0, main->plaintext_header_sz, 0};
+    } else {
+        return SQLITE_AUTH;
+    }
+    int rc = sqlcipherkit_sqlcipher_codec_attach(db, index, key, count);
+    codec_ctx *codec = rc == SQLITE_OK ? sqlcipherkit_codec_of(db->aDb[index].pBt) : NULL;
+    return codec == NULL ? rc : sqlcipherkit_set_cipher(db, &db->aDb[index], codec, &cipher);
+}
+
+/* In place of SQLite's, which opens the file that an ATTACH or a VACUUM INTO names, and takes a key from its URI. */
+static void attachFunc(sqlite3_context *context, int count, sqlite3_value **values) {
+    const char *location = (const char *)sqlite3_value_text(values[0]);
+    int is_guarded = sqlcipherkit_guard_of(sqlite3_context_db_handle(context)) != NULL;
+    if (is_guarded && location != NULL && sqlcipherkit_check_location(location) == SQLITE_AUTH) {
+        sqlite3_result_error(context, sqlcipherkit_uri_refusal, -1);
+        sqlite3_result_error_code(context, SQLITE_AUTH);
+        return;
+    }
+    sqlcipherkit_sqlite_attach_function(context, count, values);
+}

@@ -1,0 +1,127 @@
+/* Pragmas and ATTACH on guarded connections. engine.c includes this after guard.h; nothing else does.
+ *
+ * SQLite runs most pragmas that set something while it compiles them. Here they are compiled when they are stepped: until then the
+ * statement is an empty program that SQLite believes to be out of date, and so compiles again at its first step. */
+
+/* What a refused statement is told, by the pragma's name in LIKE's terms; the first line that matches counts. */
+static const struct { const char *pattern, *message; } sqlcipherkit_refusals[] = {
+    {"%rekey%", "PRAGMA rekey is refused: use changeKey(to:)"},
+    {"key", "PRAGMA key is refused: give the key when opening, or to attach(_:as:key:)"},
+    {"hexkey", "PRAGMA hexkey is refused: give the key when opening, or to attach(_:as:key:)"},
+    {"textkey", "PRAGMA textkey is refused: give the key when opening, or to attach(_:as:key:)"},
+    {"cipher_migrate", "PRAGMA cipher_migrate is refused: use DatabaseConverter.migrate"},
+    {"cipher_log%", "PRAGMA cipher_log is refused: use SQLCipherEngine.setLogger"},
+    {"cipher_profile", "PRAGMA cipher_profile is refused: use addTraceHook"},
+    {"cipher_memory_security", "PRAGMA cipher_memory_security is refused: use CipherConfiguration"},
+    {"cipher_add_random", "PRAGMA cipher_add_random is refused: random bytes are the system's"},
+    {"cipher_default%", "PRAGMA cipher_default is refused: give each database its CipherConfiguration"},
+    {"page_size", "PRAGMA page_size is refused for an encrypted database: use CipherConfiguration.pageSize"},
+    {"%cipher%", "PRAGMA for a cipher setting is refused: use CipherConfiguration, or DatabaseConverter.migrate"},
+    {"%kdf%", "PRAGMA kdf_iter is refused: use CipherConfiguration.kdfIterations"},
+};
+
+/* SQLCipher's pragmas that tell something and change nothing. What is not here, and is none of SQLite's own, is not run. */
+static const char *const sqlcipherkit_readable[] = {
+    "cipher", "cipher_default_hmac_algorithm", "cipher_default_kdf_algorithm", "cipher_default_kdf_iter",
+    "cipher_default_page_size", "cipher_default_plaintext_header_size", "cipher_default_settings", "cipher_default_use_hmac",
+    "cipher_fips_status", "cipher_hmac_algorithm", "cipher_hmac_pgno", "cipher_hmac_salt_mask", "cipher_integrity_check",
+    "cipher_kdf_algorithm", "cipher_log_level", "cipher_log_source", "cipher_memory_security", "cipher_page_size",
+    "cipher_plaintext_header_size", "cipher_provider", "cipher_provider_version", "cipher_salt", "cipher_settings",
+    "cipher_status", "cipher_store_pass", "cipher_use_hmac", "cipher_version", "fast_kdf_iter", "kdf_iter",
+};
+
+static int sqlcipherkit_is_readable(const char *name) {
+    for (size_t i = 0; i < ArraySize(sqlcipherkit_readable); i++) {
+        if (sqlite3_stricmp(name, sqlcipherkit_readable[i]) == 0) return 1;
+    }
+    return 0;
+}
+
+int sqlcipherkit_is_pragma(const char *name) { return pragmaLocate(name) != NULL || sqlcipherkit_is_readable(name); }
+
+static void sqlcipherkit_refuse(Parse *parse, const char *message) {
+    sqlite3ErrorMsg(parse, "%s", message);
+    parse->rc = SQLITE_AUTH;
+}
+
+/* The compilation whose statement is to be compiled again at its first step. */
+static _Thread_local Parse *sqlcipherkit_deferred = NULL;
+
+/* An empty program in the place of a pragma, with the columns that SQLite gives it. */
+static void sqlcipherkit_defer(Parse *parse, const PragmaName *known, const char *name, const char *value, const char *schema) {
+    Vdbe *program = sqlite3GetVdbe(parse);
+    if (program == NULL || sqlite3AuthCheck(parse, SQLITE_PRAGMA, name, value, schema) != SQLITE_OK || known == NULL) return;
+    int hidden = known->mPragFlg & (value == NULL ? PragFlg_NoColumns : PragFlg_NoColumns | PragFlg_NoColumns1);
+    if (!hidden) setPragmaResultColumnNames(program, known);
+    /* EXPLAIN shows the empty program and never the pragma's, as compiling that runs it. */
+    if (!parse->explain) sqlcipherkit_deferred = parse;
+}
+
+/* In place of sqlite3Pragma. */
+static void sqlcipherkit_pragma(Parse *parse, Token *first, Token *second, Token *value, int minus) {
+    sqlite3 *db = parse->db;
+    if (sqlcipherkit_guard_of(db) == NULL) {
+        sqlcipherkit_sqlite_pragma(parse, first, second, value, minus);
+        return;
+    }
+    Token *id;
+    int index = sqlite3TwoPartName(parse, first, second, &id);
+    char *name = index < 0 ? NULL : sqlite3NameFromToken(db, id);
+    if (name == NULL) return;
+    const PragmaName *known = pragmaLocate(name);
+    int is_refused = known == NULL                          ? value != NULL || !sqlcipherkit_is_readable(name)
+                     : known->ePragTyp == PragTyp_PAGE_SIZE ? value != NULL && sqlcipherkit_codec_of(db->aDb[index].pBt) != NULL
+                                                            : known->ePragTyp == PragTyp_KEY;
+    const char *message = NULL;
+    for (size_t i = 0; is_refused && message == NULL && i < ArraySize(sqlcipherkit_refusals); i++) {
+        if (sqlite3_strlike(sqlcipherkit_refusals[i].pattern, name, 0) == 0) message = sqlcipherkit_refusals[i].message;
+    }
+    /* SQLite itself knows which pragmas are queries. But naming the temporary database opens it. */
+    int query = value != NULL ? PragFlg_Result1 : PragFlg_Result0;
+    int is_query = known == NULL || (index != 1 && (known->mPragFlg & query) != 0);
+    int is_stepped = parse->pReprepare != NULL && !parse->explain;
+    if (message != NULL) {
+        sqlcipherkit_refuse(parse, message);
+    } else if (!is_refused && (is_stepped || is_query)) {
+        sqlcipherkit_sqlite_pragma(parse, first, second, value, minus);
+    } else {
+        char *text = minus ? sqlite3MPrintf(db, "-%T", value) : sqlite3NameFromToken(db, value);
+        sqlcipherkit_defer(parse, known, name, text, second->n > 0 ? db->aDb[index].zDbSName : NULL);
+        sqlite3DbFree(db, text);
+    }
+    sqlite3DbFree(db, name);
+}
+
+/* In place of sqlite3FinishCoding, which ends the compilation of each statement. */
+static void sqlcipherkit_finish(Parse *parse) {
+    int is_deferred = sqlcipherkit_deferred == parse;
+    sqlcipherkit_deferred = NULL;
+    sqlcipherkit_sqlite_finish(parse);
+    if (is_deferred && parse->nErr == 0 && parse->pVdbe != NULL) {
+        parse->pVdbe->expired = 1;
+        /* Who knows what it will do. */
+        parse->pVdbe->readOnly = 0;
+    }
+}
+
+/* In place of sqlite3Attach, which compiles an ATTACH. */
+static void sqlcipherkit_attach_statement(Parse *parse, Expr *location, Expr *name, Expr *key) {
+    sqlcipherkit_guard *guard = sqlcipherkit_guard_of(parse->db);
+    const char *message = NULL;
+    if (guard != NULL && guard->granted == NULL) {
+        int is_literal = location != NULL && location->op == TK_STRING && !ExprHasProperty(location, EP_IntValue);
+        if (key != NULL) {
+            message = "ATTACH with a KEY is refused: use attach(_:as:key:)";
+        } else if (is_literal && sqlcipherkit_check_location(location->u.zToken) == SQLITE_AUTH) {
+            message = sqlcipherkit_uri_refusal;
+        }
+    }
+    if (message == NULL) {
+        sqlcipherkit_sqlite_attach(parse, location, name, key);
+    } else {
+        sqlcipherkit_refuse(parse, message);
+        sqlite3ExprDelete(parse->db, location);
+        sqlite3ExprDelete(parse->db, name);
+        sqlite3ExprDelete(parse->db, key);
+    }
+}
