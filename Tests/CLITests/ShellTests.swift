@@ -121,7 +121,8 @@ import TestSupport
         let session = try type(
             [
                 ("sqlcipherkit> ", "SELECT 'one';\r"), ("one\r\n", "ATTACH '\(folder.path("n.db"))' AS n\r"), ("...> ", "KEY 'topsecret';\r"),
-                ("\n", "PRAGMA n.rekey = 'topsecret';\r"), ("\n", "SELECT 'two';\r"), ("two\r\n", "\u{04}"),
+                ("\n", "PRAGMA n.rekey = 'topsecret';\r"), ("\n", ".attach n=\(folder.path("n.db")) topsecret\r"),
+                ("\n", ".atach n=\(folder.path("n.db")) topsecret\r"), ("\n", "SELECT 'two';\r"), ("two\r\n", "\u{04}"),
             ], ["--history", history])
         #expect(session.status == 0, "\(session.screen)")
         #expect(try String(contentsOfFile: history, encoding: .utf8) == "SELECT 'one';\nSELECT 'two';\n")

@@ -9,6 +9,11 @@ static inline Mem *sqlcipherkit_column(sqlite3_stmt *statement, int index) {
     return &vm->pResultRow[index];
 }
 
+sqlite3_value *sqlcipherkit_bound_value(sqlite3_stmt *statement, int index) {
+    Vdbe *vm = (Vdbe *)statement;
+    return index < 1 || index > vm->nVar ? NULL : &vm->aVar[index - 1];
+}
+
 int sqlcipherkit_column_int64(sqlite3_stmt *statement, int index, sqlite3_int64 *value) {
     Mem *column = sqlcipherkit_column(statement, index);
     if (column == NULL) return SQLITE_NULL;

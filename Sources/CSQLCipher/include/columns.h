@@ -15,3 +15,6 @@ int sqlcipherkit_column_double(sqlite3_stmt *statement, int index, double *value
  * Returns the storage class and writes *bytes and *count only for these two. *bytes is NULL where *count is 0 or memory
  * ran out; in the latter case *count is -1. */
 int sqlcipherkit_column_bytes(sqlite3_stmt *statement, int index, const void **bytes, int *count);
+
+/* The value that is bound to a parameter, counted from 1; NULL for another number. To be copied before it is converted. */
+sqlite3_value *sqlcipherkit_bound_value(sqlite3_stmt *statement, int index);

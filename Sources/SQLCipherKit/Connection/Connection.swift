@@ -234,6 +234,11 @@ public final class Connection {
     }
 }
 
+extension Connection: CustomReflectable {
+    /// The location alone: the statements in the cache are made of SQL that people typed.
+    public var customMirror: Mirror { Mirror(self, children: ["location": location]) }
+}
+
 extension DatabaseError {
     static func insideHook(sql: String? = nil) -> DatabaseError {
         .misuse("a hook, a handler, a collation or the authorizer cannot use the connection that called it", sql: sql)

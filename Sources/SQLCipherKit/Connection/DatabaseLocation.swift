@@ -73,6 +73,14 @@ extension DatabaseLocation {
     }
 }
 
+extension DatabaseLocation: CustomStringConvertible, CustomReflectable {
+    /// What SQLite is given as the name, without the parameters of a URI that could hold a key.
+    public var description: String { KeyRedaction.cleanURI(name) }
+
+    /// The description alone.
+    public var customMirror: Mirror { Mirror(self, children: ["name": description]) }
+}
+
 extension String {
     fileprivate var expandingTilde: String {
         guard self == "~" || hasPrefix("~/") else { return self }

@@ -85,6 +85,13 @@ enum EngineLog {
             case SQLITE_WARNING: .warning
             default: .error
             }
+        // What made a statement fail may repeat its values. The error that is thrown tells more, without them.
+        if code == .error || code == .constraintTrigger, text.hasPrefix("statement aborts at "), let sql = text.firstRange(of: "; [")
+        {
+            let place = text.prefix { $0 != ":" }
+            return LogMessage(
+                level: level, source: .sqlite, code: code, text: KeyRedaction.clean("\(place)\(text[sql.lowerBound...])"))
+        }
         // The SQL is somewhere inside of the message, so what looks like a statement with a key hides all of it.
         let lowercased = text.lowercased()
         let mayHoldKey = lowercased.contains("key") && (lowercased.contains("pragma") || lowercased.contains("attach"))

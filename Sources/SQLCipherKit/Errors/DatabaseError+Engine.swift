@@ -3,9 +3,13 @@ import Foundation
 
 extension DatabaseError {
     /// The error that the engine has just reported on a connection. To be made before anything else is called on it.
+    /// - Parameter statement: what was running, whose values the message must not show.
     @usableFromInline
     @inline(never)
-    init(rc: Int32, database: OpaquePointer?, sql: String? = nil, arguments: String? = nil, path: String? = nil) {
+    init(
+        rc: Int32, database: OpaquePointer?, sql: String? = nil, arguments: String? = nil, path: String? = nil,
+        statement: OpaquePointer? = nil
+    ) {
         var code = ResultCode(rawValue: rc)
         var message = String(cString: sqlite3_errstr(rc))
         var offset: Int?
@@ -14,6 +18,7 @@ extension DatabaseError {
             message = String(cString: sqlite3_errmsg(database))
             let position = sqlite3_error_offset(database)
             if position >= 0 { offset = Int(position) }
+            if let statement, arguments == nil { message = ValueRedaction.clean(message, code, statement) }
             // For a function alone the authorizer's denial comes as a plain error.
             if rc == SQLITE_ERROR, message.hasPrefix("not authorized to use function") { code = .authorization }
         }

@@ -156,7 +156,8 @@ public final class Statement {
         let sql = sqlite3_sql(usableHandle).map { String(cString: $0) }
         if let error = connection.takeCallbackError(rc) { return error.within(sql, arguments: shownArguments?.shown) }
         if handle == nil { return .closedConnection }
-        let error = DatabaseError(rc: rc, database: sqlite3_db_handle(usableHandle), sql: sql, arguments: shownArguments?.shown)
+        let error = DatabaseError(
+            rc: rc, database: sqlite3_db_handle(usableHandle), sql: sql, arguments: shownArguments?.shown, statement: usableHandle)
         // Its text may have a key in it, and SQL can read the texts of all statements.
         if error.reason == .refusedSQL { connection.cache.remove(self) }
         return error

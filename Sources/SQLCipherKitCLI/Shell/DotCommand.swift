@@ -32,6 +32,15 @@ enum DotCommand: String, CaseIterable {
         }
     }
 
+    /// Whether the history may keep a line: not one that no command understands, as a word of it may be a key that was typed in
+    /// the place of its source.
+    static func isFitForHistory(_ line: String) -> Bool {
+        let words = line.split(whereSeparator: \.isWhitespace).map(String.init)
+        guard let name = words.first?.dropFirst(), name == "exit" || Self(rawValue: String(name)) != nil else { return false }
+        guard name == attach.rawValue else { return true }
+        return words.count == 2 || words.count == 3 && (try? Attachment(name: "", path: "", source: words[2])) != nil
+    }
+
     /// Runs a line that begins with a dot.
     /// - Returns: whether the shell goes on.
     static func run(_ line: String, in shell: Shell) throws -> Bool {

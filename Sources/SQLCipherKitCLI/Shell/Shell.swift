@@ -46,7 +46,7 @@ final class Shell {
             let trimmed = line.trimmingCharacters(in: .whitespaces)
             if trimmed.isEmpty { return true }
             if trimmed.hasPrefix(".") {
-                try history?.add([line])
+                if DotCommand.isFitForHistory(trimmed) { try history?.add([line]) }
                 return try DotCommand.run(trimmed, in: self)
             }
         }

@@ -109,6 +109,28 @@ import Testing
         #expect(attach?.arguments == nil && attach?.description.contains("hunter2") == false)
     }
 
+    @Test func noBoundValueInAMessage() throws {
+        try db.execute(SQLScript("""
+            CREATE VIRTUAL TABLE ft USING fts5(a); CREATE TABLE r(x); INSERT INTO r VALUES ('hunter2[');
+            CREATE TRIGGER refuse BEFORE INSERT ON r BEGIN SELECT RAISE(ABORT, 'not ' || new.x || ', ''x'' or y'); END;
+            """))
+        for sql: SQL in [
+            "SELECT * FROM ft WHERE ft MATCH \("hunter2 \"")", "SELECT * FROM ft WHERE ft MATCH \("a AND ) hunter2")", "SELECT * FROM ft WHERE ft MATCH \("hunter2 : x")",
+            "SELECT * FROM ft WHERE ft MATCH \("NEAR(a b, hunter2)")", "SELECT * FROM ft WHERE ft MATCH \("*hunter2")", "SELECT json_extract('{}', \("hunter2"))",
+            "SELECT json_extract('{}', \("hunter2.x[1]"))", "SELECT json_extract('{}', x) FROM r", "SELECT json_set('{}', \("it's hunter2"), 1)",
+            "INSERT INTO r VALUES (\("hunter2"))", "INSERT INTO r VALUES (\(987_654_321))", "SELECT json_extract('{}', \(987_654_321))",
+            "SELECT sqlcipher_export(\("hunter2"))", "ATTACH \("/no/such/hunter2") AS \("n")", "DETACH \("hunter2")",
+        ] {
+            let error = #expect(throws: DatabaseError.self) { try db.execute(sql) }
+            let text = "\(error?.description ?? "") \(String(reflecting: error))"
+            #expect(!text.contains("hunter2") && !text.contains("987654321"), "\(text)")
+        }
+        // The SQL text's own words stay, and so does what a trigger says besides.
+        #expect(error("SELECT json_extract('{}', 'visible')")?.message.contains("'visible'") == true)
+        #expect(error("SELECT * FROM ft WHERE ft MATCH 'visible ^'")?.message.contains("fts5: ") == true)
+        #expect(error("INSERT INTO r VALUES (\("draft"))")?.message == "not …, 'x' or y")
+    }
+
     @Test func equality() {
         let a = DatabaseError(code: .busy, message: "m", sql: "s"), b = DatabaseError(code: .busy, message: "m", sql: "s")
         #expect(a == b && a != DatabaseError(code: .busy, message: "n", sql: "s"))

@@ -153,6 +153,20 @@ import Testing
         #expect(try folder.names() == ["a.db"])
     }
 
+    @Test func nothingShowsAKey() throws {
+        var shown = ""
+        for uri in ["file:b.db?key=hunter2", "file:b.db?mode=ro&%6bey=hunter2 2", "file:b.db?hexkey=hunter2"] {
+            let location = DatabaseLocation.uri(uri)
+            shown += "\(location) \(String(reflecting: location)) \([location])"
+            dump(location, to: &shown)
+        }
+        _ = try? db.execute("SELECT 'PRAGMA key = hunter2'")
+        dump(db, to: &shown)
+        print(db, to: &shown)
+        #expect(!shown.contains("hunter2") && shown.contains("a.db"), "\(shown)")
+        #expect("\(DatabaseLocation.file("a key.db"))" == "./a key.db")
+    }
+
     @Test func noURIHasAKey() throws {
         let target = folder.path("b.db")
         for uri in ["file:\(target)?key=hunter2", "file:\(target)?mode=rwc&h%65xkey=6f74", "file:\(target)?textkey=hunter2", "file:\(target)?key="] {
