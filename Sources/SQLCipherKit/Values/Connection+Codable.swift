@@ -114,5 +114,6 @@ final class InsertionCache: ConnectionState {
         }
     }
 
-    var insertions = RecentCache<Target, EncodedStatement>()
+    // Looked at for each row. A connection is used by one thread at a time, and comparing targets calls nobody.
+    @exclusivity(unchecked) var insertions = RecentCache<Target, EncodedStatement>()
 }
