@@ -97,7 +97,7 @@ static int sqlcipherkit_is_main_key(sqlite3 *db, const void *key, int count) {
     void *own = NULL;
     int size = 0;
     sqlcipherCodecGetKey(db, 0, &own, &size);
-    int is_same = own != NULL && size == count && key != NULL && sqlcipher_memcmp(own, key, count) == 0;
+    int is_same = own != NULL && size == count && sqlcipher_memcmp(own, key, count) == 0;
     if (own != NULL) sqlcipher_free(own, size);
     return is_same;
 }
@@ -105,7 +105,8 @@ static int sqlcipherkit_is_main_key(sqlite3 *db, const void *key, int count) {
 /* In place of sqlcipherCodecAttach, which gives a database its key. */
 static int sqlcipherkit_attach_codec(sqlite3 *db, int index, const void *key, int count) {
     sqlcipherkit_guard *guard = sqlcipherkit_guard_of(db);
-    if (guard == NULL) return sqlcipherkit_sqlcipher_codec_attach(db, index, key, count);
+    /* Without a key it fails and changes nothing. */
+    if (guard == NULL || key == NULL || count <= 0) return sqlcipherkit_sqlcipher_codec_attach(db, index, key, count);
     sqlcipherkit_cipher_settings cipher;
     if (guard->granted != NULL) {
         cipher = *guard->granted;
