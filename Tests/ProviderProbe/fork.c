@@ -1,28 +1,111 @@
-/* After fork() no two processes may draw the same salt or the same initialisation vector. */
+/* After fork() no two processes may draw the same salt or the same initialisation vector, and a child may open a database
+ * whatever other threads of its parent were doing. */
 #include "database.h"
 #include "probe.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { children = 40, page_size = 4096, reserved = 80, drawn = 16 };
+enum { children = 40, openers = 3, page_size = 4096, reserved = 80, drawn = 16 };
 
 static int create(const char *folder, int number) {
-    char name[32];
-    snprintf(name, sizeof name, "fork-%d.db", number);
-    sqlite3 *db = open_database(path_in(folder, name), "one passphrase", 14, "PRAGMA kdf_iter = 10");
+    char path[1024];
+    snprintf(path, sizeof path, "%s/fork-%d.db", folder, number);
+    sqlite3 *db = open_database(path, "one passphrase", 14, "PRAGMA kdf_iter = 10");
     if (db == NULL || run_sql(db, "CREATE TABLE t(x); INSERT INTO t VALUES (1)") != SQLITE_OK) {
         return 1;
     }
     return sqlite3_close(db) != SQLITE_OK;
 }
 
+/* Another thread's work while the process forks: it opens databases until it is stopped, or one if `rounds` is 1. */
+struct opener {
+    const char *folder;
+    int number, rounds;
+    atomic_int *stopped;
+    int wrong;
+};
+
+static void *open_again_and_again(void *argument) {
+    struct opener *opener = argument;
+    char path[1024];
+    snprintf(path, sizeof path, "%s/opener-%d.db", opener->folder, opener->number);
+    for (int i = 0; i != opener->rounds && !atomic_load(opener->stopped); i++) {
+        sqlite3 *db = open_database(path, "key", 3, "PRAGMA kdf_iter = 10");
+        opener->wrong |= db == NULL || run_sql(db, "CREATE TABLE IF NOT EXISTS t(x); INSERT INTO t VALUES (1)") != SQLITE_OK;
+        sqlite3_close(db);
+    }
+    return NULL;
+}
+
+/* Forks a child that makes a database, and that a signal ends if it waits for a lock that nobody holds. */
+static pid_t fork_creator(const char *folder, int number) {
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        _exit(create(folder, number));
+    }
+    return child;
+}
+
+static int has_failed(pid_t child) {
+    int status = 1;
+    return child < 0 || waitpid(child, &status, 0) != child || status != 0;
+}
+
+/* A fork while another thread starts the engine. Each try takes a process that has not started it. */
+static int fork_during_start(const char *folder) {
+    int failed = 0;
+    for (int i = 0; i < children; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            atomic_int stopped = 0;
+            struct opener opener = {folder, i, 1, &stopped, 0};
+            pthread_t thread;
+            pthread_create(&thread, NULL, open_again_and_again, &opener);
+            usleep((useconds_t)i * 20);
+            int wrong = has_failed(fork_creator(folder, 1000 + i));
+            pthread_join(thread, NULL);
+            _exit(wrong || opener.wrong);
+        }
+        failed += has_failed(child);
+    }
+    return failed;
+}
+
+static int fork_beside_openers(const char *folder) {
+    atomic_int stopped = 0;
+    struct opener all[openers];
+    pthread_t threads[openers];
+    int failed = 0;
+    for (int i = 0; i < openers; i++) {
+        all[i] = (struct opener){folder, 100 + i, -1, &stopped, 0};
+        pthread_create(&threads[i], NULL, open_again_and_again, &all[i]);
+    }
+    for (int i = 0; i < 2 * children; i++) {
+        failed += has_failed(fork_creator(folder, 2000 + i));
+    }
+    atomic_store(&stopped, 1);
+    for (int i = 0; i < openers; i++) {
+        pthread_join(threads[i], NULL);
+        failed += all[i].wrong;
+    }
+    return failed;
+}
+
 int run_fork(const char *folder) {
     /* Salt, and the vectors of the first two pages, of each process; all are random and must differ from each other. */
     static unsigned char values[(children + 2) * 3][drawn];
-    int wrong = create(folder, children);
+    const int during_start = fork_during_start(folder), beside = fork_beside_openers(folder);
+    if (during_start + beside > 0) {
+        printf("fork: %d of %d failed during the start, %d of %d beside openers\n", during_start, children, beside, 2 * children);
+    }
+    int wrong = during_start + beside > 0;
+    wrong |= create(folder, children);
     for (int i = 0; i < children; i++) {
         pid_t child = fork();
         if (child == 0) {
