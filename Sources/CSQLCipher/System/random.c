@@ -8,6 +8,7 @@
 #endif
 
 #include "secure.h"
+#include "../include/random.h"
 
 #include <errno.h>
 
@@ -45,4 +46,14 @@ int sqlcipherkit_system_random(void *out, size_t size) {
         return -1;
     }
     return 0;
+}
+
+int sqlcipherkit_random_refusal(void) {
+#if defined(SQLCIPHERKIT_OPENSSL)
+    return 0;
+#else
+    uint8_t byte;
+    errno = EIO; /* what Apple's generator does not set */
+    return fill(&byte, sizeof byte) == 0 ? 0 : errno;
+#endif
 }

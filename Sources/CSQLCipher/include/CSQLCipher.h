@@ -20,5 +20,6 @@
 #include "key_wrapping.h"
 #include "keyring.h"
 #include "provider.h"
+#include "random.h"
 #include "thread.h"
 #include "wipe.h"

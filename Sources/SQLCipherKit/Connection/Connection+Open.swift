@@ -5,6 +5,7 @@ import Foundation
 extension Connection {
     func open(key: Encryption?) throws {
         try location.refuseKey()
+        if let error = DatabaseError.refusalOfRandomBytes { throw error }
         let resolved = try (key ?? .plaintext).resolved(for: location, configuration)
         let key = resolved.key
         let isMissing = try DatabaseFile.prepare(location, configuration)

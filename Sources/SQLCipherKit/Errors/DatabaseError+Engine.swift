@@ -27,9 +27,22 @@ extension DatabaseError {
         if rc == SQLITE_AUTH, message == String(cString: sqlite3_errstr(rc)) { message = "VACUUM INTO a URI with a key is refused" }
         let isRefused = rc == SQLITE_AUTH && message.contains(" is refused")
             && ["PRAGMA ", "ATTACH ", "VACUUM "].contains { message.hasPrefix($0) }
+        var reason = isRefused ? .refusedSQL : Self.reason(for: code)
+        // SQLite and SQLCipher know no such error, and take the want of a salt or a vector for one of memory.
+        if code.primary == .outOfMemory || code == .error, let refusal = Self.refusalOfRandomBytes {
+            (code, reason, message, offset) = (refusal.code, refusal.reason, refusal.message, nil)
+        }
         self.init(
-            code: code, reason: isRefused ? .refusedSQL : Self.reason(for: code), message: message, sql: sql,
-            offset: sql == nil ? nil : offset, arguments: arguments, path: path)
+            code: code, reason: reason, message: message, sql: sql, offset: sql == nil ? nil : offset, arguments: arguments,
+            path: path)
+    }
+
+    /// The error to throw where the system gives no random bytes; nil where it does.
+    static var refusalOfRandomBytes: DatabaseError? {
+        let number = sqlcipherkit_random_refusal()
+        guard number != 0 else { return nil }
+        let reason = String(cString: strerror(number))
+        return DatabaseError(reason: .noRandomBytes, message: "the system refuses random bytes: \(reason)")
     }
 
     /// What a closure that SQLite called has thrown.

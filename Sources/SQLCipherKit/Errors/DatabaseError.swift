@@ -33,6 +33,9 @@ public struct DatabaseError: Error, Sendable {
         case timeout
         /// What the parent process opened is used by its child, after `fork`. The parent goes on undisturbed.
         case forked
+        /// The system refuses random bytes, without which nothing can be encrypted: as a rule in a sandbox that does not allow
+        /// `getrandom` (<https://man7.org/linux/man-pages/man2/getrandom.2.html>). The message has the system's error.
+        case noRandomBytes
         /// The file could not be opened or created; the message names it.
         case cannotOpen
         /// A call at the wrong time, such as a commit without a transaction.

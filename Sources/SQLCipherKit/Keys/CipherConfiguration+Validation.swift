@@ -6,7 +6,7 @@ extension CipherConfiguration {
     public static func randomSalt() throws(DatabaseError) -> [UInt8] {
         var salt = [UInt8](repeating: 0, count: 16)
         let rc = sqlcipherkit_random(&salt, 16)
-        if rc != SQLITE_OK { throw DatabaseError(code: ResultCode(rawValue: rc), message: "no random bytes for a salt") }
+        if rc != SQLITE_OK { throw DatabaseError(rc: rc, database: nil) }
         return salt
     }
 

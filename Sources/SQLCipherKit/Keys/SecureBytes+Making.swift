@@ -5,7 +5,7 @@ extension SecureBytes {
     static func random(count: Int) throws(DatabaseError) -> SecureBytes {
         try SecureBytes(count: count) { memory throws(DatabaseError) in
             let rc = sqlcipherkit_random(memory.baseAddress, Int32(count))
-            if rc != SQLITE_OK { throw DatabaseError(code: ResultCode(rawValue: rc), message: "no random bytes") }
+            if rc != SQLITE_OK { throw DatabaseError(rc: rc, database: nil) }
         }
     }
 
@@ -52,6 +52,6 @@ final class SharedSecureBytes: Sendable {
 func randomBytes(_ count: Int) throws(DatabaseError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     let rc = sqlcipherkit_random(&bytes, Int32(count))
-    if rc != SQLITE_OK { throw DatabaseError(code: ResultCode(rawValue: rc), message: "no random bytes") }
+    if rc != SQLITE_OK { throw DatabaseError(rc: rc, database: nil) }
     return bytes
 }

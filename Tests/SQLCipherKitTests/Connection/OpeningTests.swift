@@ -216,6 +216,29 @@ import Testing
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 1000)
     }
 
+    #if os(Linux)
+        @Test func aSandboxWithoutRandomBytesIsNoLackOfMemoryAndNoWrongKey() throws {
+            // Refuses getrandom for good (seccomp(2)), with the error of a kernel that does not know it, and becomes the driver.
+            let sandbox = """
+                import ctypes, errno, os, struct, sys
+                number = {"x86_64": 318, "aarch64": 278}[os.uname().machine]
+                steps = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x50000 | errno.ENOSYS), (0x06, 0, 0, 0x7fff0000)]
+                code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
+                program = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(steps), ctypes.addressof(code)))
+                prctl = ctypes.CDLL(None, use_errno=True).prctl
+                if prctl(38, 1, 0, 0, 0) or prctl(22, 2, ctypes.byref(program)): sys.exit(f"no seccomp: {ctypes.get_errno()}")
+                os.execv(sys.argv[1], sys.argv[1:])
+                """
+            let driver = try BuildProducts.executable("FaultDriver")
+            _ = try Connection(.file(path), key: .passphrase("k").quick)
+            for name in [path, folder.path("new.db")] {
+                let outcome = try Command.run("python3", ["-c", sandbox, driver, "memory", name, "k"])
+                #expect(outcome.output == "error noRandomBytes 1 the system refuses random bytes: Function not implemented\n", "\(outcome)")
+            }
+            #expect(!FileManager.default.fileExists(atPath: folder.path("new.db")))
+        }
+    #endif
+
     @Test func theConfigurationTakesEffect() throws {
         var configuration = DatabaseConfiguration()
         configuration.journalMode = .wal
