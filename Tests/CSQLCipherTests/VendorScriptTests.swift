@@ -38,7 +38,8 @@ import Testing
         init() throws {
             folder = try TemporaryFolder()
             let files = FileManager.default
-            for path in ["scripts/vendor", "scripts/lib/vendor.py", "scripts/lib/engine_table.py", "Vendor/pins.json",
+            for path in ["scripts/vendor", "scripts/lib/vendor.py", "scripts/lib/engine_table.py",
+                         "scripts/lib/download-requirements.txt", "Vendor/pins.json",
                          "Sources/CSQLCipher/Engine/ENGINE.md"] {
                 let target = folder.url.appendingPathComponent(path)
                 try files.createDirectory(at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
@@ -220,6 +221,37 @@ import Testing
         expectOneLine(outcome, saying: try #require(try Pins.load().upstream("SQLCipher").archive).file, "Connection refused", "--from")
         #expect(try copy.leftovers() == [])
         #expect(try FileManager.default.contentsOfDirectory(atPath: copy.cache.path) == [])
+    }
+
+    @Test func everythingThatTheDownloadInstallsHasASum() throws {
+        let lines = try String(contentsOf: Repository.file("scripts/lib/download-requirements.txt"), encoding: .utf8)
+            .split(separator: "\n").filter { !$0.hasPrefix("#") }
+        for line in lines { #expect(line.wholeMatch(of: /\w+==[\d.]+( ; .+)? --hash=sha256:[0-9a-f]{64}/) != nil, "\(line)") }
+        let tool = try #require(try JSONDecoder().decode(Tools.self, from: Data(contentsOf: Repository.file("Vendor/pins.json"))).tools.first)
+        #expect(lines.first?.hasPrefix("\(tool.name)==\(tool.version) ") == true)
+    }
+
+    private struct Tools: Decodable {
+        struct Tool: Decodable { let name, version: String }
+        let tools: [Tool]
+    }
+
+    /// Another program under the downloader's name and version would run before the archive is verified.
+    @Test func aDownloaderWithAnotherSumIsNotRun() throws {
+        let copy = try Copy(), shelf = try TemporaryFolder()
+        let wheel = """
+            import sys, zipfile
+            with zipfile.ZipFile(sys.argv[1] + "/unearth-0.19.0-py3-none-any.whl", "w") as wheel:
+                wheel.writestr("unearth/__init__.py", "")
+                wheel.writestr("unearth/__main__.py", f"open({sys.argv[1] + '/has-run'!r}, 'w')")
+                wheel.writestr("unearth-0.19.0.dist-info/METADATA", "Metadata-Version: 2.1\\nName: unearth\\nVersion: 0.19.0\\n")
+                wheel.writestr("unearth-0.19.0.dist-info/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+                wheel.writestr("unearth-0.19.0.dist-info/RECORD", "")
+            """
+        #expect(try Command.run("python3", ["-c", wheel, shelf.url.path]).status == 0)
+        let outcome = try Command.run(copy.script, ["--fetch"], environment: copy.environment.merging(["PIP_FIND_LINKS": shelf.url.path]) { $1 })
+        #expect(outcome.status == 1 && outcome.errors.contains("pip install unearth failed"), "\(outcome.errors)")
+        #expect(!FileManager.default.fileExists(atPath: shelf.path("has-run")))
     }
 
     @Test func folderThatCannotBeWritten() throws {

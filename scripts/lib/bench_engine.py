@@ -62,12 +62,11 @@ def fetch_mc():
     source = WORK / "sqlite3mc.c"
     if source.exists():
         return source
-    tool = json.loads((ROOT / "Vendor" / "pins.json").read_text())["tools"][0]
     with tempfile.TemporaryDirectory() as scratch:
         command(sys.executable, "-m", "venv", f"{scratch}/venv")
         python = f"{scratch}/venv/bin/python"
-        command(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-                f"{tool['name']}=={tool['version']}")
+        command(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:",
+                "--require-hashes", "-r", ROOT / "scripts" / "lib" / "download-requirements.txt")
         command(python, "-m", "unearth", "--no-binary", "--download", scratch, MC_PACKAGE)
         archive = Path(scratch) / MC_ARCHIVE
         found = hashlib.sha256(archive.read_bytes()).hexdigest()

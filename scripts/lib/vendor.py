@@ -28,6 +28,7 @@ FRESH = VENDOR / ".sqlcipher.new"
 RETIRED = VENDOR / ".sqlcipher.old"
 FRESH_PINS = VENDOR / ".pins.json.new"
 SUMS = "SHA256SUMS"
+REQUIREMENTS = ROOT / "scripts" / "lib" / "download-requirements.txt"
 # What the throw-away Python environment of a download takes, with some room.
 SCRATCH_BYTES = 64 << 20
 SYSTEM_NOTICE = Path("/usr/share/doc/libtomcrypt-dev/copyright")
@@ -280,9 +281,9 @@ def download(pins, cache, package, file, expected):
         run_tool("python3 -m venv (Debian and Ubuntu: the package python3-venv)",
                  [sys.executable, "-m", "venv", str(scratch / "venv")], environment, scratch)
         python = str(scratch / "venv" / "bin" / "python")
-        tool = f"{pins.tool['name']}=={pins.tool['version']}"
-        run_tool(f"downloading {file}: pip install {tool}",
-                 [python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", tool], environment, scratch)
+        run_tool(f"downloading {file}: pip install {pins.tool['name']}",
+                 [python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", "--require-hashes",
+                  "-r", str(REQUIREMENTS)], environment, scratch)
 
         settings = pip_settings(python, environment, scratch)
         if "cert" in settings:
