@@ -33,7 +33,7 @@ public final class ChangeRecorder: ConnectionDependent {
         db.register(self)
         try db.restoreChangeHook()
         if let tables {
-            for table in tables { try db.check(sqlite3session_attach(handle, table)) }
+            for table in tables { try add(table: table) }
             return
         }
         shadows = try schema.shadowTables()
@@ -76,7 +76,10 @@ public final class ChangeRecorder: ConnectionDependent {
     public func setIndirect(_ isOn: Bool) throws(DatabaseError) { sqlite3session_indirect(try live(), isOn ? 1 : 0) }
 
     /// Records another table as well.
-    public func add(table: String) throws(DatabaseError) { try connection.check(sqlite3session_attach(live(), table)) }
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a name with a NUL character, or ``DatabaseError/Reason/closed``.
+    public func add(table: String) throws(DatabaseError) {
+        try connection.check(sqlite3session_attach(live(), table.cName("the name of a table")))
+    }
 
     /// Whether nothing has changed. A change that was undone may still count as one.
     public var isEmpty: Bool { get throws(DatabaseError) { sqlite3session_isempty(try live()) != 0 } }

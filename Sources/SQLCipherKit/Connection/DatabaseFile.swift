@@ -9,9 +9,9 @@ enum DatabaseFile {
     /// Checks what can be known before SQLite opens the file, and makes the folders above it if wanted.
     /// - Returns: whether the file is missing, so that SQLite will make it.
     static func prepare(_ location: DatabaseLocation, _ configuration: DatabaseConfiguration) throws(DatabaseError) -> Bool {
+        _ = try location.name.cName("the path of the database")
         guard case .file(let path) = location.place else { return false }
         if path.isEmpty { throw .invalidArgument("the path of the database is empty") }
-        if path.utf8.contains(0) { throw .invalidArgument("the path of the database contains a NUL character") }
         var info = stat()
         if stat(path, &info) == 0 {
             if info.st_mode & S_IFMT == S_IFDIR { throw cannotOpen(path, "it is a folder") }

@@ -34,7 +34,7 @@ extension Connection {
     fileprivate func installTokenizer(
         _ name: String, _ make: @escaping (UnsafeMutablePointer<fts5_api>, [String]) throws -> TokenizerInstance
     ) throws(DatabaseError) {
-        guard !name.isEmpty, !name.utf8.contains(0) else { throw .invalidArgument("a tokenizer needs a name") }
+        if try name.cName("the name of a tokenizer").isEmpty { throw .invalidArgument("a tokenizer needs a name") }
         let interface = try fts5Interface()
         let factory = Unmanaged.passRetained(TokenizerFactory(self, interface, make))
         var methods = fts5_tokenizer(xCreate: createTokenizer, xDelete: deleteTokenizer, xTokenize: runTokenizer)

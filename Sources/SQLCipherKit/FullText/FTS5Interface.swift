@@ -28,6 +28,7 @@ final class EngineTokenizer {
     init(_ interface: UnsafeMutablePointer<fts5_api>, _ arguments: [String]) throws(DatabaseError) {
         var methods = fts5_tokenizer()
         var data: UnsafeMutableRawPointer?
+        for argument in arguments { _ = try argument.cName("a tokenizer's argument") }
         let name = arguments.first ?? "unicode61"
         guard interface.pointee.xFindTokenizer(interface, name, &data, &methods) == SQLITE_OK else {
             throw DatabaseError(code: .error, message: "there is no tokenizer \(name): register it on this connection first")

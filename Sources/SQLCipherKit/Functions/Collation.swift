@@ -77,8 +77,8 @@ extension SQLExtension {
     /// try db.register(.collation(.unicodeIgnoringCase))
     /// try db.execute("CREATE TABLE person(name TEXT COLLATE UNICODE_NOCASE)")
     /// ```
-    /// Bytes that are not UTF-8 are compared as U+FFFD. Registering throws ``DatabaseError`` while a statement is running that uses
-    /// one of that name.
+    /// Bytes that are not UTF-8 are compared as U+FFFD. Registering throws ``DatabaseError`` for a name with a NUL
+    /// character, and while a statement is running that uses one of that name.
     public static func collation(_ collation: Collation) -> SQLExtension {
         SQLExtension { connection throws(DatabaseError) in try connection.install(collation) }
     }
@@ -89,7 +89,8 @@ extension SQLExtension {
     ///     a.count < b.count ? .orderedAscending : a.count > b.count ? .orderedDescending : .orderedSame
     /// })
     /// ```
-    /// Registering throws ``DatabaseError`` while a statement is running that uses one of that name.
+    /// Registering throws ``DatabaseError`` for a name with a NUL character, and while a statement is running that uses one of that
+    /// name.
     public static func collation(_ name: String, _ compare: @escaping (String, String) -> ComparisonResult) -> SQLExtension {
         collation(Collation(name, compare))
     }
@@ -97,10 +98,11 @@ extension SQLExtension {
 
 extension Connection {
     fileprivate func install(_ collation: Collation) throws(DatabaseError) {
+        let name = try collation.name.cName("the name of a collation")
         let handle = try liveOutsideHooks()
         let box = Unmanaged.passRetained(CollationBox(collation, self))
         let rc = sqlite3_create_collation_v2(
-            handle, collation.name, SQLITE_UTF8, box.toOpaque(),
+            handle, name, SQLITE_UTF8, box.toOpaque(),
             { context, countA, a, countB, b in
                 guard let context else { return 0 }
                 return Unmanaged<CollationBox>.fromOpaque(context).takeUnretainedValue().compare(

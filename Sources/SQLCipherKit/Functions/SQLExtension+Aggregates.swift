@@ -105,7 +105,8 @@ final class AggregateFunction {
 extension SQLExtension {
     /// An aggregate function (<https://sqlite.org/appfunc.html>).
     ///
-    /// Registering throws ``DatabaseError`` if the name is too long, the number is over 1,000, or such a function is running.
+    /// Registering throws ``DatabaseError`` if the name is too long or has a NUL character, the number is over 1,000, or such a
+    /// function is running.
     /// - Parameters:
     ///   - name: the function's name.
     ///   - arguments: how many it takes; nil for any number.
@@ -120,7 +121,8 @@ extension SQLExtension {
 
     /// An aggregate function that can be used with `OVER` as well.
     ///
-    /// Registering throws ``DatabaseError`` if the name is too long, the number is over 1,000, or such a function is running.
+    /// Registering throws ``DatabaseError`` if the name is too long or has a NUL character, the number is over 1,000, or such a
+    /// function is running.
     /// - Parameters: as for ``aggregate(_:arguments:_:_:)``.
     public static func windowFunction<W: SQLWindowFunction>(
         _ name: String, arguments: Int?, _ options: FunctionOptions = [], _ make: @escaping () throws -> W
@@ -153,12 +155,12 @@ extension Connection {
         }
         let value: Finish = { context in if let context { AggregateFunction.of(context)?.value(context) } }
         let finish: Finish = { context in if let context { AggregateFunction.of(context)?.finish(context) } }
-        let handle = try liveOutsideHooks()
-        // Without a way to give rows back SQLite refuses OVER for the function.
-        let rc = sqlite3_create_window_function(
-            handle, function.name, count, SQLITE_UTF8 | options.rawValue, Unmanaged.passRetained(function).toOpaque(), step, finish,
-            isWindow ? value : nil, isWindow ? inverse : nil,
-            { pointer in if let pointer { Unmanaged<AggregateFunction>.fromOpaque(pointer).release() } })
-        try check(rc)
+        try defineFunction(function.name, count) { handle, count in
+            // Without a way to give rows back SQLite refuses OVER for the function.
+            sqlite3_create_window_function(
+                handle, function.name, count, SQLITE_UTF8 | options.rawValue, Unmanaged.passRetained(function).toOpaque(), step,
+                finish, isWindow ? value : nil, isWindow ? inverse : nil,
+                { pointer in if let pointer { Unmanaged<AggregateFunction>.fromOpaque(pointer).release() } })
+        }
     }
 }

@@ -43,7 +43,8 @@ extension SQLExtension {
     /// but not the statement that calls it; it is kept until the connection closes, so let it hold the connection `weak` or
     /// `unowned`.
     ///
-    /// Registering throws ``DatabaseError`` if the name is too long, or a function with this name and number of arguments is running.
+    /// Registering throws ``DatabaseError`` if the name is too long or has a NUL character, or a function with this name and number
+    /// of arguments is running.
     /// - Parameters:
     ///   - name: the function's name; one of SQLite's own with as many arguments is replaced.
     ///   - options: what SQLite may assume. Default: nothing.
@@ -76,7 +77,8 @@ extension SQLExtension {
     ///     return longest
     /// })
     /// ```
-    /// Registering throws ``DatabaseError`` if the name is too long, the number is over 1,000, or such a function is running.
+    /// Registering throws ``DatabaseError`` if the name is too long or has a NUL character, the number is over 1,000, or such a
+    /// function is running.
     /// - Parameters:
     ///   - name: the function's name.
     ///   - arguments: how many it takes; nil for any number.
@@ -93,18 +95,17 @@ extension SQLExtension {
     @usableFromInline
     init(function name: String, _ arguments: Int?, _ options: FunctionOptions, _ body: @escaping ScalarFunction.Body) {
         self.init { connection throws(DatabaseError) in
-            let count = try Self.argumentCount(arguments)
-            let handle = try connection.liveOutsideHooks()
-            let function = ScalarFunction(name, connection, body)
-            // SQLite lets go of the box when the function is replaced, when the connection closes, and when this very call fails.
-            let rc = sqlite3_create_function_v2(
-                handle, name, count, SQLITE_UTF8 | options.rawValue, Unmanaged.passRetained(function).toOpaque(),
-                { context, count, values in
-                    guard let context, let data = sqlite3_user_data(context) else { return }
-                    Unmanaged<ScalarFunction>.fromOpaque(data).takeUnretainedValue().call(context, count, values)
-                }, nil, nil,
-                { pointer in if let pointer { Unmanaged<ScalarFunction>.fromOpaque(pointer).release() } })
-            try connection.check(rc)
+            try connection.defineFunction(name, try Self.argumentCount(arguments)) { handle, count in
+                let function = ScalarFunction(name, connection, body)
+                // SQLite lets go of the box when the function is replaced, when the connection closes, and when this call fails.
+                return sqlite3_create_function_v2(
+                    handle, name, count, SQLITE_UTF8 | options.rawValue, Unmanaged.passRetained(function).toOpaque(),
+                    { context, count, values in
+                        guard let context, let data = sqlite3_user_data(context) else { return }
+                        Unmanaged<ScalarFunction>.fromOpaque(data).takeUnretainedValue().call(context, count, values)
+                    }, nil, nil,
+                    { pointer in if let pointer { Unmanaged<ScalarFunction>.fromOpaque(pointer).release() } })
+            }
         }
     }
 }

@@ -30,18 +30,29 @@ extension Connection {
     ///   ``DatabaseError/Reason/misuse`` inside of a hook.
     public func register(_ item: SQLExtension) throws(DatabaseError) { try item.install(self) }
 
-    /// Removes a function or a collation; a function of SQLite's own comes back if it was replaced. A name that is not registered
-    /// is ignored.
+    /// Removes a function or a collation; one of SQLite's own comes back if it was replaced. A name that is not registered is
+    /// ignored.
     /// - Throws: ``DatabaseError`` while a statement is running that uses it, ``DatabaseError/Reason/invalidArgument`` for a
-    ///   negative number of arguments, or ``DatabaseError/Reason/misuse`` inside of a hook.
+    ///   negative number of arguments or a name with a NUL character, or ``DatabaseError/Reason/misuse`` inside of a hook.
     public func unregister(_ name: SQLExtension.Name) throws(DatabaseError) {
         switch name {
         case .function(let name, let arguments):
-            let count = try SQLExtension.argumentCount(arguments)
-            try check(sqlite3_create_function_v2(liveOutsideHooks(), name, count, SQLITE_UTF8, nil, nil, nil, nil, nil))
+            try defineFunction(name, try SQLExtension.argumentCount(arguments)) { handle, count in
+                sqlite3_create_function_v2(handle, name, count, SQLITE_UTF8, nil, nil, nil, nil, nil)
+            }
         case .collation(let name):
+            let name = try name.cName("the name of a collation")
             try check(sqlite3_create_collation_v2(liveOutsideHooks(), name, SQLITE_UTF8, nil, nil, nil))
         }
+    }
+
+    /// Registers or removes a function with `create`, by its whole name.
+    func defineFunction(
+        _ name: String, _ count: Int32, _ create: (OpaquePointer, Int32) throws(DatabaseError) -> Int32
+    ) throws(DatabaseError) {
+        let name = try name.cName("the name of a function")
+        let handle = try liveOutsideHooks()
+        try check(create(handle, count))
     }
 }
 

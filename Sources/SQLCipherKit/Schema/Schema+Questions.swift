@@ -83,8 +83,8 @@ extension Schema {
     /// The rows of a pragma that answers with a table.
     func rows<T: SQLRow>(_ pragma: String, _ argument: String?) throws(DatabaseError) -> [T] {
         try live()
-        if let argument, argument.utf8.contains(0) { throw .invalidArgument("a name with a NUL character") }
-        let text = "PRAGMA \(quotedName).\(pragma)" + (argument.map { "(\($0.quotedSQLLiteral))" } ?? "")
+        let argument = try argument?.cName("a name").quotedSQLLiteral
+        let text = "PRAGMA \(quotedName).\(pragma)" + (argument.map { "(\($0))" } ?? "")
         let statement = try connection.prepare(SQL(raw: text))
         do { return try statement.fetchAll(T.self) } catch let error as DatabaseError { throw error } catch {
             throw DatabaseError(thrownBy: "reading PRAGMA \(pragma)", error)

@@ -36,6 +36,7 @@ public final class Blob: ConnectionDependent {
         connection = db
         isWritable = forWriting
         let database = try db.liveOutsideHooks()
+        let (table, column) = (try table.cName("the name of a table"), try column.cName("the name of a column"))
         let rc = sqlite3_blob_open(database, schema.name, table, column, rowID, forWriting ? 1 : 0, &handle)
         guard rc == SQLITE_OK, let handle else {
             count = 0

@@ -195,7 +195,8 @@ extension Statement {
     public func parameterIndex(_ name: String) -> Int? {
         guard let handle else { return nil }
         let index = sqlite3_bind_parameter_index(handle, name)
-        return index == 0 ? nil : Int(index)
+        // C would end the name at a NUL character, which no parameter's has.
+        return index == 0 || name.utf8.contains(0) ? nil : Int(index)
     }
 
     /// The number of columns in the result; 0 for a statement that returns no rows.

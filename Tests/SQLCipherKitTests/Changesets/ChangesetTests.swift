@@ -43,6 +43,11 @@ import Testing
         #expect(try !nothing.changes().contains { $0.new.first == .some(9) })
     }
 
+    @Test func aNameWithANULIsNoOther() throws {
+        let error = #expect(throws: DatabaseError.self) { try ChangeRecorder(make().main, tables: ["t\0x"]) }
+        #expect(error?.reason == .invalidArgument)
+    }
+
     @Test func bothWays() throws {
         let folder = try TemporaryFolder()
         func open(_ name: String) throws -> Connection {

@@ -79,6 +79,8 @@ import Testing
         for wrong in ["", "a\0b"] {
             #expect(throws: DatabaseError.self) { try Connection(.file(wrong)) }
         }
+        #expect(throws: DatabaseError.self) { try Connection(.uri("file:\(path)\0?mode=memory")) }
+        #expect(try folder.names() == [])
     }
 
     @Test func aSymbolicLinkCanBeRefused() throws {

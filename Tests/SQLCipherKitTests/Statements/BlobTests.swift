@@ -11,6 +11,14 @@ import Testing
         return db
     }
 
+    @Test func aNameWithANULIsNoOther() throws {
+        let db = try make()
+        for (table, column) in [("t\0x", "data"), ("t", "data\0x")] {
+            let error = #expect(throws: DatabaseError.self) { try db.main.openBlob(table: table, column: column, rowID: 1) }
+            #expect(error?.reason == .invalidArgument)
+        }
+    }
+
     @Test func readInPieces() throws {
         let db = try make()
         let blob = try db.main.openBlob(table: "t", column: "data", rowID: 1)

@@ -19,6 +19,7 @@ import Testing
         #expect(statement.parameterCount == 3)
         #expect(statement.parameterNames == [":low", "@name", nil])
         #expect(statement.parameterIndex(":low") == 1 && statement.parameterIndex("@name") == 2 && statement.parameterIndex("low") == nil)
+        #expect(statement.parameterIndex(":low\0x") == nil)
         #expect(statement.columnCount == 3)
         #expect(statement.columnNames == ["id", "title", "size * 2"])
         #expect(statement.declaredTypes == ["INTEGER", "TEXT", nil])
