@@ -66,6 +66,7 @@
 #include "rekey.h"
 #include "page_counts.h"
 #include "query_only.h"
+#include "functions.h"
 #include "changes.h"
 #include "fork.h"
 #include "logging.h"

@@ -8,6 +8,7 @@
 #include "changes.h"
 #include "columns.h"
 #include "fork.h"
+#include "functions.h"
 #include "guard.h"
 #include "keys.h"
 #include "logging.h"

@@ -41,17 +41,18 @@ extension Connection {
                 sqlite3_create_function_v2(handle, name, count, SQLITE_UTF8, nil, nil, nil, nil, nil)
             }
         case .collation(let name):
-            let name = try name.cName("the name of a collation")
-            try check(sqlite3_create_collation_v2(liveOutsideHooks(), name, SQLITE_UTF8, nil, nil, nil))
+            try check(sqlcipherkit_remove_collation(liveOutsideHooks(), name.cName("the name of a collation")))
         }
     }
 
-    /// Registers or removes a function with `create`, by its whole name.
+    /// Registers or removes a function with `create`, so that one of SQLite's own is hidden only as long as another one is there.
     func defineFunction(
         _ name: String, _ count: Int32, _ create: (OpaquePointer, Int32) throws(DatabaseError) -> Int32
     ) throws(DatabaseError) {
         let name = try name.cName("the name of a function")
         let handle = try liveOutsideHooks()
+        sqlcipherkit_hide_removed_function(handle, name, count, 0)
+        defer { sqlcipherkit_hide_removed_function(handle, name, count, 1) }
         try check(create(handle, count))
     }
 }

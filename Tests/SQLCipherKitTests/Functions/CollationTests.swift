@@ -55,6 +55,22 @@ import Testing
         let error = #expect(throws: DatabaseError.self) { try sorted(["a", "b"], "MINE") }
         #expect(error?.message.contains("no such collation") == true)
         try db.unregister(.collation("never_there"))
+        // SQLite's own come back.
+        for (name, texts) in [("NOCASE", ["a", "B"]), ("binary", ["B", "a"]), ("RTRIM", ["a", "b "])] {
+            let last = texts[1]
+            try db.register(.collation(name) { a, b in a == b ? .orderedSame : a == last ? .orderedAscending : .orderedDescending })
+            // SQLite compares bytes itself where the order is BINARY.
+            #expect(try sorted(texts, name) == texts.reversed() || name == "binary")
+            try db.unregister(.collation(name))
+            #expect(try sorted(texts, name) == texts)
+        }
+    }
+
+    @Test func aNameWithANULIsNoOther() throws {
+        let error = #expect(throws: DatabaseError.self) { try db.register(.collation("NOCASE\0x") { _, _ in .orderedSame }) }
+        #expect(error?.reason == .invalidArgument)
+        #expect(throws: DatabaseError.self) { try db.unregister(.collation("NOCASE\0x")) }
+        #expect(try sorted(["b", "A"], "NOCASE") == ["A", "b"])
     }
 
     @Test func aCollationMayNotUseTheConnection() throws {

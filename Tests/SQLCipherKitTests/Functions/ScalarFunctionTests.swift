@@ -133,12 +133,43 @@ import Testing
         try db.execute("SELECT direct()")
     }
 
+    @Test func aNameWithANULIsNoOther() throws {
+        let items: [SQLExtension] = [
+            .function("lower\0x") { (_: String) in "wrong" }, .function("lower\0x", arguments: 1) { _ in "wrong" },
+            .aggregate("lower\0x", arguments: 1) { AggregateTests.Product() },
+        ]
+        for item in items {
+            let error = #expect(throws: DatabaseError.self) { try db.register(item) }
+            #expect(error?.reason == .invalidArgument)
+        }
+        try db.register(.function("mine") { 1 })
+        #expect(throws: DatabaseError.self) { try db.unregister(.function("mine\0x", arguments: 0)) }
+        #expect(try db.fetchOne(String.self, "SELECT lower('A') || mine()") == "a1")
+    }
+
     @Test func removal() throws {
         try db.register(.function("abs") { (_: Int) in 5 })
         #expect(try db.fetchOne(Int.self, "SELECT abs(-1)") == 5)
         try db.unregister(.function("abs", arguments: 1))
-        let builtin = try? db.fetchOne(Int.self, "SELECT abs(-1)")
-        #expect(builtin == nil || builtin == 1)
+        #expect(try db.fetchOne(Int.self, "SELECT abs(-1)") == 1)
+        // One for any number of arguments hides the built-in one as well.
+        for result in ["first", "second"] {
+            try db.register(.function("lower", arguments: nil) { _ in result })
+            let lower = try db.prepare(SQL(raw: "SELECT lower('A'), '\(result)'"))
+            #expect(try lower.fetchOne(String.self) == result)
+            try db.unregister(.function("lower", arguments: nil))
+            #expect(try lower.fetchOne(String.self) == "a")
+            try db.unregister(.function("lower", arguments: nil))
+        }
+        // While a statement runs, another function may be registered under the name of one that was removed.
+        try db.register(.function("gone") { 1 })
+        try db.unregister(.function("gone", arguments: 0))
+        try db.forEach("SELECT 1") { _ in try db.register(.function("gone") { 2 }) }
+        #expect(try db.fetchOne(Int.self, "SELECT gone()") == 2)
+        // The aggregate that SQLite optimises is itself again.
+        try db.register(.aggregate("count", arguments: 0) { AggregateTests.Product() })
+        try db.unregister(.function("count", arguments: 0))
+        #expect(try db.fetchOne(Int.self, "SELECT count() FROM (SELECT 1 UNION SELECT 2)") == 2)
         try db.register(.function("mine", arguments: nil) { _ in 1 })
         #expect(try db.fetchOne(Int.self, "SELECT mine(1, 2)") == 1)
         try db.unregister(.function("mine", arguments: nil))
