@@ -96,7 +96,11 @@ public final class Connection {
         guard let handle, isUsable || isForked else { return }
         self.handle = nil
         // The lock may have been another thread's when the process forked.
-        if !isForked { interrupter?.connectionCloses() }
+        if !isForked {
+            interrupter?.connectionCloses()
+            // Closing rolls back: nobody is told, least of all by a connection that is being deallocated.
+            sqlite3_rollback_hook(handle, nil, nil)
+        }
         cache.removeAll()
         states.removeAll()
         while let statement = statements { statement.invalidate() }

@@ -70,6 +70,28 @@ import Testing
         #expect(count == 1)
     }
 
+    @Test func closingIsNoRollbackForAHook() throws {
+        var count = 0
+        func open() throws -> Connection {
+            let db = try Connection(.memory)
+            try db.addRollbackHook { count += 1 }
+            try db.execute("CREATE TABLE t(x)")
+            try db.begin()
+            try db.execute("INSERT INTO t VALUES (1)")
+            return db
+        }
+        try open().close()
+        // Let go of, and closed by a function that runs.
+        _ = try open()
+        let db = try open()
+        try db.register(.function("shut") {
+            db.close()
+            return 1
+        })
+        #expect(throws: DatabaseError.self) { try db.execute("INSERT INTO t SELECT shut()") }
+        #expect(count == 0 && !db.isOpen)
+    }
+
     @Test func updateHooksSeeEveryRow() throws {
         var changes: [RowChange] = []
         let token = try db.addUpdateHook { changes.append($0) }
