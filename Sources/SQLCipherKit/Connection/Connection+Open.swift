@@ -9,13 +9,19 @@ extension Connection {
         let resolved = try (key ?? .plaintext).resolved(for: location, configuration)
         let key = resolved.key
         let isMissing = try DatabaseFile.prepare(location, configuration)
-        try openHandle()
-        if !key.isPlaintext { try unlock(with: key) }
-        try verify(key)
-        if try isEmptyFile() { try create(removingOnError: isMissing) }
-        try applyConfiguration()
-        try configuration.prepare?(self)
-        try resolved.didOpen?(main)
+        do {
+            try openHandle()
+            if !key.isPlaintext { try unlock(with: key) }
+            try verify(key)
+            if try isEmptyFile() { try create() }
+            try applyConfiguration()
+            try configuration.prepare?(self)
+            try resolved.didOpen?(main)
+        } catch {
+            close()
+            if isMissing { DatabaseFile.removeEmpty(location) }
+            throw error
+        }
     }
 
     private func openHandle() throws(DatabaseError) {
@@ -82,24 +88,18 @@ extension Connection {
 
     /// Writes the header, so that the key is fixed from now on, and runs `onCreate`, both in one transaction: a process that
     /// dies in between leaves an empty file, which is new again.
-    private func create(removingOnError isOurs: Bool) throws {
+    private func create() throws {
         try configuration.beforeHeader?(self)
         // Another process may have been faster, perhaps with a key of its own. SQLite looks again when it has the lock, and
         // reading with a wrong key fails.
         try execute("BEGIN IMMEDIATE")
-        do {
-            guard try fetchOne(Int.self, "PRAGMA page_count") == 1, try DatabaseFile.header(live()) == nil else {
-                try execute("COMMIT")
-                return
-            }
-            try execute("PRAGMA user_version = 0")
-            try configuration.onCreate?(self)
-            if isInTransaction { try execute("COMMIT") }
-        } catch {
-            // Still under the lock, so that no other has written to the file in between; a connection that opened it gets an error.
-            if isOurs, isOpen, isInTransaction, let path = location.path { DatabaseFile.remove(path) }
-            throw error
+        guard try fetchOne(Int.self, "PRAGMA page_count") == 1, try DatabaseFile.header(live()) == nil else {
+            try execute("COMMIT")
+            return
         }
+        try execute("PRAGMA user_version = 0")
+        try configuration.onCreate?(self)
+        if isInTransaction { try execute("COMMIT") }
     }
 
     private func applyConfiguration() throws(DatabaseError) {

@@ -12,6 +12,10 @@ enum DatabaseFile {
         _ = try location.name.cName("the path of the database")
         guard case .file(let path) = location.place else { return false }
         if path.isEmpty { throw .invalidArgument("the path of the database is empty") }
+        // SQLite leaves out such an end, and would make another file.
+        if ["", ".", ".."].contains(path.split(separator: "/", omittingEmptySubsequences: false).last) {
+            throw cannotOpen(path, "it is a folder's path")
+        }
         var info = stat()
         if stat(path, &info) == 0 {
             if info.st_mode & S_IFMT == S_IFDIR { throw cannotOpen(path, "it is a folder") }
@@ -31,6 +35,21 @@ enum DatabaseFile {
             throw cannotOpen(path, "the folder \(folder) cannot be made")
         }
         return true
+    }
+
+    /// Removes a file that an opening has made and left empty, under the lock, so that nobody writes to it meanwhile; a connection
+    /// that has it open gets an error.
+    static func removeEmpty(_ location: DatabaseLocation) {
+        var info = stat()
+        func isEmpty(_ path: String) -> Bool { stat(path, &info) == 0 && info.st_size == 0 }
+        guard let path = location.path, isEmpty(path) else { return }
+        var handle: OpaquePointer?
+        defer { sqlite3_close(handle) }
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI
+        guard sqlite3_open_v2(location.name, &handle, flags, nil) == SQLITE_OK,
+            sqlite3_exec(handle, "BEGIN EXCLUSIVE", nil, nil, nil) == SQLITE_OK, isEmpty(path)
+        else { return }
+        remove(path)
     }
 
     /// Removes a database with what SQLite keeps beside it.

@@ -83,6 +83,34 @@ import Testing
         #expect(try folder.names() == [])
     }
 
+    @Test func theEndOfAFoldersPathIsNotLeftOut() throws {
+        for end in ["/", "//", "/.", "/.."] {
+            let error = #expect(throws: DatabaseError.self) { try Connection(.file(path + end)) }
+            #expect(error?.reason == .cannotOpen, "\(end)")
+        }
+        #expect(try folder.names() == [])
+    }
+
+    @Test func anOpeningThatFailsLeavesNoNewFile() throws {
+        var cipher = CipherConfiguration()
+        cipher.plaintextHeaderSize = 32
+        let unsalted = try Encryption.raw([UInt8](repeating: 1, count: 32), cipher: cipher)
+        var closing = DatabaseConfiguration()
+        closing.onCreate = { $0.close() }
+        let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: unsalted) }
+        #expect(error?.reason == .invalidKey)
+        #expect(try folder.names() == [])
+        for key in [nil, try Encryption.passphrase("k").quick] {
+            let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: key, configuration: closing) }
+            #expect(error?.reason == .closed)
+            #expect(try folder.names() == [])
+        }
+        // One that was there stays, empty as it is.
+        #expect(FileManager.default.createFile(atPath: path, contents: nil))
+        #expect(throws: DatabaseError.self) { try Connection(.file(path), key: unsalted) }
+        #expect(try folder.names() == ["a.db"])
+    }
+
     @Test func aSymbolicLinkCanBeRefused() throws {
         try Connection(.file(path)).execute("CREATE TABLE t(x)")
         let link = folder.path("link.db")
