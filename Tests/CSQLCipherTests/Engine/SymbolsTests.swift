@@ -46,6 +46,16 @@ import Testing
         }
     }
 
+    /// Nothing that is there for tests alone can be called by a program, or be imported by it.
+    @Test func testsHaveTheirOwnEntryPoints() throws {
+        #expect(try objects.flatMap(definedGlobals).filter { $0.hasPrefix("sqlcipherkit_test_") } == [])
+        let headers = Repository.file("Sources/CSQLCipher/include")
+        for header in try FileManager.default.contentsOfDirectory(at: headers, includingPropertiesForKeys: nil) {
+            let text = try String(contentsOf: header, encoding: .utf8)
+            #expect(!text.contains("sqlcipherkit_test_") && !text.contains("sqlcipherkit_provider_force"), "\(header.lastPathComponent)")
+        }
+    }
+
     @Test func everyGlobalSymbolHasThePrefix() throws {
         let program = try program, objects = try objects
         try #require(objects.contains { $0.lastPathComponent.hasPrefix("engine") },
