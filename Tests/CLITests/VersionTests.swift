@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKit
+import TestSupport
 import Testing
 
 @Suite struct VersionTests {
@@ -24,4 +25,12 @@ import Testing
         guard case .array(let options)? = object["compileOptions"] else { throw CocoaError(.coderInvalidValue) }
         #expect(options.contains("ENABLE_FTS5") && options.count == SQLCipherEngine.compileOptions.count)
     }
+
+    #if os(Linux)
+        @Test func addressesAreBoundAtTheStart() throws {
+            let outcome = try Command.run("readelf", ["--dynamic", "--program-headers", "--wide", Tool.path])
+            try #require(outcome.status == 0, "\(outcome.errors)")
+            #expect(outcome.output.contains("GNU_RELRO") && outcome.output.contains(/BIND_NOW|Flags: NOW/))
+        }
+    #endif
 }
