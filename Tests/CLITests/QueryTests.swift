@@ -145,11 +145,14 @@ import TestSupport
         for write in [[], ["--write"]] {
             for (sql, command) in [
                 ("PRAGMA rekey = 'topsecret'", "sqlcipherkit rekey"), ("EXPLAIN PRAGMA main.hexrekey('00')", "sqlcipherkit rekey"),
-                ("PRAGMA cipher_migrate", "sqlcipherkit migrate"), ("PRAGMA kdf_iter = 1", "is refused"), ("PRAGMA cipher_log = '\(folder.path("log"))'", "is refused"),
-                ("ATTACH '\(folder.path("b.db"))' AS b KEY 'topsecret'", "--attach"), ("ATTACH 'file:\(folder.path("b.db"))?key=topsecret' AS b", "--attach"),
+                ("PRAGMA cipher_migrate", "sqlcipherkit migrate"), ("PRAGMA kdf_iter = 1", "is refused"),
+                ("PRAGMA cipher_log = '\(folder.path("log"))'", "is refused"),
+                ("ATTACH '\(folder.path("b.db"))' AS b KEY 'topsecret'", "--attach"),
+                ("ATTACH 'file:\(folder.path("b.db"))?key=topsecret' AS b", "--attach"),
             ] {
                 let outcome = try Tool.run(
-                    ["query", database, sql] + write + ["--raw-key", "--key-env", "TEST_KEY"], environment: ["TEST_KEY": String(repeating: "ab", count: 32)])
+                    ["query", database, sql] + write + ["--raw-key", "--key-env", "TEST_KEY"],
+                    environment: ["TEST_KEY": String(repeating: "ab", count: 32)])
                 outcome.expectFailure(1, command)
                 #expect(!outcome.errors.contains("topsecret") && outcome.output.isEmpty, "\(outcome)")
             }

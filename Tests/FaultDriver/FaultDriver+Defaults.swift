@@ -6,11 +6,14 @@ extension FaultDriver {
     static func runDefaults(_ action: String, _ path: String) throws {
         var raw: OpaquePointer?
         defer { sqlite3_close(raw) }
-        guard sqlite3_open(":memory:", &raw) == SQLITE_OK, sqlite3_key(raw, "k", 1) == SQLITE_OK else { throw DatabaseError(message: "no raw connection") }
+        guard sqlite3_open(":memory:", &raw) == SQLITE_OK, sqlite3_key(raw, "k", 1) == SQLITE_OK else {
+            throw DatabaseError(message: "no raw connection")
+        }
         let pragmas = action == "saltmask"
             ? ["cipher_hmac_salt_mask = \"x'11'\""]
             : [
-                "cipher_default_kdf_iter = 1", "cipher_default_page_size = 1024", "cipher_default_use_hmac = OFF", "cipher_default_hmac_algorithm = HMAC_SHA1",
+                "cipher_default_kdf_iter = 1", "cipher_default_page_size = 1024", "cipher_default_use_hmac = OFF",
+                "cipher_default_hmac_algorithm = HMAC_SHA1",
                 "cipher_default_kdf_algorithm = PBKDF2_HMAC_SHA1", "cipher_default_plaintext_header_size = 32",
             ]
         for pragma in pragmas {

@@ -86,7 +86,8 @@ enum EngineLog {
             default: .error
             }
         // What made a statement fail may repeat its values. The error that is thrown tells more, without them.
-        if code == .error || code == .constraintTrigger, text.hasPrefix("statement aborts at "), let sql = text.firstRange(of: "; [")
+        if code == .error || code == .constraintTrigger, text.hasPrefix("statement aborts at "),
+            let sql = text.firstRange(of: "; [")
         {
             let place = text.prefix { $0 != ":" }
             return LogMessage(

@@ -8,12 +8,14 @@ import Testing
         let copy = try EngineCopy()
         let renamed = try copy.compile(replacing: [
             ("sqlcipher_atexit", "sqlcipher_at_exit"), ("sqlcipher_fini", "sqlcipher_finish"), ("sqlite3Codec(", "sqlcipherCodec("),
-            (" sqlite3Codec,", " sqlcipherCodec,"), ("attachFunc", "attachFunction"), ("sqlcipherCodecAttach", "sqlcipherAttachCodec"),
-            ("sqlite3Pragma(", "sqlite3Pragmas("), ("sqlite3Attach(", "sqlite3Attaches("), ("sqlite3FinishCoding(", "sqlite3FinishCode("),
+            (" sqlite3Codec,", " sqlcipherCodec,"), ("attachFunc", "attachFunction"),
+            ("sqlcipherCodecAttach", "sqlcipherAttachCodec"), ("sqlite3Pragma(", "sqlite3Pragmas("),
+            ("sqlite3Attach(", "sqlite3Attaches("), ("sqlite3FinishCoding(", "sqlite3FinishCode("),
         ])
         #expect(renamed.status != 0)
         for name in [
-            "sqlcipher_atexit", "sqlcipher_fini", "sqlcipher_codec", "sqlcipher_codec_attach", "sqlite_attach_function", "sqlite_pragma",
+            "sqlcipher_atexit", "sqlcipher_fini", "sqlcipher_codec", "sqlcipher_codec_attach", "sqlite_attach_function",
+            "sqlite_pragma",
             "sqlite_attach", "sqlite_finish",
         ] {
             #expect(renamed.errors.contains("error: use of undeclared identifier 'sqlcipherkit_\(name)'"), "\(renamed.errors)")
@@ -29,8 +31,10 @@ import Testing
         let unused = try EngineCopy().compile(replacing: [
             ("atexit(sqlcipher_atexit);", ""), ("= sqlcipher_fini;", "= 0;"),
             ("sqlcipherPagerSetCodec(pPager, sqlite3Codec,", "sqlcipherPagerSetCodec(pPager, 0,"),
-            ("    attachFunc,       /* xSFunc */", "    0,"), ("sqlcipherCodecAttach(db,", "sqlcipherkit_sqlcipher_codec_attach(db,"),
-            ("sqlite3Pragma(pParse,", "sqlcipherkit_sqlite_pragma(pParse,"), ("sqlite3Attach(pParse,", "sqlcipherkit_sqlite_attach(pParse,"),
+            ("    attachFunc,       /* xSFunc */", "    0,"),
+            ("sqlcipherCodecAttach(db,", "sqlcipherkit_sqlcipher_codec_attach(db,"),
+            ("sqlite3Pragma(pParse,", "sqlcipherkit_sqlite_pragma(pParse,"),
+            ("sqlite3Attach(pParse,", "sqlcipherkit_sqlite_attach(pParse,"),
             ("sqlite3FinishCoding(pParse);", "sqlcipherkit_sqlite_finish(pParse);"),
         ])
         #expect(unused.status != 0)

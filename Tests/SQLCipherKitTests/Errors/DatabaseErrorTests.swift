@@ -115,10 +115,14 @@ import Testing
             CREATE TRIGGER refuse BEFORE INSERT ON r BEGIN SELECT RAISE(ABORT, 'not ' || new.x || ', ''x'' or y'); END;
             """))
         for sql: SQL in [
-            "SELECT * FROM ft WHERE ft MATCH \("hunter2 \"")", "SELECT * FROM ft WHERE ft MATCH \("a AND ) hunter2")", "SELECT * FROM ft WHERE ft MATCH \("hunter2 : x")",
-            "SELECT * FROM ft WHERE ft MATCH \("NEAR(a b, hunter2)")", "SELECT * FROM ft WHERE ft MATCH \("*hunter2")", "SELECT json_extract('{}', \("hunter2"))",
-            "SELECT json_extract('{}', \("hunter2.x[1]"))", "SELECT json_extract('{}', x) FROM r", "SELECT json_set('{}', \("it's hunter2"), 1)",
-            "INSERT INTO r VALUES (\("hunter2"))", "INSERT INTO r VALUES (\(987_654_321))", "SELECT json_extract('{}', \(987_654_321))",
+            "SELECT * FROM ft WHERE ft MATCH \("hunter2 \"")", "SELECT * FROM ft WHERE ft MATCH \("a AND ) hunter2")",
+            "SELECT * FROM ft WHERE ft MATCH \("hunter2 : x")",
+            "SELECT * FROM ft WHERE ft MATCH \("NEAR(a b, hunter2)")", "SELECT * FROM ft WHERE ft MATCH \("*hunter2")",
+            "SELECT json_extract('{}', \("hunter2"))",
+            "SELECT json_extract('{}', \("hunter2.x[1]"))", "SELECT json_extract('{}', x) FROM r",
+            "SELECT json_set('{}', \("it's hunter2"), 1)",
+            "INSERT INTO r VALUES (\("hunter2"))", "INSERT INTO r VALUES (\(987_654_321))",
+            "SELECT json_extract('{}', \(987_654_321))",
             "SELECT sqlcipher_export(\("hunter2"))", "ATTACH \("/no/such/hunter2") AS \("n")", "DETACH \("hunter2")",
         ] {
             let error = #expect(throws: DatabaseError.self) { try db.execute(sql) }

@@ -50,7 +50,8 @@ import Testing
         var seen = ""
         try db.addTraceHook(showingValues: true) { seen += $0.sql + "\n" }
         for sql in [
-            "PRAGMA key = 'hunter2 secret'", "PRAGMA main.rekey('hunter2 secret')", "ATTACH '\(folder.path("b.db"))' AS b KEY 'hunter2 secret'",
+            "PRAGMA key = 'hunter2 secret'", "PRAGMA main.rekey('hunter2 secret')",
+            "ATTACH '\(folder.path("b.db"))' AS b KEY 'hunter2 secret'",
             "ATTACH 'file:\(folder.path("c.db"))?key=hunter2' AS c", "ATTACH 'file:\(folder.path("c.db"))?' || 'key=hunter2' AS c",
         ] { #expect(throws: DatabaseError.self) { try db.execute(SQL(raw: sql)) } }
         try db.attach(.file(folder.path("d.db")), as: "d", key: .passphrase("hunter2 secret"))

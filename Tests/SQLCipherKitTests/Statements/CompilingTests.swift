@@ -12,7 +12,8 @@ import Testing
     init() throws {
         folder = try TemporaryFolder()
         db = try Connection(.file(folder.path("a.db")))
-        try db.execute(SQLScript("CREATE TABLE t(a PRIMARY KEY, b REFERENCES t); INSERT INTO t VALUES (1, 1); CREATE INDEX i ON t(b)"))
+        try db.execute(SQLScript("CREATE TABLE t(a PRIMARY KEY, b REFERENCES t); CREATE INDEX i ON t(b)"))
+        try db.execute("INSERT INTO t VALUES (1, 1)")
     }
 
     private func value(_ pragma: String) throws -> String {
@@ -24,13 +25,17 @@ import Testing
         var state = try pragmas.map(value)
         state.append("\(try db.fetchOne(Bool.self, "SELECT 'a' LIKE 'A'") ?? false)")
         state.append("\(try db.fetchOne(Int.self, "SELECT count(*) FROM t") ?? -1)")
-        state += try folder.names().map { "\($0) \(try Data(contentsOf: folder.url.appendingPathComponent($0)).base64EncodedString())" }
+        for name in try folder.names() {
+            state.append("\(name) \(try Data(contentsOf: folder.url.appendingPathComponent(name)).base64EncodedString())")
+        }
         return state
     }
 
     /// Those that can be asked without an effect.
     private func readable() throws -> [String] {
-        let actions: Set = ["incremental_vacuum", "optimize", "shrink_memory", "wal_checkpoint", "case_sensitive_like", "function_list", "pragma_list"]
+        let actions: Set = [
+            "incremental_vacuum", "optimize", "shrink_memory", "wal_checkpoint", "case_sensitive_like", "function_list", "pragma_list",
+        ]
         return try db.fetchAll(String.self, "PRAGMA pragma_list").sorted().filter { !actions.contains($0) && !$0.hasSuffix("key") }
     }
 
@@ -42,7 +47,10 @@ import Testing
         #expect(try db.schemas().map(\.name) == ["main"])
         _ = try state(pragmas)
         let before = try state(pragmas)
-        let values = ["", "= 0", "= 1", "= 2", "= 7", "(-3)", "= 4000000000", "= ON", "= off", "('x')", "= 'wal'", "= memory", "(t)", "= FULL", "= exclusive", "= 'UTF-16le'", "= i"]
+        let values = [
+            "", "= 0", "= 1", "= 2", "= 7", "(-3)", "= 4000000000", "= ON", "= off", "('x')", "= 'wal'", "= memory", "(t)", "= FULL",
+            "= exclusive", "= 'UTF-16le'", "= i",
+        ]
         for name in try db.fetchAll(String.self, "PRAGMA pragma_list") {
             for value in values {
                 // Another test of this process would feel a lower limit if this failed.
@@ -109,14 +117,18 @@ import Testing
     /// The oracle is the compiler: a tail that it makes no statement of is none.
     @Test func whetherMoreFollowsIsFoundWithoutCompiling() throws {
         let pieces = [
-            " ", "\n", "\t", "\r\n", "\u{0B}", " \u{0B}", "\u{0C}", ";", ";;", "--", "-- c", "-- c\n", "--\r", "/**/", "/* c */", "/*/", "/*", "*/", "/* ; */", "/",
-            "-", "\u{FEFF}", "\u{FE}", "é", "SELECT 2", "x", "'", "\"", "1", "(", "/*\u{0B}*/", "-- /* \n", "/* -- \n*/", "\u{00A0}", "\u{2028}",
+            " ", "\n", "\t", "\r\n", "\u{0B}", " \u{0B}", "\u{0C}", ";", ";;", "--", "-- c", "-- c\n", "--\r", "/**/",
+            "/* c */", "/*/", "/*", "*/", "/* ; */", "/",
+            "-", "\u{FEFF}", "\u{FE}", "é", "SELECT 2", "x", "'", "\"", "1", "(", "/*\u{0B}*/", "-- /* \n", "/* -- \n*/",
+            "\u{00A0}", "\u{2028}",
         ]
         var random = SeededGenerator(state: 7)
         var counts = [0, 0]
         for round in 0..<6000 {
             var tail = round < pieces.count ? pieces[round] : ""
-            if round >= pieces.count { for _ in 0...Int.random(in: 0..<5, using: &random) { tail += pieces.randomElement(using: &random) ?? "" } }
+            if round >= pieces.count {
+                for _ in 0...Int.random(in: 0..<5, using: &random) { tail += pieces.randomElement(using: &random) ?? "" }
+            }
             var statements = 0
             do { try db.execute(SQLScript(tail)) { _, _ in statements += 1; return .next } } catch { statements += 1 }
             var isRefused = false
