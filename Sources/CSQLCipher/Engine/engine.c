@@ -70,6 +70,7 @@
 #include "changes.h"
 #include "fork.h"
 #include "logging.h"
+#include "tokens.h"
 /* Unused, these would no longer be called in the place of what they guard. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wunused-function"

@@ -16,6 +16,7 @@
 #include "primitives.h"
 #include "query_only.h"
 #include "rekey.h"
+#include "tokens.h"
 
 /* The package's own. */
 #include "key_wrapping.h"

@@ -7,6 +7,7 @@ extension DatabaseDiff {
     /// connection that runs the script. The data stands in the text in the clear. Tables behind virtual tables are written directly,
     /// which a connection in defensive mode refuses.
     /// - Returns: the script; empty if nothing differs.
+    /// - Throws: as ``forEachStatement(_:)``.
     public func sql() throws -> String {
         var script = ""
         try forEachStatement { script += $0 + ";\n" }
@@ -23,12 +24,13 @@ extension DatabaseDiff {
 
     /// Turns a database that is equal to the first into the second, in one transaction. The statements are collected in memory.
     /// - Parameter db: the connection; it may be the first database's own, whose `main` is changed.
-    /// - Throws: ``DatabaseError/Reason/misuse`` inside of a transaction or on a read-only database, and what SQLite reports if
-    ///   the database is not equal to the first. Nothing has changed then.
+    /// - Throws: ``DatabaseError/Reason/misuse`` inside of a transaction or on a read-only database,
+    ///   ``DatabaseError/Reason/schemaText`` as ``forEachStatement(_:)`` does, and what SQLite reports if the database is not equal
+    ///   to the first. Nothing has changed then.
     public func apply(to db: Connection) throws {
         try db.main.requireRewritable()
         var statements: [String] = []
-        try forEachStatement { statements.append($0) }
+        try forEachStatement(isScript: false) { statements.append($0) }
         if statements.isEmpty { return }
         let enforcesForeignKeys = try db.settings.isEnabled(.foreignKeys)
         try db.settings.setEnabled(.foreignKeys, to: false)
@@ -57,8 +59,17 @@ extension DatabaseDiff {
 
     /// Calls `body` with each statement of the script between `BEGIN` and `COMMIT`, without its semicolon, for a diff too large for
     /// the memory. They need `foreign_keys` off and `writable_schema` on, and `PRAGMA writable_schema = RESET` at the end.
-    public func forEachStatement(_ body: (String) throws -> Void) throws {
+    /// - Throws: ``DatabaseError/Reason/schemaText`` before the first statement, if the second database's schema has a text that is
+    ///   not the one CREATE statement that it claims to be, or a virtual table of a module that is not SQLite's own.
+    public func forEachStatement(_ body: (String) throws -> Void) throws { try forEachStatement(isScript: true, body) }
+
+    private func forEachStatement(isScript: Bool, _ body: (String) throws -> Void) throws {
         try looking { old, new in
+            try new.requireStatements()
+            func statement(_ object: SchemaEntry) throws -> String {
+                let text = try object.statement()
+                return isScript ? text.forScript : text.sql
+            }
             let triggers = old.objects.filter { $0.type == "trigger" }
             var isFirst = true
             func emit(_ sql: String) throws {
@@ -69,7 +80,7 @@ extension DatabaseDiff {
                 try body(sql)
             }
             try emitDrops(old, new, emit)
-            for table in new.missing("table", from: old, virtual: false) { try emit(table.sql ?? "") }
+            for table in new.missing("table", from: old, virtual: false) { try emit(statement(table)) }
             for name in new.tables.keys.sorted() where !name.hasPrefix("sqlite_stat") {
                 let isKept = old.tables[name]?.sql == new.tables[name]?.sql
                 try emitRows(name, isKept: isKept, emit)
@@ -78,11 +89,11 @@ extension DatabaseDiff {
             for index in new.objects where index.type == "index" {
                 guard let sql = index.sql else { continue }
                 let isKept = old.object("index", index.name)?.sql == sql && !rebuilt.contains(index.table)
-                if !isKept { try emit(sql) }
+                if !isKept { try emit(statement(index)) }
             }
             try emitStatistics(old, new, emit)
             try emitVirtual(old, new, emit)
-            for view in new.missing("view", from: old) { try emit(view.sql ?? "") }
+            for view in new.missing("view", from: old) { try emit(statement(view)) }
             for pragma in ["user_version", "application_id"] {
                 if case .integer(let value) = try self.new.pragma(pragma), try self.old.pragma(pragma) != .integer(value) {
                     try emit("PRAGMA \(pragma) = \(value)")
@@ -93,7 +104,7 @@ extension DatabaseDiff {
             if isFirst, isSame, try !sequencesDiffer(old, new) { return }
             try emitSequences(new, old, emit)
             if isFirst { try emit("SELECT 1") }
-            for trigger in newTriggers { try emit(trigger.sql ?? "") }
+            for trigger in newTriggers { try emit(statement(trigger)) }
         }
     }
 

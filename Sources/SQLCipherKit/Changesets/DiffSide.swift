@@ -20,20 +20,12 @@ struct DiffSide {
     }
 
     func schema() throws(DatabaseError) -> DiffSchema {
-        let rows: [(String, String, String, Int?, String?)] = try connection.fetchAll(
-            SQL(raw: "SELECT type, name, tbl_name, rootpage, sql FROM \(quoted).sqlite_schema ORDER BY rowid"))
-        return DiffSchema(objects: rows.map { .init(type: $0.0, name: $0.1, table: $0.2, isVirtual: ($0.3 ?? 0) == 0, sql: $0.4) })
+        DiffSchema(objects: try database.entries())
     }
 }
 
 struct DiffSchema {
-    struct Object {
-        let type: String, name: String, table: String
-        /// Views and triggers have no content either.
-        let isVirtual: Bool
-        /// Nil for an index that belongs to a constraint.
-        let sql: String?
-    }
+    typealias Object = SchemaEntry
 
     let objects: [Object]
     /// The tables with rows, without the one that SQLite makes by itself.
@@ -48,6 +40,18 @@ struct DiffSchema {
     func has(_ table: String) -> Bool { object("table", table) != nil }
 
     func object(_ type: String, _ name: String) -> Object? { objects.first { $0.type == type && $0.name == name } }
+
+    /// - Throws: ``DatabaseError/Reason/schemaText`` if a text is not the one statement that it claims to be, or makes a virtual
+    ///   table whose module could read something else than the database.
+    func requireStatements() throws(DatabaseError) {
+        for object in objects {
+            guard let module = try object.text()?.module, !Self.modules.contains(module) else { continue }
+            throw object.refusal("its module \(module) is none of those that keep their content in the database")
+        }
+    }
+
+    /// The modules of this engine that a schema may name, and that read nothing but the database that they are in.
+    private static let modules: Set<String> = ["fts3", "fts4", "fts4aux", "fts5", "fts5vocab", "rtree", "rtree_i32"]
 
     /// The objects of a kind that another schema has not, or otherwise.
     func missing(_ type: String, from other: DiffSchema, virtual: Bool? = nil) -> [Object] {

@@ -54,6 +54,9 @@ public struct DatabaseError: Error, Sendable {
         case typeMismatch
         /// No database is attached under that name, or one is already.
         case schemaName
+        /// The schema of a database has a text that is not the one CREATE statement that it claims to be, as an untrusted file may:
+        /// it is not run. The message says which and why.
+        case schemaText
         /// A closure of yours that SQLite called has thrown: ``DatabaseError/underlyingError`` is what it threw.
         case callback
         /// No key slot opens with the passphrase or recovery key given.

@@ -19,6 +19,9 @@ struct DatabaseCopy {
     }
 
     func run() throws {
+        let entries = try schema.entries()
+        // A text that is not what it claims to be is refused before anything is made of another one.
+        for entry in entries { _ = try entry.text() }
         // An existing row is right even if it fails today's checks, names that begin with sqlite_ are allowed, and so are
         // strings in double quotes, which a schema may have from an engine that accepted them.
         for pragma in ["foreign_keys = OFF", "ignore_check_constraints = ON", "writable_schema = ON"] {
@@ -30,16 +33,14 @@ struct DatabaseCopy {
         }
         try reporter?.report(0)
         try copy.begin()
-        try copyTables()
-        let indexes = try source.fetchAll(
-            String.self,
-            SQL(raw: "SELECT sql FROM \(schema.quotedName).sqlite_schema WHERE type = 'index' AND sql IS NOT NULL ORDER BY rowid"))
-        for sql in indexes {
-            try copy.execute(SQL(raw: sql))
+        try copyTables(entries)
+        for index in entries where index.type == "index" {
+            guard let text = try index.text() else { continue }
+            try copy.execute(SQL(raw: text.sql))
             try reportPages()
         }
         if try hasSequences(schema) { try copySequences() }
-        try copyTextOnly()
+        try copyTextOnly(entries)
         for pragma in ["user_version", "application_id"] {
             let value = try source.fetchOne(Int.self, SQL(raw: "PRAGMA \(schema.quotedName).\(pragma)")) ?? 0
             try copy.execute(SQL(raw: "PRAGMA \(pragma) = \(value)"))
@@ -47,15 +48,11 @@ struct DatabaseCopy {
         try copy.commit()
     }
 
-    private func copyTables() throws {
-        let tables: [(String, String)] = try source.fetchAll(
-            SQL(raw: """
-                SELECT name, sql FROM \(schema.quotedName).sqlite_schema
-                WHERE type = 'table' AND rootpage > 0 AND name <> 'sqlite_sequence' ORDER BY rowid
-                """))
-        for (_, sql) in tables { try copy.execute(SQL(raw: sql)) }
-        for (name, _) in tables {
-            try copyRows(of: name)
+    private func copyTables(_ entries: [SchemaEntry]) throws {
+        let tables = entries.filter { $0.type == "table" && !$0.isVirtual && $0.name != "sqlite_sequence" }
+        for table in tables { try copy.execute(SQL(raw: table.statement().sql)) }
+        for table in tables {
+            try copyRows(of: table.name)
             try reportPages()
         }
     }
@@ -77,14 +74,11 @@ struct DatabaseCopy {
     }
 
     /// Views, triggers and virtual tables have no content of their own, only their text.
-    private func copyTextOnly() throws {
+    private func copyTextOnly(_ entries: [SchemaEntry]) throws {
         let insert = try copy.prepare("INSERT INTO sqlite_schema(type, name, tbl_name, rootpage, sql) VALUES (?, ?, ?, 0, ?)")
-        let objects: [(String, String, String, String)] = try source.fetchAll(
-            SQL(raw: """
-                SELECT type, name, tbl_name, sql FROM \(schema.quotedName).sqlite_schema
-                WHERE type IN ('view', 'trigger') OR (type = 'table' AND rootpage = 0) ORDER BY rowid
-                """))
-        for (type, name, table, sql) in objects { try insert.execute(binding: type, name, table, sql) }
+        for entry in entries where entry.type != "index" && entry.isVirtual {
+            try insert.execute(binding: entry.type, entry.name, entry.table, entry.statement().sql)
+        }
     }
 
     private func copyRows(of table: String) throws {

@@ -89,10 +89,19 @@ extension Schema {
             problems += lines.filter { $0 != "ok" }.map { .structure($0) }
             let rows: [(String, Int64?, String, Int)] = try connection.fetchAll(SQL(raw: "PRAGMA \(quotedName).foreign_key_check"))
             problems += rows.map { .foreignKey(table: $0.0, rowID: $0.1, parent: $0.2, index: $0.3) }
+            problems += try textProblems()
         } catch {
             problems.append(try damage(error))
         }
         return problems
+    }
+
+    /// What the integrity check takes no notice of: a text that is more, or something else, than it claims to be.
+    private func textProblems() throws(DatabaseError) -> [IntegrityProblem] {
+        try entries().compactMap { entry in
+            do throws(DatabaseError) { _ = try entry.text() } catch { return .structure(error.message) }
+            return nil
+        }
     }
 
     /// An error as a problem, if damage has caused it.

@@ -21,7 +21,8 @@ extension Schema {
     /// - Throws: ``DatabaseError/Reason/schemaName`` for a database that is no longer attached or if both are the same,
     ///   ``DatabaseError/Reason/misuse`` if they belong to two connections,
     ///   ``DatabaseError/Reason/invalidArgument`` for a table that does not exist, is virtual, or has a column that the target's
-    ///   lacks, and what SQLite reports. Nothing has changed then.
+    ///   lacks, ``DatabaseError/Reason/schemaText`` for a definition that is not the one statement that it claims to be, and what
+    ///   SQLite reports. Nothing has changed then.
     @discardableResult
     public func copyTables(
         _ tables: [String]? = nil, to target: Schema, options: TableCopyOptions = TableCopyOptions(),
@@ -85,7 +86,7 @@ private struct TableCopyRun {
 
     mutating func prepare(_ table: String) throws {
         if try !target.has(table) {
-            try make("name = ? AND type = 'table'", table)
+            try make("name = \(table) AND type = 'table'")
             new.insert(table)
         } else if options.emptiesTarget {
             try db.execute(SQL(raw: "DELETE FROM \(target.qualified(table))"))
@@ -107,9 +108,9 @@ private struct TableCopyRun {
             if done % 256 == 0 { try report(table) }
         }
         if isNew {
-            if options.includesIndexes { try make("tbl_name = ? AND type = 'index' AND sql IS NOT NULL", table) }
+            if options.includesIndexes { try make("tbl_name = \(table) AND type = 'index' AND sql IS NOT NULL") }
             try keepSequence(table)
-            if options.includesTriggers { try make("tbl_name = ? AND type = 'trigger'", table) }
+            if options.includesTriggers { try make("tbl_name = \(table) AND type = 'trigger'") }
         }
         try report(table)
     }
@@ -119,15 +120,8 @@ private struct TableCopyRun {
     }
 
     /// Makes objects of the source in the target, from their own text.
-    private func make(_ condition: String, _ table: String) throws {
-        let objects: [(String, String)] = try db.fetchAll(
-            SQL(raw: "SELECT name, sql FROM \(source.qualified("sqlite_schema")) WHERE \(condition) ORDER BY rowid", [table]))
-        for (name, sql) in objects {
-            guard let text = SchemaText(sql) else {
-                throw DatabaseError.invalidArgument("the definition of \(name) cannot be read")
-            }
-            try db.execute(text.sql(name, in: target))
-        }
+    private func make(_ condition: SQL) throws {
+        for entry in try source.entries(where: condition) { try db.execute(entry.statement().sql(in: target)) }
     }
 
     /// The columns to copy, quoted, and the row id where both sides have one that no column hides.

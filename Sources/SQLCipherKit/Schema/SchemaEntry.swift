@@ -1,0 +1,47 @@
+/// A row of `sqlite_schema` (<https://sqlite.org/schematab.html>): what a database claims to have.
+///
+/// Whoever made the file may have written anything there. ``text()`` is the only way to the text for code that runs it.
+struct SchemaEntry {
+    let type: String
+    let name: String
+    /// The table that an index or a trigger belongs to; otherwise the name again.
+    let table: String
+    /// Whether it has no content of its own: virtual tables, views and triggers.
+    let isVirtual: Bool
+    /// Nil for an index that belongs to a constraint.
+    let sql: String?
+
+    /// The text, which is exactly one CREATE statement of this kind and name. Nil for an index that belongs to a constraint.
+    /// - Throws: ``DatabaseError/Reason/schemaText``.
+    func text() throws(DatabaseError) -> SchemaText? {
+        guard let sql else {
+            if type == "index" { return nil }
+            throw refusal("it has no text")
+        }
+        guard let kind = SchemaText.Kind(self) else { throw refusal("there is no such kind of object") }
+        return try SchemaText(sql, kind, self)
+    }
+
+    /// The statement that makes it.
+    /// - Throws: as ``text()``, also for an index that belongs to a constraint.
+    func statement() throws(DatabaseError) -> SchemaText {
+        guard let text = try text() else { throw refusal("it has no text") }
+        return text
+    }
+
+    func refusal(_ what: String) -> DatabaseError {
+        DatabaseError(
+            code: .corrupt, reason: .schemaText, message: "the schema's text for the \(type) \(name) cannot be used: \(what)")
+    }
+}
+
+extension Schema {
+    /// The rows of `sqlite_schema` for which a condition holds, in their order.
+    func entries(where condition: SQL = "1") throws(DatabaseError) -> [SchemaEntry] {
+        let rows: [(String, String, String, Int?, String?)] = try connection.fetchAll(
+            """
+            SELECT type, name, tbl_name, rootpage, sql FROM \(raw: qualified("sqlite_schema")) WHERE \(condition) ORDER BY rowid
+            """)
+        return rows.map { SchemaEntry(type: $0.0, name: $0.1, table: $0.2, isVirtual: ($0.3 ?? 0) == 0, sql: $0.4) }
+    }
+}

@@ -1,0 +1,78 @@
+/// The text of an object of a schema, proven to be one CREATE statement of the kind and name that its row claims.
+///
+/// An untrusted file may have anything there, `CREATE TABLE a(b); PRAGMA …` for instance, and SQLite reads no further than the
+/// first statement. The proof is by the tokens of the engine's own parser: the first words, the name, then what may follow up to
+/// the end, without a semicolon that could end the statement before.
+struct SchemaText {
+    enum Kind: String {
+        case table = "TABLE"
+        case virtualTable = "VIRTUAL TABLE"
+        case index = "INDEX"
+        case trigger = "TRIGGER"
+        case view = "VIEW"
+
+        /// Nil if a row is of no kind that SQLite knows.
+        init?(_ entry: SchemaEntry) {
+            switch entry.type {
+            case "table": self = entry.isVirtual ? .virtualTable : .table
+            case "index": self = .index
+            case "trigger": self = .trigger
+            case "view": self = .view
+            default: return nil
+            }
+        }
+    }
+
+    /// The text as it is.
+    let sql: String
+    let kind: Kind
+    /// The module of a virtual table, in lower case.
+    var module: String?
+    /// Whether what follows the last token could take in what is written after the text.
+    private(set) var endsInComment = false
+
+    var isUnique = false
+    private var nameEnd = 0
+    let entry: SchemaEntry
+    var tokens: SQLTokens
+
+    /// - Throws: ``DatabaseError/Reason/schemaText`` that says what is wrong.
+    init(_ sql: String, _ kind: Kind, _ entry: SchemaEntry) throws(DatabaseError) {
+        self.sql = sql
+        self.kind = kind
+        self.entry = entry
+        tokens = SQLTokens(sql)
+        if sql.utf8.contains(0) { throw entry.refusal("it has a NUL character") }
+        guard entry.name.isFree(of: "sqlite_") || Self.ownTables.contains(entry.name.lowercased()) else {
+            throw entry.refusal("its name is one of SQLite's own")
+        }
+        try readKeywords()
+        guard tokens.name(next()).isSame(as: entry.name) else { throw entry.refusal("it makes an object of another name") }
+        nameEnd = tokens.end
+        switch kind {
+        case .table: try readTable()
+        case .virtualTable: try readVirtualTable()
+        case .index: try readIndex()
+        case .trigger: try readTrigger()
+        case .view: try readView()
+        }
+        endsInComment = sql.utf8.dropFirst(tokens.end).contains { !Self.blanks.contains($0) }
+    }
+
+    /// The statement for a script, in which a semicolon follows it.
+    var forScript: String { endsInComment ? sql + "\n" : sql }
+
+    /// The statement that makes the object in another database.
+    func sql(in target: Schema) -> SQL {
+        let keywords = "CREATE \(isUnique ? "UNIQUE " : "")\(kind.rawValue)"
+        let rest = String(decoding: sql.utf8.dropFirst(nameEnd), as: UTF8.self)
+        return SQL(raw: "\(keywords) \(target.qualified(entry.name))\(rest)")
+    }
+
+    private static let ownTables: Set<String> = ["sqlite_sequence", "sqlite_stat1", "sqlite_stat2", "sqlite_stat3", "sqlite_stat4"]
+    private static let blanks: Set<UInt8> = Set(" \t\n\r\u{c}".utf8)
+}
+
+extension String {
+    fileprivate func isFree(of prefix: String) -> Bool { !utf8.map(\.lowercasedASCII).starts(with: prefix.utf8) }
+}

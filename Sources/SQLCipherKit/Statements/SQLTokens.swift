@@ -1,0 +1,80 @@
+import CSQLCipher
+
+/// The tokens of SQL text as the engine's own parser reads them, without blanks and comments.
+struct SQLTokens {
+    enum Kind { case word, quoted, semicolon, opening, closing, other, unreadable }
+
+    struct Token {
+        let kind: Kind
+        /// Where it is, in bytes of UTF-8.
+        let range: Range<Int>
+    }
+
+    private let bytes: ContiguousArray<CChar>
+    private(set) var position = 0
+    /// Where the last token before the position ends: behind it are blanks and comments only.
+    private(set) var end = 0
+
+    /// The bytes of the text.
+    var count: Int { bytes.count - 1 }
+
+    /// - Parameter text: without a NUL, at which it would end.
+    init(_ text: String) { bytes = text.utf8CString }
+
+    /// The next token; nil at the end of the text.
+    mutating func next() -> Token? {
+        bytes.withUnsafeBufferPointer { bytes in
+            while let base = bytes.baseAddress, position < bytes.count - 1 {
+                var kind = SQLCIPHERKIT_TOKEN_BLANK
+                let length = Int(sqlcipherkit_token(base + position, &kind))
+                // No token is empty; a text that the engine stops in has no other.
+                guard length > 0 else { return Token(kind: .unreadable, range: position..<bytes.count - 1) }
+                defer { position += length }
+                guard kind != SQLCIPHERKIT_TOKEN_BLANK else { continue }
+                end = position + length
+                return Token(kind: Kind(kind), range: position..<end)
+            }
+            return nil
+        }
+    }
+
+    /// A token's text.
+    func text(_ token: Token) -> String {
+        String(decoding: bytes[token.range].lazy.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    /// Whether a token is a keyword, in any case, and not a quoted name.
+    func isWord(_ token: Token?, _ keyword: StaticString) -> Bool {
+        guard let token, token.kind == .word, token.range.count == keyword.utf8CodeUnitCount else { return false }
+        return bytes.withUnsafeBufferPointer { bytes in
+            keyword.withUTF8Buffer { word in
+                word.indices.allSatisfy { UInt8(bitPattern: bytes[token.range.lowerBound + $0]) & ~0x20 == word[$0] & ~0x20 }
+            }
+        }
+    }
+
+    /// The name that a token stands for, without its quotes; nil for a token that is no name.
+    func name(_ token: Token?) -> String? {
+        guard let token, token.kind == .word || token.kind == .quoted else { return nil }
+        let text = text(token)
+        guard token.kind == .quoted, let quote = text.first else { return text }
+        let inner = String(text.dropFirst().dropLast())
+        // Brackets know no doubling.
+        return quote == "[" ? inner : inner.replacing("\(quote)\(quote)", with: "\(quote)")
+    }
+}
+
+extension SQLTokens.Kind {
+    fileprivate init(_ kind: Int32) {
+        self =
+            switch kind {
+            case SQLCIPHERKIT_TOKEN_WORD: .word
+            case SQLCIPHERKIT_TOKEN_QUOTED: .quoted
+            case SQLCIPHERKIT_TOKEN_SEMICOLON: .semicolon
+            case SQLCIPHERKIT_TOKEN_OPENING: .opening
+            case SQLCIPHERKIT_TOKEN_CLOSING: .closing
+            case SQLCIPHERKIT_TOKEN_OTHER: .other
+            default: .unreadable
+            }
+    }
+}
