@@ -74,6 +74,7 @@
 /* Unused, these would no longer be called in the place of what they guard. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wunused-function"
+#include "access.h"
 #include "guard.h"
 #include "guarded_pragmas.h"
 #pragma GCC diagnostic pop

@@ -102,6 +102,7 @@ static void sqlcipherkit_finish(Parse *parse) {
         /* Who knows what it will do. */
         parse->pVdbe->readOnly = 0;
     }
+    sqlcipherkit_program_is_complete(parse);
 }
 
 /* In place of sqlite3Attach, which compiles an ATTACH. */

@@ -53,3 +53,10 @@ static void sqlcipherkit_finish(struct Parse *);
 #define sqlite3FinishCoding(first) SQLCIPHERKIT_FINISH_##first)
 #define SQLCIPHERKIT_FINISH_Parse sqlcipherkit_sqlite_finish(Parse
 #define SQLCIPHERKIT_FINISH_pParse sqlcipherkit_finish(pParse
+
+/* Where the names of a query are resolved: access.h asks the authorizer for what SQLite does not ask it. */
+struct Select;
+static void sqlcipherkit_select_is_resolved(struct Parse *, struct Select *);
+#define sqlite3SelectAddTypeInfo(first, ...) SQLCIPHERKIT_SELECT_##first, __VA_ARGS__)
+#define SQLCIPHERKIT_SELECT_Parse sqlcipherkit_sqlite_select_types(Parse
+#define SQLCIPHERKIT_SELECT_pParse sqlcipherkit_select_is_resolved(pParse

@@ -41,8 +41,10 @@ SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_codec);
 #undef sqlite3Pragma
 #undef sqlite3Attach
 #undef sqlite3FinishCoding
+#undef sqlite3SelectAddTypeInfo
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_codec_attach);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_attach_function);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_pragma);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_attach);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_finish);
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_select_types);

@@ -7,8 +7,8 @@ long long sqlcipherkit_token(const char *text, int *kind) {
     switch (type) {
     case TK_SPACE: *kind = SQLCIPHERKIT_TOKEN_BLANK; break;
     case TK_COMMENT: {
-        int isOpen = *text == '/' && (count < 4 || text[count - 2] != '*' || text[count - 1] != '/');
-        *kind = isOpen ? SQLCIPHERKIT_TOKEN_UNREADABLE : SQLCIPHERKIT_TOKEN_BLANK;
+        int is_open = *text == '/' && (count < 4 || text[count - 2] != '*' || text[count - 1] != '/');
+        *kind = is_open ? SQLCIPHERKIT_TOKEN_UNREADABLE : SQLCIPHERKIT_TOKEN_BLANK;
         break;
     }
     case TK_SEMI: *kind = SQLCIPHERKIT_TOKEN_SEMICOLON; break;

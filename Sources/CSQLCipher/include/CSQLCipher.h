@@ -5,6 +5,7 @@
 #include "shims.h"
 
 /* Compiled with the engine. */
+#include "access.h"
 #include "changes.h"
 #include "columns.h"
 #include "fork.h"

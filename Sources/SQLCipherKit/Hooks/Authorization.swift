@@ -76,21 +76,23 @@ extension Connection {
     /// - Parameter body: must not use the connection: its calls throw ``DatabaseError/Reason/misuse`` meanwhile. Nil removes it.
     /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside of a hook.
     public func setAuthorizer(_ body: ((AuthorizationRequest) -> AuthorizationDecision)?) throws(DatabaseError) {
+        try setGate(body.map { .authorizer($0) } ?? .open)
+    }
+
+    func setGate(_ gate: ConnectionHooks.Gate) throws(DatabaseError) {
         let (hooks, handle) = try usableHooks()
-        hooks.authorizer = body
-        hooks.installAuthorizer(handle)
+        hooks.gate = gate
+        try check(hooks.installAuthorizer(handle))
     }
 }
 
 extension ConnectionHooks {
     /// Update hooks need one as well: it is how the shortcut of a DELETE without WHERE is turned off. Statements that were compiled
     /// before are compiled again, also where there is none.
-    func installAuthorizer(_ handle: OpaquePointer) {
-        guard authorizer != nil || recorder != nil || !updates.isEmpty else {
-            sqlite3_set_authorizer(handle, nil, nil)
-            return
-        }
-        sqlite3_set_authorizer(
+    @discardableResult
+    func installAuthorizer(_ handle: OpaquePointer) -> Int32 {
+        if case .open = gate, recorder == nil, updates.isEmpty { return sqlcipherkit_set_authorizer(handle, nil, nil) }
+        return sqlcipherkit_set_authorizer(
             handle,
             { context, code, first, second, schema, origin in
                 guard let hooks = ConnectionHooks.at(context) else { return SQLITE_DENY }
@@ -102,7 +104,15 @@ extension ConnectionHooks {
         _ code: Int32, _ first: UnsafePointer<CChar>?, _ second: UnsafePointer<CChar>?, _ schema: UnsafePointer<CChar>?,
         _ origin: UnsafePointer<CChar>?
     ) -> Int32 {
-        if let authorizer {
+        if case .access(let policy) = gate {
+            guard let handle = connection.handle else { return SQLITE_DENY }
+            let (first, second) = (first.map { String(cString: $0) } ?? "", second.map { String(cString: $0) } ?? "")
+            let answer = policy.decide(handle, code, first, second, schema)
+            if answer != SQLITE_OK { return answer }
+        }
+        // What only a restricted access is asked.
+        if code >= SQLCIPHERKIT_OPENS_TABLE { return SQLITE_OK }
+        if case .authorizer(let authorizer) = gate {
             let request = AuthorizationRequest(
                 action: .init(code), code: Int(code), first: first.map { String(cString: $0) },
                 second: second.map { String(cString: $0) }, schema: schema.map { String(cString: $0) },

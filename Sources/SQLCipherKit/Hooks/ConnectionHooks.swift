@@ -47,7 +47,7 @@ final class ConnectionHooks {
     var logFrames = 0
     /// Whether the progress handler asks whether the call of a queue or a pool must end.
     var stopsLentWork = false
-    var authorizer: ((AuthorizationRequest) -> AuthorizationDecision)?
+    var gate = Gate.open
     // Here and not in the state of Observation: SQLite's callbacks come with a pointer to this object, for each row and each column,
     // and it outlives every one of them.
     /// Collects what is changed, while there is a change hook.
@@ -56,6 +56,22 @@ final class ConnectionHooks {
     var recorder: RegionRecorder?
     /// The table of a DROP whose authorization SQLite asked for last.
     var droppedTable: String?
+
+    /// Who decides what statements may do.
+    enum Gate {
+        case open
+        case authorizer((AuthorizationRequest) -> AuthorizationDecision)
+        case access(AccessPolicy)
+
+        /// For an authorizer that asks the one before it. A restricted access, which allows no writing, allows nothing here.
+        func decide(_ request: AuthorizationRequest) -> AuthorizationDecision {
+            switch self {
+            case .open: .allow
+            case .authorizer(let body): body(request)
+            case .access: .deny
+            }
+        }
+    }
 
     init(_ connection: Connection) { self.connection = connection }
 

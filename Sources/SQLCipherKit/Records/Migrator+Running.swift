@@ -76,9 +76,9 @@ extension Migrator {
 extension Connection {
     /// Runs `body` with BEGIN, COMMIT and ROLLBACK refused: a migration that ended its transaction would be done without its note.
     fileprivate func withoutTransactionControl(_ body: () throws -> Void) throws {
-        let before = hooks?.authorizer
-        try setAuthorizer { request in request.action == .transaction ? .deny : before?(request) ?? .allow }
-        defer { try? setAuthorizer(before) }
+        let before = try usableHooks().hooks.gate
+        try setAuthorizer { request in request.action == .transaction ? .deny : before.decide(request) }
+        defer { try? setGate(before) }
         try body()
     }
 }

@@ -11,12 +11,13 @@ import Testing
             (" sqlite3Codec,", " sqlcipherCodec,"), ("attachFunc", "attachFunction"),
             ("sqlcipherCodecAttach", "sqlcipherAttachCodec"), ("sqlite3Pragma(", "sqlite3Pragmas("),
             ("sqlite3Attach(", "sqlite3Attaches("), ("sqlite3FinishCoding(", "sqlite3FinishCode("),
+            ("sqlite3SelectAddTypeInfo(", "sqlite3SelectTypes("),
         ])
         #expect(renamed.status != 0)
         for name in [
             "sqlcipher_atexit", "sqlcipher_fini", "sqlcipher_codec", "sqlcipher_codec_attach", "sqlite_attach_function",
             "sqlite_pragma",
-            "sqlite_attach", "sqlite_finish",
+            "sqlite_attach", "sqlite_finish", "sqlite_select_types",
         ] {
             #expect(renamed.errors.contains("error: use of undeclared identifier 'sqlcipherkit_\(name)'"), "\(renamed.errors)")
         }
@@ -36,11 +37,12 @@ import Testing
             ("sqlite3Pragma(pParse,", "sqlcipherkit_sqlite_pragma(pParse,"),
             ("sqlite3Attach(pParse,", "sqlcipherkit_sqlite_attach(pParse,"),
             ("sqlite3FinishCoding(pParse);", "sqlcipherkit_sqlite_finish(pParse);"),
+            ("sqlite3SelectAddTypeInfo(pParse, p);", ""),
         ])
         #expect(unused.status != 0)
         for name in [
             "sqlcipher_atexit", "sqlcipher_fini", "sqlite3Codec", "attachFunc", "sqlcipherkit_attach_codec", "sqlcipherkit_pragma",
-            "sqlcipherkit_attach_statement", "sqlcipherkit_finish",
+            "sqlcipherkit_attach_statement", "sqlcipherkit_finish", "sqlcipherkit_select_is_resolved",
         ] {
             #expect(unused.errors.contains("error: unused function '\(name)'"), "\(unused.errors)")
         }
