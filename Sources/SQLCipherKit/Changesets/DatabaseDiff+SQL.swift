@@ -23,6 +23,10 @@ extension DatabaseDiff {
     }
 
     /// Turns a database that is equal to the first into the second, in one transaction. The statements are collected in memory.
+    ///
+    /// If the second database's connection does not trust its schema (``ConnectionOption/trustedSchema``), as with
+    /// ``DatabaseConfiguration/safeguards``, this connection does not trust what comes from it either, until the call returns.
+    /// Triggers, views and expressions of the second database are in yours afterwards: look at them before you trust them.
     /// - Parameter db: the connection; it may be the first database's own, whose `main` is changed.
     /// - Throws: ``DatabaseError/Reason/misuse`` inside of a transaction or on a read-only database,
     ///   ``DatabaseError/Reason/schemaText`` as ``forEachStatement(_:)`` does, and what SQLite reports if the database is not equal
@@ -32,6 +36,10 @@ extension DatabaseDiff {
         var statements: [String] = []
         try forEachStatement(isScript: false) { statements.append($0) }
         if statements.isEmpty { return }
+        let trusts = try db.settings.isEnabled(.trustedSchema)
+        let isUntrusted = try !new.connection.settings.isEnabled(.trustedSchema)
+        if trusts, isUntrusted { try db.settings.setEnabled(.trustedSchema, to: false) }
+        defer { if trusts { _ = try? db.settings.setEnabled(.trustedSchema, to: true) } }
         let enforcesForeignKeys = try db.settings.isEnabled(.foreignKeys)
         try db.settings.setEnabled(.foreignKeys, to: false)
         // Old schemas may have strings in double quotes.

@@ -30,6 +30,8 @@ struct ReaderConfiguration: Sendable {
     func openReader() throws -> Connection {
         var configuration = configuration
         configuration.journalMode = nil
+        // The writer's opening has checked the file.
+        configuration.safeguards?.checksStructure = false
         // A file that was deleted must not be created again. A URI says itself how it is opened.
         configuration.access = location.path == nil ? .readWrite : .readOnly
         let db = try open(key, configuration)

@@ -11,8 +11,11 @@ extension Connection {
         let isMissing = try DatabaseFile.prepare(location, configuration)
         do {
             try openHandle()
-            if !key.isPlaintext { try unlock(with: key) }
-            try verify(key)
+            try withSafeguards(configuration.safeguards) {
+                if !key.isPlaintext { try unlock(with: key) }
+                try verify(key)
+                if configuration.safeguards?.checksStructure == true { try main.requireStructure() }
+            }
             if try isEmptyFile() { try create() }
             try applyConfiguration()
             try configuration.prepare?(self)

@@ -37,6 +37,8 @@ public struct DatabaseConfiguration: Sendable {
     /// Whether foreign keys are enforced (<https://sqlite.org/foreignkeys.html>). Default: yes, unlike SQLite's. For an open
     /// connection see ``ConnectionOption/foreignKeys``.
     public var enforcesForeignKeys = true
+    /// What guards against a file that is not your own; see ``untrusted``. Default: none, as for a file of your own.
+    public var safeguards: Safeguards?
     /// The journal mode to set; nil leaves the file as it is (a new one is in `delete` mode). Default: nil.
     public var journalMode: JournalMode?
     /// How a `Date` is stored. Default: ISO 8601 text.

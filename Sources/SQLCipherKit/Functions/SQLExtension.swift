@@ -28,7 +28,11 @@ extension Connection {
     /// Adds an extension to the connection's SQL, or replaces the one of the same name.
     /// - Throws: ``DatabaseError`` if the name is not valid, or while a statement is running that uses one of that name;
     ///   ``DatabaseError/Reason/misuse`` inside of a hook.
-    public func register(_ item: SQLExtension) throws(DatabaseError) { try item.install(self) }
+    public func register(_ item: SQLExtension) throws(DatabaseError) {
+        try item.install(self)
+        // Whether a schema may call a function is decided when the schema is read, and not for a function that is unknown then.
+        if try !settings.isEnabled(.trustedSchema) { try execute("PRAGMA writable_schema = RESET") }
+    }
 
     /// Removes a function or a collation; one of SQLite's own comes back if it was replaced. A name that is not registered is
     /// ignored.

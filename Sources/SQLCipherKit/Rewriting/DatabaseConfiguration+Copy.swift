@@ -21,6 +21,17 @@ extension DatabaseConfiguration {
     }
 }
 
+extension DatabaseConfiguration.Safeguards {
+    /// For a file that is copied over a database of `connection`, whose schema calls the same functions. It is verified as a whole.
+    static func forCopy(of connection: Connection) throws(DatabaseError) -> Self {
+        var safeguards = Self()
+        safeguards.checksStructure = false
+        safeguards.trustsSchema = try connection.settings.isEnabled(.trustedSchema)
+        (safeguards.allowsViews, safeguards.allowsTriggers, safeguards.limits) = (true, true, [:])
+        return safeguards
+    }
+}
+
 extension Schema {
     /// What gives a new file the shape of this database before its header is written.
     func shape(pageSize: Int?) throws(DatabaseError) -> @Sendable (Connection) throws -> Void {

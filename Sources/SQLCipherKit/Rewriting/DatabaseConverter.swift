@@ -33,8 +33,8 @@ public enum DatabaseConverter {
     ///   - target: how it shall be. The page size is that of the settings.
     ///   - pageSize: the page size, in bytes, of a file that shall be plaintext: a power of two from 512 to 65,536. Nil, the
     ///     default, keeps the old file's.
-    ///   - configuration: its ``DatabaseConfiguration/busyTimeout`` and ``DatabaseConfiguration/followsSymbolicLinks`` apply, and
-    ///     its ``DatabaseConfiguration/prepare`` runs on the connections that read the old and the new file, for a schema that
+    ///   - configuration: its ``DatabaseConfiguration/busyTimeout``, ``DatabaseConfiguration/followsSymbolicLinks`` and
+    ///     ``DatabaseConfiguration/safeguards`` apply, and its ``DatabaseConfiguration/prepare`` runs on the connections that read the old and the new file, for a schema that
     ///     needs functions or collations of yours; it runs in a transaction, and what it writes is undone.
     ///   - progress: called now and then, and once with all pages done before the change takes effect. If it throws, nothing
     ///     has changed, and the call throws the same error.
@@ -67,6 +67,7 @@ public enum DatabaseConverter {
         plain.enforcesForeignKeys = false
         plain.busyTimeout = configuration.busyTimeout
         plain.followsSymbolicLinks = configuration.followsSymbolicLinks
+        plain.safeguards = configuration.safeguards
         plain.prepare = configuration.preparingOnly
         return try Connection(.file(path), key: source, configuration: plain)
     }

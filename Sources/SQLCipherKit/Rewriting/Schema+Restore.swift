@@ -48,6 +48,7 @@ extension Schema {
         var configuration = DatabaseConfiguration.forCopy(of: connection)
         // Without permission to write it can only be read, unless a crash has left something to recover.
         configuration.access = access(path, W_OK) == 0 ? .readWrite : .readOnly
+        configuration.safeguards = try .forCopy(of: connection)
         let backup = try Connection(.file(path), key: key ?? encryptionOrPlaintext, configuration: configuration)
         defer { backup.close() }
         try backup.main.requireIntact("the backup \(path)")

@@ -14,13 +14,17 @@ extension Connection {
     ///   - name: the name it gets in SQL; any text, quoted where SQL needs it with `\(identifier: name)`.
     ///   - key: how it is encrypted; nil for not at all. ``Schema/encryption`` of another database is the same key, salt and
     ///     settings. There is no default, as each would be wrong for some.
+    ///   - safeguards: for a file that is not your own. They apply to the whole connection from now on, also when the database is
+    ///     detached. Nil, the default, for those that the connection was opened with.
     /// - Returns: the handle to the database.
     /// - Throws: ``DatabaseError/Reason/schemaName`` if the name is taken or empty,
     ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase``, ``DatabaseError/Reason/notEncrypted``,
-    ///   ``DatabaseError/Reason/invalidKey`` or ``DatabaseError/Reason/cannotOpen``, and what a ``KeyProvider`` or ``KeySlots``
-    ///   throw; nothing is attached then.
+    ///   ``DatabaseError/Reason/invalidKey`` or ``DatabaseError/Reason/cannotOpen``, ``ResultCode/corrupt`` if the structure is
+    ///   damaged and the safeguards have it checked, and what a ``KeyProvider`` or ``KeySlots`` throw; nothing is attached then.
     @discardableResult
-    public func attach(_ location: DatabaseLocation, as name: String, key: Encryption?) throws -> Schema {
+    public func attach(
+        _ location: DatabaseLocation, as name: String, key: Encryption?, safeguards: DatabaseConfiguration.Safeguards? = nil
+    ) throws -> Schema {
         let handle = try live()
         try location.refuseKey()
         try checkIsFree(name)
@@ -28,16 +32,21 @@ extension Connection {
         let key = resolved.key
         _ = try DatabaseFile.prepare(location, configuration)
         let header = location.isOnDisk ? DatabaseFile.header(at: location) : nil
-        let schema = Schema(self, name)
-        try attachUnread(handle, location, name, key, header)
-        do {
-            do throws(DatabaseError) { try schema.readAfterAttaching() } catch { throw attachFailure(location, key, header, error) }
-            try resolved.didOpen?(schema)
-        } catch {
-            try? schema.detach()
-            throw error
+        let schema = Schema(self, name), safeguards = safeguards ?? configuration.safeguards
+        return try withSafeguards(safeguards) {
+            try attachUnread(handle, location, name, key, header)
+            do {
+                do throws(DatabaseError) { try schema.readAfterAttaching() } catch {
+                    throw attachFailure(location, key, header, error)
+                }
+                if safeguards?.checksStructure == true { try schema.requireStructure() }
+                try resolved.didOpen?(schema)
+            } catch {
+                try? schema.detach()
+                throw error
+            }
+            return schema
         }
-        return schema
     }
 
     /// Runs `body` with a database attached, and detaches it on every way out.
@@ -48,9 +57,10 @@ extension Connection {
     /// ```
     /// - Throws: what attaching throws, what `body` throws, and what detaching throws if `body` did not.
     public func withAttached<R>(
-        _ location: DatabaseLocation, as name: String, key: Encryption?, _ body: (Schema) throws -> R
+        _ location: DatabaseLocation, as name: String, key: Encryption?, safeguards: DatabaseConfiguration.Safeguards? = nil,
+        _ body: (Schema) throws -> R
     ) throws -> R {
-        let schema = try attach(location, as: name, key: key)
+        let schema = try attach(location, as: name, key: key, safeguards: safeguards)
         let result: R
         do { result = try body(schema) } catch {
             try? schema.detach()

@@ -37,7 +37,7 @@ struct DiffCommand: ParsableCommand {
 
     func run() throws {
         let (db, key) = try file.openWithKey(.readOnly)
-        try second.attach(to: db, key)
+        try second.attach(to: db, key, checksStructure: true)
         let diff = try DatabaseDiff(from: db.main, to: db.schema("other"))
         if writesSQL {
             let sql = try diff.sql()

@@ -43,6 +43,7 @@ struct FileOptions: ParsableArguments {
         try Self.requireDatabase(path)
         var configuration = DatabaseConfiguration()
         configuration.access = access
+        configuration.safeguards = .ofTheTool
         let unlocked = try key.access(to: path, configuration)
         let db = try Connection(.file(path), key: unlocked?.slots.map { .slots($0) } ?? unlocked?.key, configuration: configuration)
         try Interruption.stop(db)
@@ -127,7 +128,7 @@ struct Attachment {
             }
     }
 
-    func attach(to db: Connection, _ mainKey: Encryption?) throws {
+    func attach(to db: Connection, _ mainKey: Encryption?, checksStructure: Bool = false) throws {
         // SQLite would make a new file of a mistyped name.
         try FileOptions.requireDatabase(path)
         let attachKey: Encryption? =
@@ -136,7 +137,21 @@ struct Attachment {
             case .none: .plaintext
             case .reference(let reference): try UnlockedKey(reference, to: path).key
             }
-        try db.attach(.file(path), as: name, key: attachKey)
+        var safeguards = DatabaseConfiguration.Safeguards.ofTheTool
+        safeguards.checksStructure = checksStructure
+        try db.attach(.file(path), as: name, key: attachKey, safeguards: safeguards)
+    }
+}
+
+extension DatabaseConfiguration.Safeguards {
+    /// The tool has no functions that a schema could need, and cannot know whose a file is. The script of a diff writes tables that
+    /// a defensive connection keeps from being written.
+    static var ofTheTool: Self {
+        var safeguards = Self()
+        (safeguards.checksStructure, safeguards.isDefensive) = (false, false)
+        (safeguards.allowsViews, safeguards.allowsTriggers) = (true, true)
+        safeguards.limits = [:]
+        return safeguards
     }
 }
 

@@ -1,0 +1,100 @@
+import CSQLCipher
+
+extension DatabaseConfiguration {
+    /// For a file that is not your own: read only, with ``Safeguards``.
+    /// ```swift
+    /// let db = try Connection(.file("from-the-mail.db"), configuration: .untrusted)
+    /// ```
+    public static var untrusted: DatabaseConfiguration {
+        var configuration = DatabaseConfiguration()
+        configuration.access = .readOnly
+        configuration.safeguards = Safeguards()
+        return configuration
+    }
+
+    /// What SQLite advises for files that somebody else has made (<https://sqlite.org/security.html>). They apply to the connection
+    /// as a whole, from before the first read until it closes.
+    ///
+    /// Cells of a page are always checked before they are used (`PRAGMA cell_size_check`). This engine never maps files into
+    /// memory, loads no code, and takes no double-quoted text for a string, with or without safeguards.
+    public struct Safeguards: Hashable, Sendable {
+        /// Whether `PRAGMA quick_check` must pass before anything else is read. It reads the whole file. Default: yes.
+        public var checksStructure = true
+        /// See ``ConnectionOption/trustedSchema``. Default: no.
+        public var trustsSchema = false
+        /// See ``ConnectionOption/defensive``. Default: yes.
+        public var isDefensive = true
+        /// Whether views can be used: one may stand where you expect a table. Default: no.
+        public var allowsViews = false
+        /// Whether triggers run. Default: no.
+        public var allowsTriggers = false
+        /// Upper bounds for what the file can ask for. Default: 100 MB for a value, 1 MB for a statement or an object of the
+        /// schema, an expression 100 deep, 50 parts of a compound query, triggers 10 deep.
+        public var limits: [Connection.Limit: Int] = [
+            .length: 100_000_000, .sqlLength: 1_000_000, .expressionDepth: 100, .compoundSelect: 50, .triggerDepth: 10,
+        ]
+
+        /// The defaults.
+        public init() {}
+    }
+}
+
+extension Connection {
+    /// Turns on what the safeguards say, and runs `body`; if it throws, all is as before. What they do not say stays: a second
+    /// file never makes a connection less careful.
+    func withSafeguards<R>(_ safeguards: DatabaseConfiguration.Safeguards?, _ body: () throws -> R) throws -> R {
+        guard let safeguards else { return try body() }
+        let handle = try liveOutsideHooks()
+        var options: [(option: Int32, before: Int32)] = [], limits: [(limit: Int32, before: Int32)] = []
+        let checksCells = try fetchOne(Bool.self, "PRAGMA cell_size_check") ?? false
+        do {
+            try execute("PRAGMA cell_size_check = ON")
+            for (option, value, isWanted) in safeguards.options where isWanted {
+                var before: Int32 = 0, now: Int32 = 0
+                try check(sqlcipherkit_db_config(handle, option.number, -1, &before))
+                try check(sqlcipherkit_db_config(handle, option.number, value, &now))
+                options.append((option.number, before))
+            }
+            for (limit, value) in safeguards.limits where value >= 0 {
+                let before = sqlite3_limit(handle, limit.rawValue, -1)
+                sqlite3_limit(handle, limit.rawValue, min(Int32(clamping: value), before))
+                limits.append((limit.rawValue, before))
+            }
+            return try body()
+        } catch {
+            if let handle = usableHandle {
+                var now: Int32 = 0
+                for change in options { _ = sqlcipherkit_db_config(handle, change.option, change.before, &now) }
+                for change in limits { sqlite3_limit(handle, change.limit, change.before) }
+                if !checksCells { try? execute("PRAGMA cell_size_check = OFF") }
+            }
+            throw error
+        }
+    }
+}
+
+extension DatabaseConfiguration.Safeguards {
+    /// The options, what each is set to, and whether it is set at all.
+    fileprivate var options: [(ConnectionOption, Int32, Bool)] {
+        [
+            (.defensive, 1, isDefensive), (.trustedSchema, 0, !trustsSchema), (.views, 0, !allowsViews),
+            (.triggers, 0, !allowsTriggers),
+        ]
+    }
+}
+
+extension Schema {
+    /// - Throws: ``ResultCode/corrupt`` with the first problem that `PRAGMA quick_check` finds.
+    func requireStructure() throws(DatabaseError) {
+        let answer: String
+        do throws(DatabaseError) {
+            answer = try connection.fetchOne(String.self, SQL(raw: "PRAGMA \(quotedName).quick_check(1)")) ?? "no answer"
+        } catch {
+            guard .corrupt ~= error.code else { throw error }
+            answer = error.message
+        }
+        guard answer != "ok" else { return }
+        let path = try path
+        throw DatabaseError(code: .corrupt, message: "the structure of \(path ?? name) is damaged: \(answer)", path: path)
+    }
+}

@@ -1,0 +1,43 @@
+import Foundation
+import SQLCipherKit
+import TestSupport
+import Testing
+
+/// Files that are not one's own, on the command line.
+@Suite struct UntrustedFileTests {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// Neither into a script that is to be run, nor into one's own database.
+    @Test func aHostileSchemaGoesNowhere() throws {
+        let own = folder.path("own.db"), theirs = folder.path("theirs.db")
+        try Connection(.file(own)).execute("CREATE TABLE precious(a)")
+        let db = try Connection(.file(theirs))
+        try db.execute(SQLScript("CREATE TABLE evil(a); PRAGMA writable_schema = ON"))
+        try db.execute("UPDATE sqlite_schema SET sql = sql || '; DROP TABLE precious'")
+        db.close()
+        let before = try Data(contentsOf: URL(fileURLWithPath: own))
+        for arguments in [
+            ["diff", own, theirs, "--no-key", "--other-key", "none", "--sql"], ["restore", own, theirs, "--no-key"], ["encrypt", theirs, "--raw-key", "--key-env", "TEST_KEY"],
+        ] {
+            let outcome = try Tool.run(arguments)
+            #expect(outcome.status != 0 && outcome.output == "", "\(arguments): \(outcome)")
+            #expect(outcome.errors.contains("evil") && outcome.errors.contains("more than one statement"), "\(outcome.errors)")
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: own)) == before)
+    }
+
+    /// Before anything is compared.
+    @Test func aDamagedFileIsNotCompared() throws {
+        let own = folder.path("own.db"), theirs = folder.path("theirs.db")
+        try Connection(.file(own)).execute("CREATE TABLE t(a)")
+        try Connection(.file(theirs)).execute(SQLScript("CREATE TABLE t(a); INSERT INTO t VALUES (1)"))
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: theirs))
+        // A cell that points behind its page.
+        (bytes[4096 + 8], bytes[4096 + 9]) = (0x0f, 0xff)
+        try bytes.write(to: URL(fileURLWithPath: theirs))
+        let outcome = try Tool.run("diff", own, theirs, "--no-key", "--other-key", "none")
+        #expect(outcome.status != 0 && outcome.output == "" && outcome.errors.contains("theirs.db"), "\(outcome)")
+    }
+}

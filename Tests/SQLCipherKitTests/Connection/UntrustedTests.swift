@@ -1,0 +1,123 @@
+import Foundation
+import SQLCipherKit
+import TestSupport
+import Testing
+
+/// Files that are not one's own.
+@Suite struct UntrustedTests {
+    let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+        let db = try Connection(.file(folder.path("theirs.db")), configuration: configuration())
+        try db.execute(SQLScript("""
+            CREATE TABLE note(id INTEGER PRIMARY KEY, title);
+            INSERT INTO note(title) VALUES ('a'), ('b');
+            CREATE VIEW titles AS SELECT title FROM note;
+            CREATE TRIGGER note_new AFTER INSERT ON note BEGIN INSERT INTO note VALUES (100, 'by a trigger'); END;
+            """))
+        let spying = try Connection(.file(folder.path("spying.db")), configuration: configuration())
+        try spying.execute(SQLScript("CREATE TABLE checked(a, b GENERATED ALWAYS AS (spy(a)) VIRTUAL); INSERT INTO checked VALUES (1)"))
+    }
+
+    /// With a function that a schema may call where it is trusted.
+    private func configuration(_ base: DatabaseConfiguration = DatabaseConfiguration()) -> DatabaseConfiguration {
+        var configuration = base
+        configuration.prepare = { db in try db.register(.function("spy", .deterministic) { (a: Int) in a }) }
+        return configuration
+    }
+
+    @Test func theConfiguration() throws {
+        let db = try Connection(.file(folder.path("theirs.db")), configuration: configuration(.untrusted))
+        #expect(try db.settings.isEnabled(.defensive))
+        #expect(try !db.settings.isEnabled(.trustedSchema) && !db.settings.isEnabled(.views) && !db.settings.isEnabled(.triggers))
+        #expect(try db.fetchOne(Bool.self, "PRAGMA cell_size_check") == true)
+        #expect(try db.settings.limit(.expressionDepth) == 100 && db.settings.limit(.length) == 100_000_000)
+        #expect(try db.fetchAll(String.self, "SELECT title FROM note") == ["a", "b"])
+        #expect(throws: DatabaseError.self) { try db.fetchAll(String.self, "SELECT title FROM titles") }
+        let written = #expect(throws: DatabaseError.self) { try db.execute("INSERT INTO note(title) VALUES ('c')") }
+        #expect(written.map { .readOnly ~= $0.code } == true)
+        var own = DatabaseConfiguration.untrusted
+        own.access = .readWrite
+        own.safeguards?.allowsViews = true
+        let writer = try Connection(.file(folder.path("theirs.db")), configuration: own)
+        try writer.execute("INSERT INTO note(title) VALUES ('c')")
+        #expect(try writer.fetchAll(String.self, "SELECT title FROM titles") == ["a", "b", "c"])
+    }
+
+    /// Found at opening, and not when a query happens to come by.
+    @Test func aDamagedStructureDoesNotOpen() throws {
+        let path = folder.path("theirs.db")
+        let db = try Connection(.file(path), configuration: configuration())
+        let root = try #require(try db.fetchOne(Int.self, "SELECT rootpage FROM sqlite_schema WHERE name = 'note'"))
+        db.close()
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        // A cell that points behind its page.
+        bytes[(root - 1) * 4096 + 8] = 0x0f
+        bytes[(root - 1) * 4096 + 9] = 0xff
+        try bytes.write(to: URL(fileURLWithPath: path))
+        #expect(throws: Never.self) { try Connection(.file(path), configuration: configuration()) }
+        let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), configuration: .untrusted) }
+        #expect(error.map { .corrupt ~= $0.code } == true)
+        let own = try Connection(.memory)
+        #expect(throws: DatabaseError.self) { try own.attach(.file(path), as: "theirs", key: nil, safeguards: .init()) }
+        // It threw, so that nothing has changed.
+        #expect(try own.schemas().map(\.name) == ["main"] && own.settings.isEnabled(.trustedSchema) && !own.settings.isEnabled(.defensive))
+        #expect(try own.fetchOne(Bool.self, "PRAGMA cell_size_check") == false && own.settings.limit(.expressionDepth) == 1000)
+    }
+
+    @Test func attaching() throws {
+        let db = try Connection(.memory, configuration: configuration())
+        let theirs = try db.attach(.file(folder.path("theirs.db")), as: "theirs", key: nil, safeguards: .init())
+        #expect(throws: DatabaseError.self) { try db.fetchAll(String.self, "SELECT title FROM theirs.titles") }
+        #expect(try theirs.copyTables(["note"], to: db.main) == 2)
+        try theirs.detach()
+        #expect(try db.settings.isEnabled(.defensive) && !db.settings.isEnabled(.trustedSchema))
+        // One that is careful already stays so with each file.
+        let careful = try Connection(.memory, configuration: configuration(.untrustedInMemory))
+        try careful.attach(.file(folder.path("theirs.db")), as: "theirs", key: nil)
+        #expect(throws: DatabaseError.self) { try careful.fetchAll(String.self, "SELECT title FROM theirs.titles") }
+    }
+
+    /// A function that does not say that it is harmless is for one's own SQL, whenever it was registered.
+    @Test func aSchemaDoesNotCallFunctions() throws {
+        let path = folder.path("spying.db")
+        #expect(try Connection(.file(path), configuration: configuration()).fetchAll(Int.self, "SELECT b FROM checked") == [1])
+        let db = try Connection(.file(path), configuration: configuration(.untrusted))
+        let error = #expect(throws: DatabaseError.self) { try db.fetchAll(Int.self, "SELECT b FROM checked") }
+        #expect(error?.message.contains("unsafe use of spy") == true)
+        let own = try Connection(.memory, configuration: configuration())
+        #expect(throws: DatabaseError.self) { try own.attach(.file(path), as: "theirs", key: nil, safeguards: .init()) }
+        #expect(try own.schemas().map(\.name) == ["main"] && own.settings.isEnabled(.trustedSchema))
+    }
+
+    /// What one's own connection trusts is not what comes from theirs.
+    @Test func applyingADifference() throws {
+        let own = try Connection(.file(folder.path("own.db")), configuration: configuration())
+        let trusted = try Connection(.file(folder.path("spying.db")), configuration: configuration())
+        let theirs = try Connection(.file(folder.path("spying.db")), configuration: .untrusted)
+        let error = #expect(throws: DatabaseError.self) { try DatabaseDiff(from: own.main, to: theirs.main).apply(to: own) }
+        #expect(error?.message.contains("unsafe use of spy") == true, "\(String(describing: error))")
+        #expect(try own.main.tables().isEmpty && own.settings.isEnabled(.trustedSchema))
+        try DatabaseDiff(from: own.main, to: trusted.main).apply(to: own)
+        #expect(try own.fetchAll(Int.self, "SELECT b FROM checked") == [1])
+    }
+
+    /// The readers of a pool are as careful as its writer, and check the file no second time.
+    @Test func inAPool() throws {
+        var configuration = DatabaseConfiguration.untrusted
+        configuration.access = .readWrite
+        let pool = try DatabasePool(.file(folder.path("theirs.db")), configuration: configuration)
+        let (isDefensive, trustsSchema) = try pool.read { (try $0.settings.isEnabled(.defensive), try $0.settings.isEnabled(.trustedSchema)) }
+        #expect(isDefensive && !trustsSchema)
+        #expect(throws: DatabaseError.self) { try pool.read { try $0.fetchAll(String.self, "SELECT title FROM titles") } }
+    }
+}
+
+extension DatabaseConfiguration {
+    fileprivate static var untrustedInMemory: DatabaseConfiguration {
+        var configuration = untrusted
+        configuration.access = .readWriteCreate
+        return configuration
+    }
+}
