@@ -53,6 +53,21 @@ import TestSupport
         #expect(try folder.names() == ["a.db", "b.db"])
     }
 
+    /// Which the engine would take for a new database, and write a header to.
+    @Test func anEmptyFileIsNoDatabase() throws {
+        let empty = folder.path("empty.db"), missing = folder.path("missing.db")
+        try Data().write(to: URL(fileURLWithPath: empty))
+        try run("restore", empty).expectFailure(1, "empty.db", "empty")
+        try run("diff", empty).expectFailure(1, "empty.db", "empty")
+        try run("query", "SELECT 1", "--attach", "e=\(empty)", "--attach-key", "e=none", "--write").expectFailure(1, "empty.db", "empty")
+        for arguments in [["restore", missing, empty], ["query", empty, "CREATE TABLE t(x)", "--write"], ["encrypt", empty], ["verify", empty]] {
+            try Tool.run(arguments + Tool.key).expectFailure(1, "empty.db", "empty")
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: empty)).isEmpty)
+        #expect(try folder.names() == ["a.db", "empty.db"])
+        #expect(try count(database) == "n\n500\n")
+    }
+
     @Test func aBackupWithAKeyOfItsOwn() throws {
         let backup = folder.path("b.db")
         try run("backup", backup, "--new-key", "env:OTHER").expectSuccess()

@@ -16,7 +16,10 @@ extension Connection {
                 try verify(key)
                 if configuration.safeguards?.checksStructure == true { try main.requireStructure() }
             }
-            if try isEmptyFile() { try create() }
+            if try isEmptyFile() {
+                if configuration.needsContent { throw DatabaseFile.empty(location.path ?? location.name) }
+                if configuration.access != .readOnly { try create() }
+            }
             try applyConfiguration()
             try configuration.prepare?(self)
             try resolved.didOpen?(main)
@@ -81,11 +84,16 @@ extension Connection {
             throw DatabaseError(
                 code: error.code, message: "\(path) is damaged, or lacks pages at its end (\(error.message))", path: path)
         }
+        if .readOnlyRollback ~= error.code {
+            throw DatabaseError(
+                code: error.code, reason: .cannotOpen,
+                message: "\(path) has the journal of a change that was cut off: opening it for writing undoes that", path: path)
+        }
         throw .cannotOpen ~= error.code ? DatabaseFile.cannotOpen(path, error.message) : error
     }
 
     private func isEmptyFile() throws(DatabaseError) -> Bool {
-        if configuration.access == .readOnly { return false }
+        if configuration.access == .readOnly, !configuration.needsContent { return false }
         return try fetchOne(Int.self, "PRAGMA page_count") == 0
     }
 

@@ -82,5 +82,10 @@ enum DatabaseFile {
             code: .cannotOpen, reason: .cannotOpen, message: "cannot open the database \(path): \(reason)", path: path)
     }
 
+    static func empty(_ path: String) -> DatabaseError {
+        DatabaseError(
+            code: .notADatabase, reason: .wrongKeyOrNotADatabase, message: "\(path) is empty: there is no database in it", path: path)
+    }
+
     private static func reason(_ error: Int32) -> String { String(cString: strerror(error)) }
 }

@@ -107,6 +107,8 @@ extension ResultCode {
     public static let busySnapshot = extended(.busy, 2)
     /// `SQLITE_ABORT_ROLLBACK`: the transaction of a running statement was rolled back
     public static let abortRollback = extended(.abort, 2)
+    /// `SQLITE_READONLY_ROLLBACK`: a change that was cut off has to be undone, and the database is open read-only
+    public static let readOnlyRollback = extended(.readOnly, 3)
     /// `SQLITE_READONLY_DBMOVED`: the database file was moved or removed while it was open
     public static let readOnlyMoved = extended(.readOnly, 4)
 

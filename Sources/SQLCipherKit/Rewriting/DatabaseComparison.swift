@@ -25,7 +25,7 @@ struct DatabaseComparison {
         try reporter?.report()
         let structure = try copy.fetchAll(String.self, "PRAGMA integrity_check(1)")
         if structure != ["ok"] { throw differs("in its structure: \(structure.first ?? "no answer")") }
-        if let info = try copy.main.cipher, info.settings.usesHMAC {
+        if let info = try copy.main.cipher, info.settings.usesHMAC, try copy.main.path != nil {
             let pages = try copy.fetchAll(String.self, "PRAGMA cipher_integrity_check")
             if let problem = pages.first { throw differs("in its pages: \(problem)") }
         }

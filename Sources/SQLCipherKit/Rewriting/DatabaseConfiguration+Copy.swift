@@ -9,6 +9,20 @@ extension DatabaseConfiguration {
         return configuration
     }
 
+    /// For a database that is read as a whole and never written to, with the functions and collations of `connection`.
+    static func forReading(with connection: Connection) -> DatabaseConfiguration {
+        var configuration = forCopy(of: connection)
+        configuration.access = .readOnly
+        configuration.needsContent = true
+        if let prepare = configuration.prepare {
+            configuration.prepare = { db in
+                // What it wants to write comes after what it registers, and would be undone anyway.
+                do { try prepare(db) } catch let error as DatabaseError where error.code.primary == .readOnly {}
+            }
+        }
+        return configuration
+    }
+
     /// `prepare` for the functions and collations that it registers; what it may write is undone, as a copy must be a copy.
     var preparingOnly: (@Sendable (Connection) throws -> Void)? {
         guard let prepare else { return nil }

@@ -40,7 +40,8 @@ public enum DatabaseConverter {
     ///     has changed, and the call throws the same error.
     /// - Throws: ``DatabaseError/Reason/wrongKeyOrNotADatabase``, ``DatabaseError/Reason/notEncrypted``,
     ///   ``DatabaseError/Reason/cannotOpen``, ``DatabaseError/Reason/busy``, ``DatabaseError/Reason/invalidKey``,
-    ///   ``DatabaseError/Reason/misuse`` for a read-only file, ``DatabaseError/Reason/conversionFailed`` if the copy is not equal
+    ///   ``DatabaseError/Reason/misuse`` for a read-only file,
+    ///   ``DatabaseError/Reason/conversionFailed`` if the copy is not equal
     ///   to the original, or what SQLite reports, ``ResultCode/full`` for instance. The file is unchanged then.
     public static func convert(
         fileAt path: String, from source: Encryption, to target: Encryption, pageSize: Int? = nil,
@@ -64,6 +65,7 @@ public enum DatabaseConverter {
     static func open(_ path: String, _ source: Encryption, _ configuration: DatabaseConfiguration) throws -> Connection {
         var plain = DatabaseConfiguration()
         plain.access = .readWrite
+        plain.needsContent = true
         plain.enforcesForeignKeys = false
         plain.busyTimeout = configuration.busyTimeout
         plain.followsSymbolicLinks = configuration.followsSymbolicLinks

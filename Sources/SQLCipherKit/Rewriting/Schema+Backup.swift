@@ -80,22 +80,25 @@ extension Schema {
         }
         var steps = options
         steps.isCompact = false
-        var configuration = DatabaseConfiguration.forCopy(of: connection)
-        // The page size of an encrypted file comes with its settings.
-        configuration.beforeHeader = try shape(pageSize: target.encryptionOrPlaintext.isPlaintext ? target.pageSize : nil)
         guard let path = try target.path else {
+            var configuration = DatabaseConfiguration.forCopy(of: connection)
+            // The page size of an encrypted database comes with its settings.
+            configuration.beforeHeader = try shape(pageSize: target.encryptionOrPlaintext.isPlaintext ? target.pageSize : nil)
             let copy = try Connection(.memory, key: target.encryptionOrPlaintext, configuration: configuration)
-            try connection.savepoint { _ in try DatabaseCopy(from: self, to: copy, nil).run() }
+            try connection.savepoint { _ in
+                try DatabaseCopy(from: self, to: copy, nil).run()
+                try DatabaseComparison(of: self, with: copy, nil).run()
+            }
             return try copy.main.backup(to: target, options: steps, progress: progress)
         }
-        let file = try AtomicFile(for: path + "-restore")
-        let copy = try Connection(.file(file.temporaryPath), key: target.encryptionOrPlaintext, configuration: configuration)
-        defer {
-            copy.close()
-            file.discard()
-        }
-        try copy.disableJournal()
-        try connection.savepoint { _ in try DatabaseCopy(from: self, to: copy, nil).run() }
+        // Compared with this database row by row before anything of the target is replaced.
+        let file = try AtomicFile(for: path)
+        defer { file.discard() }
+        let encryption = try target.encryptionOrPlaintext
+        let rewrite = try DatabaseRewrite(of: self, path: path, key: encryption, pageSize: target.pageSize, nil)
+        try connection.savepoint { _ in try rewrite.write(to: file) {} }
+        let copy = try Connection(.file(file.temporaryPath), key: encryption, configuration: .forReading(with: connection))
+        defer { copy.close() }
         try copy.main.backup(to: target, options: steps, progress: progress)
     }
 }

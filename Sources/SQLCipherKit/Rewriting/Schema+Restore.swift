@@ -7,16 +7,17 @@ extension Schema {
     /// ```swift
     /// try db.main.restore(fromFileAt: "monday.db")
     /// ```
-    /// The whole backup is checked before anything is written. This database keeps its key, settings and journal mode. Other
-    /// connections may have it open: with a write-ahead log they continue to read what was there; without one, the call waits for
-    /// them, and they wait for it, up to the busy timeout.
+    /// The whole backup is checked before anything is written, and what is copied is the very snapshot that was checked. The backup
+    /// is never written to: not by recovery either, so that one with the journal of a change that was cut off is refused. This
+    /// database keeps its key, settings and journal mode. Other connections may have it open: with a write-ahead log they continue
+    /// to read what was there; without one, the call waits for them, and they wait for it, up to the busy timeout.
     /// - Parameters:
     ///   - path: the backup's file.
     ///   - options: as with ``backup(toFileAt:options:progress:)``.
     ///   - progress: likewise; this connection must not be used in it.
     /// - Throws: as ``backup(to:options:progress:)``; ``DatabaseError/Reason/wrongKeyOrNotADatabase``,
-    ///   ``DatabaseError/Reason/cannotOpen``, or ``DatabaseError/Reason/conversionFailed`` if the backup is damaged. Nothing has
-    ///   changed then.
+    ///   also for a file of 0 bytes, ``DatabaseError/Reason/cannotOpen``, or ``DatabaseError/Reason/conversionFailed`` if the
+    ///   backup is damaged. Nothing has changed then.
     public func restore(
         fromFileAt path: String, options: BackupOptions = BackupOptions(), progress: RewriteProgressHandler? = nil
     ) throws {
@@ -45,13 +46,14 @@ extension Schema {
     ) throws {
         try requireRewritable()
         try requireJournal()
-        var configuration = DatabaseConfiguration.forCopy(of: connection)
-        // Without permission to write it can only be read, unless a crash has left something to recover.
-        configuration.access = access(path, W_OK) == 0 ? .readWrite : .readOnly
+        var configuration = DatabaseConfiguration.forReading(with: connection)
         configuration.safeguards = try .forCopy(of: connection)
         let backup = try Connection(.file(path), key: key ?? encryptionOrPlaintext, configuration: configuration)
         defer { backup.close() }
-        try backup.main.requireIntact("the backup \(path)")
-        try backup.main.backup(to: self, options: options, progress: progress)
+        // One snapshot of the backup: what is copied is what was checked.
+        try backup.transaction(.deferred) { backup in
+            try backup.main.requireIntact("the backup \(path)")
+            try backup.main.backup(to: self, options: options, progress: progress)
+        }
     }
 }

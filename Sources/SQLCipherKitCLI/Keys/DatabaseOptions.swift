@@ -17,6 +17,8 @@ struct FileOptions: ParsableArguments {
             throw Failure("the database \(path) cannot be opened: \(systemMessage(errno))\(advice)")
         }
         guard info.st_mode & S_IFMT != S_IFDIR else { throw Failure("the database \(path) cannot be opened: it is a folder") }
+        // SQLite would take it for a new database: a mistake, where one is expected that exists.
+        guard info.st_mode & S_IFMT != S_IFREG || info.st_size > 0 else { throw Failure("\(path) is empty: there is no database in it") }
     }
 
     static func requireNothing(at path: String) throws {
