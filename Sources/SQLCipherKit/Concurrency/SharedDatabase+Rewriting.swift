@@ -28,6 +28,7 @@ extension SharedDatabase {
         let target = try target.resolvedForNewFile()
         try rewrite(reopening: { _ in target }) { db in
             try db.main.requireRewritable()
+            try db.main.requireNoKeySlots(against: target)
             try DatabaseReplacement(of: db.main, key: target, progress: progress).run()
             // It has the old file open, which no longer has a name.
             db.close()

@@ -31,7 +31,7 @@ extension Encryption {
     public static func slots(_ slots: KeySlots, cipher: CipherConfiguration? = nil) -> Encryption {
         let key = SlotsKey { location, _, _ in
             let path = try KeySlots.path(of: location), own = try KeySlots.path(of: slots.location)
-            guard DatabaseFile.canonical(path) == DatabaseFile.canonical(own) else {
+            guard DatabaseFile.isSame(path, own) else {
                 throw DatabaseError.misuse("the key slots are those of the database \(own), not of \(path)")
             }
             return slots
@@ -50,6 +50,7 @@ private struct SlotsKey: DeferredKey {
     ) throws -> ResolvedKey {
         let slots = try unlock(location, cipher, configuration)
         return ResolvedKey(key: slots.key.with(cipher: cipher ?? slots.key.cipher)) { schema in
+            schema.noteKeySlots()
             // A database that was just made knows nothing of its slots yet.
             if try schema.slotMark() == nil {
                 try slots.check(try slots.verified(try slots.storage.read()), on: schema, updates: true)

@@ -27,7 +27,7 @@ extension KeySlots {
         if let iterations { try Self.validate(iterations: iterations) }
         guard !kept.isEmpty else { throw DatabaseError.misuse("a database without a key slot could not be opened any more") }
         let path = try Self.path(of: location)
-        guard let other = db.location.path, DatabaseFile.canonical(other) == DatabaseFile.canonical(path) else {
+        guard let other = db.location.path, DatabaseFile.isSame(other, path) else {
             throw DatabaseError.misuse("the connection is not one to the database of the key slots")
         }
         let before = self
@@ -73,7 +73,7 @@ extension KeySlots {
         of db: Connection, by new: Encryption, _ table: inout SlotTable, _ mode: KeyChangeMode,
         _ progress: RewriteProgressHandler?, _ write: ([UInt8]) throws -> Void
     ) throws {
-        try db.changeKey(to: new, mode: mode, progress: progress)
+        try db.main.rewrite(with: new, mode, progress)
         table.previous = nil
         try write(try next(&table, under: new))
         // Should this fail, the next opening does it.

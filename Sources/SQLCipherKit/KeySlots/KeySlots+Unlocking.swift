@@ -3,6 +3,9 @@ import CSQLCipher
 extension KeySlots {
     /// Opens the slots of a database with a passphrase or a recovery key, and looks into the database whether they are up to date.
     ///
+    /// A rotation, or the making of the slots for a database with a passphrase, that was cut off is brought to its end first, which
+    /// rewrites the database, unless the access is read-only.
+    ///
     /// Slots of the secret's kind are tried in turn, and each costs its full key derivation: `label` saves those before the right
     /// one.
     /// - Parameters:
@@ -67,6 +70,7 @@ extension KeySlots {
             } catch let error as DatabaseError where error.reason == .wrongKeyOrNotADatabase {
                 self = other
                 isRotationUnfinished = true
+                finishRotation()
             } catch let error as DatabaseError where error.reason == .busy || error.code.primary == .readOnly {
                 // The next opening may remove it.
             }
@@ -78,6 +82,23 @@ extension KeySlots {
             // Another process may have been between its two steps: under the lock none is.
             try storage.update { bytes, _ in try check(try verified(bytes), on: db.main, updates: false) }
         }
+    }
+
+    /// Gives the database the key that its slots hold already, as the process that died was about to. What stands in the way, a
+    /// lock or a full disk, is left to a later opening: until then the key from before opens the database.
+    private mutating func finishRotation() {
+        guard !settings.isReadOnly else { return }
+        let unfinished = self
+        try? storage.update { bytes, write in
+            var table = try unfinished.verified(bytes)
+            guard table.previous != nil, let db = try unfinished.connect() else { return }
+            // In place: this needs none of the functions that a schema may use.
+            try unfinished.replaceKey(of: db, by: unfinished.slotKey, &table, .inPlace, nil, write)
+        }
+        // By another process, perhaps.
+        guard let db = try? connect(slotKey) else { return }
+        db.close()
+        (key, isRotationUnfinished) = (slotKey.with(cipher: settings.cipher), false)
     }
 
     /// A connection of our own; nil if there is no database yet.

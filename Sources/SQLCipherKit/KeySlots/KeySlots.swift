@@ -43,8 +43,9 @@ public struct KeySlots: Sendable {
     public let location: DatabaseLocation
     /// The key that opens the database, with its cipher settings.
     public internal(set) var key: Encryption
-    /// Whether a change of the database key was cut off. The slots open the database all the same, with the key from before;
-    /// ``rotateKey(of:keeping:droppingOthers:iterations:mode:progress:)`` makes a new one.
+    /// Whether a change of the database key was cut off, and unlocking could not bring it to its end, because another connection uses
+    /// the database for instance. The slots open the database all the same, with the key from before; a later opening, or
+    /// ``rotateKey(of:keeping:droppingOthers:iterations:mode:progress:)``, gives it the new one.
     public internal(set) var isRotationUnfinished = false
 
     /// The key that the slots hold, and that authenticates them: `key`, or the one that a cut off rotation was to bring.
@@ -98,6 +99,9 @@ public struct KeySlots: Sendable {
         let path = try path(of: location)
         let existingKey = try existingKey?.resolvedForNewKey()
         let cipher = cipher ?? existingKey?.cipher
+        if !configuration.followsSymbolicLinks, DatabaseFile.isLink(path) {
+            throw DatabaseFile.cannotOpen(path, "it is a symbolic link, and none is followed")
+        }
         let isMissing = try DatabaseFile.prepare(location, configuration) || DatabaseFile.isEmpty(path)
         guard isMissing == (existingKey == nil) else {
             throw DatabaseError.misuse(
@@ -120,7 +124,12 @@ public struct KeySlots: Sendable {
             let db = try made.connect()
             if !changesKey { try db?.main.setSlotMark(table) }
             try write(try table.bytes(under: slotKey))
-            if changesKey, let db { try made.replaceKey(of: db, by: slotKey, &table, .newFile, nil, write) }
+            guard changesKey, let db else { return }
+            do { try made.replaceKey(of: db, by: slotKey, &table, .newFile, nil, write) } catch {
+                // The database has the key that it had: the slots go again.
+                if let file = storage as? SlotFile, (try? made.connect()) != nil { file.remove() }
+                throw error
+            }
         }
         slots.key = slotKey.with(cipher: cipher)
         return slots
@@ -183,7 +192,7 @@ public struct KeySlots: Sendable {
         _ place: Place, _ location: DatabaseLocation, _ configuration: DatabaseConfiguration
     ) throws(DatabaseError) -> any KeySlotStorage {
         switch place {
-        case .beside: SlotFile(path: DatabaseFile.canonical(try path(of: location)) + ".keys", timeout: configuration.busyTimeout)
+        case .beside: SlotFile(path: DatabaseFile.keySlots(beside: try path(of: location)), timeout: configuration.busyTimeout)
         case .file(let path): SlotFile(path: path, timeout: configuration.busyTimeout)
         case .storage(let storage): storage
         }
@@ -208,30 +217,4 @@ extension KeySlots: CustomStringConvertible, CustomDebugStringConvertible, Custo
 extension Encryption {
     /// Whether the engine uses the key as it is.
     var isRaw: Bool { if case .raw = form { true } else { false } }
-}
-
-extension DatabaseFile {
-    /// The path with no symbolic link in it, if the file or at least its folder exists.
-    static func canonical(_ path: String) -> String {
-        func resolve(_ path: String) -> String? {
-            guard let resolved = realpath(path, nil) else { return nil }
-            defer { free(resolved) }
-            return String(cString: resolved)
-        }
-        if let resolved = resolve(path) { return resolved }
-        let folder = (path as NSString).deletingLastPathComponent
-        guard let resolved = resolve(folder.isEmpty ? "." : folder) else { return path }
-        return (resolved as NSString).appendingPathComponent((path as NSString).lastPathComponent)
-    }
-
-    /// Whether there is a file of no bytes, which SQLite takes for a new database.
-    static func isEmpty(_ path: String) -> Bool {
-        var info = stat()
-        return stat(path, &info) == 0 && info.st_size == 0
-    }
-
-    static func exists(_ path: String) -> Bool {
-        var info = stat()
-        return stat(path, &info) == 0
-    }
 }

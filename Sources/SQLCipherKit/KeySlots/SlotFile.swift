@@ -79,11 +79,21 @@ struct SlotFile: KeySlotStorage {
             unlink(temporary)
             throw failure("cannot be written", error)
         }
+        try flushFolder()
+    }
+
+    /// The rename itself must outlive a loss of power.
+    private func flushFolder() throws(DatabaseError) {
         let folder = (path as NSString).deletingLastPathComponent
         guard let opened = try open(folder.isEmpty ? "." : folder, O_RDONLY | O_DIRECTORY, ifMissing: false) else { return }
         defer { close(opened) }
-        // The rename itself must outlive a loss of power.
         if fsync(opened) != 0 { throw failure("cannot be written", errno) }
+    }
+
+    /// Takes the slots away again that `update` has just written, within it.
+    func remove() {
+        unlink(path)
+        try? flushFolder()
     }
 
     private func synchronize(_ file: Int32) -> Bool {

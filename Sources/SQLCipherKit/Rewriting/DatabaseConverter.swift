@@ -40,7 +40,7 @@ public enum DatabaseConverter {
     ///     has changed, and the call throws the same error.
     /// - Throws: ``DatabaseError/Reason/wrongKeyOrNotADatabase``, ``DatabaseError/Reason/notEncrypted``,
     ///   ``DatabaseError/Reason/cannotOpen``, ``DatabaseError/Reason/busy``, ``DatabaseError/Reason/invalidKey``,
-    ///   ``DatabaseError/Reason/misuse`` for a read-only file,
+    ///   ``DatabaseError/Reason/misuse`` for a read-only file, or for another key if there are ``KeySlots`` beside the file,
     ///   ``DatabaseError/Reason/conversionFailed`` if the copy is not equal
     ///   to the original, or what SQLite reports, ``ResultCode/full`` for instance. The file is unchanged then.
     public static func convert(
@@ -59,6 +59,7 @@ public enum DatabaseConverter {
         let db = try open(path, source, configuration)
         defer { db.close() }
         try db.main.requireRewritable()
+        try db.main.requireNoKeySlots(against: target)
         try DatabaseReplacement(of: db.main, key: target, pageSize: pageSize, progress: progress).run()
     }
 

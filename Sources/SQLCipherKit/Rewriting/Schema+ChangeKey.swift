@@ -29,6 +29,8 @@ extension Schema {
     ///   - progress: called every few pages, and once with all pages done before the change takes effect. If it throws,
     ///     the change is undone, this call throws the same error, and the connection continues with the old key.
     /// - Throws: ``DatabaseError/Reason/misuse`` inside a transaction, while a cursor is open or on a read-only database;
+    ///   and on one with ``KeySlots``, which would hold another key then, where
+    ///   ``KeySlots/rotateKey(of:keeping:droppingOthers:iterations:mode:progress:)`` changes both;
     ///   ``DatabaseError/Reason/notEncrypted`` on a plaintext one; ``DatabaseError/Reason/busy`` when another connection has the
     ///   database open or locked for longer than the busy timeout; ``DatabaseError/Reason/schemaName`` if it is no longer
     ///   attached; and what `progress` throws. In all these cases nothing has changed. ``DatabaseError/Reason/rekeyFailed`` if the
@@ -36,6 +38,14 @@ extension Schema {
     ///   full disk and the like are thrown as they are, and nothing has changed; ``DatabaseError/Reason/conversionFailed`` says
     ///   that the copy was not equal to the original, which stays.
     public func changeKey(to key: Encryption, mode: KeyChangeMode = .inPlace, progress: RewriteProgressHandler? = nil) throws {
+        try live()
+        let key = try key.resolvedForNewKey()
+        try requireNoKeySlots(against: key)
+        try rewrite(with: key, mode, progress)
+    }
+
+    /// The same, for key slots too, which get the new key at the same time.
+    func rewrite(with key: Encryption, _ mode: KeyChangeMode, _ progress: RewriteProgressHandler?) throws {
         try requireRewritable()
         let path = try self.path
         let settings = try cipher?.settings

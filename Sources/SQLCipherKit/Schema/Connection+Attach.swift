@@ -119,6 +119,7 @@ extension Schema {
             throw DatabaseError(code: .error, reason: .schemaName, message: "the database \(lowercased) cannot be detached")
         }
         try live()
+        defer { if (try? live()) == nil { forgetKeyOrigin() } }
         let statement = try connection.prepare("DETACH DATABASE ?")
         do throws(DatabaseError) { try statement.execute([name]) } catch {
             // The name is attached, so that what the engine has left to refuse with this code is a database in use.

@@ -1,0 +1,76 @@
+/// What is kept, until a database is closed or detached, of how it was unlocked.
+final class KeyOrigins: ConnectionState {
+    /// Where the key of a database is from.
+    enum Origin {
+        /// Kept because SQLCipher forgets it once the key is derived, and a backup with another salt needs it again. Its bytes are
+        /// in locked memory, and wiped when the connection closes.
+        case passphrase(Encryption)
+        case slots
+    }
+
+    private var origins: [String: Origin] = [:]
+
+    init() {}
+
+    /// By a schema's name, in any case.
+    fileprivate subscript(schema: String) -> Origin? {
+        get { origins[schema.lowercased()] }
+        set { origins[schema.lowercased()] = newValue }
+    }
+}
+
+extension Schema {
+    /// Where the key is from, if that was noted.
+    private var keyOrigin: KeyOrigins.Origin? { connection.state(KeyOrigins.self)[name] }
+
+    /// The passphrase that the database was opened with, or got since.
+    var passphrase: Encryption? { if case .passphrase(let key)? = keyOrigin { key } else { nil } }
+
+    /// Notes the key that the database was opened with, or has now.
+    func noteKey(_ key: Encryption) {
+        if case .passphrase = key.form {
+            connection.state(KeyOrigins.self)[name] = .passphrase(key)
+        } else {
+            forgetKeyOrigin()
+        }
+    }
+
+    /// Notes that the key is from key slots, wherever these are kept.
+    func noteKeySlots() { connection.state(KeyOrigins.self)[name] = .slots }
+
+    /// Forgets what was noted, as the name may be another database's next.
+    func forgetKeyOrigin() {
+        if keyOrigin != nil { connection.state(KeyOrigins.self)[name] = nil }
+    }
+
+    /// - Throws: ``DatabaseError/Reason/misuse`` if the database has key slots that do not hold `key`, its new one: nothing would
+    ///   open with them any more.
+    func requireNoKeySlots(against key: Encryption) throws(DatabaseError) {
+        let path = try self.path, current = try encryptionOrPlaintext
+        // Without encryption nobody is locked out.
+        if key.isPlaintext || current.isPlaintext || key.isRaw(of: current) { return }
+        let slots = path.map { DatabaseFile.keySlots(beside: $0) }
+        let areBeside = slots.map { DatabaseFile.exists($0) } ?? false
+        if !areBeside {
+            guard case .slots? = keyOrigin else { return }
+        }
+        let advice = areBeside ? "; if \(slots ?? "") is not this database's, remove it" : ""
+        throw DatabaseError(
+            code: .misuse, reason: .misuse,
+            message: "the database \(path ?? name) has key slots, which would hold another key than its own: KeySlots.rotateKey "
+                + "gives it a new key, and KeySlots.changePassphrase a slot another passphrase\(advice)", path: path)
+    }
+}
+
+extension DatabaseFile {
+    /// Where the key slots of a database are if they lie beside it.
+    static func keySlots(beside path: String) -> String { realPath(path) + ".keys" }
+}
+
+extension Encryption {
+    /// Whether this is the raw key, with or without the salt, that `whole` has with its salt.
+    fileprivate func isRaw(of whole: Encryption) -> Bool {
+        guard isRaw else { return false }
+        return withUnsafeBytes { bytes in whole.withUnsafeBytes { $0.starts(with: bytes) } }
+    }
+}
