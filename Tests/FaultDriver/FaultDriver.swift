@@ -108,6 +108,8 @@ struct FaultDriver {
             try runRecords(action, path, arguments)
         case _ where action.hasPrefix("pool-"):
             try runPool(action, path, arguments)
+        case "sweep":
+            try runSweep(path, arguments)
         case "report":
             try runReport(path, arguments)
         case "blob":

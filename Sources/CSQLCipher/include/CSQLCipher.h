@@ -23,6 +23,7 @@
 #include "key_wrapping.h"
 #include "keyring.h"
 #include "provider.h"
+#include "rename.h"
 #include "random.h"
 #include "thread.h"
 #include "wipe.h"

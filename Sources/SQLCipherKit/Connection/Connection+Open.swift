@@ -8,9 +8,13 @@ extension Connection {
         if let error = DatabaseError.refusalOfRandomBytes { throw error }
         let resolved = try (key ?? .plaintext).resolved(for: location, configuration)
         let key = resolved.key
+        if configuration.access != .readOnly { location.removeRemains() }
         let isMissing = try DatabaseFile.prepare(location, configuration)
         do {
             try openHandle()
+            if configuration.access != .readOnly, case .uri = location.place, let path = try main.path {
+                AtomicFile.removeRemains(of: path, isOpen: true)
+            }
             try withSafeguards(configuration.safeguards) {
                 if !key.isPlaintext { try unlock(with: key) }
                 try verify(key)

@@ -26,6 +26,7 @@ extension KeySlots {
     ) throws -> KeySlots {
         _ = try path(of: location)
         let storage = try storage(place, location, configuration)
+        if configuration.access != .readOnly { (storage as? SlotFile)?.removeRemains() }
         guard let bytes = try storage.read() else { throw missing(location) }
         let table = try SlotTable(parsing: bytes)
         let key = try open(table, secret, first: label, iterationLimit)

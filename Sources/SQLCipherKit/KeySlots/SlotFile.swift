@@ -32,6 +32,15 @@ struct SlotFile: KeySlotStorage {
         try change(try read()) { bytes in try replace(with: bytes) }
     }
 
+    /// Removes what a process that died has left of a change, unless one is being made.
+    func removeRemains() {
+        var info = stat()
+        guard lstat(path + ".tmp", &info) == 0 else { return }
+        let lock = systemOpen(path + ".lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0)
+        defer { if lock >= 0 { close(lock) } }
+        if lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0 { unlink(path + ".tmp") }
+    }
+
     private func lock() throws(DatabaseError) -> Int32 {
         guard let file = try open(path + ".lock", O_RDWR | O_CREAT, ifMissing: false) else { throw failure("cannot be locked", ENOENT) }
         let clock = ContinuousClock()

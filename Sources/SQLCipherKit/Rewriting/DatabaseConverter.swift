@@ -11,7 +11,8 @@ import Foundation
 /// ```
 /// All of them use one mechanism: the file is locked, copied into a new one in the same folder, the copy is opened
 /// and compared with it row by row, flushed to disk, and renamed over it. A process that dies at any time leaves the old file
-/// or the new one intact, and so does every error. The new file is never readable by others than its owner before it has the old
+/// or the new one intact, and so does every error; what it may have left of the new file is removed by the next opening of the
+/// database for writing. The new file is never readable by others than its owner before it has the old
 /// one's permissions, and never plaintext unless plaintext was asked for.
 ///
 /// Everything is kept: tables with their row ids, indexes, views, triggers, virtual tables such as FTS5's, sequences, statistics,

@@ -23,6 +23,7 @@ struct FileBackup {
     }
 
     func run() throws {
+        AtomicFile.removeRemains(of: path)
         try checkDestination()
         if try options.isCompact || !copyPages() { try copyRows() }
     }

@@ -7,7 +7,8 @@ extension Schema {
     /// try db.main.backup(toFileAt: "compact.db", options: .compact)
     /// ```
     /// The copy is written under another name, checked page by page, flushed to disk and only then renamed: a backup that was cut
-    /// off, by an error or the end of the process, cannot be mistaken for a good one. It holds one consistent snapshot of what was
+    /// off, by an error or the end of the process, cannot be mistaken for a good one, and what is left of it is removed by the next
+    /// backup to, or opening of, that path. It holds one consistent snapshot of what was
     /// committed. With a write-ahead log that is the snapshot at the time of the call. Without one, a commit of another connection
     /// makes the copy start again, and after three of them it keeps writers waiting until it is done.
     ///

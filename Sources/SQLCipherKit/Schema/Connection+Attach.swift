@@ -30,6 +30,7 @@ extension Connection {
         try checkIsFree(name)
         let resolved = try (key ?? .plaintext).resolved(for: location, configuration)
         let key = resolved.key
+        if configuration.access != .readOnly { location.removeRemains() }
         _ = try DatabaseFile.prepare(location, configuration)
         let header = location.isOnDisk ? DatabaseFile.header(at: location) : nil
         let schema = Schema(self, name), safeguards = safeguards ?? configuration.safeguards

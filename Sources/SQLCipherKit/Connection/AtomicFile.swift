@@ -1,0 +1,104 @@
+import CSQLCipher
+import Foundation
+
+/// A database file that appears at once: written under a temporary name in the same folder, flushed to disk, and then renamed, so
+/// that its name leads to a complete database or to none.
+///
+/// A process that dies leaves the temporary file, which the next one to write or to open the same database removes.
+final class AtomicFile {
+    /// Where the file is while it is being written.
+    let temporaryPath: String
+    /// The name that it will have.
+    let path: String
+    private var lock: FileLock?
+
+    /// Makes the file, for its owner alone, and only if the name is free: not even a link may be there, which another user could
+    /// have planted.
+    /// - Throws: ``DatabaseError/Reason/busy`` while another thread or process writes the same file.
+    init(for path: String) throws(DatabaseError) {
+        self.path = path
+        temporaryPath = Self.temporaryPath(for: path)
+        var attempts = 0
+        while lock == nil {
+            lock = try FileLock(for: path)
+            attempts += 1
+            // An opening that looks for remains has it for less than that.
+            if lock == nil, attempts == 20 { throw isBeingWritten }
+            if lock == nil { usleep(1000) }
+        }
+        Self.removeLocked(path)
+        let file = open(temporaryPath, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard file >= 0 else {
+            let error = Self.failure(.cannotOpen, "the new file cannot be made", temporaryPath)
+            lock?.unlock()
+            lock = nil
+            throw error
+        }
+        close(file)
+    }
+
+    deinit { discard() }
+
+    /// Removes the file, unless it has its name already.
+    func discard() {
+        guard let lock else { return }
+        Self.removeFiles(temporaryPath)
+        lock.unlock()
+        self.lock = nil
+    }
+
+    /// Flushes the file to disk, with the permissions and, for root, the owner of `original`. No connection may have it open.
+    func flush(like original: stat? = nil) throws(DatabaseError) {
+        let file = open(temporaryPath, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
+        defer { if file >= 0 { close(file) } }
+        // Root keeps the owner; other users own what they write.
+        if let original, geteuid() == 0 { _ = fchown(file, original.st_uid, original.st_gid) }
+        guard file >= 0, original.map({ fchmod(file, $0.st_mode & 0o7777) }) ?? 0 == 0, Self.sync(file) else {
+            throw Self.failure(.ioError, "the new file cannot be flushed to disk", temporaryPath)
+        }
+    }
+
+    /// Gives the file its name, in one step.
+    /// - Parameter replacing: whether it may replace a file of that name.
+    func publish(replacing: Bool) throws(DatabaseError) {
+        guard (replacing ? rename(temporaryPath, path) : Self.renameExclusively(temporaryPath, path)) == 0 else {
+            let code: ResultCode = errno == EEXIST ? .cannotOpen : .ioError
+            throw Self.failure(code, "the new file cannot have its name", path)
+        }
+        Self.flushFolder(of: path)
+        lock?.unlock()
+        lock = nil
+    }
+
+    /// Makes a name durable. A folder that cannot be flushed, as on some network file systems, is no error: either name
+    /// leads to a complete database.
+    static func flushFolder(of path: String) {
+        let name = (path as NSString).deletingLastPathComponent
+        let folder = open(name.isEmpty ? "." : name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else { return }
+        _ = sync(folder)
+        close(folder)
+    }
+
+    /// Flushes an open file, or a folder.
+    static func sync(_ descriptor: Int32) -> Bool {
+        #if canImport(Darwin)
+            // There, fsync leaves the data in the drive's cache.
+            if fcntl(descriptor, F_FULLFSYNC) == 0 { return true }
+        #endif
+        return fsync(descriptor) == 0
+    }
+
+    static func temporaryPath(for path: String) -> String { path + "-sqlcipherkit-new" }
+
+    private var isBeingWritten: DatabaseError {
+        DatabaseError(code: .busy, reason: .busy, message: "another thread or process is writing the file \(path)", path: path)
+    }
+
+    static func failure(_ code: ResultCode, _ what: String, _ path: String) -> DatabaseError {
+        let error = errno
+        return DatabaseError(
+            code: error == ENOSPC || error == EFBIG ? .full : code, reason: code == .cannotOpen ? .cannotOpen : .engine,
+            message: "\(what): \(String(cString: strerror(error))); nothing has changed", path: path)
+    }
+}

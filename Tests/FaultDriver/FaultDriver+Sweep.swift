@@ -1,0 +1,81 @@
+import Foundation
+import KillPoints
+import SQLCipherKit
+
+/// Kills one action at every change that it makes to the file system, and looks each time at what is left.
+///
+/// `sweep ACTION FOLDER MODE all` kills at each change, and with `names` only at those that make, rename or remove a file; with `fail`
+/// each change, sync and read fails once instead. It does so each time from the same start and in a process of its own, ends when
+/// the action comes to its end, and says how often it struck and what was wrong.
+extension FaultDriver {
+    static func runSweep(_ action: String, _ arguments: [String]) throws {
+        guard arguments.count == 3 else { throw DatabaseError(message: "sweep ACTION FOLDER MODE all|names|fail") }
+        let how = ["names": KILLPOINTS_NAMES, "fail": KILLPOINTS_FAIL][arguments[2]] ?? KILLPOINTS_ALL
+        guard killpoints_supported() == 1 else { return say("unsupported") }
+        let start = arguments[0] + "/start", work = arguments[0] + "/work"
+        let scenario = try SweepScenario.named(action, mode: arguments[1])
+        try FileManager.default.createDirectory(atPath: start, withIntermediateDirectories: true)
+        guard child({ try scenario.prepare(start) }) == 0 else { throw DatabaseError(message: "the start could not be made") }
+        var kills = 0
+        for number in 1... {
+            try? FileManager.default.removeItem(atPath: work)
+            try FileManager.default.copyItem(atPath: start, toPath: work)
+            let status = child(struckAt: number, how: how) { try scenario.act(work) }
+            if status == 0 {
+                if child({ try scenario.check(work) }) != 0 { say("wrong: at the end") }
+                say("kills: \(kills)")
+                return
+            }
+            // An error that the action has thrown is as good an end.
+            guard status == 128 + SIGKILL || (how == KILLPOINTS_FAIL && status == 1) else { throw DatabaseError(message: "\(action) ended with \(status) at change \(number)") }
+            kills += 1
+            if let problem = exposure(scenario, in: work) { say("wrong: struck at change \(number): \(problem)") }
+            let left = names(in: work)
+            let check = { (folder: String) in
+                if how == KILLPOINTS_FAIL { try scenario.checkError(folder) }
+                try scenario.check(folder)
+            }
+            if child({ try check(work) }) != 0 { say("wrong: struck at change \(number), which left \(left)") }
+        }
+    }
+
+    private final class Body {
+        let run: () throws -> Void
+
+        init(_ run: @escaping () throws -> Void) { self.run = run }
+    }
+
+    /// Runs `body` in a child process. Prints the error that it throws.
+    private static func child(struckAt number: Int = 0, how: Int = KILLPOINTS_ALL, _ body: @escaping () throws -> Void) -> Int32 {
+        let body = Body(body)
+        return withExtendedLifetime(body) {
+            killpoints_run(number, Int32(how), { context in
+                guard let context else { return 1 }
+                do {
+                    try Unmanaged<Body>.fromOpaque(context).takeUnretainedValue().run()
+                    return 0
+                } catch {
+                    FaultDriver.say("error: \(error)")
+                    return 1
+                }
+            }, Unmanaged.passUnretained(body).toOpaque())
+        }
+    }
+
+    /// What others could read of what a killed process has left.
+    private static func exposure(_ scenario: SweepScenario, in folder: String) -> String? {
+        for name in names(in: folder) {
+            let path = folder + "/" + name
+            if let mode = try? FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int, mode != 0o600 {
+                return "\(name) has permissions \(String(mode, radix: 8))"
+            }
+            guard !scenario.hasPlaintext, let bytes = FileManager.default.contents(atPath: path) else { continue }
+            if bytes.range(of: Data(SweepScenario.marker.utf8)) != nil { return "\(name) is plaintext" }
+        }
+        return nil
+    }
+
+    static func names(in folder: String) -> [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
+    }
+}

@@ -1,0 +1,29 @@
+import Foundation
+import SQLCipherKit
+import TestSupport
+import Testing
+
+/// A process that is killed at each of its changes to the file system, in everything that writes whole files: the next opening finds one
+/// whole database, the old or the new one, and leaves no other file.
+@Suite struct KillSweepTests {
+    private static let actions = [
+        "key-in-place", "key-by-file", "convert", "encrypt", "decrypt", "backup", "backup-over-another", "backup-by-rows",
+        "backup-by-link", "backup-without-links", "export", "restore", "restore-by-rows", "slots-for-a-passphrase",
+        "slots-for-a-raw-key", "slots-add", "slots-rotate-in-place", "slots-rotate-by-file",
+    ]
+
+    /// Kills wherever a file is made, renamed or removed; with `SQLCIPHERKIT_LONG_TESTS` at each write too, and with a log.
+    @Test(arguments: actions) func aKillAtEachChange(action: String) throws {
+        let isLong = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == "1"
+        for mode in isLong ? ["delete", "wal"] : ["delete"] {
+            let folder = try TemporaryFolder()
+            let outcome = try Command.run(
+                try BuildProducts.executable("FaultDriver"), ["sweep", action, folder.url.path, mode, isLong ? "all" : "names"])
+            #expect(outcome.status == 0 && !outcome.output.contains("wrong"), "\(mode): \(outcome.output)")
+            // Where the C library's calls cannot be replaced, there is nothing to see.
+            if outcome.output.contains("unsupported") { return }
+            let kills = outcome.output.split(separator: "\n").first { $0.hasPrefix("kills: ") }.flatMap { Int($0.dropFirst(7)) }
+            #expect(try #require(kills) > 3)
+        }
+    }
+}
