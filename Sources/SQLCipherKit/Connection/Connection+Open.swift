@@ -25,6 +25,7 @@ extension Connection {
                 if configuration.access != .readOnly { try create() }
             }
             try applyConfiguration()
+            main.noteKey(key)
             try configuration.prepare?(self)
             try resolved.didOpen?(main)
         } catch {

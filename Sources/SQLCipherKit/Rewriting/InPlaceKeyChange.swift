@@ -45,6 +45,7 @@ struct InPlaceKeyChange {
             connection.close()
             throw failed(DatabaseError(message: "the file does not open with the new key"), .old)
         }
+        schema.noteKey(key)
     }
 
     private func rekey(_ handle: OpaquePointer, _ key: UnsafeRawBufferPointer, _ relay: ProgressRelay?) -> Int32 {

@@ -7,6 +7,9 @@ extension Schema {
     /// ```swift
     /// try db.main.restore(fromFileAt: "monday.db")
     /// ```
+    /// The backup may have another salt: the passphrase that this database was opened with, which the connection keeps in
+    /// ``SecureBytes`` until it closes, or its raw key opens it all the same.
+    ///
     /// The whole backup is checked before anything is written, and what is copied is the very snapshot that was checked. The backup
     /// is never written to: not by recovery either, so that one with the journal of a change that was cut off is refused. This
     /// database keeps its key, settings and journal mode. Other connections may have it open: with a write-ahead log they continue
@@ -46,14 +49,32 @@ extension Schema {
     ) throws {
         try requireRewritable()
         try requireJournal()
-        var configuration = DatabaseConfiguration.forReading(with: connection)
-        configuration.safeguards = try .forCopy(of: connection)
-        let backup = try Connection(.file(path), key: key ?? encryptionOrPlaintext, configuration: configuration)
+        let backup = try openBackup(path, key)
         defer { backup.close() }
         // One snapshot of the backup: what is copied is what was checked.
         try backup.transaction(.deferred) { backup in
             try backup.main.requireIntact("the backup \(path)")
             try backup.main.backup(to: self, options: options, progress: progress)
         }
+    }
+
+    /// Opens a backup. Its key is said to be this database's if it is nil.
+    private func openBackup(_ path: String, _ key: Encryption?) throws -> Connection {
+        var configuration = DatabaseConfiguration.forReading(with: connection)
+        configuration.safeguards = try .forCopy(of: connection)
+        return try Connection(.file(path), key: key ?? ownKey(forBackupAt: path), configuration: configuration)
+    }
+
+    /// This database's key, for a file that may have another salt, because this one is new for instance.
+    private func ownKey(forBackupAt path: String) throws -> Encryption {
+        let own = try encryptionOrPlaintext
+        guard let info = try cipher, info.settings.plaintextHeaderSize == 0, let salt = DatabaseFile.header(at: .file(path)),
+            salt != info.salt
+        else { return own }
+        // The same passphrase gives another key with it; a raw key stays what it is.
+        let key = try passphrase ?? own.withUnsafeBytes { bytes throws(DatabaseError) in
+            try Encryption.raw(bytes: UnsafeRawBufferPointer(rebasing: bytes.prefix(32)))
+        }
+        return key.with(cipher: info.settings)
     }
 }

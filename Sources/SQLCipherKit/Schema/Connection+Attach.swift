@@ -41,6 +41,7 @@ extension Connection {
                     throw attachFailure(location, key, header, error)
                 }
                 if safeguards?.checksStructure == true { try schema.requireStructure() }
+                schema.noteKey(key)
                 try resolved.didOpen?(schema)
             } catch {
                 try? schema.detach()

@@ -118,4 +118,39 @@ import Testing
         try db.main.restore(fromFileAt: backup, key: key)
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 20_000)
     }
+
+    /// The database is lost, and its backup goes into a new one: with the same key, but another salt.
+    @Test(arguments: ["passphrase", "raw", "provided", "looks raw"]) func ontoANewFile(kind: String) throws {
+        let raw = try Encryption.raw([UInt8](repeating: 9, count: 32), cipher: .quick)
+        let key = switch kind {
+        case "raw": raw
+        case "provided": Encryption.provided(by: KeySource.provider(Fixed()), cipher: .quick)
+        case "looks raw": try Encryption.passphrase("x'\(String(repeating: "ab", count: 32))'", cipher: .quick)
+        default: self.key
+        }
+        try make(path, key, rows: 30).main.backup(toFileAt: backup)
+        try FileManager.default.removeItem(atPath: path)
+        let db = try Connection(.file(path), key: key)
+        try db.main.restore(fromFileAt: backup)
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 30)
+        // Attached, too, and after a change of key in both.
+        let attached = try db.attach(.file(folder.path("c.db")), as: "Other", key: key)
+        try attached.restore(fromFileAt: backup)
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM other.t") == 30)
+        let new = try Encryption.passphrase("new", cipher: .quick)
+        try db.changeKey(to: new)
+        #expect(reason { try db.main.restore(fromFileAt: backup) } == .wrongKeyOrNotADatabase)
+        try db.main.restore(fromFileAt: backup, key: key)
+        try db.main.backup(toFileAt: folder.path("d.db"), key: new)
+        try db.execute("DELETE FROM main.t")
+        try db.main.restore(fromFileAt: folder.path("d.db"))
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM main.t") == 30)
+        // With another passphrase it is not the same key.
+        let stranger = try Connection(.file(folder.path("e.db")), key: .passphrase("stranger", cipher: .quick))
+        #expect(reason { try stranger.main.restore(fromFileAt: backup) } == .wrongKeyOrNotADatabase)
+    }
+
+    private struct Fixed: KeyProvider {
+        func key() throws -> Encryption? { try .passphrase("provided") }
+    }
 }
