@@ -67,6 +67,7 @@
 #include "page_counts.h"
 #include "query_only.h"
 #include "functions.h"
+#include "constraints.h"
 #include "changes.h"
 #include "fork.h"
 #include "logging.h"

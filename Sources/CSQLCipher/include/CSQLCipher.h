@@ -8,6 +8,7 @@
 #include "access.h"
 #include "changes.h"
 #include "columns.h"
+#include "constraints.h"
 #include "fork.h"
 #include "functions.h"
 #include "guard.h"

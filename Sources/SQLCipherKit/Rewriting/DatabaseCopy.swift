@@ -22,11 +22,9 @@ struct DatabaseCopy {
         let entries = try schema.entries()
         // A text that is not what it claims to be is refused before anything is made of another one.
         for entry in entries { _ = try entry.text() }
-        // An existing row is right even if it fails today's checks, names that begin with sqlite_ are allowed, and so are
-        // strings in double quotes, which a schema may have from an engine that accepted them.
-        for pragma in ["foreign_keys = OFF", "ignore_check_constraints = ON", "writable_schema = ON"] {
-            try copy.execute(SQL(raw: "PRAGMA \(pragma)"))
-        }
+        // Names that begin with sqlite_ are allowed, and so are strings in double quotes, which a schema may have from an engine
+        // that accepted them.
+        for pragma in ["foreign_keys = OFF", "writable_schema = ON"] { try copy.execute(SQL(raw: "PRAGMA \(pragma)")) }
         var now: Int32 = 0
         for option in [SQLITE_DBCONFIG_DQS_DDL, SQLITE_DBCONFIG_DQS_DML] {
             try copy.check(sqlcipherkit_db_config(copy.live(), option, 1, &now))
@@ -51,6 +49,7 @@ struct DatabaseCopy {
     private func copyTables(_ entries: [SchemaEntry]) throws {
         let tables = entries.filter { $0.type == "table" && !$0.isVirtual && $0.name != "sqlite_sequence" }
         for table in tables { try copy.execute(SQL(raw: table.statement().sql)) }
+        try copy.main.ignoreConstraints()
         for table in tables {
             try copyRows(of: table.name)
             try reportPages()

@@ -210,6 +210,55 @@ import Testing
         #expect(try Connection(.file(path), key: key).fetchOne(Int.self, "SELECT x FROM t") == 1)
     }
 
+    /// Constraints that were added to a table with rows, by `writable_schema` as SQLite's documentation of ALTER TABLE shows: what is
+    /// there stays, in every kind of copy.
+    @Test func rowsThatViolateConstraints() throws {
+        let key = try Encryption.passphrase("k", cipher: .quick), backup = folder.path("b.db")
+        do {
+            let db = try Connection(.file(path))
+            try db.execute(SQLScript("""
+                CREATE TABLE t(id INTEGER PRIMARY KEY, a, b TEXT);
+                CREATE TABLE w(k TEXT PRIMARY KEY, v) WITHOUT ROWID;
+                CREATE INDEX t_a ON t(a);
+                INSERT INTO t(a, b) VALUES (NULL, 'x'), (-1, NULL), (2, 'y');
+                INSERT INTO w VALUES ('one', NULL), ('two', -2);
+                PRAGMA writable_schema = ON;
+                UPDATE sqlite_schema SET sql = 'CREATE TABLE t(id INTEGER PRIMARY KEY, a NOT NULL ON CONFLICT REPLACE DEFAULT 7 CHECK (a > 0), b TEXT NOT NULL)' WHERE name = 't';
+                UPDATE sqlite_schema SET sql = 'CREATE TABLE w(k TEXT PRIMARY KEY, v NOT NULL CHECK (v > 0)) WITHOUT ROWID' WHERE name = 'w';
+                """))
+        }
+        func contents(_ key: Encryption, _ path: String? = nil) throws -> [[SQLValue]] {
+            let db = try Connection(.file(path ?? self.path), key: key)
+            let rows: [(SQLValue, SQLValue, SQLValue)] = try db.fetchAll("SELECT id, a, b FROM t UNION ALL SELECT 0, k, v FROM w")
+            #expect(throws: DatabaseError.self) { try db.execute("INSERT INTO t(a, b) VALUES (-1, 'z')") }
+            #expect(throws: DatabaseError.self) { try db.execute("INSERT INTO t(a, b) VALUES (1, NULL)") }
+            return rows.map { [$0.0, $0.1, $0.2] }
+        }
+        let expected: [[SQLValue]] = [
+            [.integer(1), .null, .text("x")], [.integer(2), .integer(-1), .null], [.integer(3), .integer(2), .text("y")],
+            [.integer(0), .text("one"), .null], [.integer(0), .text("two"), .integer(-2)],
+        ]
+        #expect(try contents(.plaintext) == expected)
+        try DatabaseConverter.encrypt(fileAt: path, key: key)
+        #expect(try contents(key) == expected)
+        let new = try Encryption.passphrase("new", cipher: .quick)
+        try Connection(.file(path), key: key).changeKey(to: new, mode: .newFile)
+        #expect(try contents(new) == expected)
+        for options in [BackupOptions(), .compact] {
+            let db = try Connection(.file(path), key: new)
+            try db.main.backup(toFileAt: backup, options: options)
+            #expect(try contents(new, backup) == expected)
+            try db.execute("DELETE FROM t")
+            try db.main.restore(fromFileAt: backup)
+            db.close()
+            #expect(try contents(new) == expected)
+            try FileManager.default.removeItem(atPath: backup)
+        }
+        try DatabaseConverter.decrypt(fileAt: path, key: new)
+        #expect(try contents(.plaintext) == expected)
+        #expect(try !Connection(.file(path)).main.verify().isIntact)
+    }
+
     // MARK: Refused, the file as it was
 
     @Test func whatCannotBeConverted() throws {
