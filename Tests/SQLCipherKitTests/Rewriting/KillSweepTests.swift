@@ -26,4 +26,12 @@ import Testing
             #expect(try #require(kills) > 1)
         }
     }
+
+    /// One failed write, read or sync leaves the old database or the new one as well, and in the journal mode that it had.
+    @Test(arguments: ["key-by-file", "key-in-place", "encrypt", "decrypt"]) func anErrorLeavesTheLogOn(action: String) throws {
+        let folder = try TemporaryFolder()
+        let outcome = try Command.run(
+            try BuildProducts.executable("FaultDriver"), ["sweep", action, folder.url.path, "wal", "fail"])
+        #expect(outcome.status == 0 && !outcome.output.contains("wrong"), "\(outcome.output)")
+    }
 }
