@@ -54,7 +54,8 @@ extension SweepScenario {
         }
         let (copyKey, copyOptions, refusedCalls, before) = (key, options, refused, previous)
         @Sendable func copy(_ folder: String) throws {
-            try Connection(.file(folder + "/a.db"), key: one()).main.backup(toFileAt: folder + "/b.db", key: copyKey, options: copyOptions)
+            let db = try Connection(.file(folder + "/a.db"), key: one())
+            try db.main.backup(toFileAt: folder + "/b.db", key: copyKey, options: copyOptions)
         }
         return SweepScenario(
             prepare: { folder in

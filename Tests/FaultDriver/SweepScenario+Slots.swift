@@ -8,7 +8,7 @@ extension SweepScenario {
     static func slotted(_ action: String, _ mode: String) throws -> SweepScenario? {
         switch action {
         case "slots-for-a-passphrase": return creating(for: try one(), mode)
-        case "slots-for-a-raw-key": return creating(for: try .raw([UInt8](repeating: 7, count: 32), cipher: FaultDriver.quick), mode)
+        case "slots-for-a-raw-key": return creating(for: try raw(), mode)
         case "slots-add":
             return changing(mode) { slots, _ in try slots.add(.passphrase("three"), label: "third", iterations: 1000) }
         case "slots-rotate-in-place", "slots-rotate-by-file":
@@ -23,8 +23,11 @@ extension SweepScenario {
 
     private static let files = ["a.db", "a.db.keys", "a.db.keys.lock"]
 
+    private static func raw() throws -> Encryption { try .raw([UInt8](repeating: 7, count: 32), cipher: FaultDriver.quick) }
+
     private static func create(_ folder: String, _ key: Encryption) throws {
-        _ = try KeySlots.create(.passphrase("one"), label: "first", for: .file(folder + "/a.db"), existingKey: key, iterations: 1000)
+        let location = DatabaseLocation.file(folder + "/a.db")
+        _ = try KeySlots.create(.passphrase("one"), label: "first", for: location, existingKey: key, iterations: 1000)
     }
 
     /// The first opening after a kill has nothing unfinished left.
@@ -55,7 +58,7 @@ extension SweepScenario {
     private static func changing(_ mode: String, _ change: @escaping (inout KeySlots, Connection) throws -> Void) -> SweepScenario {
         SweepScenario(
             prepare: { folder in
-                let key = try Encryption.raw([UInt8](repeating: 7, count: 32), cipher: FaultDriver.quick)
+                let key = try raw()
                 try make(folder + "/a.db", key, mode, rows: count)
                 try create(folder, key)
             },

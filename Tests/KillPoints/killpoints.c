@@ -17,11 +17,11 @@ static long left = -1;
 static int mode = 0;
 static int refused = 0;
 
-enum kind { READ, WRITE, NAME };
+enum kind { SYNC, WRITE, NAME };
 
 /* Whether the call shall fail. */
 static int point(enum kind kind) {
-    if (left < 0 || (mode == KILLPOINTS_NAMES && kind != NAME) || (mode != KILLPOINTS_FAIL && kind == READ)) return 0;
+    if (left < 0 || (mode == KILLPOINTS_NAMES && kind != NAME) || (mode != KILLPOINTS_FAIL && kind == SYNC)) return 0;
     if (left-- != 1) return 0;
     if (mode != KILLPOINTS_FAIL) kill(getpid(), SIGKILL);
     errno = EIO;
@@ -48,27 +48,25 @@ static int point(enum kind kind) {
 OPEN(open)
 OPEN(open64)
 
-#define TRANSFER(name, kind, buffer, offset_type)                                                     \
-    ssize_t name(int file, buffer bytes, size_t count, offset_type offset) {          \
-        static ssize_t (*real)(int, buffer, size_t, offset_type);                     \
+#define WRITES(name, offset_type)                                                    \
+    ssize_t name(int file, const void *bytes, size_t count, offset_type offset) {    \
+        static ssize_t (*real)(int, const void *, size_t, offset_type);              \
         if (!real) *(void **)&real = dlsym(RTLD_NEXT, #name);                        \
-        if (point(kind)) return -1;                                                   \
+        if (point(WRITE)) return -1;                                                 \
         return real(file, bytes, count, offset);                                     \
     }
-TRANSFER(pwrite, WRITE, const void *, off_t)
-TRANSFER(pwrite64, WRITE, const void *, off64_t)
-TRANSFER(pread, READ, void *, off_t)
-TRANSFER(pread64, READ, void *, off64_t)
+WRITES(pwrite, off_t)
+WRITES(pwrite64, off64_t)
 
 int fsync(int file) {
     REAL("fsync", int);
-    if (point(READ)) return -1;
+    if (point(SYNC)) return -1;
     return real(file);
 }
 
 int fdatasync(int file) {
     REAL("fdatasync", int);
-    if (point(READ)) return -1;
+    if (point(SYNC)) return -1;
     return real(file);
 }
 
@@ -142,6 +140,7 @@ int killpoints_run(long number, int how, int (*body)(void *), void *context) {
         left = number > 0 ? number : -1;
         mode = how;
         int result = body(context);
+        if (how == KILLPOINTS_FAIL && number > 0 && left < 1) result |= KILLPOINTS_STRUCK;
         left = -1;
         fflush(NULL);
         _exit(result);

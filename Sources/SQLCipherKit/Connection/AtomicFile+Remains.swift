@@ -8,23 +8,26 @@ extension AtomicFile {
     static func removeRemains(of path: String, isOpen: Bool = false) {
         var info = stat()
         guard lstat(FileLock.path(for: path), &info) == 0, let lock = try? FileLock(for: path) else { return }
-        removeLocked(path, isOpen: isOpen)
-        lock.unlock()
+        lock.unlock(isDone: removeLocked(path, isOpen: isOpen))
     }
 
     /// The same, with the lock held.
-    static func removeLocked(_ path: String, isOpen: Bool = false) {
+    /// - Returns: whether nothing is left.
+    @discardableResult
+    static func removeLocked(_ path: String, isOpen: Bool = false) -> Bool {
         var info = stat()
         let new = temporaryPath(for: path)
-        guard lstat(new, &info) == 0 else { return }
         // An empty file is what has held the name for the new one.
-        if !isOpen, lstat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG, info.st_size == 0 { unlink(path) }
-        removeFiles(new)
+        if lstat(new, &info) == 0, !isOpen, lstat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG, info.st_size == 0 { unlink(path) }
+        return removeFiles(new)
     }
 
     /// Removes a new file: what may be plaintext first.
-    static func removeFiles(_ path: String) {
-        for suffix in ["", "-wal", "-journal", "-shm"] { unlink(path + suffix) }
+    /// - Returns: whether nothing is left.
+    static func removeFiles(_ path: String, _ suffixes: [String] = ["", "-wal", "-journal", "-shm"]) -> Bool {
+        var isDone = true
+        for suffix in suffixes where unlink(path + suffix) != 0 && errno != ENOENT { isDone = false }
+        return isDone
     }
 
     /// Renames a file unless its new name is taken, with what the file system has for that.

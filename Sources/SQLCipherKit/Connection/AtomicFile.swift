@@ -42,8 +42,7 @@ final class AtomicFile {
     /// Removes the file, unless it has its name already.
     func discard() {
         guard let lock else { return }
-        Self.removeFiles(temporaryPath)
-        lock.unlock()
+        lock.unlock(isDone: Self.removeFiles(temporaryPath))
         self.lock = nil
     }
 
@@ -61,12 +60,18 @@ final class AtomicFile {
     /// Gives the file its name, in one step.
     /// - Parameter replacing: whether it may replace a file of that name.
     func publish(replacing: Bool) throws(DatabaseError) {
+        // SQLite says nothing if its last connection could not empty or remove them.
+        var log = stat()
+        if lstat(temporaryPath + "-wal", &log) == 0, log.st_size > 0 {
+            throw DatabaseError(code: .ioError, message: "the new file could not be completed; nothing has changed", path: path)
+        }
+        let isDone = Self.removeFiles(temporaryPath, ["-wal", "-journal", "-shm"])
         guard (replacing ? rename(temporaryPath, path) : Self.renameExclusively(temporaryPath, path)) == 0 else {
             let code: ResultCode = errno == EEXIST ? .cannotOpen : .ioError
             throw Self.failure(code, "the new file cannot have its name", path)
         }
         Self.flushFolder(of: path)
-        lock?.unlock()
+        lock?.unlock(isDone: isDone)
         lock = nil
     }
 

@@ -30,8 +30,9 @@ struct FileLock {
         }
     }
 
-    func unlock() {
-        unlink(path)
+    /// - Parameter isDone: whether nothing is left that the next writer or opening would have to find.
+    func unlock(isDone: Bool = true) {
+        if isDone { unlink(path) }
         close(descriptor)
     }
 

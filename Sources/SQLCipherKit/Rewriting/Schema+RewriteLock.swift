@@ -31,22 +31,10 @@ extension Schema {
     }
 
     func unlockAfterRewrite(hadWAL: Bool) throws(DatabaseError) {
-        // What fails for a moment only must not take the database's lock or journal mode away from it for good.
-        func twice(_ step: () throws(DatabaseError) -> Void) throws(DatabaseError) {
-            do throws(DatabaseError) { try step() } catch { try step() }
-        }
         // The lock is released by the next access in normal mode.
-        try twice { () throws(DatabaseError) in
-            try connection.execute(SQL(raw: "PRAGMA \(quotedName).locking_mode = NORMAL"))
-            _ = try connection.fetchOne(Int.self, SQL(raw: "SELECT count(*) FROM \(quotedName).sqlite_schema"))
-        }
-        guard hadWAL else { return }
-        try twice { () throws(DatabaseError) in
-            let mode = try connection.fetchOne(String.self, SQL(raw: "PRAGMA \(quotedName).journal_mode = WAL"))
-            guard mode == "wal" else {
-                throw DatabaseError(code: .busy, reason: .busy, message: "the write-ahead log could not be used again")
-            }
-        }
+        try connection.execute(SQL(raw: "PRAGMA \(quotedName).locking_mode = NORMAL"))
+        _ = try connection.fetchOne(Int.self, SQL(raw: "SELECT count(*) FROM \(quotedName).sqlite_schema"))
+        if hadWAL { try connection.execute(SQL(raw: "PRAGMA \(quotedName).journal_mode = WAL")) }
     }
 
     /// Whether the path now leads to another file than the one that is open. A database without a file has no path.

@@ -5,9 +5,12 @@
 /* Whether this works on this system. */
 int killpoints_supported(void);
 
-/* What counts: what makes, renames or removes a file, and writes too; or only names; or all of that, syncs and reads, and then the call
+/* What counts: what makes, renames or removes a file, and writes too; or only names; or all of that and syncs, and then the call
  * fails once with EIO instead of killing. */
 enum { KILLPOINTS_ALL, KILLPOINTS_NAMES, KILLPOINTS_FAIL };
+
+/* Added to what `body` returned if a call of it has failed. */
+enum { KILLPOINTS_STRUCK = 64 };
 
 /* Runs `body` in a child process, which kills itself before its n-th call that counts; 0 does nothing to it. Returns what `body`
  * returned, or 128 and the signal that ended the child. The calling process must have one thread. */
