@@ -38,7 +38,7 @@ extension Schema {
     ///   full disk and the like are thrown as they are, and nothing has changed; ``DatabaseError/Reason/conversionFailed`` says
     ///   that the copy was not equal to the original, which stays.
     public func changeKey(to key: Encryption, mode: KeyChangeMode = .inPlace, progress: RewriteProgressHandler? = nil) throws {
-        try live()
+        try requireEncrypted()
         let key = try key.resolvedForNewKey()
         try requireNoKeySlots(against: key)
         try rewrite(with: key, mode, progress)
@@ -47,12 +47,7 @@ extension Schema {
     /// The same, for key slots too, which get the new key at the same time.
     func rewrite(with key: Encryption, _ mode: KeyChangeMode, _ progress: RewriteProgressHandler?) throws {
         try requireRewritable()
-        let path = try self.path
-        let settings = try cipher?.settings
-        guard let settings, try !settings.isPlaintext(DatabaseFile.header(live(), schema: name)) else {
-            throw DatabaseError(
-                code: .misuse, reason: .notEncrypted, message: "the database \(path ?? name) is not encrypted", path: path)
-        }
+        let settings = try requireEncrypted()
         let key = try key.resolvedForNewKey().adopting(settings)
         switch mode {
         case .inPlace:
@@ -61,11 +56,21 @@ extension Schema {
             }
             try InPlaceKeyChange(of: self, to: key).run(progress)
         case .newFile:
+            let path = try self.path
             try DatabaseReplacement(of: self, key: key, progress: progress).run()
             if isMain { return connection.close() }
             try detach()
             if let path { try connection.attach(.file(path), as: name, key: key) }
         }
+    }
+
+    /// The cipher settings that the database has.
+    @discardableResult
+    private func requireEncrypted() throws -> CipherConfiguration {
+        if let settings = try cipher?.settings, try !settings.isPlaintext(DatabaseFile.header(live(), schema: name)) { return settings }
+        let path = try self.path
+        throw DatabaseError(
+            code: .misuse, reason: .notEncrypted, message: "the database \(path ?? name) is not encrypted", path: path)
     }
 }
 

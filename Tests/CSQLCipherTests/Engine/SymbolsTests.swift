@@ -18,7 +18,8 @@ import Testing
         }
     }
 
-    /// The object files of the engine's target, in the build folder that the running tests came from.
+    /// The object files of the engine's target, in the build folder that the running tests came from. Those of sources that are
+    /// gone stay there until the folder is cleaned.
     private var objects: [URL] {
         get throws {
             var folder = try program.deletingLastPathComponent()
@@ -26,7 +27,11 @@ import Testing
             for _ in 0..<5 {
                 let candidate = folder.appendingPathComponent("CSQLCipher.build")
                 if let files = FileManager.default.enumerator(at: candidate, includingPropertiesForKeys: nil) {
-                    let found = files.compactMap { $0 as? URL }.filter { $0.pathExtension == "o" }
+                    let found = files.compactMap { $0 as? URL }.filter { file in
+                        let source = file.deletingPathExtension().path.dropFirst(candidate.path.count)
+                        return file.pathExtension == "o"
+                            && FileManager.default.fileExists(atPath: Repository.file("Sources/CSQLCipher").path + source)
+                    }
                     if !found.isEmpty { return found }
                 }
                 folder.deleteLastPathComponent()
