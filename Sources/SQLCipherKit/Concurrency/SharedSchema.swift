@@ -38,7 +38,7 @@ extension SharedDatabase {
     ///   - name: the name it gets in SQL.
     ///   - key: how it is encrypted.
     /// - Returns: the attached database.
-    /// - Throws: as ``Connection/attach(_:as:key:)``; nothing is attached then.
+    /// - Throws: as ``Connection/attach(_:as:key:safeguards:)``; nothing is attached then.
     @discardableResult
     public func attach(_ location: DatabaseLocation, as name: String, key: Encryption?) throws -> SharedSchema {
         let isPool = readers != nil
