@@ -9,7 +9,7 @@ int sqlcipherkit_copy_key(sqlite3 *db, const char *schema, unsigned char *key) {
     codec_ctx *codec = sqlcipherkit_codec_of(btree);
     if (codec != NULL && codec->key_sz == 32 && codec->kdf_salt_sz == 16) {
         /* A database in memory may have had no use for its key yet. */
-        rc = sqlcipher_codec_key_derive(codec);
+        rc = sqlcipherkit_ensure_key(codec);
         if (rc == SQLITE_OK) {
             /* The key lies masked in memory. */
             sqlcipher_shield(codec->read_ctx->key, codec->key_sz);
@@ -20,6 +20,12 @@ int sqlcipherkit_copy_key(sqlite3 *db, const char *schema, unsigned char *key) {
     }
     sqlite3_mutex_leave(db->mutex);
     return rc;
+}
+
+int sqlcipherkit_is_key_proven(sqlite3 *db, const char *schema) {
+    codec_ctx *codec = sqlcipherkit_codec_of(sqlcipherkit_btree(db, schema));
+    return codec != NULL && SQLCIPHER_FLAG_GET(codec->flags, CIPHER_FLAG_HMAC) &&
+           SQLCIPHER_FLAG_GET(codec->flags, CIPHER_FLAG_KEY_USED);
 }
 
 int sqlcipherkit_derived_key(sqlite3 *db, const char *schema, void *text, int capacity, int *count) {

@@ -19,6 +19,27 @@ static void sqlcipher_fini(void);
 #define SQLCIPHERKIT_FINI_void sqlcipherkit_sqlcipher_fini(void)
 #define SQLCIPHERKIT_FINI_ sqlcipher_fini()
 
+/* Reads a page from the file or the log and decrypts it: reads.h has ours, which keeps an error to the page that has it. The
+ * definition's parameter begins with its type, and the calls' argument with a variable: that tells one from the others. */
+struct PgHdr;
+static int sqlcipherkit_read_page(struct PgHdr *);
+#define readDbPage(page) SQLCIPHERKIT_READ_##page)
+#define SQLCIPHERKIT_READ_PgHdr sqlcipherkit_sqlite_read_page(PgHdr
+#define SQLCIPHERKIT_READ_pPg sqlcipherkit_read_page(pPg
+
+#if defined(__unix__) || defined(__APPLE__)
+/* Reads from a file: reads.h has ours, for which a disk that fails is no damage. */
+struct sqlite3_file;
+static int unixRead(struct sqlite3_file *, void *, int, long long);
+#define unixRead(file, bytes, count, offset) sqlcipherkit_sqlite_unix_read(file, bytes, count, offset)
+#endif
+
+/* Reads the salt, and takes a random one if that fails in any way: reads.h has ours, which does so for a new file only. */
+static int sqlcipherkit_read_salt(void *);
+#define sqlcipher_codec_ctx_init_kdf_salt(codec) SQLCIPHERKIT_SALT_##codec)
+#define SQLCIPHERKIT_SALT_codec_ctx sqlcipherkit_sqlcipher_read_salt(codec_ctx
+#define SQLCIPHERKIT_SALT_ctx sqlcipherkit_read_salt(ctx
+
 #ifdef SQLCIPHERKIT_OWN_PROVIDER
 /* The function that the pager calls for each page: codec.h has ours. */
 static void *sqlite3Codec(void *, void *, unsigned int, int);

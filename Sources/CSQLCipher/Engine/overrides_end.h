@@ -7,11 +7,23 @@
 #undef sqlcipher_fini
 #undef SQLCIPHERKIT_FINI_void
 #undef SQLCIPHERKIT_FINI_
+#undef readDbPage
+#undef SQLCIPHERKIT_READ_PgHdr
+#undef SQLCIPHERKIT_READ_pPg
+#undef unixRead
+#undef sqlcipher_codec_ctx_init_kdf_salt
+#undef SQLCIPHERKIT_SALT_codec_ctx
+#undef SQLCIPHERKIT_SALT_ctx
 
 #define SQLCIPHERKIT_IS_REPLACED(original) \
     _Static_assert(sizeof &(original) > 0, "the amalgamation defines what overrides.h replaces")
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_atexit);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_fini);
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_read_page);
+#if SQLITE_OS_UNIX
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_unix_read);
+#endif
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_read_salt);
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wunused-function"

@@ -20,3 +20,62 @@ int sqlcipherkit_page_counts(sqlite3 *db, const char *schema, unsigned int *decl
     sqlite3_mutex_leave(db->mutex);
     return rc;
 }
+
+int sqlcipherkit_check_page(sqlite3 *db, const char *schema, unsigned int number) {
+    Btree *btree = sqlcipherkit_btree(db, schema);
+    if (btree == NULL || number == 0) return SQLITE_MISUSE;
+    sqlite3_mutex_enter(db->mutex);
+    Pager *pager = sqlite3BtreePager(btree);
+    codec_ctx *codec = sqlcipherkit_codec_of(btree);
+    sqlite3_file *file = sqlite3PagerFile(pager);
+    const int isAuthenticated = codec != NULL && SQLCIPHER_FLAG_GET(codec->flags, CIPHER_FLAG_HMAC);
+    int rc = file == NULL || file->pMethods == NULL ? SQLITE_CANTOPEN : SQLITE_OK;
+    if (rc == SQLITE_OK && isAuthenticated) rc = sqlcipherkit_ensure_key(codec);
+    /* The page of the lock byte has no content. */
+    if (rc == SQLITE_OK && !sqlite3pager_is_sj_pgno(pager, number)) {
+        const int size = codec != NULL ? codec->page_sz : sqlite3BtreeGetPageSize(btree);
+        unsigned char *bytes = codec != NULL ? codec->buffer : sqlite3PagerTempSpace(pager);
+        rc = sqlite3OsRead(file, bytes, size, (i64)(number - 1) * size);
+        if (rc == SQLITE_OK && isAuthenticated) rc = sqlcipherkit_authenticate(codec, number, bytes);
+    }
+    sqlite3_mutex_leave(db->mutex);
+    return rc;
+}
+
+int sqlcipherkit_page_layout(sqlite3 *db, const char *schema, int *size, int *usable, unsigned int *count) {
+    Btree *btree = sqlcipherkit_btree(db, schema);
+    if (btree == NULL) return SQLITE_MISUSE;
+    sqlite3_mutex_enter(db->mutex);
+    Pager *pager = sqlite3BtreePager(btree);
+    codec_ctx *codec = sqlcipherkit_codec_of(btree);
+    int pages = 0;
+    int rc = sqlite3PagerSharedLock(pager);
+    if (rc == SQLITE_OK) {
+        sqlite3PagerPagecount(pager, &pages);
+        *count = (unsigned int)pages;
+        *size = codec != NULL ? codec->page_sz : sqlite3BtreeGetPageSize(btree);
+        *usable = codec != NULL ? codec->page_sz - codec->reserve_sz : *size;
+        pagerUnlockIfUnused(pager);
+    }
+    sqlite3_mutex_leave(db->mutex);
+    return rc;
+}
+
+int sqlcipherkit_copy_page(sqlite3 *db, const char *schema, unsigned int number, void *bytes) {
+    Btree *btree = sqlcipherkit_btree(db, schema);
+    if (btree == NULL || number == 0) return SQLITE_MISUSE;
+    sqlite3_mutex_enter(db->mutex);
+    Pager *pager = sqlite3BtreePager(btree);
+    PgHdr *page = NULL;
+    int pages = 0;
+    int rc = sqlite3PagerSharedLock(pager);
+    if (rc == SQLITE_OK) sqlite3PagerPagecount(pager, &pages);
+    if (rc == SQLITE_OK) rc = number > (unsigned int)pages ? SQLITE_CORRUPT : sqlite3PagerGet(pager, number, &page, 0);
+    if (rc == SQLITE_OK) {
+        memcpy(bytes, sqlite3PagerGetData(page), (size_t)sqlite3BtreeGetPageSize(btree));
+        sqlite3PcacheRelease(page);
+    }
+    pagerUnlockIfUnused(pager);
+    sqlite3_mutex_leave(db->mutex);
+    return rc;
+}

@@ -7,6 +7,10 @@
  * database with the same key. Returns SQLITE_OK, SQLITE_NOTFOUND for a plaintext database, or another result code. */
 int sqlcipherkit_copy_key(sqlite3 *db, const char *schema, unsigned char *key);
 
+/* 1 if a page with an authentication code was read or written with the key, so that it is the right one for certain; otherwise
+ * 0. Reads nothing. */
+int sqlcipherkit_is_key_proven(sqlite3 *db, const char *schema);
+
 /* The key of an open database in the form that spares a second connection all derivation: x'…' with the key, the HMAC key if
  * there is one, and the salt, in hexadecimal. Writes up to `capacity` bytes to `text`, without a 0 after them, and their
  * number to *count. Returns SQLITE_OK, SQLITE_NOTFOUND for a database without a key, SQLITE_TOOBIG or SQLITE_NOMEM. */

@@ -11,13 +11,14 @@ import Testing
             (" sqlite3Codec,", " sqlcipherCodec,"), ("attachFunc", "attachFunction"),
             ("sqlcipherCodecAttach", "sqlcipherAttachCodec"), ("sqlite3Pragma(", "sqlite3Pragmas("),
             ("sqlite3Attach(", "sqlite3Attaches("), ("sqlite3FinishCoding(", "sqlite3FinishCode("),
-            ("sqlite3SelectAddTypeInfo(", "sqlite3SelectTypes("),
+            ("sqlite3SelectAddTypeInfo(", "sqlite3SelectTypes("), ("readDbPage(", "readPage("), ("unixRead(", "unixReads("),
+            ("sqlcipher_codec_ctx_init_kdf_salt(", "sqlcipher_codec_ctx_read_salt("),
         ])
         #expect(renamed.status != 0)
         for name in [
             "sqlcipher_atexit", "sqlcipher_fini", "sqlcipher_codec", "sqlcipher_codec_attach", "sqlite_attach_function",
-            "sqlite_pragma",
-            "sqlite_attach", "sqlite_finish", "sqlite_select_types",
+            "sqlite_pragma", "sqlite_attach", "sqlite_finish", "sqlite_select_types", "sqlite_read_page", "sqlite_unix_read",
+            "sqlcipher_read_salt",
         ] {
             #expect(renamed.errors.contains("error: use of undeclared identifier 'sqlcipherkit_\(name)'"), "\(renamed.errors)")
         }
@@ -38,11 +39,13 @@ import Testing
             ("sqlite3Attach(pParse,", "sqlcipherkit_sqlite_attach(pParse,"),
             ("sqlite3FinishCoding(pParse);", "sqlcipherkit_sqlite_finish(pParse);"),
             ("sqlite3SelectAddTypeInfo(pParse, p);", ""),
+            ("rc = readDbPage(pPg);", "rc = 0;"), ("unixRead,  ", "0,  "),
         ])
         #expect(unused.status != 0)
         for name in [
             "sqlcipher_atexit", "sqlcipher_fini", "sqlite3Codec", "attachFunc", "sqlcipherkit_attach_codec", "sqlcipherkit_pragma",
-            "sqlcipherkit_attach_statement", "sqlcipherkit_finish", "sqlcipherkit_select_is_resolved",
+            "sqlcipherkit_attach_statement", "sqlcipherkit_finish", "sqlcipherkit_select_is_resolved", "sqlcipherkit_read_page",
+            "unixRead",
         ] {
             #expect(unused.errors.contains("error: unused function '\(name)'"), "\(unused.errors)")
         }

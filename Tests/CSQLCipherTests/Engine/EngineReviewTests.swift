@@ -26,15 +26,15 @@ import Testing
         }
         try append("""
             static int sqlcipherkit_unlisted(Btree *btree, PgHdr *page) {
-                return sqlite3BtreeGetPageSize(btree) + page->pgno + page->pPager->nRec + PAGER_GET_READONLY;
+                return sqlite3BtreeIsReadonly(btree) + page->pgno + page->pPager->nRec + PAGER_GET_READONLY;
             }
             """, to: "rekey.h")
         try append("| `sqlite3BtreeOpen`, `PgHdr.pgno` | nothing | nothing | `NoSuchTests/ofThisName` |\n", to: "ENGINE.md")
         let checked = try Command.run("python3", ["-I", "-B", copy.folder.url.appendingPathComponent("scripts/lib/engine_table.py").path])
         #expect(checked.status == 1)
         let expected = [
-            "PAGER_GET_READONLY is used and not listed", "Pager.nRec is used and not listed", "PgHdr.pPager is used and not listed",
-            "sqlite3BtreeGetPageSize is used and not listed", "sqlite3BtreeOpen is listed and not used",
+            "PAGER_GET_READONLY is used and not listed", "Pager.nRec is used and not listed",
+            "sqlite3BtreeIsReadonly is used and not listed", "sqlite3BtreeOpen is listed and not used",
             "PgHdr.pgno is listed more than once", "there is no test NoSuchTests/ofThisName",
         ]
         #expect(checked.errorLines.map(String.init) == expected.map { "ENGINE.md: " + $0 })

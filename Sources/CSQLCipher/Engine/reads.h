@@ -1,0 +1,103 @@
+/* How a page comes in, and what its errors are. engine.c includes this after the amalgamation; nothing else does.
+ *
+ * SQLite's own function hands a page to SQLCipher's codec even if reading it failed, and SQLCipher lets one page that it cannot
+ * decrypt end the use of the whole database. Here a failed read keeps its own error, a damaged page is an error of the statement
+ * that reads it, and the next statement goes on. SQLite's and SQLCipher's functions are sqlcipherkit_sqlite_read_page and
+ * sqlcipherkit_sqlcipher_read_salt there.
+ *
+ * After damage SQLite commits nothing of a transaction that was open. Errors while a page is encrypted, or taken from a journal, remain SQLCipher's: they end the use of the database, so that
+ * nothing wrong is written.
+ */
+
+#if SQLITE_OS_UNIX
+/* SQLite has a code of its own for some errors of a disk, which it then reports as damage of the database. */
+static int unixRead(sqlite3_file *file, void *bytes, int count, sqlite3_int64 offset) {
+    int rc = sqlcipherkit_sqlite_unix_read(file, bytes, count, offset);
+    return rc == SQLITE_IOERR_CORRUPTFS ? SQLITE_IOERR_READ : rc;
+}
+#endif
+
+/* The page's bytes as they are in the file or the log. */
+static int sqlcipherkit_read_raw_page(PgHdr *page) {
+    Pager *pager = page->pPager;
+    void *(*const codec)(void *, void *, Pgno, int) = pager->xCodec;
+    pager->xCodec = NULL;
+    int rc = sqlcipherkit_sqlite_read_page(page);
+    pager->xCodec = codec;
+    return rc;
+}
+
+/* The salt as the file has it. Only a file that is too short to have one gets another. */
+static int sqlcipherkit_read_salt(void *argument) {
+    codec_ctx *codec = argument;
+    if (SQLCIPHER_FLAG_GET(codec->flags, CIPHER_FLAG_HAS_KDF_SALT)) return SQLITE_OK;
+    sqlite3_file *file = sqlite3PagerFile(sqlite3BtreePager(codec->pBt));
+    if (file != NULL && file->pMethods != NULL) {
+        unsigned char salt[FILE_HEADER_SZ];
+        int rc = sqlite3OsRead(file, salt, codec->kdf_salt_sz, 0);
+        if (rc == SQLITE_OK) {
+            memcpy(codec->kdf_salt, salt, codec->kdf_salt_sz);
+            SQLCIPHER_FLAG_SET(codec->flags, CIPHER_FLAG_HAS_KDF_SALT);
+        }
+        if (rc != SQLITE_IOERR_SHORT_READ) return rc;
+    }
+    return sqlcipherkit_sqlcipher_read_salt(codec);
+}
+
+/* Derives the key, if that was not done yet. SQLCipher's function has one code for every failure. */
+static int sqlcipherkit_ensure_key(codec_ctx *codec) {
+    int rc = codec->read_ctx->derive_key ? sqlcipherkit_read_salt(codec) : SQLITE_OK;
+    return rc == SQLITE_OK && sqlcipher_codec_key_derive(codec) != SQLITE_OK ? SQLITE_NOMEM : rc;
+}
+
+/* Whether the page's bytes have the authentication code that they should have: an error code, or SQLITE_CORRUPT. */
+static int sqlcipherkit_authenticate(codec_ctx *codec, Pgno number, unsigned char *bytes) {
+    unsigned char mac[64];
+    const int skipped = number > 1 ? 0 : codec->plaintext_header_sz ? codec->plaintext_header_sz : FILE_HEADER_SZ;
+    const int size = codec->page_sz - codec->reserve_sz + codec->iv_sz - skipped;
+    if (codec->hmac_sz > (int)sizeof mac || size < codec->iv_sz) return SQLITE_ERROR;
+    bytes += skipped;
+    if (sqlcipher_page_hmac(codec, codec->read_ctx, number, bytes, size, mac) != SQLITE_OK) return SQLITE_NOMEM;
+    return sqlcipher_memcmp(bytes + size, mac, codec->hmac_sz) == 0 ? SQLITE_OK : SQLITE_CORRUPT;
+}
+
+/* Decrypts the page. An error leaves SQLCipher's state, and the b-tree's, as they were. */
+static int sqlcipherkit_decrypt_page(codec_ctx *codec, PgHdr *page) {
+    BtShared *tree = codec->pBt->pBt;
+    const u16 flags = tree->btsFlags;
+    const int last = tree->db->errCode;
+    void *out = page->pPager->xCodec(codec, page->pData, page->pgno, CODEC_READ_OP);
+    if (codec->error == SQLITE_OK) return out == NULL ? SQLITE_NOMEM : SQLITE_OK;
+    codec->error = SQLITE_OK;
+    tree->btsFlags = flags;
+    tree->db->errCode = last;
+    return SQLITE_CORRUPT;
+}
+
+/* What has kept a page from being decrypted, or SQLITE_OK if nothing does when it is read again. */
+static int sqlcipherkit_decrypt_again(codec_ctx *codec, PgHdr *page) {
+    int rc = sqlcipherkit_read_raw_page(page);
+    if (rc != SQLITE_OK) return rc;
+    if (!SQLCIPHER_FLAG_GET(codec->flags, CIPHER_FLAG_HMAC)) return SQLITE_NOMEM;
+    rc = sqlcipherkit_authenticate(codec, page->pgno, page->pData);
+    if (rc == SQLITE_OK) return sqlcipherkit_decrypt_page(codec, page) == SQLITE_OK ? SQLITE_OK : SQLITE_NOMEM;
+    if (rc != SQLITE_CORRUPT) return rc;
+    sqlite3_log(SQLITE_CORRUPT, "page %u of %s does not match its authentication code", page->pgno, page->pPager->zFilename);
+    /* The first page tells whether it is a database of this key at all. */
+    return page->pgno == 1 ? SQLITE_NOTADB : SQLITE_CORRUPT;
+}
+
+/* What the pager calls to read a page. */
+static int sqlcipherkit_read_page(PgHdr *page) {
+    Pager *pager = page->pPager;
+    codec_ctx *codec = pager->xCodec ? pager->pCodec : NULL;
+    if (codec == NULL) return sqlcipherkit_sqlite_read_page(page);
+    int rc = codec->error;
+    if (rc == SQLITE_OK) rc = sqlcipherkit_ensure_key(codec);
+    if (rc == SQLITE_OK) rc = sqlcipherkit_read_raw_page(page);
+    if (rc != SQLITE_OK) return rc;
+    rc = sqlcipherkit_decrypt_page(codec, page);
+    if (rc != SQLITE_OK) rc = sqlcipherkit_decrypt_again(codec, page);
+    if (rc != SQLITE_OK && page->pgno == 1) memset(pager->dbFileVers, 0xff, sizeof pager->dbFileVers);
+    return rc;
+}
