@@ -16,15 +16,16 @@ static inline int sqlcipherkit_db_config(sqlite3 *db, int op, int value, int *re
     return sqlite3_db_config(db, op, value, result);
 }
 
-/* The first `count` bytes of a schema's database file, read through SQLite's own descriptor: opening and closing the file
+/* `count` bytes of a schema's database file, from an offset on, read through SQLite's own descriptor: opening and closing the file
  * apart would drop the locks of every connection of this process (https://sqlite.org/howtocorrupt.html, 2.2).
- * Returns SQLITE_OK, SQLITE_IOERR_SHORT_READ for a shorter file, or SQLITE_CANTOPEN where there is no file. */
-static inline int sqlcipherkit_read_header(sqlite3 *db, const char *schema, void *bytes, int count) {
+ * Returns SQLITE_OK, SQLITE_IOERR_SHORT_READ where the file ends before (zeros stand for what is missing), SQLITE_CANTOPEN where
+ * there is no file, or what kept it from being read. */
+static inline int sqlcipherkit_read_file(sqlite3 *db, const char *schema, void *bytes, int count, sqlite3_int64 offset) {
     sqlite3_file *file = 0;
     int rc = sqlite3_file_control(db, schema, SQLITE_FCNTL_FILE_POINTER, &file);
     if (rc != SQLITE_OK) return rc;
     if (file == 0 || file->pMethods == 0) return SQLITE_CANTOPEN;
-    return file->pMethods->xRead(file, bytes, count, 0);
+    return file->pMethods->xRead(file, bytes, count, offset);
 }
 
 /* The bytes that the process may lock into memory (getrlimit, POSIX), or -1 for no limit. */

@@ -12,6 +12,7 @@ extension Connection {
         let isMissing = try DatabaseFile.prepare(location, configuration)
         do {
             try openHandle()
+            if configuration.readsPagesOnly { return key.isPlaintext ? () : try unlock(with: key) }
             if configuration.access != .readOnly, case .uri = location.place, let path = try main.path {
                 AtomicFile.removeRemains(of: path, isOpen: true)
             }
@@ -60,7 +61,7 @@ extension Connection {
 
     private func unlock(with key: Encryption) throws(DatabaseError) {
         let handle = try live()
-        let header = DatabaseFile.header(handle)
+        let header = try DatabaseFile.header(handle)
         try key.refusePlaintext(header, location)
         let keyspec = try Keyspec(key, salt: header)
         // With every setting: those that are left out would be the process's defaults, which others may have changed.
@@ -70,24 +71,24 @@ extension Connection {
         try check(rc)
     }
 
-    /// The read that shows whether the key is right. A wrong one gives code 26, but other codes too with other settings.
+    /// The read that shows whether the key is right: a first page that fails its authentication says that it is not. Any other
+    /// error stays what it is.
     private func verify(_ key: Encryption) throws(DatabaseError) {
         let handle = try live()
         let rc = sqlite3_exec(handle, "SELECT count(*) FROM sqlite_schema", nil, nil, nil)
         guard rc != SQLITE_OK else { return }
         let error = failure(rc)
         let path = location.path ?? location.name
-        // A wrong key looks like damage, like a lack of memory or like a bad setting, depending on the settings.
-        var misleading: [ResultCode] = key.isPlaintext ? [.notADatabase] : [.notADatabase, .outOfMemory, .error]
-        // A first page that has passed its authentication was read with the right key: what is damaged is the rest.
-        let isAuthentic = key.settings.usesHMAC && key.settings.plaintextHeaderSize == 0
-        if !key.isPlaintext, !isAuthentic { misleading.append(.corrupt) }
-        if misleading.contains(error.code.primary) {
-            throw key.refusal(by: path, header: DatabaseFile.header(handle))
+        let isProven = sqlcipherkit_is_key_proven(handle, "main") != 0
+        // Without authentication a wrong key gives a page of noise, which may look like damage.
+        let looksWrong: [ResultCode] = key.isPlaintext || key.settings.usesHMAC ? [.notADatabase] : [.notADatabase, .corrupt]
+        if !isProven, looksWrong.contains(error.code.primary) {
+            throw key.refusal(by: path, header: try? DatabaseFile.header(handle))
         }
-        if .corrupt ~= error.code {
+        if .corrupt ~= error.code || .notADatabase ~= error.code {
             throw DatabaseError(
-                code: error.code, message: "\(path) is damaged, or lacks pages at its end (\(error.message))", path: path)
+                code: error.code, reason: .engine, message: "\(path) is damaged, or lacks pages at its end (\(error.message))",
+                path: path)
         }
         if .readOnlyRollback ~= error.code {
             throw DatabaseError(

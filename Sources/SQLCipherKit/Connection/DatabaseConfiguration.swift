@@ -52,6 +52,8 @@ public struct DatabaseConfiguration: Sendable {
     /// Whether the file must hold a database already: one of 0 bytes, which SQLite takes for a new database, is refused, and stays
     /// as it is. For what is opened to be read or rewritten.
     var needsContent = false
+    /// Whether opening ends before anything is read, for what looks at pages and not at tables.
+    var readsPagesOnly = false
     /// Runs before the header of a new file is written, for what must be settled by then.
     var beforeHeader: (@Sendable (Connection) throws -> Void)?
     /// Runs once, for a file that this opening has made, in a transaction. If it throws, the file is removed and opening throws

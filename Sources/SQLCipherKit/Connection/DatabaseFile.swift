@@ -59,19 +59,26 @@ enum DatabaseFile {
 
     /// The first 16 bytes of an open database's file: SQLite's header text, or the salt of an encrypted database
     /// (<https://sqlite.org/fileformat2.html>). Nil where there are none yet.
-    static func header(_ handle: OpaquePointer, schema: String = "main") -> [UInt8]? {
+    /// - Throws: what keeps them from being read. A salt that was taken for missing would lead to another key.
+    static func header(_ handle: OpaquePointer, schema: String = "main") throws(DatabaseError) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: 16)
-        return sqlcipherkit_read_header(handle, schema, &bytes, 16) == SQLITE_OK ? bytes : nil
+        switch sqlcipherkit_read_file(handle, schema, &bytes, 16, 0) {
+        case SQLITE_OK: return bytes
+        case ResultCode.ioErrorShortRead.rawValue, SQLITE_CANTOPEN: return nil
+        case let rc: throw DatabaseError(rc: rc, database: nil)
+        }
     }
 
     /// The same for a file that is not open, through a connection of its own.
-    static func header(at location: DatabaseLocation) -> [UInt8]? {
+    static func header(at location: DatabaseLocation) throws(DatabaseError) -> [UInt8]? {
         var handle: OpaquePointer?
         defer { sqlite3_close(handle) }
-        guard sqlcipherkit_open(location.name, &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI) == SQLITE_OK,
-            let handle
-        else { return nil }
-        return header(handle)
+        let rc = sqlcipherkit_open(location.name, &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI)
+        guard rc == SQLITE_OK, let handle else {
+            if rc & 0xff == SQLITE_CANTOPEN { return nil }
+            throw DatabaseError(rc: rc, database: handle)
+        }
+        return try header(handle)
     }
 
     /// What a plaintext SQLite database begins with.

@@ -21,8 +21,8 @@ public struct DatabaseError: Error, Sendable {
         case invalidKey
         /// The connection, or what belongs to it, is closed.
         case closed
-        /// The key could not be changed; the message says with which key the file opens. The connection is closed if
-        /// going on with it could harm data.
+        /// A change of key met an error; ``DatabaseError/workingKey-swift.property`` says with which key the file opens. The
+        /// connection is closed, as going on with it could harm data.
         case rekeyFailed
         /// A database could not be rewritten with another encryption: what was written is not what was read, or the file was
         /// replaced meanwhile. The message says what the file is now.
@@ -85,10 +85,11 @@ public struct DatabaseError: Error, Sendable {
         let arguments: String?
         let path: String?
         let underlying: (any Error)?
+        let workingKey: WorkingKey?
 
         init(
             code: ResultCode, reason: Reason, message: String, sql: String?, offset: Int?, arguments: String?, path: String?,
-            underlying: (any Error)?
+            underlying: (any Error)?, workingKey: WorkingKey? = nil
         ) {
             self.code = code
             self.reason = reason
@@ -98,6 +99,7 @@ public struct DatabaseError: Error, Sendable {
             self.arguments = arguments
             self.path = path
             self.underlying = underlying
+            self.workingKey = workingKey
         }
     }
 
@@ -118,6 +120,13 @@ public struct DatabaseError: Error, Sendable {
         storage = Storage(
             code: code, reason: reason, message: message, sql: hasKey ? KeyRedaction.mark : sql, offset: hasKey ? nil : offset,
             arguments: hasKey ? nil : arguments, path: path.map { KeyRedaction.cleanURI($0) }, underlying: underlying)
+    }
+
+    /// A change of key that met an error.
+    init(changingKeyOf path: String?, code: ResultCode, workingKey: WorkingKey, message: String) {
+        storage = Storage(
+            code: code, reason: .rekeyFailed, message: message, sql: nil, offset: nil, arguments: nil, path: path, underlying: nil,
+            workingKey: workingKey)
     }
 
     /// SQLite's result code, extended where it has one.
@@ -142,6 +151,9 @@ public struct DatabaseError: Error, Sendable {
     /// The file that the error is about, if it is about one.
     public var path: String? { storage.path }
 
+    /// Which key opens the file after a change of key that met an error; nil for other errors.
+    public var workingKey: WorkingKey? { storage.workingKey }
+
     /// The error that a closure of yours threw, if that is where it began.
     public var underlyingError: (any Error)? { storage.underlying }
 }
@@ -161,6 +173,6 @@ extension DatabaseError: CustomStringConvertible {
 extension DatabaseError: Equatable {
     public static func == (a: DatabaseError, b: DatabaseError) -> Bool {
         a.code == b.code && a.reason == b.reason && a.message == b.message && a.sql == b.sql && a.offset == b.offset
-            && a.arguments == b.arguments && a.path == b.path
+            && a.arguments == b.arguments && a.path == b.path && a.workingKey == b.workingKey
     }
 }

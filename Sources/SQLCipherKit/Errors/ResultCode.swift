@@ -85,6 +85,8 @@ extension ResultCode {
     /// `SQLITE_NOTADB`: the file is no database, or the key is wrong
     public static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
 
+    /// `SQLITE_IOERR_SHORT_READ`: the file ends before what was to be read
+    public static let ioErrorShortRead = extended(.ioError, 2)
     /// `SQLITE_CONSTRAINT_CHECK`
     public static let constraintCheck = extended(.constraint, 1)
     /// `SQLITE_CONSTRAINT_COMMITHOOK`: a commit hook vetoed the commit

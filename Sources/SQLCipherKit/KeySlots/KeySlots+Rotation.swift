@@ -74,9 +74,10 @@ extension KeySlots {
         _ progress: RewriteProgressHandler?, _ write: ([UInt8]) throws -> Void
     ) throws {
         try db.main.rewrite(with: new, mode, progress)
+        // The database has the new key, and the slots hold it. Should removing the note of the old one fail, the next opening
+        // does it.
         table.previous = nil
-        try write(try next(&table, under: new))
-        // Should this fail, the next opening does it.
+        guard let bytes = try? next(&table, under: new), (try? write(bytes)) != nil else { return }
         if db.isOpen { try? db.main.setSlotMark(table) } else { try? connect(new)?.main.setSlotMark(table) }
     }
 }

@@ -4,11 +4,13 @@ import CSQLCipher
 struct InPlaceKeyChange {
     private let schema: Schema
     private let key: Encryption
+    private let old: Encryption
     private let path: String?
 
     init(of schema: Schema, to key: Encryption) throws(DatabaseError) {
         self.schema = schema
         self.key = key
+        old = try schema.encryptionOrPlaintext
         path = try schema.path
     }
 
@@ -33,18 +35,11 @@ struct InPlaceKeyChange {
         }
         guard rc == SQLITE_OK else {
             // The journal may not have been played back, and another write with this connection could make things worse.
-            let error = connection.failure(rc)
-            connection.close()
-            throw failed(error, workingKey)
+            throw closed(after: connection.failure(rc))
         }
-        do throws(DatabaseError) { try schema.unlockAfterRewrite(hadWAL: hadWAL) } catch {
-            connection.close()
-            throw failed(error, workingKey)
-        }
-        if case .old = workingKey {
-            connection.close()
-            throw failed(DatabaseError(message: "the file does not open with the new key"), .old)
-        }
+        // The change is committed.
+        do throws(DatabaseError) { try schema.unlockAfterRewrite(hadWAL: hadWAL) } catch { throw closed(after: error) }
+        if opens(with: key) == false { throw closed(after: DatabaseError(message: "the file does not open with the new key")) }
         schema.noteKey(key)
     }
 
@@ -57,30 +52,38 @@ struct InPlaceKeyChange {
         }
     }
 
-    /// The key that opens the file according to a second connection.
-    private enum WorkingKey: String {
-        case new = "the file opens with the new key"
-        case old = "the file opens with the old key"
-        case unknown = "the file could not be read again to tell which key opens it: it is one of the two"
+    /// Closes the connection, and finds out which key opens the file.
+    private func closed(after error: DatabaseError) -> DatabaseError {
+        schema.connection.close()
+        let workingKey = workingKey
+        let outcome =
+            switch workingKey {
+            case .old: "the key could not be changed (\(error.message)); the file opens with the old key"
+            case .new: "the key was changed, but the connection could not go on (\(error.message)); the file opens with the new key"
+            case .unknown:
+                "the change of key failed (\(error.message)), and the file could not be read again to tell which key opens it: it "
+                    + "is one of the two"
+            }
+        return DatabaseError(
+            changingKeyOf: path, code: error.code, workingKey: workingKey, message: outcome + "; the connection is closed")
     }
 
-    private var workingKey: WorkingKey {
+    /// The key that opens the file according to a second connection, which also rolls back what was cut off.
+    private var workingKey: DatabaseError.WorkingKey {
+        if opens(with: key) == true { return .new }
+        return opens(with: old) == true ? .old : .unknown
+    }
+
+    /// Whether the file opens with a key; nil if that could not be found out.
+    private func opens(with key: Encryption) -> Bool? {
         // A database in memory or a temporary one cannot be opened a second time.
-        guard let path else { return .unknown }
+        guard let path else { return nil }
         var configuration = DatabaseConfiguration()
-        configuration.access = .readOnly
+        configuration.access = .readWrite
         configuration.busyTimeout = schema.connection.configuration.busyTimeout
-        do { _ = try Connection(.file(path), key: key, configuration: configuration) } catch let error as DatabaseError {
-            return error.reason == .wrongKeyOrNotADatabase ? .old : .unknown
-        } catch {
-            return .unknown
+        do { try Connection(.file(path), key: key, configuration: configuration).close() } catch {
+            return (error as? DatabaseError)?.reason == .wrongKeyOrNotADatabase ? false : nil
         }
-        return .new
-    }
-
-    private func failed(_ error: DatabaseError, _ working: WorkingKey) -> DatabaseError {
-        DatabaseError(
-            code: error.code, reason: .rekeyFailed,
-            message: "the key could not be changed (\(error.message)); \(working.rawValue); the connection is closed", path: path)
+        return true
     }
 }

@@ -34,7 +34,8 @@ extension Schema {
     ///   ``DatabaseError/Reason/notEncrypted`` on a plaintext one; ``DatabaseError/Reason/busy`` when another connection has the
     ///   database open or locked for longer than the busy timeout; ``DatabaseError/Reason/schemaName`` if it is no longer
     ///   attached; and what `progress` throws. In all these cases nothing has changed. ``DatabaseError/Reason/rekeyFailed`` if the
-    ///   change itself failed: the connection is closed then, and the message says which key opens the file. With a new file, a
+    ///   change itself met an error: the connection is closed then, and ``DatabaseError/workingKey-swift.property`` says which key
+    ///   opens the file; it is the new one if the error came after the change was complete. With a new file, a
     ///   full disk and the like are thrown as they are, and nothing has changed; ``DatabaseError/Reason/conversionFailed`` says
     ///   that the copy was not equal to the original, which stays.
     public func changeKey(to key: Encryption, mode: KeyChangeMode = .inPlace, progress: RewriteProgressHandler? = nil) throws {
@@ -59,8 +60,15 @@ extension Schema {
             let path = try self.path
             try DatabaseReplacement(of: self, key: key, progress: progress).run()
             if isMain { return connection.close() }
-            try detach()
-            if let path { try connection.attach(.file(path), as: name, key: key) }
+            do {
+                try detach()
+                if let path { try connection.attach(.file(path), as: name, key: key) }
+            } catch {
+                let error = error as? DatabaseError
+                throw DatabaseError(
+                    changingKeyOf: path, code: error?.code ?? .error, workingKey: .new,
+                    message: "the key was changed, but the database could not be attached again (\(error?.message ?? ""))")
+            }
         }
     }
 

@@ -68,7 +68,7 @@ extension Schema {
     /// This database's key, for a file that may have another salt, because this one is new for instance.
     private func ownKey(forBackupAt path: String) throws -> Encryption {
         let own = try encryptionOrPlaintext
-        guard let info = try cipher, info.settings.plaintextHeaderSize == 0, let salt = DatabaseFile.header(at: .file(path)),
+        guard let info = try cipher, info.settings.plaintextHeaderSize == 0, let salt = try DatabaseFile.header(at: .file(path)),
             salt != info.salt
         else { return own }
         // The same passphrase gives another key with it; a raw key stays what it is.

@@ -32,7 +32,7 @@ extension Connection {
         let key = resolved.key
         if configuration.access != .readOnly { location.removeRemains() }
         _ = try DatabaseFile.prepare(location, configuration)
-        let header = location.isOnDisk ? DatabaseFile.header(at: location) : nil
+        let header = location.isOnDisk ? try DatabaseFile.header(at: location) : nil
         let schema = Schema(self, name), safeguards = safeguards ?? configuration.safeguards
         return try withSafeguards(safeguards) {
             try attachUnread(handle, location, name, key, header)
