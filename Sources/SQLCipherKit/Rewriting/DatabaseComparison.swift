@@ -25,11 +25,11 @@ struct DatabaseComparison {
         try reporter?.report()
         // What the original's rows violate, the copy's violate too.
         try copy.main.ignoreConstraints()
-        let structure = try copy.fetchAll(String.self, "PRAGMA integrity_check(1)")
-        if structure != ["ok"] { throw differs("in its structure: \(structure.first ?? "no answer")") }
-        if let info = try copy.main.cipher, info.settings.usesHMAC, try copy.main.path != nil {
-            let pages = try copy.fetchAll(String.self, "PRAGMA cipher_integrity_check")
-            if let problem = pages.first { throw differs("in its pages: \(problem)") }
+        if let problem = try copy.main.structuralProblems(checksForeignKeys: false).first {
+            throw differs("in its structure: \(problem)")
+        }
+        if let info = try copy.main.cipher, try copy.main.path != nil, let problem = try copy.main.damagedPages(info).first {
+            throw differs("in its pages: \(problem)")
         }
     }
 

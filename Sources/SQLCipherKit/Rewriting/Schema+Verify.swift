@@ -11,8 +11,8 @@ extension Schema {
     /// a plaintext header, and with SHA-1 the last 12 bytes of each page, which nothing uses. What cannot be found by looking at
     /// one file is that it, or a page of it, was replaced by an older version of itself.
     ///
-    /// When pages are damaged or missing, the structure is not checked: reading a damaged page would make the connection
-    /// useless for what is still readable.
+    /// When pages are damaged or missing, the structure is not checked: it would only name what lies on those pages. A page that
+    /// cannot be read is no damage: it is read once more, and if that fails too, the error is thrown.
     /// - Parameter quick: whether to leave out the comparison of indexes with their tables, as `PRAGMA quick_check` does.
     ///   Default: no.
     /// - Returns: the problems, of which the structure's are cut off at 1,000.
@@ -37,35 +37,39 @@ extension Schema {
             problems: problems, pageCount: Int(present), isAuthenticated: info?.settings.usesHMAC ?? false)
     }
 
-    private func damagedPages(_ info: CipherInfo) throws(DatabaseError) -> [IntegrityProblem] {
+    /// The pages that do not match their authentication code, and what is wrong with the file's two ends.
+    func damagedPages(_ info: CipherInfo) throws(DatabaseError) -> [IntegrityProblem] {
         var problems: [IntegrityProblem] = []
-        let header = DatabaseFile.header(try live(), schema: name)
+        let header = try DatabaseFile.header(live(), schema: name)
         if let header, header != (info.settings.plaintextHeaderSize > 0 ? DatabaseFile.plaintextHeader : info.salt) {
             problems.append(.damagedHeader)
         }
         guard info.settings.usesHMAC else { return problems }
-        let sql = SQL(raw: "PRAGMA \(quotedName).cipher_integrity_check")
-        var lines = try connection.fetchAll(String.self, sql)
-        if lines.isEmpty { return problems }
+        var damaged = try damagedPages(1...max(1, fileSize / info.settings.pageSize))
         // The check takes no lock: a page that was being written is right when it is read again.
-        let again = Set(try connection.fetchAll(String.self, sql))
-        lines.removeAll { !again.contains($0) }
+        if !damaged.isEmpty { damaged = try damagedPages(damaged) }
+        problems += damaged.map { .damagedPage($0) }
         let (pages, bytes) = try fileSize.quotientAndRemainder(dividingBy: info.settings.pageSize)
-        return problems + lines.map { problem($0, incomplete: bytes == 0 ? nil : (pages + 1, bytes)) }
+        return bytes == 0 ? problems : problems + [.incompletePage(pages + 1, bytes: bytes)]
     }
 
-    /// The problem in a row of `cipher_integrity_check`, which is a sentence. Only its numbers are read: the page's alone, the
-    /// page's with its size and the right one, or the bytes of a read that failed with the page and its offset.
-    private func problem(_ line: String, incomplete: (page: Int, bytes: Int)?) -> IntegrityProblem {
-        let numbers = line.split(separator: " ").compactMap { Int($0) }
-        if let incomplete, numbers.starts(with: [incomplete.page, incomplete.bytes]) {
-            return .incompletePage(incomplete.page, bytes: incomplete.bytes)
+    private func damagedPages(_ pages: some Sequence<Int>) throws(DatabaseError) -> [Int] {
+        let handle = try live()
+        var damaged: [Int] = []
+        for page in pages {
+            guard let number = UInt32(exactly: page) else { break }
+            var rc = sqlcipherkit_check_page(handle, name, number)
+            // What could not be read is read again before it is an error, and is no damage.
+            if rc != SQLITE_OK, rc != SQLITE_CORRUPT { rc = sqlcipherkit_check_page(handle, name, number) }
+            switch rc {
+            case SQLITE_OK: break
+            case SQLITE_CORRUPT: damaged.append(page)
+            // The file has become shorter, or never had a whole page.
+            case ResultCode.ioErrorShortRead.rawValue: return damaged
+            default: throw DatabaseError(rc: rc, database: nil, path: connection.location.path)
+            }
         }
-        switch numbers.count {
-        case 1: return .damagedPage(numbers[0])
-        case 3: return .damagedPage(numbers[1])
-        default: return .structure(line)
-        }
+        return damaged
     }
 
     /// The size of the file in bytes, as the engine sees it.
@@ -80,13 +84,24 @@ extension Schema {
         }
     }
 
-    private func structuralProblems(quick: Bool) throws(DatabaseError) -> [IntegrityProblem] {
+    /// What SQLite's own check finds. It reports a page that it could not read among what is damaged: so what it has found is
+    /// looked for again, in a file of which each page can be read.
+    func structuralProblems(quick: Bool = false, checksForeignKeys: Bool = true) throws(DatabaseError) -> [IntegrityProblem] {
+        let problems = try structuralProblemsOnce(quick, checksForeignKeys)
+        let isDamaged = problems.contains { if case .structure = $0 { true } else { false } }
+        guard isDamaged, try path != nil else { return problems }
+        _ = try damagedPages(1...max(1, fileSize / pageSize))
+        return try structuralProblemsOnce(quick, checksForeignKeys)
+    }
+
+    private func structuralProblemsOnce(_ quick: Bool, _ checksForeignKeys: Bool) throws(DatabaseError) -> [IntegrityProblem] {
         var problems: [IntegrityProblem] = []
         do throws(DatabaseError) {
             let check = quick ? "quick_check" : "integrity_check"
             let lines = try connection.fetchAll(String.self, SQL(raw: "PRAGMA \(quotedName).\(check)(1000)"))
             // An intact database gives this one row, by the pragma's specification.
             problems += lines.filter { $0 != "ok" }.map { .structure($0) }
+            guard checksForeignKeys else { return problems }
             let rows: [(String, Int64?, String, Int)] = try connection.fetchAll(SQL(raw: "PRAGMA \(quotedName).foreign_key_check"))
             problems += rows.map { .foreignKey(table: $0.0, rowID: $0.1, parent: $0.2, index: $0.3) }
             problems += try textProblems()
