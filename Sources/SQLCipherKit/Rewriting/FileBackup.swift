@@ -48,7 +48,7 @@ struct FileBackup {
             }
             relay = progress.map { ProgressRelay($0) }
             try copy.disableJournal()
-            try PageCopy(from: source, to: copy.main, options, relay).run()
+            try PageCopy(from: source, to: copy.main, options, relay, reportsEnd: false).run()
         }
         // With a new connection, as any reader of the backup will open it.
         do {

@@ -9,12 +9,15 @@ struct PageCopy {
     private let target: Schema
     private let options: BackupOptions
     private let relay: ProgressRelay?
+    private let reportsEnd: Bool
 
-    init(from source: Schema, to target: Schema, _ options: BackupOptions, _ relay: ProgressRelay?) {
+    /// - Parameter reportsEnd: whether the end of the copy is the end of all work.
+    init(from source: Schema, to target: Schema, _ options: BackupOptions, _ relay: ProgressRelay?, reportsEnd: Bool = true) {
         self.source = source
         self.target = target
         self.options = options
         self.relay = relay
+        self.reportsEnd = reportsEnd
     }
 
     func run() throws {
@@ -45,11 +48,23 @@ struct PageCopy {
     }
 
     private func copy(_ from: OpaquePointer, _ to: OpaquePointer, mayRestart: Bool) throws {
+        let version = try target.schemaVersion
         guard let backup = sqlite3_backup_init(to, target.name, from, source.name) else {
             throw target.connection.failure(sqlite3_extended_errcode(to))
         }
-        // Without a last step this undoes what was written.
-        defer { sqlite3_backup_finish(backup) }
+        do { try copy(backup, from, to, mayRestart: mayRestart) } catch {
+            let wasEnding = sqlite3_backup_remaining(backup) <= 1
+            // Without a last step this undoes what was written.
+            sqlite3_backup_finish(backup)
+            // An error after the commit, while the file was cut to its size, leaves the copy complete: each copy counts up the
+            // version of the target's schema.
+            guard wasEnding, let now = try? target.schemaVersion, now == version &+ 1 else { throw error }
+            return
+        }
+        sqlite3_backup_finish(backup)
+    }
+
+    private func copy(_ backup: OpaquePointer, _ from: OpaquePointer, _ to: OpaquePointer, mayRestart: Bool) throws {
         var left = Int32.max, restarts = 0
         while try step(backup, from, to) {
             let remaining = sqlite3_backup_remaining(backup)
@@ -68,18 +83,25 @@ struct PageCopy {
     }
 
     /// Copies some pages. False if they were the last ones, and the target's transaction is committed.
+    ///
+    /// The first step copies none, and finds out how many there are. The last one copies one page and commits, so that the handler
+    /// hears of the end while it may still throw.
     private func step(_ backup: OpaquePointer, _ from: OpaquePointer, _ to: OpaquePointer) throws -> Bool {
         try checkCancellation(from, to)
-        let rc = sqlite3_backup_step(backup, Int32(clamping: options.pagesPerStep))
+        let left = sqlite3_backup_remaining(backup), total = Int(sqlite3_backup_pagecount(backup))
+        if left == 1, reportsEnd { try report(total, of: total) }
+        let rc = sqlite3_backup_step(backup, left > 1 ? min(Int32(clamping: options.pagesPerStep), left - 1) : left)
         guard rc == SQLITE_OK || rc == SQLITE_DONE else { throw failure(rc) }
-        // The handler may throw until the last step, which nothing can undo.
         guard rc == SQLITE_OK else { return false }
-        let total = Int(sqlite3_backup_pagecount(backup))
-        if let relay, !relay.report(done: total - Int(sqlite3_backup_remaining(backup)), total: total) {
-            throw relay.error ?? CancellationError()
-        }
-        guard source.connection.isOpen, target.connection.isOpen else { throw DatabaseError.closedConnection }
+        let remaining = Int(sqlite3_backup_remaining(backup)), pages = Int(sqlite3_backup_pagecount(backup))
+        if left > 0 { try report(pages - remaining, of: pages) }
         return true
+    }
+
+    private func report(_ done: Int, of total: Int) throws {
+        guard let relay else { return }
+        guard relay.report(done: done, total: total) else { throw relay.error ?? CancellationError() }
+        guard source.connection.isOpen, target.connection.isOpen else { throw DatabaseError.closedConnection }
     }
 
     /// The steps run no statement that an interrupt would stop; its flag stays up until the next one.
@@ -105,5 +127,11 @@ struct PageCopy {
         let error = DatabaseError(rc: rc, database: nil)
         guard error.reason == .busy || error.code.primary == .locked else { return error }
         return DatabaseError(code: error.code, reason: .busy, message: "another connection uses the database: \(error.message)")
+    }
+}
+
+extension Schema {
+    fileprivate var schemaVersion: Int {
+        get throws(DatabaseError) { try connection.fetchOne(Int.self, SQL(raw: "PRAGMA \(quotedName).schema_version")) ?? 0 }
     }
 }
