@@ -16,7 +16,7 @@ struct SQLCipherKitCommand: ParsableCommand {
               0  done
               1  failed
               3  wrong or missing key, or no database
-              4  verify has found damage, or diff a difference
+              4  verify has found damage, recover lost something, or diff a difference
               64  wrong usage
               130  interrupted; what is written is complete
 
@@ -43,8 +43,8 @@ struct SQLCipherKitCommand: ParsableCommand {
                 name: "Keys",
                 subcommands: [KeyCommand.self, RekeyCommand.self, EncryptCommand.self, DecryptCommand.self, MigrateCommand.self]),
             CommandGroup(name: "Maintenance", subcommands: [
-                    InfoCommand.self, VerifyCommand.self, BackupCommand.self, RestoreCommand.self, VacuumCommand.self, AnalyzeCommand.self,
-                    SpaceCommand.self, DiffCommand.self,
+                    InfoCommand.self, IdentifyCommand.self, VerifyCommand.self, RecoverCommand.self, BackupCommand.self,
+                    RestoreCommand.self, VacuumCommand.self, AnalyzeCommand.self, SpaceCommand.self, DiffCommand.self,
                 ]),
             CommandGroup(name: "About", subcommands: [TourCommand.self, VersionCommand.self]),
         ])

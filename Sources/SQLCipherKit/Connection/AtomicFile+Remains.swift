@@ -19,8 +19,12 @@ extension AtomicFile {
         let new = temporaryPath(for: path)
         // An empty file is what has held the name for the new one.
         if lstat(new, &info) == 0, !isOpen, lstat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG, info.st_size == 0 { unlink(path) }
-        return removeFiles(new)
+        let isWorkDone = removeFiles(workingPath(for: path))
+        return removeFiles(new) && isWorkDone
     }
+
+    /// Where a copy of another database is worked on while the new file is written.
+    static func workingPath(for path: String) -> String { temporaryPath(for: path) + "-work" }
 
     /// Removes a new file: what may be plaintext first.
     /// - Returns: whether nothing is left.

@@ -58,7 +58,6 @@ extension DatabaseConverter {
         progress: RewriteProgressHandler? = nil
     ) throws -> Int {
         let key = try key.resolvedForNewKey()
-        let versions: [(Int, CipherConfiguration)] = [(4, .sqlCipher4), (3, .sqlCipher3), (2, .sqlCipher2), (1, .sqlCipher1)]
         var refusal = DatabaseFile.cannotOpen(path, "it has no version")
         for (version, cipher) in versions {
             do { try open(path, key.with(cipher: cipher), configuration).close() } catch let error as DatabaseError

@@ -34,7 +34,8 @@ struct VerifyCommand: ParsableCommand {
         if output.format != nil || !rows.isEmpty { try output.write(["database", "problem"], rows) }
         guard rows.isEmpty else {
             throw Failure(
-                "\(rows.count.counted("problem")) found: restore a backup, or save what can be read with sqlcipherkit query", status: .different)
+                "\(rows.count.counted("problem")) found: restore a backup, or save what can be read with sqlcipherkit recover",
+                status: .different)
         }
         if output.format == nil { Output.line("whole: \(pages.counted("page")) checked") }
     }

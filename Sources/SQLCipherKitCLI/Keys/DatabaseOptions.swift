@@ -32,9 +32,11 @@ struct FileOptions: ParsableArguments {
     }
 
     /// The key of the existing file; nil for a plaintext one.
-    func unlock() throws -> Encryption? {
+    func unlock(_ access: DatabaseConfiguration.Access = .readWriteCreate) throws -> Encryption? {
         try Self.requireDatabase(path)
-        return try key.access(to: path)?.key
+        var configuration = DatabaseConfiguration()
+        configuration.access = access
+        return try key.access(to: path, configuration)?.key
     }
 
     /// Opens the existing file.

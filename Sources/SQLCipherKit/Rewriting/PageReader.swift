@@ -1,0 +1,65 @@
+import CSQLCipher
+
+/// The pages of a database, decrypted, for what looks at them without SQL.
+struct PageReader {
+    let connection: Connection
+    /// The size of a page in bytes.
+    let pageSize: Int
+    /// How much of a page holds content.
+    private(set) var usableSize: Int
+    /// How much of a page the encryption needs at least; a database that was made with more keeps that.
+    let reservedSize: Int
+    let pageCount: Int
+
+    /// Opens a file without reading its schema.
+    init(_ location: DatabaseLocation, key: Encryption, access: DatabaseConfiguration.Access) throws {
+        var configuration = DatabaseConfiguration()
+        configuration.access = access
+        configuration.readsPagesOnly = true
+        connection = try Connection(location, key: key, configuration: configuration)
+        var size: Int32 = 0, usable: Int32 = 0, count: UInt32 = 0
+        try connection.check(sqlcipherkit_page_layout(connection.live(), "main", &size, &usable, &count))
+        (pageSize, usableSize, pageCount) = (Int(size), Int(usable), Int(count))
+        reservedSize = pageSize - usableSize
+        // What the b-tree leaves free of each page stands in the header.
+        if let first = try page(1), first[20] >= reservedSize { usableSize = max(480, pageSize - Int(first[20])) }
+    }
+
+    /// The bytes of a page, counted from 1; nil if it is damaged or missing.
+    /// - Throws: what else keeps it from being read.
+    func page(_ number: Int) throws(DatabaseError) -> [UInt8]? {
+        guard let index = UInt32(exactly: number), index > 0, number <= pageCount else { return nil }
+        let handle = try connection.live()
+        var rc = SQLITE_OK
+        let bytes = [UInt8](unsafeUninitializedCapacity: pageSize) { bytes, count in
+            rc = sqlcipherkit_copy_page(handle, "main", index, bytes.baseAddress)
+            count = rc == SQLITE_OK ? pageSize : 0
+        }
+        switch rc & 0xff {
+        case SQLITE_OK: return bytes
+        case SQLITE_CORRUPT, SQLITE_NOTADB: return nil
+        default: throw DatabaseError(rc: rc, database: nil, path: connection.location.path)
+        }
+    }
+}
+
+/// Numbers as SQLite's files have them (<https://sqlite.org/fileformat2.html>). Each is nil beyond the end.
+extension Array<UInt8> {
+    func bigEndian(at offset: Int, bytes count: Int) -> Int? {
+        guard offset >= 0, offset + count <= self.count else { return nil }
+        return self[offset..<offset + count].reduce(0) { $0 << 8 | Int($1) }
+    }
+
+    /// A number of variable length, and where it ends.
+    func variableLength(at offset: Int) -> (value: UInt64, end: Int)? {
+        var value: UInt64 = 0
+        for index in 0..<9 {
+            guard offset >= 0, offset + index < count else { return nil }
+            let byte = UInt64(self[offset + index])
+            if index == 8 { return (value << 8 | byte, offset + 9) }
+            value = value << 7 | byte & 0x7f
+            if byte < 0x80 { return (value, offset + index + 1) }
+        }
+        return nil
+    }
+}
