@@ -65,7 +65,9 @@ if isDevelopment {
             exclude: ["exchange.py"]),
         .target(name: "TestSupport", path: "Tests/TestSupport"),
         .target(name: "KillPoints", path: "Tests/KillPoints", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
-        .executableTarget(name: "FaultDriver", dependencies: ["CSQLCipher", "KillPoints", "SQLCipherKit"], path: "Tests/FaultDriver"),
+        .target(name: "FaultMemory", dependencies: ["CSQLCipher"], path: "Tests/FaultMemory"),
+        .executableTarget(
+            name: "FaultDriver", dependencies: ["CSQLCipher", "FaultMemory", "KillPoints", "SQLCipherKit"], path: "Tests/FaultDriver"),
         .testTarget(name: "CSQLCipherTests", dependencies: ["CSQLCipher", "ProviderProbe", "TestSupport"]),
         .testTarget(name: "SQLCipherKitTests", dependencies: ["SQLCipherKit", "TestSupport", "FaultDriver"]),
         .testTarget(name: "CLITests", dependencies: ["SQLCipherKit", "SQLCipherKitCLI", "TestSupport"]),

@@ -116,6 +116,8 @@ struct FaultDriver {
             try runBlob(path, arguments[0], megabytes: Int(arguments[1]) ?? 1)
         case _ where action.hasPrefix("backup-"):
             try runBackup(action, path, arguments)
+        case "faults":
+            try runFaults(path, arguments)
         case _ where action.hasPrefix("memory-"):
             try runMemory(action, path, arguments)
         case _ where action.hasPrefix("keys-"):

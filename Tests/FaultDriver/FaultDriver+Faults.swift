@@ -1,0 +1,128 @@
+import FaultMemory
+import Foundation
+import SQLCipherKit
+
+/// Lets the n-th call of a kind fail in an operation, for many n, and looks at what is left: a line for each failure.
+extension FaultDriver {
+    /// - Parameter arguments: the scenario, the kind of fault, `once` or `forGood`, and how many n at most.
+    static func runFaults(_ folder: String, _ arguments: [String]) throws {
+        guard let scenario = FaultScenario.all.first(where: { $0.name == arguments[0] }), let fault = Fault(name: arguments[1]),
+            let length = Fault.Length(rawValue: arguments[2]), let budget = Int(arguments[3])
+        else { throw DatabaseError(message: "no such sweep") }
+        if fault == .memory { guard faultmemory_install() == 0 else { throw DatabaseError(message: "no allocator") } }
+        let sweep = try FaultSweep(scenario, folder, fault, length)
+        let total = try sweep.count()
+        let step = max(1, total / budget)
+        let numbers = total <= budget ? Array(1...max(1, total)) : (0..<budget).map { $0 * step + 1 + ($0 * 7919) % step }
+        for number in numbers {
+            for line in try sweep.strike(number) { say("FAILED \(number) of \(total): \(line)") }
+        }
+        say("struck \(numbers.count) of \(total), \(sweep.failures) errors, slowest \(sweep.slowest)")
+    }
+}
+
+final class FaultSweep {
+    private let scenario: FaultScenario
+    private let folder: String, template: String
+    private let fault: Fault, length: Fault.Length
+    private(set) var failures = 0
+    private(set) var slowest: Duration = .zero
+
+    init(_ scenario: FaultScenario, _ folder: String, _ fault: Fault, _ length: Fault.Length) throws {
+        (self.scenario, self.fault, self.length) = (scenario, fault, length)
+        self.folder = folder + "/work"
+        template = folder + "/template"
+        try FileManager.default.createDirectory(atPath: template, withIntermediateDirectories: true)
+        for file in scenario.before {
+            let db = try Connection(.file(template + "/" + file.name), key: FaultScenario.key(file.key))
+            try db.execute(SQLScript("CREATE TABLE t(id INTEGER PRIMARY KEY, x TEXT); CREATE INDEX t_x ON t(x)"))
+            try db.create(FTS5Table("search", columns: ["x"]))
+            for number in 0..<file.rows {
+                try db.execute("INSERT INTO t(x) VALUES (\(String(repeating: "x", count: 200) + "\(number)"))")
+                try db.execute("INSERT INTO search(x) VALUES (\("word \(number)"))")
+            }
+        }
+    }
+
+    /// The number of calls in an undisturbed run.
+    func count() throws -> Int {
+        try makeFiles()
+        fault.choose(0, length)
+        try scenario.run(folder)
+        let calls = fault.calls
+        Fault.none()
+        let problems = problems(error: nil)
+        guard problems.isEmpty else { throw DatabaseError(message: "\(scenario.name) without a fault: \(problems)") }
+        return calls
+    }
+
+    /// Lets one call fail. Returns what is wrong afterwards.
+    func strike(_ number: Int) throws -> [String] {
+        try makeFiles()
+        var thrown: (any Error)?
+        fault.choose(number, length)
+        let time = ContinuousClock().measure {
+            do { try scenario.run(folder) } catch { thrown = error }
+        }
+        Fault.none()
+        slowest = max(slowest, time)
+        if thrown != nil { failures += 1 }
+        return problems(error: thrown) + (time > .seconds(4) ? ["it took \(time)"] : [])
+    }
+
+    private func makeFiles() throws {
+        try? FileManager.default.removeItem(atPath: folder)
+        try FileManager.default.copyItem(atPath: template, toPath: folder)
+    }
+
+    private func problems(error: (any Error)?) -> [String] {
+        var problems = error.map(untruths) ?? []
+        let first = (error as? FaultScenario.Unusable)?.first ?? error
+        let error = first as? DatabaseError
+        var wanted = [first == nil ? scenario.after : scenario.before]
+        switch error?.workingKey {
+        case .new: wanted = [scenario.after]
+        case .unknown: wanted = [scenario.before, scenario.after]
+        case .old, nil: break
+        }
+        let states = wanted.map { files in files.compactMap(difference) }
+        if !states.contains([]) { problems.append("\(error.map { "\($0)" } ?? "success"): \(states)") }
+        let names = Set((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [])
+        var remains = names.subtracting(wanted.joined().map(\.name)).subtracting(scenario.beside)
+        // What could not be removed, or not be told from another's, is left for the next one that writes the file.
+        if fault == .unlink || fault == .stat { remains = remains.filter { !$0.contains("-sqlcipherkit-") } }
+        // A journal that begins with zeros is one that is over.
+        remains = remains.filter { name in
+            guard name.hasSuffix("-journal"), let bytes = FileManager.default.contents(atPath: folder + "/" + name) else { return true }
+            return bytes.first ?? 0 != 0
+        }
+        if !remains.isEmpty { problems.append("\(error.map { "\($0)" } ?? "success"): remains \(remains.sorted())") }
+        return problems
+    }
+
+    /// What an error says that is not so: no key was wrong, and nothing damaged.
+    private func untruths(_ error: any Error) -> [String] {
+        guard let error = error as? DatabaseError else { return ["\(error)"] }
+        let untrue: [DatabaseError.Reason] = [
+            .wrongKeyOrNotADatabase, .notEncrypted, .invalidKey, .noSlotOpens, .keySlotsDamaged, .schemaName,
+        ]
+        if untrue.contains(error.reason) || [.corrupt, .notADatabase, .misuse].contains(error.code.primary) {
+            return ["untrue: \(error.reason) \(error)"]
+        }
+        return []
+    }
+
+    /// Why a file is not as it should be; nil if it is.
+    private func difference(_ file: FaultScenario.File) -> String? {
+        do {
+            let db = try FaultScenario.open(folder + "/" + file.name, file.key)
+            defer { db.close() }
+            let rows = try db.fetchOne(Int.self, "SELECT count(*) FROM t") ?? -1
+            if rows != file.rows { return "\(file.name) has \(rows) rows" }
+            let problems = try db.main.verify().problems
+            return problems.isEmpty ? nil : "\(file.name): \(problems)"
+        } catch {
+            return "\(file.name): \(error)"
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import SQLCipherKit
+
+/// An operation that faults are let into, and what the files may be afterwards.
+struct FaultScenario: Sendable {
+    /// A database, how it opens, and the rows of its table.
+    struct File: Equatable, Sendable {
+        var name: String, key: String, rows: Int
+
+        init(_ name: String, _ key: String, _ rows: Int) { (self.name, self.key, self.rows) = (name, key, rows) }
+    }
+
+    var name: String
+    /// What there is before, and after a failure; and after a success.
+    var before: [File], after: [File]
+    /// Further files that may be there.
+    var beside: Set<String> = []
+    /// Whether a failure may come after the change: the operation is several ones.
+    var isStepwise = false
+    var run: @Sendable (String) throws -> Void
+
+    static func key(_ name: String) throws -> Encryption {
+        var cipher = FaultDriver.quick
+        if name == "old version" {
+            cipher = .sqlCipher3
+        } else if name == "wide" {
+            cipher.pageSize = 8192
+        }
+        switch name {
+        case "-": return .plaintext
+        case "raw": return try .raw([UInt8](repeating: 1, count: 32), salt: [UInt8](repeating: 2, count: 16), cipher: cipher)
+        case "old version", "migrated": return try .raw([UInt8](repeating: 3, count: 32), cipher: name == "migrated" ? nil : cipher)
+        default: return try .passphrase(name, cipher: cipher)
+        }
+    }
+
+    static func open(_ path: String, _ key: String = "one") throws -> Connection {
+        var configuration = DatabaseConfiguration()
+        configuration.access = .readWrite
+        configuration.busyTimeout = .seconds(5)
+        return try Connection(.file(path), key: Self.key(key), configuration: configuration)
+    }
+
+    /// Runs an operation with an open connection, which goes on to work after the fault if it is not closed.
+    static func using(_ path: String, _ body: (Connection) throws -> Void) throws {
+        let db = try open(path)
+        do { try body(db) } catch {
+            Fault.none()
+            if db.isOpen {
+                do {
+                    // Not even a ROLLBACK can be compiled where there is no memory for good.
+                    if Fault.endsAllMemory, db.isInTransaction { try db.execute("ROLLBACK") }
+                    // SQLite opens a file only for reading if it cannot be opened for writing.
+                    if try !db.main.isReadOnly { try db.execute("UPDATE t SET x = x WHERE id = 1") }
+                    guard try db.fetchOne(Int.self, "SELECT count(*) FROM t WHERE x <> ''") ?? 0 > 0, !db.isInTransaction else {
+                        throw DatabaseError(message: "other rows")
+                    }
+                } catch let second { throw Unusable(first: error, second: second) }
+            }
+            throw error
+        }
+    }
+
+    struct Unusable: Error, CustomStringConvertible {
+        let first: any Error, second: any Error
+        var description: String { "after \(first) the connection is unusable: \(second)" }
+    }
+}

@@ -1,0 +1,39 @@
+import FaultMemory
+import Foundation
+
+/// The calls that can be made to fail: allocations of the engine, and system calls by the library in LD_PRELOAD.
+enum Fault: Int32, CaseIterable {
+    case memory, open, read, write, sync, truncate, rename, unlink, stat
+
+    /// Whether to be followed by more failures of the kind.
+    enum Length: String, CaseIterable { case once, forGood }
+
+    /// Whether the last choice was a lack of memory for good.
+    nonisolated(unsafe) private(set) static var endsAllMemory = false
+
+    init?(name: String) {
+        guard let fault = Fault.allCases.first(where: { "\($0)" == name }) else { return nil }
+        self = fault
+    }
+
+    /// Lets the calls from `number` on fail; number 0 only counts them.
+    func choose(_ number: Int, _ length: Length) {
+        Fault.none()
+        Self.endsAllMemory = self == .memory && length == .forGood
+        let isLasting: Int32 = length == .forGood ? 1 : 0
+        if self == .memory { faultmemory_choose(number, isLasting) } else { Self.chooseCall?(rawValue, number, isLasting) }
+    }
+
+    /// The calls since the choice.
+    var calls: Int { self == .memory ? faultmemory_calls() : Self.countCalls?() ?? 0 }
+
+    static func none() {
+        faultmemory_choose(0, 0)
+        chooseCall?(0, 0, 0)
+    }
+
+    private static let chooseCall = dlsym(nil, "faults_choose").map {
+        unsafeBitCast($0, to: (@convention(c) (Int32, Int, Int32) -> Void).self)
+    }
+    private static let countCalls = dlsym(nil, "faults_calls").map { unsafeBitCast($0, to: (@convention(c) () -> Int).self) }
+}

@@ -1,0 +1,36 @@
+/* SQLite's own allocator with a count before it (https://sqlite.org/c3ref/mem_methods.html). */
+#include "faultmemory.h"
+#include <CSQLCipher.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+static sqlite3_mem_methods original;
+static atomic_long first, calls;
+static atomic_int lasting;
+
+static int fails(void) {
+    const long call = ++calls, chosen = first;
+    return chosen != 0 && (call == chosen || (lasting && call > chosen));
+}
+
+static void *allocate(int count) { return fails() ? NULL : original.xMalloc(count); }
+
+static void *reallocate(void *memory, int count) { return fails() ? NULL : original.xRealloc(memory, count); }
+
+int faultmemory_install(void) {
+    int rc = sqlite3_config(SQLITE_CONFIG_GETMALLOC, &original);
+    if (rc != SQLITE_OK) return rc;
+    sqlite3_mem_methods ours = original;
+    ours.xMalloc = allocate;
+    ours.xRealloc = reallocate;
+    return sqlite3_config(SQLITE_CONFIG_MALLOC, &ours);
+}
+
+void faultmemory_choose(long number, int for_good) {
+    first = 0;
+    calls = 0;
+    lasting = for_good;
+    first = number;
+}
+
+long faultmemory_calls(void) { return calls; }

@@ -1,0 +1,142 @@
+/* Lets system calls fail. A test compiles it to a library and starts the fault driver with it in LD_PRELOAD: its functions stand
+ * before those of the C library, count the calls of each kind, and let one of them, or all from one on, fail with EIO.
+ * Nothing is counted while no kind is chosen. Files 0 to 2, /proc and /dev never fail. */
+#define _GNU_SOURCE 1
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum kind { kind_none, kind_open, kind_read, kind_write, kind_sync, kind_truncate, kind_rename, kind_unlink, kind_stat };
+
+static atomic_int chosen;
+static atomic_long first, calls;
+static atomic_int lasting;
+
+/* Chooses the calls that fail: the `number`th from now on of a kind, and those after it if `for_good`; number 0 only counts. Kind 0
+ * ends it. */
+void faults_choose(int kind, long number, int for_good) {
+    chosen = kind_none;
+    calls = 0;
+    first = number;
+    lasting = for_good;
+    chosen = kind;
+}
+
+/* The number of calls of the chosen kind so far. */
+long faults_calls(void) { return calls; }
+
+static int fails(enum kind kind) {
+    if (chosen != (int)kind) return 0;
+    const long call = ++calls, number = first;
+    if (number == 0 || (call != number && !(lasting && call > number))) return 0;
+    errno = EIO;
+    return 1;
+}
+
+#define REAL(name) __typeof__(&name) real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
+
+ssize_t pread(int file, void *bytes, size_t count, off_t offset) {
+    if (file > 2 && fails(kind_read)) return -1;
+    REAL(pread);
+    return real(file, bytes, count, offset);
+}
+
+ssize_t pread64(int file, void *bytes, size_t count, off64_t offset) { return pread(file, bytes, count, offset); }
+
+ssize_t read(int file, void *bytes, size_t count) {
+    if (file > 2 && fails(kind_read)) return -1;
+    REAL(read);
+    return real(file, bytes, count);
+}
+
+ssize_t pwrite(int file, const void *bytes, size_t count, off_t offset) {
+    if (file > 2 && fails(kind_write)) return -1;
+    REAL(pwrite);
+    return real(file, bytes, count, offset);
+}
+
+ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t offset) { return pwrite(file, bytes, count, offset); }
+
+ssize_t write(int file, const void *bytes, size_t count) {
+    if (file > 2 && fails(kind_write)) return -1;
+    REAL(write);
+    return real(file, bytes, count);
+}
+
+int fsync(int file) {
+    if (fails(kind_sync)) return -1;
+    REAL(fsync);
+    return real(file);
+}
+
+int fdatasync(int file) {
+    if (fails(kind_sync)) return -1;
+    REAL(fdatasync);
+    return real(file);
+}
+
+int ftruncate(int file, off_t size) {
+    if (fails(kind_truncate)) return -1;
+    REAL(ftruncate);
+    return real(file, size);
+}
+
+int ftruncate64(int file, off64_t size) { return ftruncate(file, size); }
+
+int rename(const char *from, const char *to) {
+    if (fails(kind_rename)) return -1;
+    REAL(rename);
+    return real(from, to);
+}
+
+int link(const char *from, const char *to) {
+    if (fails(kind_rename)) return -1;
+    REAL(link);
+    return real(from, to);
+}
+
+int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags) {
+    if (fails(kind_rename)) return -1;
+    REAL(renameat2);
+    return real(from_folder, from, to_folder, to, flags);
+}
+
+int unlink(const char *path) {
+    if (fails(kind_unlink)) return -1;
+    REAL(unlink);
+    return real(path);
+}
+
+int fstat(int file, struct stat *info) {
+    if (file > 2 && fails(kind_stat)) return -1;
+    REAL(fstat);
+    return real(file, info);
+}
+
+int fstat64(int file, struct stat64 *info) {
+    if (file > 2 && fails(kind_stat)) return -1;
+    REAL(fstat64);
+    return real(file, info);
+}
+
+/* Both names of open, whose mode comes with some flags only. */
+#define OPEN(name)                                                                                                    \
+    int name(const char *path, int flags, ...) {                                                                      \
+        mode_t mode = 0;                                                                                              \
+        if ((flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE) {                                             \
+            va_list rest;                                                                                             \
+            va_start(rest, flags);                                                                                    \
+            mode = va_arg(rest, mode_t);                                                                              \
+            va_end(rest);                                                                                             \
+        }                                                                                                             \
+        if (strncmp(path, "/proc", 5) != 0 && strncmp(path, "/dev", 4) != 0 && fails(kind_open)) return -1;           \
+        REAL(name);                                                                                                   \
+        return real(path, flags, mode);                                                                               \
+    }
+OPEN(open)
+OPEN(open64)

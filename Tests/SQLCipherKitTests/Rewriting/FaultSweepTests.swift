@@ -1,0 +1,39 @@
+#if os(Linux)
+import Foundation
+import TestSupport
+import Testing
+
+/// The n-th call of each kind fails, once or for good, in each operation: the files are whole, old or new, nothing remains, the
+/// connection goes on to work, and the error is true. A few n of each; all with SQLCIPHERKIT_LONG_TESTS.
+@Suite struct FaultSweepTests {
+    static let scenarios = [
+        "open", "verify", "attach", "search", "identify", "vacuum", "pool", "backup", "compact backup", "restore", "salvage", "convert",
+        "encrypt", "decrypt", "migrate", "new file", "rekey", "write",
+    ]
+    private static let isLong = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] != nil
+
+    /// The library that lets system calls fail, compiled once.
+    private static let shim = Result {
+        let folder = try TemporaryFolder()
+        let library = folder.path("shim.so")
+        let outcome = try Command.run("clang", ["-shared", "-fPIC", "-o", library, Repository.file("Tests/Faults/shim.c").path])
+        try #require(outcome.status == 0, "\(outcome.errors)")
+        return (library, folder)
+    }
+
+    @Test(arguments: scenarios) func aFault(scenario: String) throws {
+        let kinds: [(String, Int)] = [
+            ("memory", 10), ("open", 2), ("read", 5), ("write", 4), ("sync", 2), ("truncate", 1), ("rename", 2), ("unlink", 2), ("stat", 2),
+        ]
+        for (kind, few) in kinds {
+            for length in Self.isLong || few > 2 ? ["once", "forGood"] : ["once"] {
+                let folder = try TemporaryFolder()
+                let outcome = try Command.run(
+                    BuildProducts.executable("FaultDriver"), ["faults", folder.url.path, scenario, kind, length, Self.isLong ? "100000" : "\(few)"],
+                    environment: ["LD_PRELOAD": kind == "memory" ? "" : Self.shim.get().0])
+                #expect(outcome.status == 0 && !outcome.output.contains("FAILED"), "\(scenario), \(kind), \(length):\n\(outcome.output)\(outcome.errors)")
+            }
+        }
+    }
+}
+#endif
