@@ -64,6 +64,7 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wunused-function"
 #include "reads.h"
+#include "vacuum.h"
 #pragma GCC diagnostic pop
 #include "columns.h"
 #include "primitives.h"

@@ -40,6 +40,14 @@ static int sqlcipherkit_read_salt(void *);
 #define SQLCIPHERKIT_SALT_codec_ctx sqlcipherkit_sqlcipher_read_salt(codec_ctx
 #define SQLCIPHERKIT_SALT_ctx sqlcipherkit_read_salt(ctx
 
+/* Whether a temporary database is kept in memory, which is always so: vacuum.h has ours, with one exception. */
+struct sqlite3;
+static int sqlcipherkit_temporary_is_in_memory(const struct sqlite3 *);
+#define sqlite3TempInMemory(db) SQLCIPHERKIT_TEMPORARY_##db)
+#define SQLCIPHERKIT_TEMPORARY_const sqlcipherkit_sqlite_temporary_is_in_memory(const
+#define SQLCIPHERKIT_TEMPORARY_db sqlcipherkit_temporary_is_in_memory(db
+#define SQLCIPHERKIT_TEMPORARY_p sqlcipherkit_temporary_is_in_memory(p
+
 #ifdef SQLCIPHERKIT_OWN_PROVIDER
 /* The function that the pager calls for each page: codec.h has ours. */
 static void *sqlite3Codec(void *, void *, unsigned int, int);

@@ -14,6 +14,10 @@
 #undef sqlcipher_codec_ctx_init_kdf_salt
 #undef SQLCIPHERKIT_SALT_codec_ctx
 #undef SQLCIPHERKIT_SALT_ctx
+#undef sqlite3TempInMemory
+#undef SQLCIPHERKIT_TEMPORARY_const
+#undef SQLCIPHERKIT_TEMPORARY_db
+#undef SQLCIPHERKIT_TEMPORARY_p
 
 #define SQLCIPHERKIT_IS_REPLACED(original) \
     _Static_assert(sizeof &(original) > 0, "the amalgamation defines what overrides.h replaces")
@@ -24,6 +28,7 @@ SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_read_page);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_unix_read);
 #endif
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_read_salt);
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_temporary_is_in_memory);
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wunused-function"

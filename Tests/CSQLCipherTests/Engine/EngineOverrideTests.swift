@@ -13,12 +13,13 @@ import Testing
             ("sqlite3Attach(", "sqlite3Attaches("), ("sqlite3FinishCoding(", "sqlite3FinishCode("),
             ("sqlite3SelectAddTypeInfo(", "sqlite3SelectTypes("), ("readDbPage(", "readPage("), ("unixRead(", "unixReads("),
             ("sqlcipher_codec_ctx_init_kdf_salt(", "sqlcipher_codec_ctx_read_salt("),
+            ("sqlite3TempInMemory(", "sqlite3InMemory("),
         ])
         #expect(renamed.status != 0)
         for name in [
             "sqlcipher_atexit", "sqlcipher_fini", "sqlcipher_codec", "sqlcipher_codec_attach", "sqlite_attach_function",
             "sqlite_pragma", "sqlite_attach", "sqlite_finish", "sqlite_select_types", "sqlite_read_page", "sqlite_unix_read",
-            "sqlcipher_read_salt",
+            "sqlcipher_read_salt", "sqlite_temporary_is_in_memory",
         ] {
             #expect(renamed.errors.contains("error: use of undeclared identifier 'sqlcipherkit_\(name)'"), "\(renamed.errors)")
         }

@@ -79,6 +79,38 @@ import Testing
         }
     }
 
+    #if os(Linux)
+    /// The new content goes through a file without a name that nobody can read, and not through memory.
+    @Test func theCopyIsAnEncryptedFile() throws {
+        let db = try Connection(.file(folder.path("a.db")), key: key.with(cipher: Self.cipher(4)))
+        try db.execute("PRAGMA cache_size = -200")
+        try db.execute("CREATE TABLE t(x)")
+        try db.transaction { db -> Void in
+            for number in 0..<3000 { try db.execute("INSERT INTO t VALUES (\(String(repeating: "VACUUMED", count: 1000) + "\(number)"))") }
+        }
+        try db.execute("DELETE FROM t WHERE rowid % 3 = 0")
+        var largest = 0, isPlain = false
+        try db.setProgressHandler(every: 2000) {
+            for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
+                let link = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + name)) ?? ""
+                guard link.contains("etilqs_"), largest < 1_000_000,
+                    let bytes = try? Data(contentsOf: URL(fileURLWithPath: "/proc/self/fd/" + name))
+                else { continue }
+                largest = max(largest, bytes.count)
+                if bytes.range(of: Data("VACUUMED".utf8)) != nil { isPlain = true }
+            }
+            return true
+        }
+        try db.main.vacuum()
+        #expect(largest > 500_000 && !isPlain)
+        try db.setProgressHandler(nil)
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t WHERE x LIKE 'VACUUMED%'") == 2000)
+        #expect(try db.main.verify().isIntact && db.main.freePageCount == 0)
+        // What a sorter spills stays in memory, also while VACUUM's copy is attached.
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM (SELECT x FROM t ORDER BY x || 'z')") == 2000)
+    }
+    #endif
+
     @Test func refusals() throws {
         let db = try Connection(.file(folder.path("a.db")), key: key.quick)
         try db.execute("CREATE TABLE t AS SELECT 1 AS x")

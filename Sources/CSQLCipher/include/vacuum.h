@@ -1,0 +1,12 @@
+/* VACUUM without the memory of a whole database. */
+#pragma once
+
+#include "sqlite.h"
+
+/* Announces a VACUUM of a schema, to be run by this thread before anything else. Its copy of the database then goes to a temporary
+ * file that has no name, encrypted with the key of the connection's main database; in plaintext if both are plaintext. Where only
+ * one of the two is encrypted it stays in memory, as without this call. */
+void sqlcipherkit_vacuum_begins(sqlite3 *db, const char *schema);
+
+/* That VACUUM has ended. */
+void sqlcipherkit_vacuum_ended(void);
