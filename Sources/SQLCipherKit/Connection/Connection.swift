@@ -19,7 +19,8 @@ public final class Connection {
     public let configuration: DatabaseConfiguration
     /// Where the database is.
     public let location: DatabaseLocation
-    @usableFromInline let dateStrategy: DateStrategy
+    /// `configuration.values`, nearer to the paths that bind.
+    @usableFromInline let profile: ValueProfile
     @usableFromInline @exclusivity(unchecked) var cache: CachedStatements
     private unowned(unsafe) var statements: Statement?
     /// What SQLite calls back; made when the first hook is set.
@@ -64,7 +65,7 @@ public final class Connection {
     ) throws {
         self.location = location
         self.configuration = configuration
-        dateStrategy = configuration.dateStrategy
+        profile = configuration.values
         cache = CachedStatements(capacity: configuration.statementCacheCapacity)
         do { try open(key: key) } catch {
             close()

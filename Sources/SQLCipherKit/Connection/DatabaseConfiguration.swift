@@ -41,8 +41,9 @@ public struct DatabaseConfiguration: Sendable {
     public var safeguards: Safeguards?
     /// The journal mode to set; nil leaves the file as it is (a new one is in `delete` mode). Default: nil.
     public var journalMode: JournalMode?
-    /// How a `Date` is stored. Default: ISO 8601 text.
-    public var dateStrategy: DateStrategy = .iso8601
+    /// How dates, UUIDs and decimals are stored. Default: ``ValueProfile/standard``. Take another one for a database that comes from
+    /// somewhere else.
+    public var values: ValueProfile = .standard
     /// The number of prepared statements that are kept for reuse. Default: 64.
     public var statementCacheCapacity = 64
     /// Whether errors show the values bound to the failed statement: for debugging only. Default: no.

@@ -7,9 +7,8 @@ struct FunctionResult {
     let context: OpaquePointer
 
     @inlinable
-    func set(_ value: some SQLValueConvertible, _ dateStrategy: DateStrategy) throws(DatabaseError) {
-        // A date's form depends on the connection.
-        if let date = value as? Date { try set(date.sqlValue(dateStrategy)) } else { try set(value.sqlValue) }
+    func set(_ value: some SQLValueConvertible, _ profile: ValueProfile) throws(DatabaseError) {
+        try set(value.sqlValue(in: profile))
     }
 
     @usableFromInline

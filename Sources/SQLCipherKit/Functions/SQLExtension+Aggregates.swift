@@ -7,8 +7,8 @@ class AggregateState {
 
     func step(_ arguments: borrowing FunctionArguments) throws {}
     func inverse(_ arguments: borrowing FunctionArguments) throws {}
-    func value(_ result: FunctionResult, _ dates: DateStrategy) throws {}
-    func finish(_ result: FunctionResult, _ dates: DateStrategy) throws {}
+    func value(_ result: FunctionResult, _ profile: ValueProfile) throws {}
+    func finish(_ result: FunctionResult, _ profile: ValueProfile) throws {}
 }
 
 private class TypedState<A: SQLAggregate>: AggregateState {
@@ -17,12 +17,12 @@ private class TypedState<A: SQLAggregate>: AggregateState {
     init(_ aggregate: A) { self.aggregate = aggregate }
 
     override func step(_ arguments: borrowing FunctionArguments) throws { try aggregate.step(arguments) }
-    override func finish(_ result: FunctionResult, _ dates: DateStrategy) throws { try result.set(aggregate.finish(), dates) }
+    override func finish(_ result: FunctionResult, _ profile: ValueProfile) throws { try result.set(aggregate.finish(), profile) }
 }
 
 private final class WindowState<W: SQLWindowFunction>: TypedState<W> {
     override func inverse(_ arguments: borrowing FunctionArguments) throws { try aggregate.inverse(arguments) }
-    override func value(_ result: FunctionResult, _ dates: DateStrategy) throws { try result.set(aggregate.value(), dates) }
+    override func value(_ result: FunctionResult, _ profile: ValueProfile) throws { try result.set(aggregate.value(), profile) }
 }
 
 /// An aggregate of the user's as SQLite holds it.
@@ -62,7 +62,7 @@ final class AggregateFunction {
     }
 
     func value(_ context: OpaquePointer) {
-        run(context) { state, result in try state.value(result, connection.configuration.dateStrategy) }
+        run(context) { state, result in try state.value(result, connection.profile) }
     }
 
     /// SQLite calls this once for each group, also for one without a row and for one whose statement was cut off.
@@ -77,7 +77,7 @@ final class AggregateFunction {
         connection.inFunction {
             let result = FunctionResult(context: context)
             do {
-                try (state ?? make()).finish(result, connection.configuration.dateStrategy)
+                try (state ?? make()).finish(result, connection.profile)
             } catch {
                 result.fail(error, in: name, connection)
             }

@@ -3,7 +3,7 @@ import CSQLCipher
 /// A function of the user's as SQLite holds it, from its registration until its replacement or the connection's end.
 @usableFromInline
 final class ScalarFunction {
-    @usableFromInline typealias Body = (borrowing FunctionArguments, FunctionResult, DateStrategy) throws -> Void
+    @usableFromInline typealias Body = (borrowing FunctionArguments, FunctionResult, ValueProfile) throws -> Void
 
     let name: String
     let body: Body
@@ -20,7 +20,7 @@ final class ScalarFunction {
         connection.inFunction {
             let result = FunctionResult(context: context)
             do {
-                try body(FunctionArguments(count, values), result, connection.configuration.dateStrategy)
+                try body(FunctionArguments(count, values), result, connection.profile)
                 if !connection.isOpen { throw DatabaseError.closedConnection }
             } catch {
                 result.fail(error, in: name, connection)
@@ -55,14 +55,14 @@ extension SQLExtension {
     ) -> SQLExtension {
         var count = 0
         for _ in repeat (each Argument).self { count += 1 }
-        return SQLExtension(function: name, count, options) { arguments, result, dates in
+        return SQLExtension(function: name, count, options) { arguments, result, profile in
             var index = -1
             func next() -> Int {
                 index += 1
                 return index
             }
             let value = try body(repeat arguments.get(next(), as: (each Argument).self))
-            try result.set(value, dates)
+            try result.set(value, profile)
         }
     }
 
@@ -89,7 +89,7 @@ extension SQLExtension {
         _ name: String, arguments: Int?, _ options: FunctionOptions = [],
         _ body: @escaping (borrowing FunctionArguments) throws -> Result
     ) -> SQLExtension {
-        SQLExtension(function: name, arguments, options) { arguments, result, dates in try result.set(body(arguments), dates) }
+        SQLExtension(function: name, arguments, options) { arguments, result, profile in try result.set(body(arguments), profile) }
     }
 
     @usableFromInline

@@ -55,7 +55,7 @@ extension KeyValueStore {
         guard let statement = try reading() else { return nil }
         let handle = try statement.beginUse()
         defer { statement.endUse(handle) }
-        try Statement.Parameter(handle, 1, connection.dateStrategy).put(key)
+        try Statement.Parameter(handle, 1, connection.profile).put(key)
         do throws(DatabaseError) {
             guard try statement.advance(handle) else { return nil }
         } catch {

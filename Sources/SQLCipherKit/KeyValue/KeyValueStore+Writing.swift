@@ -90,10 +90,10 @@ extension KeyValueStore {
         if expiry != nil { try prepareExpiry() }
         let handle = try statement.beginUse()
         defer { statement.endUse(handle) }
-        let strategy = connection.dateStrategy
-        try Statement.Parameter(handle, 1, strategy).put(key)
-        try bind(Statement.Parameter(handle, 2, strategy), Statement.Parameter(handle, 3, strategy))
-        let parameter = Statement.Parameter(handle, 4, strategy)
+        let profile = connection.profile
+        try Statement.Parameter(handle, 1, profile).put(key)
+        try bind(Statement.Parameter(handle, 2, profile), Statement.Parameter(handle, 3, profile))
+        let parameter = Statement.Parameter(handle, 4, profile)
         if let expiry { try bindExpiry(expiry, parameter) } else { try parameter.bindNull() }
         try statement.drain(handle)
     }

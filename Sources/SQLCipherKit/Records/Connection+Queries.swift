@@ -113,7 +113,12 @@ public struct SQLAssignments<Record: SQLRecord> {
 
     /// Sets a column to a value, which is bound.
     public mutating func callAsFunction<Value: SQLValueConvertible>(_ property: KeyPath<Record, Value> & Sendable, to value: Value) {
-        list.append("\(column(property)) = \(value)")
+        let column = column(property)
+        if let name = table.columnName(property), let profile = Record.columnProfiles[name] {
+            list.append("\(column) = \(ProfiledValue(value, profile))")
+        } else {
+            list.append("\(column) = \(value)")
+        }
     }
 
     /// Sets a column to an expression.

@@ -106,20 +106,20 @@ extension Connection {
         let statements = try statements(schema)
         let table = statements.table(Record.self)
         let layout = try statements.layout(Record.self, table, self)
-        let old = try RowEncodingState.collect(before, dateStrategy), new = try RowEncodingState.collect(record, dateStrategy)
-        func stored(_ value: (any SQLValueConvertible)?) throws(DatabaseError) -> SQLValue {
-            if let date = value as? Date { return try date.sqlValue(dateStrategy) }
-            return try value?.sqlValue ?? .null
+        let old = try RowEncodingState.collect(before), new = try RowEncodingState.collect(record)
+        let profiles = Record.columnProfiles
+        func stored(_ name: String, _ value: (any SQLValueConvertible)?) throws(DatabaseError) -> SQLValue {
+            try value?.sqlValue(in: profiles[name] ?? profile) ?? .null
         }
         var changed: [String] = [], assignments: [SQL] = []
         for (name, value) in new where !layout.generated.contains(name.lowercased()) {
-            let value = try stored(value)
-            if let former = old.first(where: { $0.name == name }), try stored(former.value) == value { continue }
+            let value = try stored(name, value)
+            if let former = old.first(where: { $0.name == name }), try stored(name, former.value) == value { continue }
             changed.append(name)
             assignments.append("\(identifier: name) = \(value)")
         }
         let key = try layout.key(among: old.map(\.name), table)
-        let condition = RecordLayout.condition(key, try key.map { name in try stored(old.first { $0.name == name }?.value) })
+        let condition = RecordLayout.condition(key, try key.map { name in try stored(name, old.first { $0.name == name }?.value) })
         if changed.isEmpty { return [] }
         try execute("UPDATE \(raw: table.qualifiedName) SET \(list: assignments) WHERE \(condition)")
         if changes == 0 { throw DatabaseError.noRecord(Record.self) }
@@ -190,6 +190,10 @@ extension Connection {
         for value in repeat each values { bound.append(value) }
         guard bound.count == layout.key.count, !bound.isEmpty else {
             throw .invalidArgument("the primary key of \(table.name) has \(layout.key.count) columns and got \(bound.count) values")
+        }
+        let profiles = Record.columnProfiles
+        if !profiles.isEmpty {
+            bound = zip(layout.key, bound).map { key, value in profiles[key].map { ProfiledValue(value, $0) } ?? value }
         }
         return (table, layout, RecordLayout.condition(layout.key, bound))
     }

@@ -10,13 +10,16 @@ struct RecordLayout {
     let defaults: [String: String]
 
     /// From a description.
-    init(_ table: SQLTable) {
+    init(_ table: SQLTable, _ profile: ValueProfile) throws(DatabaseError) {
         columns = table.columns.map(\.name)
         key = table.primaryKeyColumns
         generated = Set(table.columns.filter(\.isGenerated).map { $0.name.lowercased() })
-        defaults = Dictionary(
-            table.columns.compactMap { column in column.defaultValue.map { (column.name.lowercased(), $0.text) } },
-            uniquingKeysWith: { first, _ in first })
+        var defaults: [String: String] = [:]
+        for column in table.columns {
+            guard let value = try column.defaultSQL(in: table.profiles[column.name] ?? profile) else { continue }
+            defaults[column.name.lowercased()] = value.text
+        }
+        self.defaults = defaults
     }
 
     /// From the database.

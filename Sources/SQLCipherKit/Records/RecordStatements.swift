@@ -38,11 +38,12 @@ final class RecordStatements: ConnectionState {
         let target = Target(type: ObjectIdentifier(Record.self), action: action)
         if let statement = statements.find(target), statement.statement.uses == 0, try statement.run(record, row) { return }
         // Keys that were not seen before, or another set of them.
-        let all = try RowEncodingState.collect(record, db.dateStrategy).map(\.name)
+        let all = try RowEncodingState.collect(record).map(\.name)
         let sql = try RecordSQL(action, table, layout, all)
         let statement = EncodedStatement(
             try db.prepareKept(sql.text),
-            RowEncodingState(db.dateStrategy, keys: sql.keys, unused: Set(all).subtracting(sql.keys)))
+            RowEncodingState(
+                db.profile, keys: sql.keys, unused: Set(all).subtracting(sql.keys), profiles: Record.columnProfiles))
         guard try statement.run(record, row) else {
             throw DatabaseError.misuse("\(Record.self) encodes other keys each time")
         }
@@ -64,17 +65,16 @@ final class RecordStatements: ConnectionState {
             }
         }
         if let known = layouts[id] { return known }
-        let layout = table.columns.isEmpty ? try RecordLayout(table, db) : RecordLayout(table)
+        let layout = table.columns.isEmpty ? try RecordLayout(table, db) : try RecordLayout(table, db.profile)
         layouts[id] = layout
         return layout
     }
 }
 
 extension RowEncodingState {
-    static func collect(
-        _ record: some Encodable, _ strategy: DateStrategy
-    ) throws -> [(name: String, value: (any SQLValueConvertible)?)] {
-        let state = RowEncodingState(strategy)
+    static func collect(_ record: some Encodable) throws -> [(name: String, value: (any SQLValueConvertible)?)] {
+        // The values are bound later: their profile is not asked here.
+        let state = RowEncodingState(.standard)
         try record.encode(to: RowEncoder(state: state))
         guard !state.collected.isEmpty else {
             throw DatabaseError.misuse("\(type(of: record)) has no coding keys that could be columns")

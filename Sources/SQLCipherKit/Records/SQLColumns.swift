@@ -4,9 +4,9 @@ public struct SQLColumns<Source>: Sendable {
     let table: SQLTable
     let alias: String
 
-    func expression<Root, Value, Result>(_ keyPath: KeyPath<Root, Value> & Sendable) -> SQLExpression<Result> {
+    func expression<Root: SQLRecord, Value, Result>(_ keyPath: KeyPath<Root, Value> & Sendable) -> SQLExpression<Result> {
         guard let name = table.columnName(keyPath) else { return SQLExpression("\(UnknownColumn(keyPath))", .atom) }
-        return SQLExpression("\(identifier: alias).\(identifier: name)", .atom)
+        return SQLExpression("\(identifier: alias).\(identifier: name)", .atom, Root.columnProfiles[name])
     }
 
     /// A column that the record has no property for.
@@ -16,6 +16,11 @@ public struct SQLColumns<Source>: Sendable {
 }
 
 extension SQLColumns where Source: SQLRecord {
+    /// A column that the record has no property for.
+    public subscript<Value>(column name: String, as type: Value.Type = Value.self) -> SQLExpression<Value> {
+        SQLExpression("\(identifier: alias).\(identifier: name)", .atom, Source.columnProfiles[name])
+    }
+
     /// The column of a property.
     public subscript<Value>(dynamicMember keyPath: KeyPath<Source, Value> & Sendable) -> SQLExpression<Value> { expression(keyPath) }
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 extension SQLExpression {
     /// Whether it has no value.
     public var isNull: SQLPredicate { SQLPredicate("\(operand(.atom)) IS NULL", .comparison) }
@@ -9,32 +11,39 @@ extension SQLExpression {
         SQLPredicate("\(operand(.atom)) \(raw: name) \(other.operand(.atom))", .comparison)
     }
 
-    private func compare(_ name: String, _ value: some SQLValueConvertible) -> SQLPredicate {
+    private func compare(_ name: String, _ value: any SQLValueConvertible) -> SQLPredicate {
         SQLPredicate("\(operand(.atom)) \(raw: name) \(value)", .comparison)
+    }
+
+    /// What is bound for a value that is compared with this.
+    private func bound<T: SQLValueConvertible>(_ value: T, ordered: Bool = false) -> any SQLValueConvertible {
+        let isOrderedDecimal = ordered && (T.self == Decimal.self || T.self == Decimal?.self)
+        return profile == nil && !isOrderedDecimal ? value : ProfiledValue(value, profile, isOrderedDecimal: isOrderedDecimal)
     }
 }
 
 /// With a value, which is bound.
 extension SQLExpression where Value: SQLValueConvertible {
-    public static func == (a: Self, b: Value) -> SQLPredicate { b.isSQLNull ? a.isNull : a.compare("=", b) }
+    public static func == (a: Self, b: Value) -> SQLPredicate { b.isSQLNull ? a.isNull : a.compare("=", a.bound(b)) }
     public static func != (a: Self, b: Value) -> SQLPredicate {
-        b.isSQLNull ? a.isNotNull : a.compare(Value.self is any SQLNullable.Type ? "IS NOT" : "<>", b)
+        b.isSQLNull ? a.isNotNull : a.compare(Value.self is any SQLNullable.Type ? "IS NOT" : "<>", a.bound(b))
     }
-    public static func < (a: Self, b: Value) -> SQLPredicate { a.compare("<", b) }
-    public static func <= (a: Self, b: Value) -> SQLPredicate { a.compare("<=", b) }
-    public static func > (a: Self, b: Value) -> SQLPredicate { a.compare(">", b) }
-    public static func >= (a: Self, b: Value) -> SQLPredicate { a.compare(">=", b) }
+    public static func < (a: Self, b: Value) -> SQLPredicate { a.compare("<", a.bound(b, ordered: true)) }
+    public static func <= (a: Self, b: Value) -> SQLPredicate { a.compare("<=", a.bound(b, ordered: true)) }
+    public static func > (a: Self, b: Value) -> SQLPredicate { a.compare(">", a.bound(b, ordered: true)) }
+    public static func >= (a: Self, b: Value) -> SQLPredicate { a.compare(">=", a.bound(b, ordered: true)) }
 
     /// Whether it is one of these values. NULL is one of them if the list has a nil.
     public func `in`(_ values: [Value]) -> SQLPredicate {
         let present = values.filter { !$0.isSQLNull }
-        let found = SQLPredicate("\(operand(.atom)) IN \(present)", .comparison)
+        let list: SQL = profile.map { profile in "\(present.map { ProfiledValue($0, profile) })" } ?? "\(present)"
+        let found = SQLPredicate("\(operand(.atom)) IN \(list)", .comparison)
         return present.count == values.count ? found : found || isNull
     }
 
     /// Whether it lies between two values, both included.
     public func between(_ lower: Value, and upper: Value) -> SQLPredicate {
-        SQLPredicate("\(operand(.atom)) BETWEEN \(lower) AND \(upper)", .comparison)
+        SQLPredicate("\(operand(.atom)) BETWEEN \(bound(lower, ordered: true)) AND \(bound(upper, ordered: true))", .comparison)
     }
 
     /// Whether it lies in a range, both ends included.

@@ -18,8 +18,10 @@ extension SQLExpression {
     public func max<T>() -> SQLExpression<Value> where Value == T? { function("max") }
 
     /// The sum; nil if there is no value. One of integers that does not fit into `Int64` is an error.
-    public func sum() -> SQLExpression<Value?> { function("sum") }
-    public func sum<T>() -> SQLExpression<Value> where Value == T? { function("sum") }
+    ///
+    /// There is none of a `Decimal`, as SQLite adds its numbers as REALs: fetch them and add them up, or store whole cents.
+    public func sum() -> SQLExpression<Value?> where Value: SQLSummable { function("sum") }
+    public func sum<T: SQLSummable>() -> SQLExpression<Value> where Value == T? { function("sum") }
 
     /// The sum as a floating-point number; 0 if there is no value.
     public var total: SQLExpression<Double> { function("total") }
@@ -27,8 +29,24 @@ extension SQLExpression {
     /// The average; nil if there is no value.
     public var average: SQLExpression<Double?> { function("avg") }
 
-    private func function<T>(_ name: String) -> SQLExpression<T> { SQLExpression<T>("\(raw: name)(\(sql))", .atom) }
+    private func function<T>(_ name: String) -> SQLExpression<T> { SQLExpression<T>("\(raw: name)(\(sql))", .atom, profile) }
 }
+
+/// A number that SQLite's `sum()` adds up as Swift does: an integer, or a floating-point number.
+public protocol SQLSummable {}
+
+extension Int: SQLSummable {}
+extension Int8: SQLSummable {}
+extension Int16: SQLSummable {}
+extension Int32: SQLSummable {}
+extension Int64: SQLSummable {}
+extension UInt: SQLSummable {}
+extension UInt8: SQLSummable {}
+extension UInt16: SQLSummable {}
+extension UInt32: SQLSummable {}
+extension UInt64: SQLSummable {}
+extension Double: SQLSummable {}
+extension Float: SQLSummable {}
 
 // MARK: Order
 
@@ -40,7 +58,7 @@ extension SQLExpression {
     public var descending: SQLOrdering { SQLOrdering(sql: "\(sql) DESC") }
 
     /// Compared by a collation, such as `NOCASE` or one of your own.
-    public func collate(_ name: String) -> Self { Self("\(operand(.atom)) COLLATE \(identifier: name)", .atom) }
+    public func collate(_ name: String) -> Self { Self("\(operand(.atom)) COLLATE \(identifier: name)", .atom, profile) }
 }
 
 /// One term of an order (<https://sqlite.org/lang_select.html#orderby>).

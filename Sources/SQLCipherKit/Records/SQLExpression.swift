@@ -13,10 +13,13 @@ public struct SQLExpression<Value>: Sendable {
     /// The expression's SQL, with its values.
     public let sql: SQL
     let precedence: SQLPrecedence
+    /// How values that are compared with it are bound, where it is a column with a profile of its own.
+    let profile: ValueProfile?
 
-    init(_ sql: SQL, _ precedence: SQLPrecedence) {
+    init(_ sql: SQL, _ precedence: SQLPrecedence, _ profile: ValueProfile? = nil) {
         self.sql = sql
         self.precedence = precedence
+        self.profile = profile
     }
 
     /// An expression of one's own.
@@ -29,7 +32,7 @@ public struct SQLExpression<Value>: Sendable {
     func operand(_ least: SQLPrecedence) -> SQL { precedence >= least ? sql : "(\(sql))" }
 
     /// The expression as one of another type: for a column that holds something else than its property says.
-    public func typed<T>(_ type: T.Type = T.self) -> SQLExpression<T> { SQLExpression<T>(sql, precedence) }
+    public func typed<T>(_ type: T.Type = T.self) -> SQLExpression<T> { SQLExpression<T>(sql, precedence, profile) }
 }
 
 /// How tightly an expression is bound together, from the loosest.

@@ -29,10 +29,10 @@ extension SQLColumn.DeclaredType {
         case let type as any SQLWrapping.Type: of(type.wrapped)
         case is any FixedWidthInteger.Type, is Bool.Type: .integer
         case is any BinaryFloatingPoint.Type: .real
-        case is String.Type, is URL.Type, is Decimal.Type: .text
-        case is Data.Type, is [UInt8].Type, is UUID.Type: .blob
-        // Text or a number, as the connection's DateStrategy says.
-        case is Date.Type: .any
+        case is String.Type, is URL.Type: .text
+        case is Data.Type, is [UInt8].Type: .blob
+        // Stored as the connection's ValueProfile says.
+        case is Date.Type, is UUID.Type, is Decimal.Type: .any
         case let type as any RawRepresentable.Type: rawValue(type)
         // A type that says itself how it is stored may say it differently for each value.
         case is any SQLValueConvertible.Type: .any

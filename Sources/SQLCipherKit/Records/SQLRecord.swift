@@ -31,6 +31,14 @@ public protocol SQLRecord: Codable, SQLSource {
 
     /// The table's description. Default: the name alone; keys, defaults and generated columns are then read from the database.
     static var table: SQLTable { get }
+
+    /// How single columns store dates, UUIDs and decimals, by their names, where they do not follow the connection's
+    /// ``DatabaseConfiguration/values``. It applies wherever the record is written and in its queries; SQL of your own binds by
+    /// the connection's profile. Default: none.
+    /// ```swift
+    /// static let columnProfiles: [String: ValueProfile] = ["created": .sap]
+    /// ```
+    static var columnProfiles: [String: ValueProfile] { get }
 }
 
 extension SQLRecord {
@@ -40,6 +48,8 @@ extension SQLRecord {
     }
 
     public static var table: SQLTable { SQLTable(tableName) }
+
+    public static var columnProfiles: [String: ValueProfile] { [:] }
 
     @inlinable
     public static func readSQL(from row: borrowing Row) throws -> Self { try row.decode(Self.self) }

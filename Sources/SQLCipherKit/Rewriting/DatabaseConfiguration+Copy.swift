@@ -5,6 +5,7 @@ extension DatabaseConfiguration {
         configuration.access = .readWrite
         configuration.enforcesForeignKeys = false
         configuration.busyTimeout = connection.configuration.busyTimeout
+        configuration.values = connection.configuration.values
         configuration.prepare = connection.configuration.preparingOnly
         return configuration
     }

@@ -31,12 +31,15 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
     private(set) var isNotNull = false
     private(set) var isPrimaryKey = false
     private(set) var isGenerated = false
-    private(set) var defaultValue: SQL?
+    private var defaultValue: Default?
     private(set) var reference: SQLForeignKey?
     /// The constraints other than those above, in order.
     private var constraints: [SQL] = []
     private var primaryKeyOptions = ""
-    private var defaultFailure: DatabaseError?
+
+    private enum Default {
+        case value(any SQLValueConvertible), expression(SQL)
+    }
 
     /// A column.
     /// - Parameters:
@@ -87,17 +90,11 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
 
     /// The value of a row that is inserted without one.
     public func `default`(_ value: some SQLValueConvertible) -> SQLColumn {
-        changed { column in
-            do throws(DatabaseError) {
-                column.defaultValue = SQL(raw: try value.sqlValue.literal)
-            } catch {
-                column.defaultFailure = error
-            }
-        }
+        changed { $0.defaultValue = .value(value) }
     }
 
     /// The value of a row that is inserted without one, as an expression such as `"CURRENT_TIMESTAMP"`.
-    public func `default`(sql: SQL) -> SQLColumn { changed { $0.defaultValue = "(\(sql))" } }
+    public func `default`(sql: SQL) -> SQLColumn { changed { $0.defaultValue = .expression("(\(sql))") } }
 
     /// A condition that each row must meet.
     public func check(_ condition: SQL) -> SQLColumn { constrained("CHECK (\(condition))") }
@@ -139,16 +136,24 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
 
     private func constrained(_ constraint: SQL) -> SQLColumn { changed { $0.constraints.append(constraint) } }
 
-    func definition(isStrict: Bool) throws(DatabaseError) -> SQL {
+    /// The default as SQL, whose literals are what the profile would bind.
+    func defaultSQL(in profile: ValueProfile) throws(DatabaseError) -> SQL? {
+        switch defaultValue {
+        case nil: nil
+        case .expression(let sql): sql
+        case .value(let value): SQL(raw: try value.sqlValue(in: profile).literal)
+        }
+    }
+
+    func definition(isStrict: Bool, _ profile: ValueProfile) throws(DatabaseError) -> SQL {
         if name.isEmpty {
             throw .invalidArgument("a column without a name: a property that is computed or observed needs one by named(_:)")
         }
-        if let defaultFailure { throw defaultFailure }
         var sql: SQL = "\(identifier: name)"
         if type != .any || isStrict { sql = "\(sql) \(raw: type.rawValue)" }
         if isPrimaryKey { sql = "\(sql) PRIMARY KEY\(raw: primaryKeyOptions)" }
         if isNotNull { sql = "\(sql) NOT NULL" }
-        if let defaultValue { sql = "\(sql) DEFAULT \(defaultValue)" }
+        if let value = try defaultSQL(in: profile) { sql = "\(sql) DEFAULT \(value)" }
         for constraint in constraints { sql = "\(sql) \(constraint)" }
         if let reference { sql = "\(sql) \(reference.clause)" }
         return sql

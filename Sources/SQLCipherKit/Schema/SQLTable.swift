@@ -43,25 +43,30 @@ public struct SQLTable: Sendable {
     public let indexes: [SQLIndex]
     /// What kind of table it is.
     public let options: Options
+    /// The profiles of columns that have their own.
+    let profiles: [String: ValueProfile]
     private let constraints: [SQLConstraint]
     private let columnNames: [AnyProperty: String]
 
     /// A table that is known by its name alone.
-    public init(_ name: String) { self.init(name, [], []) }
+    public init(_ name: String) { self.init(name, [], [], [:]) }
 
     /// A table.
     public init(_ name: String, options: Options = [], @SQLTableBuilder _ parts: () -> [SQLTableBuilder.Part]) {
-        self.init(name, options, parts())
+        self.init(name, options, parts(), [:])
     }
 
     /// The table of a record: the closure gets its properties as columns.
     public init<Record: SQLRecord>(
         of type: Record.Type, options: Options = [], @SQLTableBuilder _ parts: (SQLProperties<Record>) -> [SQLTableBuilder.Part]
     ) {
-        self.init(Record.tableName, options, parts(SQLProperties()))
+        self.init(Record.tableName, options, parts(SQLProperties()), Record.columnProfiles)
     }
 
-    private init(_ name: String, _ options: Options, _ parts: [SQLTableBuilder.Part]) {
+    private init(
+        _ name: String, _ options: Options, _ parts: [SQLTableBuilder.Part], _ profiles: [String: ValueProfile]
+    ) {
+        self.profiles = profiles
         self.name = name
         self.options = options
         var columns: [SQLColumn] = [], indexes: [SQLIndex] = [], constraints: [SQLConstraint] = []
@@ -107,7 +112,10 @@ public struct SQLTable: Sendable {
     /// The statements that make the table and its indexes.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a description without columns, with two of the same name, or with two
     ///   primary keys.
-    public func creation(ifNotExists: Bool = false) throws(DatabaseError) -> [SQL] {
+    /// - Parameters:
+    ///   - ifNotExists: whether what is there already is left as it is. Default: an error.
+    ///   - values: how dates, UUIDs and decimals among the defaults are stored.
+    public func creation(ifNotExists: Bool = false, values: ValueProfile = .standard) throws(DatabaseError) -> [SQL] {
         guard !columns.isEmpty else { throw .invalidArgument("the table \(name) has no columns") }
         var seen: Set<String> = []
         for column in columns where !seen.insert(column.name.lowercased()).inserted {
@@ -119,7 +127,7 @@ public struct SQLTable: Sendable {
             throw .invalidArgument("the table \(name) has \(keys) primary keys: use SQLConstraint.primaryKey for one of several columns")
         }
         var list: [SQL] = []
-        for column in columns { list.append(try column.definition(isStrict: options.contains(.strict))) }
+        for column in columns { list.append(try column.definition(isStrict: options.contains(.strict), profiles[column.name] ?? values)) }
         list += constraints.map(\.sql)
         var kinds: [String] = []
         if options.contains(.withoutRowID) { kinds.append("WITHOUT ROWID") }

@@ -57,7 +57,7 @@ extension Schema {
     /// - Throws: ``DatabaseError``.
     public func addColumn(_ column: SQLColumn, to table: String) throws(DatabaseError) {
         let isStrict = try form(of: table)?.isStrict ?? false
-        try alter(table, "ADD COLUMN \(try column.definition(isStrict: isStrict))")
+        try alter(table, "ADD COLUMN \(try column.definition(isStrict: isStrict, connection.profile))")
     }
 
     /// Renames a column, and with it what refers to it.
@@ -109,7 +109,7 @@ extension Schema {
 extension Connection {
     /// Like ``Schema/create(_:ifNotExists:)``, but in the main database: `try db.create(Note.table)`.
     public func create(_ table: SQLTable, ifNotExists: Bool = false) throws {
-        let statements = try table.creation(ifNotExists: ifNotExists)
+        let statements = try table.creation(ifNotExists: ifNotExists, values: profile)
         try savepoint { db in for sql in statements { try db.execute(sql) } }
     }
 }

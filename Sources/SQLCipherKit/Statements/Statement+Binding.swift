@@ -7,21 +7,21 @@
 @usableFromInline
 struct Binder: ~Copyable {
     @usableFromInline let handle: OpaquePointer
-    @usableFromInline let strategy: DateStrategy
+    @usableFromInline let profile: ValueProfile
     @usableFromInline var count: Int32 = 0
 
     @inlinable
     @inline(__always)
-    init(_ handle: OpaquePointer, _ strategy: DateStrategy) {
+    init(_ handle: OpaquePointer, _ profile: ValueProfile) {
         self.handle = handle
-        self.strategy = strategy
+        self.profile = profile
     }
 
     @inlinable
     @inline(__always)
     mutating func put<T: SQLValueConvertible>(_ value: T) throws(DatabaseError) {
         count &+= 1
-        try Statement.Parameter(handle, count, strategy).put(value)
+        try Statement.Parameter(handle, count, profile).put(value)
     }
 }
 
@@ -41,7 +41,7 @@ extension Statement {
     public func execute<A: SQLValueConvertible>(binding a: A) throws(DatabaseError) {
         let handle = try beginUse()
         defer { endUse(handle) }
-        var binder = Binder(handle, connection.dateStrategy)
+        var binder = Binder(handle, connection.profile)
         try binder.put(a)
         try run(binder)
     }
@@ -51,7 +51,7 @@ extension Statement {
     public func execute<A: SQLValueConvertible, B: SQLValueConvertible>(binding a: A, _ b: B) throws(DatabaseError) {
         let handle = try beginUse()
         defer { endUse(handle) }
-        var binder = Binder(handle, connection.dateStrategy)
+        var binder = Binder(handle, connection.profile)
         try binder.put(a); try binder.put(b)
         try run(binder)
     }
@@ -63,7 +63,7 @@ extension Statement {
     >(binding a: A, _ b: B, _ c: C) throws(DatabaseError) {
         let handle = try beginUse()
         defer { endUse(handle) }
-        var binder = Binder(handle, connection.dateStrategy)
+        var binder = Binder(handle, connection.profile)
         try binder.put(a); try binder.put(b); try binder.put(c)
         try run(binder)
     }
@@ -75,7 +75,7 @@ extension Statement {
     >(binding a: A, _ b: B, _ c: C, _ d: D) throws(DatabaseError) {
         let handle = try beginUse()
         defer { endUse(handle) }
-        var binder = Binder(handle, connection.dateStrategy)
+        var binder = Binder(handle, connection.profile)
         try binder.put(a); try binder.put(b); try binder.put(c); try binder.put(d)
         try run(binder)
     }
@@ -87,7 +87,7 @@ extension Statement {
     >(binding a: A, _ b: B, _ c: C, _ d: D, _ e: E) throws(DatabaseError) {
         let handle = try beginUse()
         defer { endUse(handle) }
-        var binder = Binder(handle, connection.dateStrategy)
+        var binder = Binder(handle, connection.profile)
         try binder.put(a); try binder.put(b); try binder.put(c); try binder.put(d); try binder.put(e)
         try run(binder)
     }
@@ -100,7 +100,7 @@ extension Statement {
     >(binding a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F) throws(DatabaseError) {
         let handle = try beginUse()
         defer { endUse(handle) }
-        var binder = Binder(handle, connection.dateStrategy)
+        var binder = Binder(handle, connection.profile)
         try binder.put(a); try binder.put(b); try binder.put(c); try binder.put(d); try binder.put(e)
         try binder.put(f)
         try run(binder)
@@ -114,7 +114,7 @@ extension Statement {
     >(binding a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G) throws(DatabaseError) {
         let handle = try beginUse()
         defer { endUse(handle) }
-        var binder = Binder(handle, connection.dateStrategy)
+        var binder = Binder(handle, connection.profile)
         try binder.put(a); try binder.put(b); try binder.put(c); try binder.put(d); try binder.put(e)
         try binder.put(f); try binder.put(g)
         try run(binder)
@@ -128,7 +128,7 @@ extension Statement {
     >(binding a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H) throws(DatabaseError) {
         let handle = try beginUse()
         defer { endUse(handle) }
-        var binder = Binder(handle, connection.dateStrategy)
+        var binder = Binder(handle, connection.profile)
         try binder.put(a); try binder.put(b); try binder.put(c); try binder.put(d); try binder.put(e)
         try binder.put(f); try binder.put(g); try binder.put(h)
         try run(binder)
@@ -142,7 +142,7 @@ extension Statement {
     >(binding a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I) throws(DatabaseError) {
         let handle = try beginUse()
         defer { endUse(handle) }
-        var binder = Binder(handle, connection.dateStrategy)
+        var binder = Binder(handle, connection.profile)
         try binder.put(a); try binder.put(b); try binder.put(c); try binder.put(d); try binder.put(e)
         try binder.put(f); try binder.put(g); try binder.put(h); try binder.put(i)
         try run(binder)
@@ -156,7 +156,7 @@ extension Statement {
     >(binding a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I, _ j: J) throws(DatabaseError) {
         let handle = try beginUse()
         defer { endUse(handle) }
-        var binder = Binder(handle, connection.dateStrategy)
+        var binder = Binder(handle, connection.profile)
         try binder.put(a); try binder.put(b); try binder.put(c); try binder.put(d); try binder.put(e)
         try binder.put(f); try binder.put(g); try binder.put(h); try binder.put(i); try binder.put(j)
         try run(binder)
@@ -169,7 +169,7 @@ extension Statement {
     ) throws(DatabaseError) -> T? {
         let handle = try beginUse()
         defer { endUse(handle) }
-        try Parameter(handle, 1, connection.dateStrategy).put(a)
+        try Parameter(handle, 1, connection.profile).put(a)
         try expectParameters(1, handle)
         return try advance(handle) ? Row.Column(handle, 0).read(as: T.self) : nil
     }
@@ -179,7 +179,7 @@ extension Statement {
     public func fetchOne<T: SQLRow, A: SQLValueConvertible>(_ type: T.Type = T.self, binding a: A) throws -> T? {
         let handle = try beginUse()
         defer { endUse(handle) }
-        try Parameter(handle, 1, connection.dateStrategy).put(a)
+        try Parameter(handle, 1, connection.profile).put(a)
         try expectParameters(1, handle)
         return try advance(handle) ? T(row: Row(handle, names(handle))) : nil
     }

@@ -63,11 +63,11 @@ extension Statement {
     @inlinable
     @inline(__always)
     func bindEach<each Value: SQLValueConvertible>(_ handle: OpaquePointer, _ values: repeat each Value) throws(DatabaseError) {
-        let strategy = connection.dateStrategy
+        let profile = connection.profile
         var index: Int32 = 0
         for value in repeat each values {
             index &+= 1
-            try Statement.Parameter(handle, index, strategy).put(value)
+            try Statement.Parameter(handle, index, profile).put(value)
         }
         try expectParameters(Int(index), handle)
     }

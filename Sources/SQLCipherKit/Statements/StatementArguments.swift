@@ -75,7 +75,7 @@ extension Statement {
     }
 
     func bind(_ value: (any SQLValueConvertible)?, _ index: Int32, _ handle: OpaquePointer) throws(DatabaseError) {
-        let parameter = Statement.Parameter(handle, index, connection.dateStrategy)
+        let parameter = Statement.Parameter(handle, index, connection.profile)
         if let value { try parameter.put(value) } else { try parameter.bindNull() }
     }
 

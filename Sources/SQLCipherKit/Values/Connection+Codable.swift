@@ -54,11 +54,11 @@ extension Connection {
             if try insertion.run(record) { return }
         }
         // Keys that were not seen before, or another set of them.
-        let collected = try RowEncodingState.collect(record, dateStrategy)
+        let collected = try RowEncodingState.collect(record)
         let sql = target.sql(collected.map(\.name))
         try execute(SQL(raw: sql), StatementArguments(collected.map(\.value)))
         if cache.insertions.find(target) == nil {
-            let encoding = RowEncodingState(dateStrategy, keys: collected.map(\.name))
+            let encoding = RowEncodingState(profile, keys: collected.map(\.name))
             cache.insertions.add(EncodedStatement(try prepareKept(sql), encoding), target)
         }
     }

@@ -1,9 +1,18 @@
 import CSQLCipher
 import Foundation
 
-/// Stored as a BLOB of its 16 bytes. Read from that, or from TEXT in the usual form of 36 characters.
+/// Stored as the connection's ``ValueProfile/uuids`` say; ``sqlValue`` alone, without a connection, gives a BLOB of its 16 bytes.
+/// Read from that, or from TEXT in the usual form of 36 characters.
 extension UUID: SQLValueConvertible {
     public var sqlValue: SQLValue { .blob(withUnsafeBytes(of: uuid) { Data($0) }) }
+
+    public func sqlValue(in profile: ValueProfile) throws(DatabaseError) -> SQLValue {
+        switch profile.uuids {
+        case .blob: sqlValue
+        case .uppercaseText: .text(uuidString)
+        case .lowercaseText: .text(uuidString.lowercased())
+        }
+    }
 
     public init?(sqlValue: SQLValue) {
         switch sqlValue {
@@ -17,18 +26,37 @@ extension UUID: SQLValueConvertible {
     }
 
     public func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
-        withUnsafeBytes(of: uuid) { parameter.bindBlob($0) == SQLITE_OK }
+        guard parameter.profile.uuids == .blob else { return false }
+        return withUnsafeBytes(of: uuid) { parameter.bindBlob($0) == SQLITE_OK }
     }
 }
 
-/// Stored as TEXT in decimal digits, which keeps every digit; SQL compares it as text, so sort in Swift or store scaled
-/// integers where the order matters. Read also from INTEGER, and from REAL as the shortest decimal that means that number.
+/// Stored as the connection's ``ValueProfile/decimals`` say; ``sqlValue`` alone, without a connection, gives a number. Read from
+/// INTEGER, from REAL as the shortest decimal that means that number, and from TEXT in decimal digits.
 extension Decimal: SQLValueConvertible {
-    public var sqlValue: SQLValue {
-        get throws(DatabaseError) {
-            if isNaN { throw .invalidArgument("NaN cannot be stored: SQLite would turn it into NULL") }
-            return .text(description)
+    public var sqlValue: SQLValue { get throws(DatabaseError) { try sqlValue(in: .standard) } }
+
+    public func sqlValue(in profile: ValueProfile) throws(DatabaseError) -> SQLValue {
+        if isNaN { throw .invalidArgument("NaN cannot be stored: SQLite would turn it into NULL") }
+        switch profile.decimals {
+        case .text: return .text(description)
+        case .number: return try number()
         }
+    }
+
+    /// The INTEGER or REAL that stands for this decimal and for no other.
+    private func number() throws(DatabaseError) -> SQLValue {
+        var digits = description[...]
+        if digits.utf8.contains(UInt8(ascii: ".")) {
+            while digits.utf8.last == UInt8(ascii: "0") { digits.removeLast() }
+            if digits.utf8.last == UInt8(ascii: ".") { digits.removeLast() }
+        }
+        if let whole = Int64(digits) { return .integer(whole) }
+        guard let real = Double(digits), real.isFinite, Decimal(sqlValue: .real(real)) == self else {
+            throw .invalidArgument(
+                "a Decimal with more digits than a number of SQLite's can tell apart: round it, or store decimals as text (DecimalStrategy)")
+        }
+        return .real(real)
     }
 
     public init?(sqlValue: SQLValue) {

@@ -9,7 +9,9 @@ final class RowEncodingState {
         var bound = 0
         /// Whether a key turned up that the statement has no parameter for.
         var hasOtherKeys = false
-        let dateStrategy: DateStrategy
+        let profile: ValueProfile
+        /// The profile of each parameter, where columns have their own.
+        let profiles: UnsafeMutablePointer<ValueProfile>?
     }
 
     /// Raw memory, so that a look at it costs no retain.
@@ -20,14 +22,26 @@ final class RowEncodingState {
     @exclusivity(unchecked) var tables: [CodingKeyTable] = []
     var collected: [(name: String, value: (any SQLValueConvertible)?)] = []
 
-    init(_ dateStrategy: DateStrategy, keys: [String] = [], unused: Set<String> = []) {
+    /// - Parameter profiles: those of columns that do not follow `profile`, by their names.
+    init(
+        _ profile: ValueProfile, keys: [String] = [], unused: Set<String> = [], profiles: [String: ValueProfile] = [:]
+    ) {
         self.keys = keys
         self.unused = unused
+        var own: UnsafeMutablePointer<ValueProfile>?
+        if !profiles.isEmpty {
+            let each = UnsafeMutablePointer<ValueProfile>.allocate(capacity: keys.count)
+            for (index, key) in keys.enumerated() { (each + index).initialize(to: profiles[key] ?? profile) }
+            own = each
+        }
         progress = .allocate(capacity: 1)
-        progress.initialize(to: Progress(dateStrategy: dateStrategy))
+        progress.initialize(to: Progress(profile: profile, profiles: own))
     }
 
-    deinit { progress.deallocate() }
+    deinit {
+        progress.pointee.profiles?.deallocate()
+        progress.deallocate()
+    }
 
     /// The parameter of a key; 0 if the statement does not need it, less if it is not known.
     @inline(never)
@@ -68,7 +82,7 @@ extension StatementArguments {
     /// - Throws: what the value's own encoding throws, and ``DatabaseError/Reason/misuse`` if it has no keys.
     public init(encoding value: some Encodable) throws {
         positional = []
-        named = try RowEncodingState.collect(value, .iso8601)
+        named = try RowEncodingState.collect(value)
     }
 }
 
@@ -118,7 +132,8 @@ private struct RowEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProto
             return
         }
         progress.pointee.bound += 1
-        try Statement.Parameter(handle, index, progress.pointee.dateStrategy).put(value)
+        let profile = progress.pointee.profiles?[Int(index) - 1] ?? progress.pointee.profile
+        try Statement.Parameter(handle, index, profile).put(value)
     }
 
     func encodeNil(forKey key: Key) throws { try put(SQLValue.null, key) }

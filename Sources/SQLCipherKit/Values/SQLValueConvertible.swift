@@ -21,13 +21,18 @@ public protocol SQLValueConvertible: Sendable {
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if SQLite cannot hold it, such as a `UInt64` over `Int64.max`.
     var sqlValue: SQLValue { get throws(DatabaseError) }
 
+    /// The value as it is stored under a profile. Default: ``sqlValue``. A type of your own that wraps a `Date`, a `UUID` or a
+    /// `Decimal` asks that: `try date.sqlValue(in: profile)`.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the profile has no form for it.
+    func sqlValue(in profile: ValueProfile) throws(DatabaseError) -> SQLValue
+
     /// The value from what is stored, or nil if that is no such value.
     init?(sqlValue: SQLValue)
 
     /// Reads a column. The default goes through ``SQLValue``; a type on a hot path reads the column itself.
     static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> Self
 
-    /// Binds the value to a parameter. The default goes through ``SQLValue``.
+    /// Binds the value to a parameter. The default binds ``sqlValue(in:)``.
     func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError)
 
     // These two throw nothing, because Swift 6.3 neither specialises nor inlines a requirement with typed throws: calling it costs
@@ -61,8 +66,11 @@ extension SQLValueConvertible {
         return value
     }
 
+    @inlinable
+    public func sqlValue(in profile: ValueProfile) throws(DatabaseError) -> SQLValue { try sqlValue }
+
     public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
-        try sqlValue.bindSQL(to: parameter)
+        try sqlValue(in: parameter.profile).bindSQL(to: parameter)
     }
 }
 
@@ -92,6 +100,11 @@ extension Optional: SQLValueConvertible where Wrapped: SQLValueConvertible {
             guard let self else { return .null }
             return try self.sqlValue
         }
+    }
+
+    public func sqlValue(in profile: ValueProfile) throws(DatabaseError) -> SQLValue {
+        guard let self else { return .null }
+        return try self.sqlValue(in: profile)
     }
 
     public init?(sqlValue: SQLValue) {
@@ -132,6 +145,8 @@ extension Optional: SQLValueConvertible where Wrapped: SQLValueConvertible {
 
 extension SQLValueConvertible where Self: RawRepresentable, RawValue: SQLValueConvertible {
     public var sqlValue: SQLValue { get throws(DatabaseError) { try rawValue.sqlValue } }
+
+    public func sqlValue(in profile: ValueProfile) throws(DatabaseError) -> SQLValue { try rawValue.sqlValue(in: profile) }
 
     public init?(sqlValue: SQLValue) {
         guard let rawValue = RawValue(sqlValue: sqlValue) else { return nil }

@@ -8,15 +8,15 @@ extension Statement {
     public struct Parameter: ~Copyable {
         @usableFromInline let handle: OpaquePointer
         @usableFromInline let index: Int32
-        /// How a `Date` is to be stored through this connection.
-        public let dateStrategy: DateStrategy
+        /// How dates, UUIDs and decimals are to be stored.
+        public let profile: ValueProfile
 
         @inlinable
         @inline(__always)
-        init(_ handle: OpaquePointer, _ index: Int32, _ dateStrategy: DateStrategy) {
+        init(_ handle: OpaquePointer, _ index: Int32, _ profile: ValueProfile) {
             self.handle = handle
             self.index = index
-            self.dateStrategy = dateStrategy
+            self.profile = profile
         }
 
         /// Binds NULL.

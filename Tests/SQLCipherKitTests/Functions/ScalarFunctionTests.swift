@@ -42,7 +42,7 @@ import Testing
         }
         #expect(try db.fetchOne(String.self, "SELECT d()") == "1970-01-01T00:00:00.000Z")
         var configuration = DatabaseConfiguration()
-        configuration.dateStrategy = .integerSeconds
+        configuration.values.dates = .integerSeconds
         let other = try Connection(.memory, configuration: configuration)
         try other.register(.function("d") { Date(timeIntervalSince1970: 7) })
         #expect(try other.fetchOne(SQLValue.self, "SELECT d()") == .integer(7))

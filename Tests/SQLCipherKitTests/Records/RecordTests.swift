@@ -340,12 +340,12 @@ import Testing
 
     @Test(arguments: [DateStrategy.iso8601, .realSeconds]) func datesAndOtherTypes(strategy: DateStrategy) throws {
         var configuration = DatabaseConfiguration()
-        configuration.dateStrategy = strategy
+        configuration.values.dates = strategy
         let db = try Connection(.file(folder.path("b.db")), key: .passphrase("secret").quick, configuration: configuration)
         try db.create(Stamp.table)
         #expect(try Stamp.table.creation()[0].text == """
             CREATE TABLE "stamp"("id" INTEGER PRIMARY KEY, "at" ANY NOT NULL, "kind" TEXT NOT NULL, "data" BLOB NOT NULL, \
-            "uuid" BLOB NOT NULL) STRICT
+            "uuid" ANY NOT NULL) STRICT
             """)
         let date = Date(timeIntervalSince1970: 1_000_000.25)
         var stamp = Stamp(at: date, kind: .end, data: Data([0, 1]), uuid: UUID())

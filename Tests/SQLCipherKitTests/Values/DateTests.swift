@@ -6,7 +6,7 @@ import Testing
 @Suite struct DateTests {
     private func connection(_ strategy: DateStrategy) throws -> Connection {
         var configuration = DatabaseConfiguration()
-        configuration.dateStrategy = strategy
+        configuration.values.dates = strategy
         return try Connection(.memory, configuration: configuration)
     }
 

@@ -98,10 +98,17 @@ import Testing
     }
 
     @Test func decimals() throws {
-        for text in ["0", "-1", "123456789012345678901234567890.12345678", "0.1", "1000000000000000000000000000000000000"] {
+        for (text, form) in [
+            ("0", "integer"), ("-1", "integer"), ("1.50", "real"), ("0.1", "real"), ("-99999999999999.9", "real"),
+            ("9223372036854775807", "integer"), ("1000000000000000000000000000000000000", "real"), ("0.00000000000000001", "real"),
+        ] {
             let value = try #require(Decimal(string: text))
-            #expect(try back(value) == value)
-            #expect(try db.fetchOne(String.self, "SELECT typeof(?)", [value]) == "text")
+            #expect(try back(value) == value, "\(text)")
+            #expect(try db.fetchOne(String.self, "SELECT typeof(?)", [value]) == form, "\(text)")
+        }
+        for text in ["123456789012345678901234567890.12345678", "9223372036854775809", "0.12345678901234567891"] {
+            let error = #expect(throws: DatabaseError.self) { try back(#require(Decimal(string: text))) }
+            #expect(error?.reason == .invalidArgument && error?.description.contains(text) == false)
         }
         #expect(try db.fetchOne(Decimal.self, "SELECT 9223372036854775807") == Decimal(Int64.max))
         #expect(try db.fetchOne(Decimal.self, "SELECT 0.1") == Decimal(string: "0.1"))

@@ -114,7 +114,7 @@ import Testing
     @Test func datesFollowTheConnection() throws {
         struct Event: Codable, Equatable { var at: Date }
         var configuration = DatabaseConfiguration()
-        configuration.dateStrategy = .realSeconds
+        configuration.values.dates = .realSeconds
         let other = try Connection(.memory, configuration: configuration)
         try other.execute("CREATE TABLE event(at)")
         for _ in 0..<2 { try other.insert(Event(at: Date(timeIntervalSince1970: 0.5)), into: "event") }
