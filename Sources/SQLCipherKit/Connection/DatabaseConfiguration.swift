@@ -41,8 +41,8 @@ public struct DatabaseConfiguration: Sendable {
     public var safeguards: Safeguards?
     /// The journal mode to set; nil leaves the file as it is (a new one is in `delete` mode). Default: nil.
     public var journalMode: JournalMode?
-    /// How dates, UUIDs and decimals are stored. Default: ``ValueProfile/standard``. Take another one for a database that comes from
-    /// somewhere else.
+    /// How dates, UUIDs and decimals are stored. Default: ``ValueProfile/standard``. Take another one for a database that comes
+    /// from somewhere else.
     public var values: ValueProfile = .standard
     /// The number of prepared statements that are kept for reuse. Default: 64.
     public var statementCacheCapacity = 64

@@ -2,7 +2,8 @@ import Foundation
 
 /// How a `Date` is stored. All forms are read, whatever the strategy.
 ///
-/// SQLite compares what is stored: dates of two forms in one column compare wrongly.
+/// SQLite compares what is stored: dates of two forms in one column compare wrongly. ``Schema/valueReport(sampling:)`` finds such
+/// columns.
 public enum DateStrategy: Hashable, Sendable {
     /// TEXT in UTC, as its format says. Years 0000 to 9999 only; others throw.
     case text(DateTextFormat)

@@ -7,7 +7,9 @@
 /// configuration.values = .grdb
 /// configuration.values.decimals = .number
 /// ```
-/// For a single column of a record see ``SQLRecord/columnProfiles``.
+/// ``Schema/valueReport(sampling:)`` tells which profile fits a database, and
+/// ``Schema/convertValues(of:in:to:allowingRounding:)`` changes a column. For a single column of a record see
+/// ``SQLRecord/columnProfiles``.
 public struct ValueProfile: Hashable, Sendable {
     /// How a `Date` is stored. Default: ISO 8601 text in UTC with milliseconds.
     public var dates: DateStrategy
@@ -45,6 +47,12 @@ public struct ValueProfile: Hashable, Sendable {
 
     /// As SQLite.swift binds them: dates as `2026-11-21T08:30:00.250`, UUIDs as text in capitals.
     public static let sqliteSwift = ValueProfile(dates: .text(DateTextFormat(zone: .none)), uuids: .uppercaseText)
+
+    /// The profiles above with their names, such as `grdb`.
+    public static let named: [(name: String, profile: ValueProfile)] = [
+        ("standard", .standard), ("sqlite", .sqlite), ("grdb", .grdb), ("sqliteSwift", .sqliteSwift),
+        ("dataLiteCore", .dataLiteCore), ("skipSQL", .skipSQL), ("sap", .sap),
+    ]
 
 }
 

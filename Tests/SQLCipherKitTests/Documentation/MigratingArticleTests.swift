@@ -1,22 +1,121 @@
+import Foundation
 import SQLCipherKit
 import TestSupport
 import Testing
 
-/// The examples of the article "Migrating". What its tables name on our side is linked, so that building the documentation finds it.
+/// The examples of the article "Migrating", on files as the other packages write them. What its tables name on our side is linked, so
+/// that building the documentation finds it.
 @Suite struct MigratingArticleTests {
     struct Note: Decodable {
         var id: Int
         var title: String
     }
 
+    let folder: TemporaryFolder
+    let path: String
+    let key = UUID(uuidString: "0F1E2D3C-4B5A-4978-8796-A5B4C3D2E1F0") ?? UUID()
+    let now = Date(timeIntervalSince1970: 1_795_249_800)
+
+    init() throws {
+        folder = try TemporaryFolder()
+        path = folder.path("notes.db")
+    }
+
+    private func make(_ script: String) throws {
+        try Connection(.file(path), key: .passphrase("correct horse")).execute(SQLScript(script))
+    }
+
+    private func value(_ sql: SQL) throws -> SQLValue? {
+        try Connection(.file(path), key: .passphrase("correct horse")).fetchOne(SQLValue.self, sql)
+    }
+
     @Test func theArticle() throws {
-        let folder = try TemporaryFolder()
-        let path = folder.path("notes.db"), pattern = "B%"
-        try Connection(.file(path), key: .passphrase("correct horse"))
-            .execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT)")
+        let pattern = "B%"
+        try make("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, created)")
         let db = try Connection(.file(path), key: .passphrase("correct horse"))
-        try db.execute("INSERT INTO note(title) VALUES ('Bakery'), ('Mill')")
+        try db.execute("INSERT INTO note(title, created) VALUES ('Bakery', '2026-11-21 08:30:00'), ('Mill', 1795249801)")
         let notes = try db.fetchAll(decoding: Note.self, "SELECT id, title FROM note WHERE title LIKE \(pattern)")
         #expect(notes.map(\.title) == ["Bakery"])
+        let report = try db.main.valueReport()
+        print(report.profileNames)
+        for column in report.mixedColumns { print(column.table, column.name, column.forms) }
+        #expect(report.mixedColumns.map(\.name) == ["created"])
+        try db.main.convertValues(of: "created", in: "note", to: .dates(.iso8601))
+        #expect(try db.fetchAll(String.self, "SELECT created FROM note") == ["2026-11-21T08:30:00.000Z", "2026-11-21T08:30:01.000Z"])
+        try fromGRDB()
+    }
+
+    private func fromGRDB() throws {
+        let path = folder.path("grdb.db"), id = key
+        try Connection(.file(path), key: .passphrase("correct horse")).execute(SQLScript("""
+            CREATE TABLE note(id BLOB PRIMARY KEY, created DATETIME);
+            INSERT INTO note VALUES (x'0F1E2D3C4B5A49788796A5B4C3D2E1F0', '2020-11-21 08:30:00.250');
+            """))
+        var configuration = DatabaseConfiguration()
+        configuration.values = .grdb
+        let queue = try DatabaseQueue(.file(path), key: .passphrase("correct horse"), configuration: configuration)
+        let count = try queue.read { db in
+            try db.fetchOne(Int.self, "SELECT count(*) FROM note WHERE id = \(id) AND created < \(Date())")
+        }
+        #expect(count == 1)
+    }
+
+    @Test func fromSQLiteSwift() throws {
+        try make("CREATE TABLE note(id TEXT, created TEXT); INSERT INTO note VALUES ('\(key)', '2020-11-21T08:30:00.250')")
+        var configuration = DatabaseConfiguration()
+        configuration.values = .sqliteSwift
+        let db = try Connection(.file(path), key: .passphrase("correct horse"), configuration: configuration)
+        try db.execute("UPDATE note SET created = \(Date()) WHERE id = \(key)")
+        #expect(try value("SELECT count(*) FROM note WHERE created GLOB '????-??-??T??:??:??.???' AND created > '2026'") == 1)
+    }
+
+    struct Visit: SQLRecord {
+        static let tableName = "VISIT"
+        static let columnProfiles: [String: ValueProfile] = ["LEFT_AT": .dataLiteCore]
+        enum CodingKeys: String, CodingKey { case id = "ID", arrived = "ARRIVED", left = "LEFT_AT" }
+        var id: UUID
+        var arrived: Date
+        var left: Date?
+    }
+
+    @Test func fromSkipSQL() throws {
+        try make("""
+            CREATE TABLE VISIT(ID TEXT PRIMARY KEY, ARRIVED REAL, LEFT_AT TEXT);
+            INSERT INTO VISIT VALUES ('\(key)', 1795249000.5, NULL);
+            """)
+        var configuration = DatabaseConfiguration()
+        configuration.values = .skipSQL
+        let db = try Connection(.file(path), key: .passphrase("correct horse"), configuration: configuration)
+        var visit = try db.fetchOne(Visit.self, id: key)
+        visit?.left = now
+        if let visit { try db.update(visit) }
+        let row = try value("SELECT ID || ' ' || ARRIVED || ' ' || LEFT_AT FROM VISIT")
+        #expect(row == .text("\(key) 1795249000.5 2026-11-21T08:30:00Z"))
+    }
+
+    @Test func fromSAP() throws {
+        var configuration = DatabaseConfiguration()
+        configuration.values = .sap
+        configuration.onCreate = { db in try db.execute("CREATE TABLE visit(id TEXT PRIMARY KEY, arrived INTEGER)") }
+        let store = try DatabaseQueue(.file(path), key: .passphrase("correct horse"), configuration: configuration)
+        try store.write { db in try db.execute("INSERT INTO visit VALUES (\(key.uuidString), 1795249000)") }
+        let changes = try store.write { db in
+            try db.execute("UPDATE visit SET arrived = :now WHERE id = :key", ["now": now, "key": key])
+            return db.changes
+        }
+        #expect(changes == 1)
+        #expect(try value("SELECT arrived FROM visit") == 1_795_249_800)
+    }
+
+    @Test func fromDataLiteCore() throws {
+        try make("""
+            CREATE TABLE visit(id TEXT, arrived TEXT);
+            INSERT INTO visit VALUES ('\(key)', '2026-11-21T08:29:59Z'), ('', '2026-11-21T08:30:00Z');
+            """)
+        var configuration = DatabaseConfiguration()
+        configuration.values = .dataLiteCore
+        let connection = try Connection(.file(path), key: .passphrase("correct horse"), configuration: configuration)
+        let ids = try connection.fetchAll(UUID.self, "SELECT id FROM visit WHERE arrived < \(now)")
+        #expect(ids == [key])
     }
 }

@@ -14,7 +14,9 @@ import Testing
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
             return range.lowerBound + Int64(state >> 3) % (range.upperBound - range.lowerBound + 1)
         }
-        let fixed = try ["9", "10", "100", "-0.5", "0.1", "0.3", "0.30000000000000004", "9007199254740993", "1e20", "19.99"].map(decimal)
+        let fixed = try [
+            "9", "10", "100", "-0.5", "0.1", "0.3", "0.30000000000000004", "9007199254740993", "1e20", "19.99",
+        ].map(decimal)
         let made = try (0..<300).map { _ in
             try decimal("\(random(-999_999_999_999_999...999_999_999_999_999))e\(random(-17...3))")
         }

@@ -1,0 +1,111 @@
+import ArgumentParser
+import SQLCipherKit
+
+struct AdoptCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "adopt",
+        abstract: "Show how a database from elsewhere stores dates, UUIDs and numbers, and convert columns.",
+        discussion: """
+            A row for each column and each form of its values, and the profile to open the database with: SQLite has no types for \
+            dates and the like, and compares wrongly what is stored in another form. What a number means is a guess, by the values \
+            beside it and by names.
+
+            --convert stores all values of a column in the form of a profile. It is one transaction for all columns that are \
+            named: one value that cannot be converted, and nothing has changed.
+
+            EXAMPLES
+              sqlcipherkit adopt notes.db
+              sqlcipherkit adopt notes.db --convert note.created --to standard
+            """)
+
+    @OptionGroup var file: FileOptions
+    @OptionGroup var output: OutputOptions
+
+    @Option(help: ArgumentHelp("How many rows of each table to look at, the first and the last ones.", valueName: "rows"))
+    var sample = 10_000
+
+    @Flag(help: "Look at all rows.")
+    var all = false
+
+    @Option(help: ArgumentHelp("Convert this column.", valueName: "table.column"))
+    var convert: [String] = []
+
+    @Option(help: ArgumentHelp(
+        "The profile that says how: \(ValueProfile.named.map(\.name).joined(separator: ", ")).", valueName: "profile"))
+    var to = "standard"
+
+    @Flag(help: "Let dates lose the part of a second that their new form has no room for.")
+    var round = false
+
+    func validate() throws {
+        _ = try profile
+        if sample < 1 { throw ValidationError("--sample takes a number of rows from 1") }
+        if convert.contains(where: { !$0.contains(".") }) {
+            throw ValidationError("--convert takes a table and a column: note.created")
+        }
+    }
+
+    private var profile: ValueProfile {
+        get throws {
+            guard let found = ValueProfile.named.first(where: { $0.name.lowercased() == to.lowercased() }) else {
+                throw ValidationError("there is no profile '\(to)': \(ValueProfile.named.map(\.name).joined(separator: ", "))")
+            }
+            return found.profile
+        }
+    }
+
+    func run() throws {
+        if !convert.isEmpty { return try convertColumns() }
+        let report = try file.open(.readOnly).main.valueReport(sampling: all ? nil : sample)
+        let rows = report.columns.flatMap { column -> [[SQLValue]] in
+            let start: [SQLValue] = [.text(column.table), .text(column.name), .text(column.type), .text(column.content.rawValue)]
+            if column.forms.isEmpty { return [start + [.null, 0]] }
+            return column.forms.map { start + [.text($0.form.description), .integer(Int64($0.count))] }
+        }
+        try output.write(["table", "column", "type", "holds", "stored as", "values"], rows)
+        guard output.format == nil || output.format == .table else { return }
+        for column in report.mixedColumns {
+            Output.line("\(column.place.onOneLine) mixes forms that SQL compares wrongly: --convert makes one of them")
+        }
+        let names = report.profileNames
+        Output.line(
+            names.isEmpty
+                ? "no profile has these forms: convert the columns that differ"
+                : "open it with the profile \(names.joined(separator: " or "))")
+    }
+
+    private func convertColumns() throws {
+        let profile = try profile
+        let db = try file.open(.readWrite)
+        let report = try db.main.valueReport(sampling: all ? nil : sample)
+        let changes = try db.transaction { db in
+            // A key and what refers to it are converted one after the other.
+            try db.execute("PRAGMA defer_foreign_keys = ON")
+            return try convert.map { name in
+                let dot = name.lastIndex(of: ".") ?? name.endIndex
+                guard let column = report[String(name[..<dot]), String(name[dot...].dropFirst())] else {
+                    throw Failure("there is no column \(name)")
+                }
+                let count = try db.main.convertValues(
+                    of: column.name, in: column.table, to: try conversion(column, profile), allowingRounding: round)
+                return (column.place, count)
+            }
+        }
+        for (place, count) in changes { Output.line("\(place.onOneLine): \(count.counted("value")) converted") }
+    }
+
+    private func conversion(_ column: ValueReport.Column, _ profile: ValueProfile) throws -> ValueConversion {
+        switch column.content {
+        case .dates: return .dates(profile.dates)
+        case .uuids: return .uuids(profile.uuids)
+        case .numbers: return .decimals(profile.decimals)
+        case .booleans: return .booleans
+        case .text, .bytes, .anything, .nothing:
+            throw Failure("\(column.place) holds \(column.content.rawValue), which has no form to convert to")
+        }
+    }
+}
+
+extension ValueReport.Column {
+    fileprivate var place: String { "\(table).\(name)" }
+}
