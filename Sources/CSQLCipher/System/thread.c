@@ -8,10 +8,19 @@
 
 #include "../include/thread.h"
 
-uintptr_t sqlcipherkit_stack_lowest(void) {
+/* Below this much of a stack nothing goes deeper: what is called last, the types' own code and a system library that is used for
+ * the first time included, has it. A small stack keeps three eighths of itself. */
+enum { reserve = 96 * 1024 };
+
+static uintptr_t limit(uintptr_t lowest, size_t size) {
+    return lowest + (size / 8 * 3 < reserve ? size / 8 * 3 : reserve);
+}
+
+static uintptr_t find_limit(void) {
 #if defined(__APPLE__)
     pthread_t thread = pthread_self();
-    return (uintptr_t)pthread_get_stackaddr_np(thread) - pthread_get_stacksize_np(thread);
+    size_t size = pthread_get_stacksize_np(thread);
+    return limit((uintptr_t)pthread_get_stackaddr_np(thread) - size, size);
 #elif defined(__linux__)
     pthread_attr_t attributes;
     void *lowest = NULL;
@@ -19,8 +28,15 @@ uintptr_t sqlcipherkit_stack_lowest(void) {
     if (pthread_getattr_np(pthread_self(), &attributes) != 0) return 0;
     if (pthread_attr_getstack(&attributes, &lowest, &size) != 0) lowest = NULL;
     pthread_attr_destroy(&attributes);
-    return (uintptr_t)lowest;
+    return lowest ? limit((uintptr_t)lowest, size) : 0;
 #else
     return 0;
 #endif
+}
+
+uintptr_t sqlcipherkit_stack_limit(void) {
+    /* Asking the system takes microseconds, and a thread keeps its stack. */
+    static _Thread_local uintptr_t known = 0;
+    if (known == 0) known = find_limit();
+    return known;
 }

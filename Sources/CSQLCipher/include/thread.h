@@ -7,6 +7,6 @@
 /* The calling thread, as a number other than 0 to 15 that no other thread has while this one lives. */
 static inline uintptr_t sqlcipherkit_thread(void) { return (uintptr_t)pthread_self(); }
 
-/* The lowest address of the calling thread's stack, or 0 where the system does not tell
- * (pthread_getattr_np on Linux, pthread_get_stackaddr_np on Apple's systems). It takes microseconds. */
-uintptr_t sqlcipherkit_stack_lowest(void);
+/* The address that a recursion on the calling thread's stack must not go below, so that what it calls last has room; 0 where the
+ * system does not tell (pthread_getattr_np on Linux, pthread_get_stackaddr_np on Apple's systems). Known after the first call. */
+uintptr_t sqlcipherkit_stack_limit(void);

@@ -6,10 +6,11 @@ import Foundation
 /// let bytes = try db.fetchOne(Data.self, "SELECT meta FROM note WHERE id = \(id)")
 /// let meta = try bytes.map { try JSONBDecoder().decode(Meta.self, from: $0) }
 /// ```
-/// It accepts and refuses what `JSONDecoder` would for the same document as text, with these differences: a `Decimal` with more
-/// digits than it can hold is refused and not rounded, and of members with the same key the first counts, as it does for
-/// SQLite's paths. Bytes that are no JSONB, whoever made them, are a `DecodingError`; the whole structure is checked first.
-/// ``JSONColumn`` does this for a column of its own accord.
+/// It accepts and refuses what `JSONDecoder` would for the same document as text, with these differences: dates are text in ISO 8601
+/// unless ``options`` say otherwise, a `Decimal` with more digits than it can hold is refused and not rounded, and of members with
+/// the same key the first counts, as it does for SQLite's paths. A type that is ``JSONCodingCustomizable`` is read by its own options.
+/// Bytes that are no JSONB, whoever made them, are a `DecodingError`; the whole structure is checked first. ``JSONColumn``, `Codable`
+/// rows and records, and key-value stores do this of their own accord.
 public struct JSONBDecoder: Sendable {
     /// How dates, bytes and special numbers are read, and how deep a document may be.
     public var options = JSONCodingOptions()
@@ -31,19 +32,37 @@ public struct JSONBDecoder: Sendable {
     /// - Throws: as ``decode(_:from:)-(_,Data)``.
     public func decode<T: Decodable>(_ type: T.Type = T.self, from bytes: UnsafeRawBufferPointer) throws -> T {
         var context: JSONBDecodingContext
-        do throws(JSONBError) {
-            guard bytes.count < Int(Int32.max) else { throw JSONBError(.tooLarge, at: 0) }
-            let depth = try JSONB.check(bytes, maximumDepth: options.limit)
-            guard let base = bytes.baseAddress else { throw JSONBError(.malformed, at: 0) }
-            context = JSONBDecodingContext(base, bytes.count, depth, options)
-        } catch {
-            throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: error.message))
-        }
+        do throws(JSONBError) { context = try self.context(bytes) } catch { throw error.decodingError }
+        return try decode(type, &context)
+    }
+
+    private func context(_ bytes: UnsafeRawBufferPointer) throws(JSONBError) -> JSONBDecodingContext {
+        guard bytes.count < Int(Int32.max) else { throw JSONBError(.tooLarge, at: 0) }
+        let depth = try JSONB.check(bytes, maximumDepth: options.limit)
+        guard let base = bytes.baseAddress else { throw JSONBError(.malformed, at: 0) }
+        return JSONBDecodingContext(base, bytes.count, depth, options)
+    }
+
+    private func decode<T: Decodable>(_ type: T.Type, _ context: inout JSONBDecodingContext) throws -> T {
         // A decoder that a type has kept goes on with bytes of its own.
         defer { if !isKnownUniquelyReferenced(&context) { context.keepBytes() } }
-        let value = try context.decode(type, context.element(at: 0), depth: 0)
+        let value = try context.decode(type, context.element(at: 0), depth: 0, scope: 0)
         if let failure = context.failure { throw failure }
         return value
+    }
+
+    /// Decodes what a column holds. As for SQLite, a blob that is no JSONB may be the bytes of JSON text
+    /// (<https://sqlite.org/json1.html#handling_of_malformed_jsonb>).
+    func decode<T: Decodable>(
+        _ type: T.Type, stored bytes: UnsafeRawBufferPointer, isText: Bool
+    ) throws -> (value: T, format: JSONFormat) {
+        if isText { return (try decode(type, fromUTF8: bytes), .text) }
+        var context: JSONBDecodingContext
+        do throws(JSONBError) { context = try self.context(bytes) } catch {
+            guard error.problem == .malformed, let writer = try? parsed(bytes) else { throw error.decodingError }
+            return (try writer.withBytes { bytes throws(any Error) in try decode(type, from: bytes) }, .text)
+        }
+        return (try decode(type, &context), .jsonb)
     }
 
     /// Decodes a value from JSON text (RFC 8259).
@@ -54,10 +73,18 @@ public struct JSONBDecoder: Sendable {
     }
 
     func decode<T: Decodable>(_ type: T.Type, fromUTF8 text: UnsafeRawBufferPointer) throws -> T {
-        let writer = JSONBWriter(capacity: text.count + 16)
-        do throws(JSONBError) { try JSONTextParser.parse(text, into: writer, maximumDepth: options.limit) } catch {
-            throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: error.message))
-        }
+        let writer: JSONBWriter
+        do throws(JSONBError) { writer = try parsed(text) } catch { throw error.decodingError }
         return try writer.withBytes { bytes throws(any Error) in try decode(type, from: bytes) }
     }
+
+    private func parsed(_ text: UnsafeRawBufferPointer) throws(JSONBError) -> JSONBWriter {
+        let writer = JSONBWriter(capacity: text.count + 16)
+        try JSONTextParser.parse(text, into: writer, maximumDepth: options.limit)
+        return writer
+    }
+}
+
+extension JSONBError {
+    fileprivate var decodingError: DecodingError { .dataCorrupted(.own([], message)) }
 }

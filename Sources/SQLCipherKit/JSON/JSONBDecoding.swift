@@ -2,21 +2,26 @@
 struct JSONBDecoding: Decoder, SingleValueDecodingContainer {
     private let context: JSONBDecodingContext
     private let offset: UInt32
-    /// How many containers are around the element.
-    private let depth: UInt32
+    /// How many containers are around the element: no more than 1,000.
+    private let depth: UInt16
+    /// The options in force.
+    private let scope: UInt16
 
     @inline(__always)
-    init(_ context: JSONBDecodingContext, _ offset: Int, _ depth: Int) {
+    init(_ context: JSONBDecodingContext, _ offset: Int, _ depth: Int, _ scope: Int) {
         self.context = context
         self.offset = UInt32(truncatingIfNeeded: offset)
-        self.depth = UInt32(truncatingIfNeeded: depth)
+        self.depth = UInt16(truncatingIfNeeded: depth)
+        self.scope = UInt16(truncatingIfNeeded: scope)
     }
 
     /// Where no element can be, as documents are shorter.
     private static let nowhere = Int(Int32.max)
 
     /// The decoder of an element that is not there: it reads null.
-    static func missing(_ context: JSONBDecodingContext, _ depth: Int) -> JSONBDecoding { JSONBDecoding(context, nowhere, depth) }
+    static func missing(_ context: JSONBDecodingContext, _ depth: Int, _ scope: Int) -> JSONBDecoding {
+        JSONBDecoding(context, nowhere, depth, scope)
+    }
 
     @inline(__always)
     private var element: JSONB.Element {
@@ -25,18 +30,18 @@ struct JSONBDecoding: Decoder, SingleValueDecodingContainer {
     }
 
     var codingPath: [any CodingKey] { context.path(to: element.offset) }
-    var userInfo: [CodingUserInfoKey: Any] { context.options.userInfo }
+    var userInfo: [CodingUserInfoKey: Any] { context.scopes.userInfo(Int(scope)) }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         let element = element
         guard element.kind == .object else { throw context.mismatch(element, [String: Any].self) }
-        return KeyedDecodingContainer(JSONBKeyedDecoding<Key>(context, element, Int(depth)))
+        return KeyedDecodingContainer(JSONBKeyedDecoding<Key>(context, element, Int(depth), Int(scope)))
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
         let element = element
         guard element.kind == .array else { throw context.mismatch(element, [Any].self) }
-        return JSONBUnkeyedDecoding(context, element, Int(depth))
+        return JSONBUnkeyedDecoding(context, element, Int(depth), Int(scope))
     }
 
     func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
@@ -44,11 +49,11 @@ struct JSONBDecoding: Decoder, SingleValueDecodingContainer {
     func decodeNil() -> Bool { element.kind == .null }
     func decode(_: Bool.Type) throws -> Bool { try context.bool(element) }
     func decode(_: String.Type) throws -> String { try context.string(element) }
-    func decode(_: Double.Type) throws -> Double { try context.double(element) }
-    func decode(_: Float.Type) throws -> Float { try context.float(element) }
+    func decode(_: Double.Type) throws -> Double { try context.double(element, Int(scope)) }
+    func decode(_: Float.Type) throws -> Float { try context.float(element, Int(scope)) }
     func decode(_: Int128.Type) throws -> Int128 { try context.integer(element) }
     func decode(_: UInt128.Type) throws -> UInt128 { try context.integer(element) }
     @inline(__always)
     func decode<T: FixedWidthInteger & Decodable>(_: T.Type) throws -> T { try context.integer(element) }
-    func decode<T: Decodable>(_ type: T.Type) throws -> T { try context.decode(type, element, depth: Int(depth)) }
+    func decode<T: Decodable>(_ type: T.Type) throws -> T { try context.decode(type, element, depth: Int(depth), scope: Int(scope)) }
 }

@@ -69,18 +69,18 @@ extension JSONBDecodingContext {
     }
 
     @inline(__always)
-    func double(_ element: JSONB.Element) throws -> Double {
+    func double(_ element: JSONB.Element, _ scope: Int) throws -> Double {
         if element.kind == .real || element.kind == .integer,
             let value = JSONNumber(element.kind, payload(element))?.quickDouble
         {
             return value
         }
-        return try otherDouble(element)
+        return try otherDouble(element, scope)
     }
 
     @inline(never)
-    private func otherDouble(_ element: JSONB.Element) throws -> Double {
-        if element.kind.isText, let value = try nonConforming(element, Double.self) { return value }
+    private func otherDouble(_ element: JSONB.Element, _ scope: Int) throws -> Double {
+        if element.kind.isText, let value = try nonConforming(element, Double.self, scope) { return value }
         let text = payload(element)
         guard let value = try number(element, Double.self).double(element.kind, text), value.isFinite else {
             throw corrupted(element, "the number is beyond the range of Double")
@@ -88,17 +88,17 @@ extension JSONBDecodingContext {
         return value
     }
 
-    func float(_ element: JSONB.Element) throws -> Float {
-        if element.kind.isText, let value = try nonConforming(element, Float.self) { return Float(value) }
+    func float(_ element: JSONB.Element, _ scope: Int) throws -> Float {
+        if element.kind.isText, let value = try nonConforming(element, Float.self, scope) { return Float(value) }
         _ = try number(element, Float.self)
         // Rounding to a Double first could round twice.
-        let value = element.kind == .hexInteger ? Float(try double(element)) : Float(String(decoding: payload(element), as: UTF8.self))
+        let value = element.kind == .hexInteger ? Float(try double(element, scope)) : Float(String(decoding: payload(element), as: UTF8.self))
         guard let value, value.isFinite else { throw corrupted(element, "the number is beyond the range of Float") }
         return value
     }
 
-    private func nonConforming(_ element: JSONB.Element, _ type: Any.Type) throws -> Double? {
-        guard case .strings(let positive, let negative, let nan) = options.nonConformingFloats else { return nil }
+    private func nonConforming(_ element: JSONB.Element, _ type: Any.Type, _ scope: Int) throws -> Double? {
+        guard case .strings(let positive, let negative, let nan) = scopes.floats(scope) else { return nil }
         switch try string(element) {
         case positive: return .infinity
         case negative: return -.infinity
@@ -124,16 +124,20 @@ extension JSONBDecodingContext {
         return data
     }
 
-    func date(_ element: JSONB.Element, depth: Int) throws -> Date {
-        if case .custom(_, let decode) = options.dates { return try decode(JSONBDecoding(self, element.offset, depth)) }
+    func date(_ element: JSONB.Element, depth: Int, scope: Int) throws -> Date {
+        let scope = scopes.scope(of: Date.self, in: scope)
+        let dates = scopes.dates(scope)
+        if case .custom(_, let decode) = dates { return try decode(JSONBDecoding(self, element.offset, depth, scope)) }
         if element.kind.isText {
             guard let date = Date(iso8601: try string(element)) else { throw corrupted(element, "the text is no ISO 8601 date") }
             return date
         }
-        switch options.dates {
-        case .deferredToDate, .custom: return Date(timeIntervalSinceReferenceDate: try double(element))
-        case .millisecondsSince1970: return Date(timeIntervalSince1970: try double(element) / 1000)
-        case .secondsSince1970, .iso8601: return Date(timeIntervalSince1970: try double(element))
+        switch dates {
+        case .deferredToDate: return Date(timeIntervalSinceReferenceDate: try double(element, scope))
+        case .secondsSince1970: return Date(timeIntervalSince1970: try double(element, scope))
+        case .millisecondsSince1970: return Date(timeIntervalSince1970: try double(element, scope) / 1000)
+        // A number could count from anywhere.
+        case .iso8601, .custom: throw mismatch(element, Date.self, "the text of an ISO 8601 date")
         }
     }
 
@@ -144,11 +148,11 @@ extension JSONBDecodingContext {
 
     /// Arrays of the commonest types, without a container for the array to ask.
     @inline(__always)
-    private func list<T>(_ type: T.Type, _ element: JSONB.Element) throws -> T? {
+    private func list<T>(_ type: T.Type, _ element: JSONB.Element, _ scope: Int) throws -> T? {
         let type = ObjectIdentifier(type)
         if type == Self.strings { return unsafeBitCast(try elements(element, string), to: T.self) }
         if type == Self.integers { return unsafeBitCast(try elements(element) { try integer($0, Int.self) }, to: T.self) }
-        if type == Self.doubles { return unsafeBitCast(try elements(element, double), to: T.self) }
+        if type == Self.doubles { return unsafeBitCast(try elements(element) { try double($0, scope) }, to: T.self) }
         return nil
     }
 
@@ -165,16 +169,18 @@ extension JSONBDecodingContext {
         return elements
     }
 
-    func decode<T: Decodable>(_ type: T.Type, _ element: JSONB.Element, depth: Int) throws -> T {
+    func decode<T: Decodable>(_ type: T.Type, _ element: JSONB.Element, depth: Int, scope: Int) throws -> T {
         // Types are compared by address, and the casts are then no casts at all.
         if type == String.self { return unsafeBitCast(try string(element), to: T.self) }
         if type == Int.self { return unsafeBitCast(try integer(element, Int.self), to: T.self) }
-        if type == Double.self { return unsafeBitCast(try double(element), to: T.self) }
+        if type == Double.self { return unsafeBitCast(try double(element, scope), to: T.self) }
         if type == Bool.self { return unsafeBitCast(try bool(element), to: T.self) }
-        if type == Date.self { return unsafeBitCast(try date(element, depth: depth), to: T.self) }
-        if type == Data.self, case .base64 = options.data { return unsafeBitCast(try data(element), to: T.self) }
+        if type == Date.self { return unsafeBitCast(try date(element, depth: depth, scope: scope), to: T.self) }
+        if type == Data.self, case .base64 = scopes.data(scopes.scope(of: type, in: scope)) {
+            return unsafeBitCast(try data(element), to: T.self)
+        }
         if type == Decimal.self { return unsafeBitCast(try decimal(element), to: T.self) }
-        if let list = try list(type, element) { return list }
+        if let list = try list(type, element, scope) { return list }
         if type == URL.self, let url = try url(element) as? T { return url }
         if type == JSONValue.self {
             do throws(JSONBError) { if let value = try JSONValue(base, element, stack) as? T { return value } } catch {
@@ -182,6 +188,6 @@ extension JSONBDecodingContext {
             }
         }
         try checkStack(element)
-        return try T(from: JSONBDecoding(self, element.offset, depth))
+        return try T(from: JSONBDecoding(self, element.offset, depth, scopes.scope(of: type, in: scope)))
     }
 }

@@ -4,7 +4,8 @@ import Foundation
 final class JSONBDecodingContext {
     private(set) var base: UnsafeRawPointer
     let count: Int
-    let options: JSONCodingOptions
+    // A type that is asked for its options may decode, but in a context of its own.
+    @exclusivity(unchecked) var scopes: JSONScopes
     private var ownsBytes = false
     let stack: StackLimit
     /// For each level of nesting, where the last member was found.
@@ -18,8 +19,8 @@ final class JSONBDecodingContext {
     init(_ base: UnsafeRawPointer, _ count: Int, _ depth: Int, _ options: JSONCodingOptions) {
         self.base = base
         self.count = count
-        self.options = options
-        stack = depth > StackLimit.carelessDepth ? .ofThisThread() : StackLimit()
+        scopes = JSONScopes(options)
+        stack = .ofThisThread()
         hintCount = depth + 1
         hints = .allocate(capacity: hintCount)
         hints.initialize(repeating: JSONBLookupHint(), count: hintCount)
@@ -85,15 +86,14 @@ final class JSONBDecodingContext {
 
     @inline(never)
     func corrupted(_ element: JSONB.Element, _ message: String) -> DecodingError {
-        .dataCorrupted(.init(codingPath: path(to: element.offset), debugDescription: message))
+        .dataCorrupted(.own(path(to: element.offset), message))
     }
 
     @inline(never)
-    func mismatch(_ element: JSONB.Element, _ type: Any.Type) -> DecodingError {
+    func mismatch(_ element: JSONB.Element, _ type: Any.Type, _ wanted: String? = nil) -> DecodingError {
         let path = path(to: element.offset)
-        if element.kind == .null {
-            return .valueNotFound(type, .init(codingPath: path, debugDescription: "\(type) was expected, and there is null"))
-        }
+        let wanted = wanted ?? "\(type)"
+        if element.kind == .null { return .valueNotFound(type, .own(path, "\(wanted) was expected, and there is null")) }
         let found =
             switch element.kind {
             case .null: "null"
@@ -103,6 +103,6 @@ final class JSONBDecodingContext {
             case .array: "an array"
             case .object: "an object"
             }
-        return .typeMismatch(type, .init(codingPath: path, debugDescription: "\(type) was expected, and there is \(found)"))
+        return .typeMismatch(type, .own(path, "\(wanted) was expected, and there is \(found)"))
     }
 }

@@ -14,8 +14,8 @@ struct JSONBKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func encodeNil(forKey key: Key) throws { try write(key) { $0.appendEmpty(.null) } }
     func encode(_ value: Bool, forKey key: Key) throws { try write(key) { $0.append(value) } }
     func encode(_ value: String, forKey key: Key) throws { try write(key) { $0.append(value) } }
-    func encode(_ value: Double, forKey key: Key) throws { try write(key) { _ in try encoder.write(value) } }
-    func encode(_ value: Float, forKey key: Key) throws { try write(key) { _ in try encoder.write(value) } }
+    func encode(_ value: Double, forKey key: Key) throws { try write(key) { _ in try encoder.write(value, key) } }
+    func encode(_ value: Float, forKey key: Key) throws { try write(key) { _ in try encoder.write(value, key) } }
     func encode(_ value: Int128, forKey key: Key) throws { try write(key) { $0.append(value) } }
     func encode(_ value: UInt128, forKey key: Key) throws { try write(key) { $0.append(value) } }
 
@@ -29,11 +29,11 @@ struct JSONBKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func nestedContainer<NestedKey: CodingKey>(
         keyedBy type: NestedKey.Type, forKey key: Key
     ) -> KeyedEncodingContainer<NestedKey> {
-        encoder.deferredMember(key).container(keyedBy: type)
+        encoder.nested(.keyed, key).container(keyedBy: type)
     }
 
     func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-        encoder.deferredMember(key).unkeyedContainer()
+        encoder.nested(.unkeyed, key).unkeyedContainer()
     }
 
     func superEncoder() -> any Encoder { encoder.deferredMember(JSONBKey.super) }
@@ -53,8 +53,8 @@ struct JSONBUnkeyedEncoding: UnkeyedEncodingContainer {
     func encodeNil() throws { try write { $0.appendEmpty(.null) } }
     func encode(_ value: Bool) throws { try write { $0.append(value) } }
     func encode(_ value: String) throws { try write { $0.append(value) } }
-    func encode(_ value: Double) throws { try write { _ in try encoder.write(value) } }
-    func encode(_ value: Float) throws { try write { _ in try encoder.write(value) } }
+    func encode(_ value: Double) throws { try write { _ in try encoder.write(value, JSONBKey(index: encoder.count)) } }
+    func encode(_ value: Float) throws { try write { _ in try encoder.write(value, JSONBKey(index: encoder.count)) } }
     func encode(_ value: Int128) throws { try write { $0.append(value) } }
     func encode(_ value: UInt128) throws { try write { $0.append(value) } }
 
@@ -79,15 +79,14 @@ struct JSONBSingleEncoding: SingleValueEncodingContainer {
 
     @inline(__always)
     private func write(_ body: (JSONBWriter) throws -> Void) throws {
-        try encoder.beginSingle()
-        try body(encoder.sink.writer)
+        try encoder.single { try body(encoder.sink.writer) }
     }
 
     func encodeNil() throws { try write { $0.appendEmpty(.null) } }
     func encode(_ value: Bool) throws { try write { $0.append(value) } }
     func encode(_ value: String) throws { try write { $0.append(value) } }
-    func encode(_ value: Double) throws { try write { _ in try encoder.write(value) } }
-    func encode(_ value: Float) throws { try write { _ in try encoder.write(value) } }
+    func encode(_ value: Double) throws { try write { _ in try encoder.write(value, nil) } }
+    func encode(_ value: Float) throws { try write { _ in try encoder.write(value, nil) } }
     func encode(_ value: Int128) throws { try write { $0.append(value) } }
     func encode(_ value: UInt128) throws { try write { $0.append(value) } }
 

@@ -5,13 +5,15 @@ struct JSONBKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     private let start: Int
     private let end: Int
     private let depth: Int
+    private let scope: Int
 
-    init(_ context: JSONBDecodingContext, _ element: JSONB.Element, _ depth: Int) {
+    init(_ context: JSONBDecodingContext, _ element: JSONB.Element, _ depth: Int, _ scope: Int) {
         self.context = context
         offset = element.offset
         start = element.start
         end = element.end
         self.depth = depth
+        self.scope = scope
     }
 
     var codingPath: [any CodingKey] { context.path(to: offset) }
@@ -31,7 +33,7 @@ struct JSONBKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     @inline(never)
     private func missing(_ key: some CodingKey) -> DecodingError {
-        .keyNotFound(key, .init(codingPath: codingPath, debugDescription: "there is no member \(key.stringValue)"))
+        .keyNotFound(key, .own(codingPath, "there is no member \(key.stringValue)"))
     }
 
     /// The value of a member that is there and not null.
@@ -46,8 +48,8 @@ struct JSONBKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     func decode(_: Bool.Type, forKey key: Key) throws -> Bool { try context.bool(value(key)) }
     func decode(_: String.Type, forKey key: Key) throws -> String { try context.string(value(key)) }
-    func decode(_: Double.Type, forKey key: Key) throws -> Double { try context.double(value(key)) }
-    func decode(_: Float.Type, forKey key: Key) throws -> Float { try context.float(value(key)) }
+    func decode(_: Double.Type, forKey key: Key) throws -> Double { try context.double(value(key), scope) }
+    func decode(_: Float.Type, forKey key: Key) throws -> Float { try context.float(value(key), scope) }
     func decode(_: Int128.Type, forKey key: Key) throws -> Int128 { try context.integer(value(key)) }
     func decode(_: UInt128.Type, forKey key: Key) throws -> UInt128 { try context.integer(value(key)) }
 
@@ -55,14 +57,14 @@ struct JSONBKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func decode<T: FixedWidthInteger & Decodable>(_: T.Type, forKey key: Key) throws -> T { try context.integer(value(key)) }
 
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
-        try context.decode(type, value(key), depth: depth + 1)
+        try context.decode(type, value(key), depth: depth + 1, scope: scope)
     }
 
     // The standard library's own methods for each of these would be taken before a generic one, and look a key up three times.
     func decodeIfPresent(_: Bool.Type, forKey key: Key) throws -> Bool? { try present(key).map { try context.bool($0) } }
     func decodeIfPresent(_: String.Type, forKey key: Key) throws -> String? { try present(key).map { try context.string($0) } }
-    func decodeIfPresent(_: Double.Type, forKey key: Key) throws -> Double? { try present(key).map { try context.double($0) } }
-    func decodeIfPresent(_: Float.Type, forKey key: Key) throws -> Float? { try present(key).map { try context.float($0) } }
+    func decodeIfPresent(_: Double.Type, forKey key: Key) throws -> Double? { try present(key).map { try context.double($0, scope) } }
+    func decodeIfPresent(_: Float.Type, forKey key: Key) throws -> Float? { try present(key).map { try context.float($0, scope) } }
     func decodeIfPresent(_: Int.Type, forKey key: Key) throws -> Int? { try present(key).map { try context.integer($0) } }
     func decodeIfPresent(_: Int8.Type, forKey key: Key) throws -> Int8? { try present(key).map { try context.integer($0) } }
     func decodeIfPresent(_: Int16.Type, forKey key: Key) throws -> Int16? { try present(key).map { try context.integer($0) } }
@@ -77,7 +79,7 @@ struct JSONBKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func decodeIfPresent(_: UInt128.Type, forKey key: Key) throws -> UInt128? { try present(key).map { try context.integer($0) } }
 
     func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
-        try present(key).map { try context.decode(type, $0, depth: depth + 1) }
+        try present(key).map { try context.decode(type, $0, depth: depth + 1, scope: scope) }
     }
 
     func nestedContainer<NestedKey: CodingKey>(
@@ -90,8 +92,8 @@ struct JSONBKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         try decoder(try value(key)).unkeyedContainer()
     }
 
-    func superDecoder() throws -> any Decoder { find(JSONBKey.super).map(decoder) ?? .missing(context, depth + 1) }
-    func superDecoder(forKey key: Key) throws -> any Decoder { find(key).map(decoder) ?? .missing(context, depth + 1) }
+    func superDecoder() throws -> any Decoder { find(JSONBKey.super).map(decoder) ?? .missing(context, depth + 1, scope) }
+    func superDecoder(forKey key: Key) throws -> any Decoder { find(key).map(decoder) ?? .missing(context, depth + 1, scope) }
 
-    private func decoder(_ element: JSONB.Element) -> JSONBDecoding { JSONBDecoding(context, element.offset, depth + 1) }
+    private func decoder(_ element: JSONB.Element) -> JSONBDecoding { JSONBDecoding(context, element.offset, depth + 1, scope) }
 }

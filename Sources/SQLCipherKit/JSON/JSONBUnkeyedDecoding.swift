@@ -4,13 +4,15 @@ struct JSONBUnkeyedDecoding: UnkeyedDecodingContainer {
     private let offset: UInt32
     private var position: UInt32
     private var index: UInt32 = 0
-    private let depth: UInt32
+    private let depth: UInt16
+    private let scope: UInt16
 
-    init(_ context: JSONBDecodingContext, _ element: JSONB.Element, _ depth: Int) {
+    init(_ context: JSONBDecodingContext, _ element: JSONB.Element, _ depth: Int, _ scope: Int) {
         self.context = context
         offset = UInt32(truncatingIfNeeded: element.offset)
         position = UInt32(truncatingIfNeeded: element.start)
-        self.depth = UInt32(truncatingIfNeeded: depth)
+        self.depth = UInt16(truncatingIfNeeded: depth)
+        self.scope = UInt16(truncatingIfNeeded: scope)
     }
 
     @inline(__always)
@@ -50,8 +52,7 @@ struct JSONBUnkeyedDecoding: UnkeyedDecodingContainer {
 
     @inline(never)
     private func atEnd(_ type: Any.Type) -> DecodingError {
-        .valueNotFound(
-            type, .init(codingPath: codingPath + [JSONBKey(index: currentIndex)], debugDescription: "the array has no more elements"))
+        .valueNotFound(type, .own(codingPath + [JSONBKey(index: currentIndex)], "the array has no more elements"))
     }
 
     mutating func decodeNil() throws -> Bool {
@@ -64,8 +65,14 @@ struct JSONBUnkeyedDecoding: UnkeyedDecodingContainer {
 
     mutating func decode(_: Bool.Type) throws -> Bool { try next { try $0.bool($1) } }
     mutating func decode(_: String.Type) throws -> String { try next { try $0.string($1) } }
-    mutating func decode(_: Double.Type) throws -> Double { try next { try $0.double($1) } }
-    mutating func decode(_: Float.Type) throws -> Float { try next { try $0.float($1) } }
+    mutating func decode(_: Double.Type) throws -> Double {
+        let scope = Int(scope)
+        return try next { try $0.double($1, scope) }
+    }
+    mutating func decode(_: Float.Type) throws -> Float {
+        let scope = Int(scope)
+        return try next { try $0.float($1, scope) }
+    }
     mutating func decode(_: Int128.Type) throws -> Int128 { try next { try $0.integer($1) } }
     mutating func decode(_: UInt128.Type) throws -> UInt128 { try next { try $0.integer($1) } }
 
@@ -73,22 +80,22 @@ struct JSONBUnkeyedDecoding: UnkeyedDecodingContainer {
     mutating func decode<T: FixedWidthInteger & Decodable>(_: T.Type) throws -> T { try next { try $0.integer($1) } }
 
     mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
-        let depth = Int(depth) + 1
-        return try next { try $0.decode(type, $1, depth: depth) }
+        let (depth, scope) = (Int(depth) + 1, Int(scope))
+        return try next { try $0.decode(type, $1, depth: depth, scope: scope) }
     }
 
     mutating func nestedContainer<NestedKey: CodingKey>(keyedBy type: NestedKey.Type) throws -> KeyedDecodingContainer<NestedKey> {
-        let depth = Int(depth) + 1
-        return try next { try JSONBDecoding($0, $1.offset, depth).container(keyedBy: type) }
+        let (depth, scope) = (Int(depth) + 1, Int(scope))
+        return try next { try JSONBDecoding($0, $1.offset, depth, scope).container(keyedBy: type) }
     }
 
     mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        let depth = Int(depth) + 1
-        return try next((any UnkeyedDecodingContainer).self) { try JSONBDecoding($0, $1.offset, depth).unkeyedContainer() }
+        let (depth, scope) = (Int(depth) + 1, Int(scope))
+        return try next((any UnkeyedDecodingContainer).self) { try JSONBDecoding($0, $1.offset, depth, scope).unkeyedContainer() }
     }
 
     mutating func superDecoder() throws -> any Decoder {
-        let depth = Int(depth) + 1
-        return try next((any Decoder).self) { JSONBDecoding($0, $1.offset, depth) }
+        let (depth, scope) = (Int(depth) + 1, Int(scope))
+        return try next((any Decoder).self) { JSONBDecoding($0, $1.offset, depth, scope) }
     }
 }

@@ -9,8 +9,15 @@ import Foundation
 /// let tags = try db.fetchAll(String.self, "SELECT value FROM note, json_each(note.meta, ?)", [JSONPath("tags")])
 /// ```
 /// It is written in its ``format``, and read in whichever form is there: a BLOB is JSONB
-/// (<https://sqlite.org/jsonb.html>), TEXT is JSON text (RFC 8259). SQL's NULL is no document: read a `JSONColumn<Meta>?` where
-/// it may be. A type that conforms to ``JSONCodingCustomizable`` says how dates and the like are coded.
+/// (<https://sqlite.org/jsonb.html>) or, where another program stored text as bytes, JSON text; TEXT is JSON text (RFC 8259). SQL's
+/// NULL is no document: read a `JSONColumn<Meta>?` where it may be. A type that conforms to ``JSONCodingCustomizable`` says how dates
+/// and the like are coded.
+///
+/// A record can have such a property; a plain `Codable` one is JSON, too, in the form that ``JSONCodingOptions/columnFormat`` says.
+/// ```swift
+/// struct Note: SQLRecord { var id: Int64?; var meta: JSONColumn<Meta>; var tags: [String] }
+/// ```
+/// SQL compares the bytes of documents: for what is inside, see ``SQLExpression/json(_:as:)``.
 public struct JSONColumn<Value: Codable & Sendable>: Sendable {
     /// The value.
     public var value: Value
@@ -30,100 +37,42 @@ public struct JSONColumn<Value: Codable & Sendable>: Sendable {
 extension JSONColumn: Equatable where Value: Equatable {}
 extension JSONColumn: Hashable where Value: Hashable {}
 
-/// A type that says how its values are coded in a ``JSONColumn``.
-/// ```swift
-/// extension Meta: JSONCodingCustomizable {
-///     static let jsonCodingOptions = {
-///         var options = JSONCodingOptions()
-///         options.dates = .iso8601
-///         return options
-///     }()
-/// }
-/// ```
-public protocol JSONCodingCustomizable {
-    /// The options for the type and everything in it.
-    static var jsonCodingOptions: JSONCodingOptions { get }
+/// As JSON inside of other JSON it is its value. As a property of a `Codable` row or record it is a column.
+extension JSONColumn: Codable {
+    public init(from decoder: any Decoder) throws { self.init(try decoder.singleValueContainer().decode(Value.self)) }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(value)
+    }
 }
 
 extension JSONColumn: SQLValueConvertible {
-    private static var options: JSONCodingOptions {
-        (Value.self as? any JSONCodingCustomizable.Type)?.jsonCodingOptions ?? JSONCodingOptions()
-    }
-
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that JSON cannot hold.
-    public var sqlValue: SQLValue {
-        get throws(DatabaseError) {
-            let format = format
-            return try encoded().withBytes { format == .jsonb ? .blob(Data($0)) : .text(JSONB.text($0)) }
-        }
-    }
+    public var sqlValue: SQLValue { get throws(DatabaseError) { try JSONDocument(value, as: format).sqlValue } }
 
     public init?(sqlValue: SQLValue) {
-        let decoder = JSONBDecoder(options: Self.options)
-        switch sqlValue {
-        case .blob(let data):
-            guard let value = try? decoder.decode(Value.self, from: data) else { return nil }
-            self.init(value, as: .jsonb)
-        case .text(let text):
-            guard let value = try? decoder.decode(Value.self, fromText: text) else { return nil }
-            self.init(value, as: .text)
-        default: return nil
-        }
+        let decoder = JSONBDecoder(options: .of(Value.self))
+        let found: (value: Value, format: JSONFormat)? =
+            switch sqlValue {
+            case .blob(let data): try? data.withUnsafeBytes { try decoder.decode(Value.self, stored: $0, isText: false) }
+            case .text(var text): try? text.withUTF8 { try decoder.decode(Value.self, stored: UnsafeRawBufferPointer($0), isText: true) }
+            default: nil
+            }
+        guard let found else { return nil }
+        self.init(found.value, as: found.format)
     }
 
     /// Decodes a column straight from the engine's memory.
     /// - Throws: ``DatabaseError/Reason/typeMismatch`` with the path to what does not fit the type.
     public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> JSONColumn {
-        let isText = column.storageClass == .text
-        let bytes = try column.rawBytes(text: true, blob: true, as: "JSON")
-        let decoder = JSONBDecoder(options: options)
         do {
-            if isText { return JSONColumn(try decoder.decode(Value.self, fromUTF8: bytes), as: .text) }
-            return JSONColumn(try decoder.decode(Value.self, from: bytes), as: .jsonb)
-        } catch {
-            throw DatabaseError(
-                code: .mismatch, reason: .typeMismatch,
-                message: "column \(column.name) holds JSON that is no \(Value.self): \(error.jsonDescription)")
-        }
+            let (value, format) = try column.json(as: Value.self)
+            return JSONColumn(value, as: format)
+        } catch { throw column.undecodable(Value.self, error) }
     }
 
     public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
-        let writer = try encoded()
-        if format == .jsonb {
-            try writer.withBytes { bytes throws(DatabaseError) in try parameter.bind(bytes: bytes) }
-        } else {
-            try parameter.put(writer.withBytes { JSONB.text($0) })
-        }
+        try JSONDocument(value, as: format).bindSQL(to: parameter)
     }
-
-    private func encoded() throws(DatabaseError) -> JSONBWriter {
-        do { return try JSONBEncoder(options: Self.options).writer(value) } catch {
-            throw .invalidArgument("a \(Value.self) cannot be written as JSON: \(error.jsonDescription)")
-        }
-    }
-}
-
-extension Error {
-    /// What a coder's error says and where, without the value it is about.
-    var jsonDescription: String {
-        switch self {
-        case let error as DecodingError:
-            switch error {
-            case .typeMismatch(_, let context), .valueNotFound(_, let context), .keyNotFound(_, let context), .dataCorrupted(let context):
-                "\(context.debugDescription) (at \(context.codingPath.jsonPath))"
-            @unknown default: "it cannot be decoded"
-            }
-        case let error as EncodingError:
-            switch error {
-            case .invalidValue(_, let context): "\(context.debugDescription) (at \(context.codingPath.jsonPath))"
-            @unknown default: "it cannot be encoded"
-            }
-        case let error as DatabaseError: error.message
-        default: "\(type(of: self))"
-        }
-    }
-}
-
-extension [any CodingKey] {
-    fileprivate var jsonPath: JSONPath { JSONPath(components: map { $0.intValue.map { .index($0) } ?? .key($0.stringValue) }) }
 }

@@ -13,6 +13,8 @@
 public struct JSONExpression: Sendable {
     /// The expression's SQL.
     public let sql: SQL
+    /// How values are coded that are put into the document; nil for each by its own type.
+    var options: JSONCodingOptions?
 
     /// A document from any SQL expression, such as `"note.meta"` or `"\(text)"`.
     public init(_ sql: SQL) { self.sql = sql }
@@ -30,6 +32,17 @@ public struct JSONExpression: Sendable {
 
     /// A document that is bound as JSON text; JSON5 is understood.
     public init(text: String) { sql = "\(text)" }
+
+    /// The same document, into which values are put as in one of this type: a date, for instance, in the type's form of dates.
+    /// ```swift
+    /// let meta = JSONExpression(column: "meta").coded(like: Meta.self)
+    /// try db.execute("UPDATE note SET meta = \(meta.setting("seen", to: Date(), as: .jsonb))")
+    /// ```
+    public func coded(like type: any JSONCodingCustomizable.Type) -> JSONExpression {
+        var copy = self
+        copy.options = type.jsonCodingOptions
+        return copy
+    }
 }
 
 /// The two forms in which SQLite stores a document.

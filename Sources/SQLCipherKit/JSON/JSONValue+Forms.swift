@@ -23,12 +23,24 @@ extension JSONValue {
 
     init(jsonb bytes: UnsafeRawBufferPointer) throws(DatabaseError) {
         do throws(JSONBError) {
-            let depth = try JSONB.check(bytes, maximumDepth: JSONB.maximumDepth)
+            try JSONB.check(bytes, maximumDepth: JSONB.maximumDepth)
             guard let base = bytes.baseAddress, let root = JSONB.element(base, at: 0, limit: bytes.count) else {
                 throw JSONBError(.malformed, at: 0)
             }
-            try self.init(base, root, depth > StackLimit.carelessDepth ? .ofThisThread() : StackLimit())
+            try self.init(base, root, .ofThisThread())
         } catch { throw error.databaseError }
+    }
+
+    /// What a column holds; a blob that is no JSONB may be the bytes of JSON text, as for SQLite.
+    fileprivate init(stored bytes: UnsafeRawBufferPointer, isText: Bool) throws(DatabaseError) {
+        if isText {
+            try self.init(utf8: bytes)
+        } else {
+            do throws(DatabaseError) { try self.init(jsonb: bytes) } catch {
+                guard let value = try? JSONValue(utf8: bytes) else { throw error }
+                self = value
+            }
+        }
     }
 
     init(_ base: UnsafeRawPointer, _ element: JSONB.Element, _ stack: StackLimit) throws(JSONBError) {
@@ -88,12 +100,11 @@ extension JSONValue {
 
     func encoded() throws(DatabaseError) -> JSONBWriter {
         let writer = JSONBWriter()
-        try write(to: writer, depth: 0)
+        try write(to: writer, depth: 0, stack: .ofThisThread())
         return writer
     }
 
-    func write(to writer: JSONBWriter, depth: Int, stack: StackLimit = StackLimit()) throws(DatabaseError) {
-        let stack = depth == StackLimit.carelessDepth ? StackLimit.ofThisThread() : stack
+    func write(to writer: JSONBWriter, depth: Int, stack: StackLimit) throws(DatabaseError) {
         if stack.isReached { throw .invalidArgument("JSON that is nested too deeply for the thread's stack") }
         switch self {
         case .null: writer.appendEmpty(.null)
@@ -127,14 +138,14 @@ extension JSONValue {
     }
 }
 
-/// Bound as JSONB; read from JSONB or from JSON text.
+/// Bound as JSONB; read from JSONB or from JSON text, as a ``JSONColumn`` is.
 extension JSONValue: SQLValueConvertible {
     public var sqlValue: SQLValue { get throws(DatabaseError) { .blob(try jsonb()) } }
 
     public init?(sqlValue: SQLValue) {
         switch sqlValue {
         case .blob(let data):
-            guard let value = try? JSONValue(jsonb: data) else { return nil }
+            guard let value = try? data.withUnsafeBytes({ try JSONValue(stored: $0, isText: false) }) else { return nil }
             self = value
         case .text(let text):
             guard let value = try? JSONValue(text: text) else { return nil }
@@ -146,7 +157,7 @@ extension JSONValue: SQLValueConvertible {
     public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> JSONValue {
         let isText = column.storageClass == .text
         let bytes = try column.rawBytes(text: true, blob: true, as: "JSONValue")
-        return isText ? try JSONValue(utf8: bytes) : try JSONValue(jsonb: bytes)
+        do { return try JSONValue(stored: bytes, isText: isText) } catch { throw column.undecodable(JSONValue.self, error) }
     }
 
     public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {

@@ -54,7 +54,9 @@ extension Schema {
     ///     "meta", in: "note", where: "id = \(7)",
     ///     .set("city", to: "Roma"), .append("new", toArrayAt: "tags"), .remove(JSONPath("stars")))
     /// ```
-    /// Changes are made one after the other. A path that leads through something that is no container changes nothing.
+    /// Changes are made one after the other. A path that leads through something that is no container changes nothing. Values are
+    /// coded as ``JSONColumn`` would; for documents whose type is ``JSONCodingCustomizable``, name it with
+    /// ``updateJSON(_:in:of:where:_:)``.
     /// - Parameters:
     ///   - column: the documents' column.
     ///   - table: its table.
@@ -66,8 +68,25 @@ extension Schema {
     public func updateJSON(
         _ column: String, in table: String, where condition: SQL, _ changes: JSONChange...
     ) throws(DatabaseError) -> Int {
+        try update(JSONExpression(column: column), column, table, condition, changes)
+    }
+
+    /// Changes parts of stored documents of a type, by whose options the values are coded: dates stay in the form that it reads.
+    /// ```swift
+    /// try db.main.updateJSON("meta", in: "note", of: Meta.self, where: "id = \(7)", .set("seen", to: Date()))
+    /// ```
+    /// Apart from that as ``updateJSON(_:in:where:_:)``.
+    @discardableResult
+    public func updateJSON(
+        _ column: String, in table: String, of type: any JSONCodingCustomizable.Type, where condition: SQL, _ changes: JSONChange...
+    ) throws(DatabaseError) -> Int {
+        try update(JSONExpression(column: column).coded(like: type), column, table, condition, changes)
+    }
+
+    private func update(
+        _ document: JSONExpression, _ column: String, _ table: String, _ condition: SQL, _ changes: [JSONChange]
+    ) throws(DatabaseError) -> Int {
         try live()
-        let document = JSONExpression(column: column)
         let text = changes.reduce(document) { $1($0, .text) }
         let jsonb = changes.reduce(document) { $1($0, .jsonb) }
         try connection.execute(

@@ -65,16 +65,15 @@ public struct KeyValueEntry: ~Copyable {
         if isNull, sqlite3_column_type(handle, value) != SQLITE_NULL {
             throw Row.Column(handle, value).mismatch(String(describing: type))
         }
-        let options = (T.self as? any JSONCodingCustomizable.Type)?.jsonCodingOptions ?? JSONCodingOptions()
         do {
-            let decoder = JSONBDecoder(options: options)
+            let decoder = JSONBDecoder(options: .of(type))
             // JSON's null in JSONB is a byte of zero: an optional reads it as nil, and nothing else does.
             guard !isNull else { return try withUnsafeBytes(of: 0 as UInt8) { try decoder.decode(type, from: $0) } }
             return try decoder.decode(type, from: column.rawBytes(text: false, blob: true, as: "JSON"))
         } catch {
             if isNull { throw column.mismatch(String(describing: type)) }
             throw DatabaseError(
-                code: .mismatch, reason: .typeMismatch, message: "the value of a key is JSON that is no \(type): \(error.jsonDescription)",
+                code: .mismatch, reason: .typeMismatch, message: "column \(column.label) holds a key's value that is no \(type): \(error.jsonDescription)",
                 sql: sqlite3_sql(handle).map { String(cString: $0) })
         }
     }

@@ -23,9 +23,8 @@ extension KeyValueStore {
         if T.self is any SQLValueConvertible.Type, let value = value as? any SQLValueConvertible {
             return try set(key, to: value, expires: expiry)
         }
-        let options = (T.self as? any JSONCodingCustomizable.Type)?.jsonCodingOptions ?? JSONCodingOptions()
         let writer: JSONBWriter
-        do { writer = try JSONBEncoder(options: options).writer(value) } catch {
+        do { writer = try JSONBEncoder(options: .of(T.self)).writer(value) } catch {
             throw .invalidArgument("a \(T.self) cannot be written as JSON: \(error.jsonDescription)")
         }
         try writer.withBytes { bytes throws(DatabaseError) in

@@ -121,6 +121,19 @@ public struct SQLAssignments<Record: SQLRecord> {
         }
     }
 
+    /// Sets a column to a value that is no single simple one: JSON, as inserting a record stores it.
+    @_disfavoredOverload
+    public mutating func callAsFunction<Value: Encodable>(_ property: KeyPath<Record, Value> & Sendable, to value: Value) {
+        let column = column(property)
+        do {
+            let stored = try ColumnEncoder.encode(value, [])
+            let profile = table.columnName(property).flatMap { Record.columnProfiles[$0] }
+            list.append("\(column) = \(ProfiledValue(stored ?? SQLValue.null, profile))")
+        } catch {
+            failure = failure ?? (error as? DatabaseError ?? .invalidArgument("a \(Value.self) cannot be stored: \(error.jsonDescription)"))
+        }
+    }
+
     /// Sets a column to an expression.
     public mutating func callAsFunction<Value>(_ property: KeyPath<Record, Value> & Sendable, to expression: SQLExpression<Value>) {
         list.append("\(column(property)) = \(expression.sql)")

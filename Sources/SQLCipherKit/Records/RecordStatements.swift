@@ -5,7 +5,14 @@ final class RecordStatements: ConnectionState {
         let action: RecordAction
     }
 
+    /// The same for records that encode the same keys: a property with a default is a key only if it was set.
+    private struct Shape: Hashable {
+        let target: Target
+        let keys: [String]
+    }
+
     private var statements = RecentCache<Target, EncodedStatement>()
+    private var shapes = RecentCache<Shape, EncodedStatement>()
     private var layouts: [ObjectIdentifier: RecordLayout] = [:]
     /// What the layouts were read from: the file, where another one may be attached by the same name, and its schema's version.
     private var origin: (path: String?, version: Int)?
@@ -37,17 +44,23 @@ final class RecordStatements: ConnectionState {
         let layout = try self.layout(Record.self, table, db)
         let target = Target(type: ObjectIdentifier(Record.self), action: action)
         if let statement = statements.find(target), statement.statement.uses == 0, try statement.run(record, row) { return }
-        // Keys that were not seen before, or another set of them.
+        // Keys that were not seen before, or other ones than the last record had.
         let all = try RowEncodingState.collect(record).map(\.name)
-        let sql = try RecordSQL(action, table, layout, all)
-        let statement = EncodedStatement(
-            try db.prepareKept(sql.text),
-            RowEncodingState(
-                db.profile, keys: sql.keys, unused: Set(all).subtracting(sql.keys), profiles: Record.columnProfiles))
-        guard try statement.run(record, row) else {
+        let shape = Shape(target: target, keys: all)
+        var statement = shapes.find(shape)
+        if statement == nil || statement?.statement.uses != 0 {
+            let sql = try RecordSQL(action, table, layout, all)
+            let made = EncodedStatement(
+                try db.prepareKept(sql.text),
+                RowEncodingState(
+                    db.profile, keys: sql.keys, unused: Set(all).subtracting(sql.keys), profiles: Record.columnProfiles))
+            if statement == nil { shapes.add(made, shape) }
+            statement = made
+        }
+        guard let statement, try statement.run(record, row) else {
             throw DatabaseError.misuse("\(Record.self) encodes other keys each time")
         }
-        if statements.find(target) == nil { statements.add(statement, target) }
+        statements.add(statement, target)
     }
 
     /// What is known of a record's table: from its description, or from the database as it is now.
@@ -61,6 +74,7 @@ final class RecordStatements: ConnectionState {
             if origin?.version != version || origin?.path != path {
                 layouts = [:]
                 statements.removeAll()
+                shapes.removeAll()
                 origin = (path, version)
             }
         }
@@ -75,7 +89,7 @@ extension RowEncodingState {
     static func collect(_ record: some Encodable) throws -> [(name: String, value: (any SQLValueConvertible)?)] {
         // The values are bound later: their profile is not asked here.
         let state = RowEncodingState(.standard)
-        try record.encode(to: RowEncoder(state: state))
+        try RowEncoder.encode(record, state)
         guard !state.collected.isEmpty else {
             throw DatabaseError.misuse("\(type(of: record)) has no coding keys that could be columns")
         }

@@ -1,24 +1,33 @@
 import Foundation
 
-/// Encodes what one column is to hold: a value that codes itself as a single simple one, or else JSON text.
+/// Encodes what one column is to hold: a value that codes itself as a single simple one, or else JSON.
 final class ColumnEncoder: Encoder, SingleValueEncodingContainer {
     /// Thrown where a type wants more than a single value.
     private struct NeedsJSON: Error {}
 
     let codingPath: [any CodingKey]
     private var value: (any SQLValueConvertible)?
+    private var hasValue = false
     private var needsJSON = false
 
     private init(_ codingPath: [any CodingKey]) { self.codingPath = codingPath }
 
     /// The value for the column; nil for NULL.
-    static func encode(_ value: some Encodable, _ codingPath: [any CodingKey]) throws -> (any SQLValueConvertible)? {
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that JSON cannot hold, and what its own encoding throws.
+    static func encode<T: Encodable>(_ value: T, _ codingPath: [any CodingKey]) throws -> (any SQLValueConvertible)? {
         let encoder = ColumnEncoder(codingPath)
-        do { try value.encode(to: encoder) } catch is NeedsJSON {}
-        guard encoder.needsJSON else { return encoder.value }
-        let json = JSONEncoder()
-        json.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return String(decoding: try json.encode(value), as: UTF8.self)
+        do { try value.encode(to: encoder) } catch where encoder.needsJSON {}
+        if encoder.hasValue, !encoder.needsJSON { return encoder.value }
+        let options = JSONCodingOptions.of(T.self)
+        do {
+            // One that encodes nothing is an object without members, as it is inside of another.
+            guard encoder.needsJSON else { return SQLValue.text("{}") }
+            let writer = try JSONBEncoder(options: options).writer(value)
+            return writer.withBytes { options.columnFormat == .jsonb ? SQLValue.blob(Data($0)) : .text(JSONB.text($0)) }
+        } catch let error as EncodingError {
+            throw DatabaseError.invalidArgument(
+                "the value for column \(codingPath.first?.stringValue ?? "") cannot be written as JSON: \(error.jsonDescription)")
+        }
     }
 
     var userInfo: [CodingUserInfoKey: Any] { [:] }
@@ -35,12 +44,17 @@ final class ColumnEncoder: Encoder, SingleValueEncodingContainer {
 
     func singleValueContainer() -> any SingleValueEncodingContainer { self }
 
-    func encodeNil() throws { value = nil }
-    func encode<T: SQLValueConvertible & Encodable>(_ value: T) throws { self.value = value }
+    private func set(_ value: (any SQLValueConvertible)?) {
+        self.value = value
+        hasValue = true
+    }
+
+    func encodeNil() throws { set(nil) }
+    func encode<T: SQLValueConvertible & Encodable>(_ value: T) throws { set(value) }
 
     func encode<T: Encodable>(_ value: T) throws {
         if let convertible = value as? any SQLValueConvertible {
-            self.value = convertible
+            set(convertible)
         } else {
             try value.encode(to: self)
         }

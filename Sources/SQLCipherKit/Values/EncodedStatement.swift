@@ -16,7 +16,7 @@ final class EncodedStatement {
         state.begin(handle)
         // An encoder that was kept must not bind to a statement that may be gone.
         defer { state.end() }
-        try record.encode(to: RowEncoder(state: state))
+        try RowEncoder.encode(record, state)
         guard state.isComplete else { return false }
         while try statement.advance(handle) { try row?(Row(handle, statement.names(handle))) }
         return true

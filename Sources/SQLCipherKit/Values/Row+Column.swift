@@ -127,11 +127,26 @@ extension Row {
             let storage = storageClass
             if storage == .null {
                 return DatabaseError(
-                    code: .mismatch, reason: .unexpectedNull, message: "column \(name) is NULL and was read as \(type)", sql: sql)
+                    code: .mismatch, reason: .unexpectedNull, message: "column \(label) is NULL and was read as \(type)", sql: sql)
             }
             return DatabaseError(
                 code: .mismatch, reason: .typeMismatch,
-                message: "column \(name) holds \(storage.rawValue) that cannot be had as \(type) without a loss", sql: sql)
+                message: "column \(label) holds \(storage.rawValue) that cannot be had as \(type) without a loss", sql: sql)
+        }
+
+        /// The name for errors, with that of the table where it is one's column (<https://sqlite.org/c3ref/column_database_name.html>).
+        var label: String {
+            guard let table = sqlite3_column_table_name(handle, index) else { return name }
+            return "\(name) of \(String(cString: table))"
+        }
+
+        /// The error for a value that a type's coding refuses: without the value. Any other error is passed on in words.
+        @inline(never)
+        func undecodable(_ type: Any.Type, _ error: any Error) -> DatabaseError {
+            if let error = error as? DatabaseError, error.reason != .typeMismatch || error.sql != nil { return error }
+            return DatabaseError(
+                code: .mismatch, reason: .typeMismatch, message: "column \(label) holds no \(type): \(error.jsonDescription)",
+                sql: sqlite3_sql(handle).map { String(cString: $0) })
         }
 
         @usableFromInline

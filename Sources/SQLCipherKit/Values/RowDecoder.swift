@@ -10,6 +10,8 @@ final class RowDecodingState {
     /// that a look at it costs no retain.
     @usableFromInline let row: UnsafeMutablePointer<OpaquePointer?>
     @exclusivity(unchecked) var tables: [CodingKeyTable] = []
+    /// Whether the type that is read from a column wanted more than a single value.
+    @exclusivity(unchecked) var wantsJSON = false
 
     init(_ names: ColumnNames) {
         self.names = names
@@ -24,22 +26,37 @@ final class RowDecodingState {
         guard let handle = row.pointee else { throw .misuse("a decoder was used after its row") }
         return handle
     }
+
+    /// A coder's error as one that names the column; what a type's own decoding throws otherwise is passed on.
+    @usableFromInline
+    @inline(never)
+    func error(_ error: any Error, _ type: Any.Type) -> any Error {
+        if error is ColumnDecoder.WantsJSON { return DatabaseError.misuse("a \(type) asks a column for a container: give it a type of its own") }
+        guard let error = error as? DecodingError else { return error }
+        let path = error.context?.codingPath ?? []
+        let index = path.first.map { names.index(of: $0.stringValue) } ?? -1
+        guard let handle = row.pointee, index >= 0 else {
+            return DatabaseError(code: .mismatch, reason: .typeMismatch, message: "the row is no \(type): \(error.jsonDescription)")
+        }
+        return Row.Column(handle, index).undecodable(type, error)
+    }
 }
 
 extension Row {
     /// The row as a `Decodable` type: its coding keys are the columns' names.
     ///
     /// A property of a type that is ``SQLValueConvertible``, or that codes a single such value as enumerations do, is read from its
-    /// column; any other, such as a nested structure or an array, from JSON text in its column. A column that is missing or NULL is
-    /// nil for an optional property. It takes some three times as long as a ``SQLRow``.
+    /// column; any other, such as a nested structure or an array, from JSON in its column: text or JSONB, read as a ``JSONColumn`` is.
+    /// A column that is missing or NULL is nil for an optional property. It takes some three times as long as a ``SQLRow``.
     /// - Throws: ``DatabaseError/Reason/noSuchColumn``, ``DatabaseError/Reason/unexpectedNull``,
-    ///   ``DatabaseError/Reason/typeMismatch``, and what the type's own decoding throws.
+    ///   ``DatabaseError/Reason/typeMismatch`` with the column and the path in its JSON, and what the type's own decoding throws, a
+    ///   `DecodingError` as a ``DatabaseError/Reason/typeMismatch``.
     @inlinable
     public func decode<T: Decodable>(_ type: T.Type = T.self) throws -> T {
         let state = names.decoding
         state.row.pointee = handle
         defer { state.row.pointee = nil }
-        return try T(from: RowDecoder(state))
+        do { return try T(from: RowDecoder(state)) } catch { throw state.error(error, type) }
     }
 }
 
@@ -176,19 +193,24 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
 }
 
 /// Decodes one column: a simple value, something that codes itself as one, or JSON.
-private struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
+struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
     let state: RowDecodingState
     let index: Int32
     let codingPath: [any CodingKey]
 
     /// Thrown where a type wants more than a single value.
-    struct NeedsJSON: Error {}
+    struct WantsJSON: Error {}
 
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> { throw NeedsJSON() }
-    func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw NeedsJSON() }
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> { throw wantsJSON() }
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw wantsJSON() }
     func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
+
+    private func wantsJSON() -> WantsJSON {
+        state.wantsJSON = true
+        return WantsJSON()
+    }
 
     func decodeNil() -> Bool { state.row.pointee.map { sqlite3_column_type($0, index) == SQLITE_NULL } ?? true }
     func decode<T: SQLValueConvertible & Decodable>(_ type: T.Type) throws -> T {
@@ -204,9 +226,26 @@ private struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
         {
             return value
         }
-        do { return try T(from: self) } catch is NeedsJSON {
-            let bytes = try Data.readSQL(from: Row.Column(state.live(), index))
-            return try JSONDecoder().decode(type, from: bytes)
-        }
+        state.wantsJSON = false
+        // What the type had asked for counts, and not what it has made of the refusal.
+        defer { state.wantsJSON = false }
+        let value: T
+        do { value = try T(from: self) } catch where state.wantsJSON { return try json(type) }
+        if state.wantsJSON, Row.Column(try state.live(), index).looksLikeJSON, let other = try? json(type) { return other }
+        return value
+    }
+
+    private func json<T: Decodable>(_ type: T.Type) throws -> T {
+        let column = Row.Column(try state.live(), index)
+        do { return try column.json(as: type).value } catch let error as DecodingError { throw column.undecodable(type, error) }
+    }
+}
+
+extension Row.Column {
+    /// Whether it may hold an array or an object in either form.
+    fileprivate var looksLikeJSON: Bool {
+        guard let bytes = fastBytes(text: true, blob: true), let first = bytes.first(where: { $0 > 0x20 }) else { return false }
+        if first == UInt8(ascii: "{") || first == UInt8(ascii: "[") { return true }
+        return storageClass == .blob && JSONB.Kind(rawValue: first & 15)?.isContainer == true
     }
 }

@@ -78,7 +78,8 @@ extension StatementArguments {
     /// try db.execute("UPDATE note SET title = :title WHERE id = :id", StatementArguments(encoding: note))
     /// ```
     /// A property of a type that is ``SQLValueConvertible``, or that codes a single such value as enumerations do, is bound as that;
-    /// any other, such as a nested structure or an array, as JSON text. Each key needs a parameter in the statement.
+    /// any other, such as a nested structure or an array, as JSON: text, or what its ``JSONCodingOptions/columnFormat`` says. Each key
+    /// needs a parameter in the statement.
     /// - Throws: what the value's own encoding throws, and ``DatabaseError/Reason/misuse`` if it has no keys.
     public init(encoding value: some Encodable) throws {
         positional = []
@@ -88,6 +89,14 @@ extension StatementArguments {
 
 struct RowEncoder: Encoder {
     let state: RowEncodingState
+
+    /// Encodes a record.
+    /// - Throws: what its own encoding throws, an `EncodingError` as a ``DatabaseError``.
+    static func encode<T: Encodable>(_ record: T, _ state: RowEncodingState) throws {
+        do { try record.encode(to: RowEncoder(state: state)) } catch let error as EncodingError {
+            throw DatabaseError.invalidArgument("a \(T.self) cannot be stored: \(error.jsonDescription)")
+        }
+    }
 
     var codingPath: [any CodingKey] { [] }
     var userInfo: [CodingUserInfoKey: Any] { [:] }

@@ -1,5 +1,15 @@
+import Foundation
 import SQLCipherKit
 import Testing
+
+struct Visit: Codable, Sendable { var at: Date }
+extension Visit: JSONCodingCustomizable {
+    static let jsonCodingOptions = {
+        var options = JSONCodingOptions()
+        options.dates = .millisecondsSince1970
+        return options
+    }()
+}
 
 /// The examples of the article "JSON".
 @Suite struct JSONArticleTests {
@@ -47,5 +57,14 @@ import Testing
             content: .external(table: "note")))
         let hits = try db.fullText("note_fts").search(FTS5Query(userInput: "river"))
         #expect(hits.map(\.rowID) == [1])
+    }
+
+    @Test func optionsOfAType() throws {
+        let db = try Connection(.memory)
+        try db.execute("CREATE TABLE note(visit)")
+        try db.execute("INSERT INTO note VALUES (\(JSONColumn(Visit(at: Date(timeIntervalSince1970: 1)), as: .text)))")
+        #expect(try db.fetchOne(String.self, "SELECT visit FROM note") == #"{"at":1000.0}"#)
+        try db.main.updateJSON("visit", in: "note", of: Visit.self, where: "TRUE", .set("at", to: Date()))
+        #expect(try db.fetchOne(Bool.self, "SELECT visit ->> 'at' > 1e12 FROM note") == true)
     }
 }

@@ -166,7 +166,8 @@ import Testing
         #expect(throws: Refusal.self) { try db.fetchAll(decoding: Picky.self, "SELECT 1") }
         struct Nested: Decodable { var list: [Int] }
         #expect(try db.fetchAll(decoding: Nested.self, "SELECT '[1,2]' AS list").map(\.list) == [[1, 2]])
-        #expect(throws: DecodingError.self) { try db.fetchAll(decoding: Nested.self, "SELECT 'no json' AS list") }
+        let malformed = #expect(throws: DatabaseError.self) { try db.fetchAll(decoding: Nested.self, "SELECT 'no json' AS list") }
+        #expect(malformed?.reason == .typeMismatch && malformed?.message.contains("column list") == true)
         #expect(throws: DatabaseError.self) { try db.fetchAll(decoding: Nested.self, "SELECT 5 AS list") }
     }
 }

@@ -1,0 +1,90 @@
+/// What an encoder's containers hold.
+extension JSONBValueEncoder {
+    /// Writes a member: its key, then what `body` writes, in place of a former value. A body that throws leaves all as it was.
+    @inline(__always)
+    func member(_ key: some CodingKey, _ body: () throws -> Void) throws {
+        try begin(.keyed)
+        var name = key.stringValue
+        let former = name.withUTF8 { keys.add($0, in: sink, from: offset + 2) }
+        let start = sink.writer.count
+        sink.writer.append(key: name)
+        do { try body() } catch {
+            sink.truncate(to: start)
+            throw error
+        }
+        if let former { sink.remove(former.member) }
+    }
+
+    /// Writes an element: what `body` writes.
+    @inline(__always)
+    func element(_ body: () throws -> Void) throws {
+        try begin(.unkeyed)
+        let start = sink.writer.count
+        do { try body() } catch {
+            sink.truncate(to: start)
+            throw error
+        }
+        count += 1
+    }
+
+    private func takesMore(_ wanted: State) -> Bool { state == wanted && sink.context.failure == nil && !sink.context.isOver }
+
+    /// The encoder of a container that is filled later, in a place that is kept for it. Asked for again under the same key it is the
+    /// same container, and one that was written whole is gone on with.
+    func nested(_ kind: State, _ key: some CodingKey) -> JSONBValueEncoder {
+        guard takesMore(.keyed) else { return lost(key) }
+        var name = key.stringValue
+        let former = name.withUTF8 { keys.add($0, in: sink, from: offset + 2) }
+        guard let former else {
+            sink.writer.append(key: name)
+            return deferred(key, kind)
+        }
+        if let pending = sink.encoder(at: former.value) {
+            pending.open(kind)
+            return pending
+        }
+        let contents = sink.writer.contents(at: former.value, of: kind == .keyed ? .object : .array)
+        sink.remove(former.member)
+        sink.writer.append(key: name)
+        let encoder = deferred(key, kind)
+        if let contents { encoder.goOn(with: contents) }
+        return encoder
+    }
+
+    /// An encoder for a member that is written later, in a place that is kept for it.
+    func deferredMember(_ key: some CodingKey) -> JSONBValueEncoder {
+        guard takesMore(.keyed) else { return lost(key) }
+        var name = key.stringValue
+        if let former = name.withUTF8({ keys.add($0, in: sink, from: offset + 2) }) { sink.remove(former.member) }
+        sink.writer.append(key: name)
+        return deferred(key)
+    }
+
+    /// The same for an element.
+    func deferredElement() -> JSONBValueEncoder {
+        let key = JSONBKey(index: count)
+        guard takesMore(.unkeyed) else { return lost(key) }
+        count += 1
+        return deferred(key)
+    }
+
+    private func deferred(_ key: any CodingKey, _ kind: State? = nil) -> JSONBValueEncoder {
+        let child = JSONBValueEncoder(JSONBSink(sink.context), depth: depth + 1, scope: scope, parent: self, key: key)
+        sink.reserve(for: child)
+        if let kind { child.open(kind) }
+        return child
+    }
+
+    /// An encoder for what has no place any more; the error is thrown by the next call that can.
+    private func lost(_ key: any CodingKey) -> JSONBValueEncoder {
+        if sink.context.failure == nil { sink.context.failure = tooLate }
+        return JSONBValueEncoder(JSONBSink(sink.context), depth: depth + 1, scope: scope, parent: self, key: key)
+    }
+
+    /// Begins with the members or elements of a container that was written before.
+    private func goOn(with contents: JSONBWriter) {
+        guard state == .keyed || state == .unkeyed else { return }
+        contents.withBytes { sink.writer.append(elements: $0) }
+        if state == .keyed { keys.addAll(in: sink, from: offset + 2) } else { count = sink.writer.elementCount(from: offset + 2) }
+    }
+}

@@ -1,0 +1,52 @@
+import Foundation
+
+/// A value that is bound as JSON.
+struct JSONDocument<Value: Encodable & Sendable>: Sendable {
+    private let value: Value
+    private let format: JSONFormat
+    private let options: JSONCodingOptions
+
+    /// - Parameter options: those for what brings none of its own; nil for those of the value's type.
+    init(_ value: Value, as format: JSONFormat = .jsonb, _ options: JSONCodingOptions? = nil) {
+        self.value = value
+        self.format = format
+        self.options = options ?? .of(Value.self)
+    }
+
+    private func encoded() throws(DatabaseError) -> JSONBWriter {
+        do { return try JSONBEncoder(options: options).writer(value) } catch {
+            throw .invalidArgument("a \(Value.self) cannot be written as JSON: \(error.jsonDescription)")
+        }
+    }
+}
+
+extension JSONDocument: SQLValueConvertible {
+    var sqlValue: SQLValue {
+        get throws(DatabaseError) {
+            let format = format
+            return try encoded().withBytes { format == .jsonb ? .blob(Data($0)) : .text(JSONB.text($0)) }
+        }
+    }
+
+    /// It is for binding only.
+    init?(sqlValue: SQLValue) { nil }
+
+    func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
+        let writer = try encoded()
+        if format == .jsonb {
+            try writer.withBytes { bytes throws(DatabaseError) in try parameter.bind(bytes: bytes) }
+        } else {
+            try parameter.put(writer.withBytes { JSONB.text($0) })
+        }
+    }
+}
+
+extension Row.Column {
+    /// The column's JSON, in either form, as a type.
+    /// - Throws: what the coder throws, ``DatabaseError`` for a column that is neither text nor a blob.
+    func json<T: Decodable>(as type: T.Type) throws -> (value: T, format: JSONFormat) {
+        let isText = storageClass == .text
+        let bytes = try rawBytes(text: true, blob: true, as: "JSON")
+        return try JSONBDecoder(options: .of(type)).decode(type, stored: bytes, isText: isText)
+    }
+}

@@ -1,0 +1,15 @@
+/// JSON in a column (<https://sqlite.org/json1.html>), of a ``JSONColumn`` or of a property that is stored as JSON.
+extension SQLExpression {
+    /// The document, for SQLite's JSON functions.
+    public var json: JSONExpression { JSONExpression(sql) }
+
+    /// What is at a path of the document, as SQL has it: nil where nothing is.
+    /// ```swift
+    /// let romans = try db.fetchAll(Note.filter { $0.meta.json("city", as: String.self) == "Roma" })
+    /// // ("note"."meta" ->> '$.city') = ?
+    /// ```
+    /// An index on the same path is used; see ``Schema/createJSONIndex(_:on:column:_:isUnique:where:)``.
+    public func json<T: SQLValueConvertible>(_ path: any JSONPathComponent..., as type: T.Type) -> SQLExpression<T?> {
+        SQLExpression<T?>(json.value(JSONPath(list: path)), .atom)
+    }
+}
