@@ -9,15 +9,17 @@ import Foundation
 /// ```
 /// For queries see ``SQLQueryable/in(_:)``.
 extension Connection {
-    /// Inserts a record and reads back what the database made of it: its id, the defaults of properties that are nil, generated
+    /// Inserts a record and reads back what the database made of it: its id, the defaults of properties that were not set, generated
     /// columns. What triggers do afterwards shows with ``refresh(_:in:)``.
     /// ```swift
     /// var note = Note(title: "Plan")
     /// try db.insert(&note)
-    /// // INSERT INTO "note"("id", "title", "stars") VALUES (?, ?, coalesce(?, 0)) RETURNING *
+    /// // INSERT INTO "note"("id", "title", "stars") VALUES (?, ?, ?) RETURNING *
     /// print(note.id!)
     /// ```
-    /// A nil in a column with a default means the default; in any other column it is NULL.
+    /// A nil is NULL, also in a column that has a default; only in the primary key it means that the database chooses: a row id, or the
+    /// column's default. A column gets its default where the record leaves its key out: a property marked with ``ColumnDefault`` does
+    /// so until it is set, and so may an `encode(to:)` of your own.
     /// - Parameters:
     ///   - record: what is written; what the database has filled in is put into it.
     ///   - conflict: what to do where a constraint is broken. Default: the statement fails.
@@ -65,10 +67,11 @@ extension Connection {
     /// ```swift
     /// try db.upsert(&note)
     /// try db.upsert(&note, onConflict: ["title"])
-    /// // INSERT INTO "note"("id", "title", "stars") VALUES (?, ?, coalesce(?, 0))
+    /// // INSERT INTO "note"("id", "title", "stars") VALUES (?, ?, ?)
     /// // ON CONFLICT("title") DO UPDATE SET "stars" = excluded."stars" RETURNING *
     /// ```
-    /// Unlike an insertion that replaces, it deletes nothing: rows that refer to this one stay.
+    /// Unlike an insertion that replaces, it deletes nothing: rows that refer to this one stay. A nil is NULL, as for an insertion; a
+    /// key that the record leaves out is the column's default in a new row, and stays as it is in one that is there.
     /// - Parameters:
     ///   - record: what is written; what the database has filled in is put into it.
     ///   - columns: the columns of the unique constraint by which the row is known; empty, the default, for the primary key.
@@ -85,7 +88,8 @@ extension Connection {
         try statements(schema).run(.upsert(columns, returning: false), record, self)
     }
 
-    /// Changes the row with the record's key to the record. A nil is NULL.
+    /// Changes the row with the record's key to the record. A nil is NULL; a column whose key the record leaves out, such as a
+    /// ``ColumnDefault`` that was not set, stays as it is.
     /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, and what the record's own encoding throws.
     public func update<Record: SQLRecord>(_ record: Record, in schema: Schema? = nil) throws {
         try statements(schema).run(.update, record, self)

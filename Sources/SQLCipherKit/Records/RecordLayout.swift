@@ -6,20 +6,20 @@ struct RecordLayout {
     let key: [String]
     /// The columns that are computed, in lower case.
     let generated: Set<String>
-    /// The defaults as SQL expressions, by the columns' names in lower case.
-    let defaults: [String: String]
+    /// The defaults of the key's columns as SQL expressions, by their names in lower case.
+    let keyDefaults: [String: String]
 
     /// From a description.
     init(_ table: SQLTable, _ profile: ValueProfile) throws(DatabaseError) {
         columns = table.columns.map(\.name)
         key = table.primaryKeyColumns
         generated = Set(table.columns.filter(\.isGenerated).map { $0.name.lowercased() })
-        var defaults: [String: String] = [:]
+        var defaults: [(String, String)] = []
         for column in table.columns {
             guard let value = try column.defaultSQL(in: table.profiles[column.name] ?? profile) else { continue }
-            defaults[column.name.lowercased()] = value.text
+            defaults.append((column.name, value.text))
         }
-        self.defaults = defaults
+        keyDefaults = Self.only(key, defaults)
     }
 
     /// From the database.
@@ -29,7 +29,13 @@ struct RecordLayout {
         columns = nil
         key = found.primaryKey.map(\.name)
         generated = Set(found.filter(\.isGenerated).map { $0.name.lowercased() })
-        defaults = found.reduce(into: [:]) { $0[$1.name.lowercased()] = $1.defaultValue.map(Self.expression) }
+        keyDefaults = Self.only(
+            key, found.compactMap { column in column.defaultValue.map { (column.name, Self.expression($0)) } })
+    }
+
+    private static func only(_ key: [String], _ defaults: [(String, String)]) -> [String: String] {
+        let key = Set(key.map { $0.lowercased() })
+        return Dictionary(defaults.map { ($0.0.lowercased(), $0.1) }.filter { key.contains($0.0) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// A record's spelling of the key's columns, among its keys.
@@ -109,12 +115,12 @@ struct RecordSQL {
         }
     }
 
-    /// A column with a default gets it where the record has nil.
+    /// A nil is NULL. But no row is known by a NULL: of a key that is nil the database makes what its default says, as it makes a row id.
     private static func insertion(
         _ table: SQLTable, _ layout: RecordLayout, _ keys: [String], _ conflict: ConflictResolution?
     ) -> String {
         let names = keys.map(\.quotedSQLIdentifier).joined(separator: ", ")
-        let values = keys.map { key in layout.defaults[key.lowercased()].map { "coalesce(?, \($0))" } ?? "?" }
+        let values = keys.map { key in layout.keyDefaults[key.lowercased()].map { "coalesce(?, \($0))" } ?? "?" }
             .joined(separator: ", ")
         return "INSERT\(conflict.map { " OR \($0.rawValue)" } ?? "") INTO \(table.qualifiedName)(\(names)) VALUES (\(values))"
     }

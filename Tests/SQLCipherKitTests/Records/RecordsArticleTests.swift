@@ -20,14 +20,14 @@ struct Album: SQLRecord {
     var title: String
     var artist: Int64?
     var year: Int?
-    var tracks: Int?
+    @ColumnDefault var tracks: Int?
 
     static let table = SQLTable(of: Album.self) {
         $0.id.primaryKey()
         $0.title
         $0.artist.references(Artist.self, onDelete: .cascade)
         $0.year
-        $0.tracks.default(10).check("tracks > 0")
+        $0.tracks.named("tracks").default(10).check("tracks > 0")
         SQLIndex("album_artist", on: [.column($0.artist), .column($0.year, isDescending: true)])
     }
 }
@@ -97,5 +97,21 @@ struct Album: SQLRecord {
         try db.insert(&monk, in: archive)
         let archived = try db.fetchAll(Artist.in(archive).order { $0.name })
         #expect(archived.map(\.name) == ["Monk"])
+    }
+
+    struct Meta: Codable, Sendable { var city: String }
+    struct Place: SQLRecord {
+        var id: Int64?
+        var meta: JSONColumn<Meta>
+        var tags: [String]
+    }
+
+    @Test func json() throws {
+        let db = try Connection(.memory, key: .passphrase("secret").quick)
+        try db.execute("CREATE TABLE place(id INTEGER PRIMARY KEY, meta BLOB, tags TEXT)")
+        try db.insert(Place(meta: JSONColumn(Meta(city: "Roma")), tags: ["food"]))
+        let romans = try db.fetchAll(Place.filter { $0.meta.json("city", as: String.self) == "Roma" })
+        try db.updateAll(Place.all) { _, set in set(\.tags, to: ["food", "river"]) }
+        #expect(try romans.map(\.tags) == [["food"]] && db.fetchAll(Place.all).map(\.tags) == [["food", "river"]])
     }
 }
