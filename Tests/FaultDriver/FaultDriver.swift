@@ -32,6 +32,9 @@ struct FaultDriver {
         switch action {
         case "rekey":
             let db = try Connection(.file(path), key: .passphrase(arguments[0], cipher: quick), configuration: configuration)
+            for mode in [DatabaseConfiguration.JournalMode.off, .memory] where arguments.contains("journal-\(mode.rawValue)") {
+                try db.main.setJournalMode(mode)
+            }
             ready()
             let mode = arguments.contains("newFile") ? KeyChangeMode.newFile : .inPlace
             let key = arguments.contains("salted")

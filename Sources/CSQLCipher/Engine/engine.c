@@ -74,6 +74,7 @@
 #include "query_only.h"
 #include "functions.h"
 #include "constraints.h"
+#include "transactions.h"
 #include "changes.h"
 #include "fork.h"
 #include "logging.h"

@@ -69,12 +69,15 @@ extension Changeset {
         to db: Connection, tables: [String]? = nil,
         onConflict: @escaping (ChangesetConflict) throws -> ChangesetConflict.Resolution = { _ in .abort }
     ) throws -> ChangesetRebase? {
-        let handle = try db.liveOutsideHooks()
+        let handle = try db.liveForUse()
         // All of it is looked at first: what is malformed is found before anything has changed.
         try validate()
         if isEmpty { return nil }
         let application = ChangesetApplication(db, tables.map { Set($0.map { $0.lowercased() }) }, onConflict)
         var rebase: UnsafeMutableRawPointer?, rebaseCount: Int32 = 0
+        // The conflict handler may use the connection, but must not end what the changeset is applied in.
+        db.enterTransaction()
+        defer { db.leaveTransaction() }
         let rc = try withBytes { bytes, count throws(DatabaseError) in
             withExtendedLifetime(application) {
                 sqlite3changeset_apply_v2(
@@ -152,6 +155,7 @@ private final class ChangesetApplication {
                 let conflict = try conflict(code, iterator)
                 let resolution = try onConflict(conflict)
                 guard connection.isOpen else { throw DatabaseError.closedConnection }
+                if let cause = connection.closures.cause { throw DatabaseError.aborted(cause) }
                 switch resolution {
                 case .omit: return SQLITE_CHANGESET_OMIT
                 case .abort: return SQLITE_CHANGESET_ABORT

@@ -191,7 +191,7 @@ final class ChangeGroup {
 
     /// Takes the tables' columns from a database, for single changes.
     func useSchema(of connection: Connection, _ schema: String) throws(DatabaseError) {
-        try check(sqlite3changegroup_schema(handle, connection.live(), schema))
+        try check(sqlite3changegroup_schema(handle, connection.liveForUse(), schema))
     }
 
     /// Adds one change.

@@ -93,7 +93,10 @@ final class ConnectionSlot: @unchecked Sendable {
             sqlcipherkit_set_query_only(handle, 1)
             defer { if db.hasHandle { sqlcipherkit_set_query_only(handle, 0) } }
             // Only this connection sees what is in memory.
-            return db.location.isOnDisk ? try read(db, body) : try body(db)
+            if db.location.isOnDisk { return try read(db, body) }
+            db.closures.count += 1
+            defer { db.closures.count -= 1 }
+            return try body(db)
         }
     }
 
@@ -102,18 +105,24 @@ final class ConnectionSlot: @unchecked Sendable {
         try begin.execute()
         // The snapshot is that of the first read.
         for schemaRead in schemaReads { try schemaRead.execute() }
-        let result = try body(db)
-        guard db.isInTransaction else { throw db.isUsable ? DatabaseError.endedInside : db.refusal() }
+        let result = try inTransaction(db, body)
         try commit.execute()
         return result
     }
 
     private func write<R>(_ db: Connection, _ body: (Connection) throws -> sending R) throws -> sending R {
         try db.begin(.immediate)
-        let result = try body(db)
-        // SQLite itself may have rolled back, after a full disk for instance, in a statement whose error `body` swallowed.
-        guard db.isInTransaction else { throw db.isUsable ? DatabaseError.endedInside : db.refusal() }
+        let result = try inTransaction(db, body)
         try db.commit()
+        return result
+    }
+
+    /// As ``Connection/inTransaction(_:)``, for a value that is sent.
+    private func inTransaction<R>(_ db: Connection, _ body: (Connection) throws -> sending R) throws -> sending R {
+        db.enterTransaction()
+        defer { db.leaveTransaction() }
+        let result = try body(db)
+        try db.requireTransaction()
         return result
     }
 
@@ -189,8 +198,4 @@ extension Connection {
             return true
         }
     }
-}
-
-extension DatabaseError {
-    fileprivate static let endedInside = misuse("the transaction was ended inside of its closure")
 }

@@ -61,7 +61,7 @@ extension Connection {
         deadline = nil
         if heldStatements > 0 { invalidateHeldStatements() }
         for dependent in dependents.values where dependent.object?.endsWithLoan == true { dependent.object?.connectionCloses() }
-        if isInTransaction { try? execute("ROLLBACK") }
+        abandon()
         holder.store(Holder.nobody, ordering: .relaxed)
     }
 

@@ -115,8 +115,8 @@ extension Connection {
             return
         }
         try execute("PRAGMA user_version = 0")
-        try configuration.onCreate?(self)
-        if isInTransaction { try execute("COMMIT") }
+        try inTransaction { try configuration.onCreate?(self) }
+        try execute("COMMIT")
     }
 
     private func applyConfiguration() throws(DatabaseError) {

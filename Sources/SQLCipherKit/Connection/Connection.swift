@@ -30,9 +30,13 @@ public final class Connection {
     /// What rooms keep for the connection.
     var states = ConnectionStates()
     /// Calls of Swift code by SQLite that are on the stack: closing waits for their end.
-    private var callbackDepth = 0
-    /// Those of them that may not use the connection, as SQLite is in the middle of something; functions may.
-    @usableFromInline @exclusivity(unchecked) var hookDepth = 0
+    var callbackDepth = 0
+    /// Why no statement may begin to run now; 0 if it may. See ``Refusals``.
+    @usableFromInline @exclusivity(unchecked) var refusals = 0
+    /// The rewrite of a whole database that the connection takes part in.
+    var rewrite: Rewrite?
+    /// The transaction that a closure of the caller's runs in.
+    var closures = TransactionClosures()
     /// Whether a change hook waits for the commit of the running statement. A stored property, as each statement asks for it.
     @usableFromInline @exclusivity(unchecked) var awaitsCommit = false
     /// A handle that was closed by a callback and is still on the stack.
@@ -92,9 +96,16 @@ public final class Connection {
     /// Closes the connection: an open transaction is rolled back, cursors and statements end, locks are released. Closing
     /// twice does nothing.
     ///
+    /// Inside of a closure that is called while a whole database is rewritten or copied, as a progress closure is, it stays open, and
+    /// the call that rewrites throws ``DatabaseError/Reason/misuse``.
+    ///
     /// In a child process nothing is closed that the parent had opened: the locks and the journal are still the parent's.
     public func close() {
         guard let handle, isUsable || isForked else { return }
+        if let rewrite, isInCallback {
+            rewrite.closeWasRefused = true
+            return
+        }
         self.handle = nil
         // The lock may have been another thread's when the process forked.
         if !isForked {
@@ -186,38 +197,11 @@ public final class Connection {
     }
 
     func failure(_ rc: Int32, sql: String? = nil) -> DatabaseError {
-        if let error = takeCallbackError(rc) { return error.within(sql, arguments: nil) }
-        return handle == nil ? .closedConnection : DatabaseError(rc: rc, database: handle, sql: sql)
+        if let error = takeCallbackError(rc) { return noting(error.within(sql, arguments: nil)) }
+        return handle == nil ? .closedConnection : noting(DatabaseError(rc: rc, database: handle, sql: sql))
     }
 
     // MARK: Callbacks
-
-    /// Runs a function of the user's that SQLite has called and that may use the connection.
-    @inline(__always)
-    func inFunction<R>(_ body: () -> R) -> R {
-        callbackDepth += 1
-        defer { callbackDepth -= 1 }
-        return body()
-    }
-
-    /// Runs a hook of the user's: SQLite allows it no use of the connection, which throws meanwhile.
-    @inline(__always)
-    func inHook<R>(_ body: () -> R) -> R {
-        callbackDepth += 1
-        hookDepth += 1
-        defer {
-            callbackDepth -= 1
-            hookDepth -= 1
-        }
-        return body()
-    }
-
-    /// The handle, for a call that SQLite does not allow inside of a hook.
-    func liveOutsideHooks() throws(DatabaseError) -> OpaquePointer {
-        let handle = try live()
-        if hookDepth != 0 { throw .insideHook() }
-        return handle
-    }
 
     /// Keeps the error that a Swift callback has thrown until SQLite's call returns.
     /// - Parameters:
@@ -242,10 +226,4 @@ public final class Connection {
 extension Connection: CustomReflectable {
     /// The location alone: the statements in the cache are made of SQL that people typed.
     public var customMirror: Mirror { Mirror(self, children: ["location": location]) }
-}
-
-extension DatabaseError {
-    static func insideHook(sql: String? = nil) -> DatabaseError {
-        .misuse("a hook, a handler, a collation or the authorizer cannot use the connection that called it", sql: sql)
-    }
 }

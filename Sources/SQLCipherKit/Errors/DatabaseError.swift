@@ -38,6 +38,9 @@ public struct DatabaseError: Error, Sendable {
         case noRandomBytes
         /// The file could not be opened or created; the message names it.
         case cannotOpen
+        /// SQLite itself has rolled back the transaction that a closure runs in, after an error: ``DatabaseError/underlyingError``
+        /// is that error. Nothing of the transaction is kept, and no statement runs until the outermost closure has ended.
+        case aborted
         /// A call at the wrong time, such as a commit without a transaction.
         case misuse
         /// An argument out of its documented range.

@@ -5,7 +5,7 @@ import Foundation
 extension Connection {
     /// The pointer that `SELECT fts5(?1)` gives away (<https://sqlite.org/fts5.html#extending_fts5>).
     func fts5Interface() throws(DatabaseError) -> UnsafeMutablePointer<fts5_api> {
-        let handle = try live()
+        let handle = try liveForUse()
         var statement: OpaquePointer?
         try check(sqlite3_prepare_v2(handle, "SELECT fts5(?1)", -1, &statement, nil))
         defer { sqlite3_finalize(statement) }

@@ -112,7 +112,7 @@ extension FullTextIndex {
             // A connection that may not write may still have temporary tables, once it is told so.
             guard .readOnly ~= error.code, try connection.fetchOne(Bool.self, "PRAGMA query_only") == true else { throw error }
             try connection.execute("PRAGMA query_only = OFF")
-            defer { try? connection.execute("PRAGMA query_only = ON") }
+            defer { connection.restoring { try connection.execute("PRAGMA query_only = ON") } }
             try connection.execute(sql)
         }
         return table

@@ -61,11 +61,11 @@ extension Schema {
                         SELECT \(rowID), \(columns) FROM \(rows) WHERE \(condition) AND \(rowID) <= ? ORDER BY 1
                         """, [last, end]))
             indexed += connection.changes
-            try progress(FTS5Table.IndexingProgress(indexed: indexed, total: total))
+            try connection.refusingUse { try progress(FTS5Table.IndexingProgress(indexed: indexed, total: total)) }
             last = end
             isFirst = false
         }
-        if indexed == 0 { try progress(FTS5Table.IndexingProgress(indexed: 0, total: total)) }
+        if indexed == 0 { try connection.refusingUse { try progress(FTS5Table.IndexingProgress(indexed: 0, total: total)) } }
     }
 }
 

@@ -73,6 +73,7 @@ extension Encryption {
     /// - Returns: ``plaintext`` for a plaintext database.
     static func derived(of schema: Schema) throws(DatabaseError) -> Encryption {
         let handle = try schema.live()
+        _ = try schema.connection.liveOutsideHooks()
         var rc = SQLITE_OK
         let text = try SecureBytes(upTo: 256) { memory throws(DatabaseError) in
             var count: Int32 = 0

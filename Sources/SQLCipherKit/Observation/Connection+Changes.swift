@@ -66,7 +66,7 @@ extension Connection {
     @usableFromInline
     @inline(never)
     func settleCommit() {
-        guard hookDepth == 0, let handle else { return }
+        guard !isInCallback, let handle else { return }
         awaitsCommit = false
         // A commit that found the database busy leaves the transaction open.
         guard let tracker = hooks?.tracker, sqlite3_get_autocommit(handle) != 0 else { return }

@@ -58,7 +58,7 @@ extension Migrator {
 
     /// One migration with its note, inside of a transaction.
     private func perform(_ migration: Migration, _ db: Connection) throws {
-        try db.withoutTransactionControl { try migration.body(db) }
+        try migration.body(db)
         if let violation = try db.main.foreignKeyViolations().first {
             let row = violation.rowID.map { "row \($0) of " } ?? "a row of "
             throw DatabaseError.migration(
@@ -70,16 +70,6 @@ extension Migrator {
                 position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, done TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP)
             """)
         try db.execute("INSERT INTO main.sqlcipherkit_migration(name) VALUES (\(migration.name))")
-    }
-}
-
-extension Connection {
-    /// Runs `body` with BEGIN, COMMIT and ROLLBACK refused: a migration that ended its transaction would be done without its note.
-    fileprivate func withoutTransactionControl(_ body: () throws -> Void) throws {
-        let before = try usableHooks().hooks.gate
-        try setAuthorizer { request in request.action == .transaction ? .deny : before.decide(request) }
-        defer { try? setGate(before) }
-        try body()
     }
 }
 

@@ -6,7 +6,14 @@ extension DatabaseConfiguration {
         configuration.enforcesForeignKeys = false
         configuration.busyTimeout = connection.configuration.busyTimeout
         configuration.values = connection.configuration.values
-        configuration.prepare = connection.configuration.preparingOnly
+        let prepare = connection.configuration.preparingOnly
+        // Used on the connection's own thread, during the rewrite.
+        nonisolated(unsafe) let rewrite = connection.rewrite
+        configuration.prepare = { copy in
+            guard let rewrite else { return try prepare?(copy) ?? () }
+            rewrite.add(copy)
+            try rewrite.call(allowing: copy) { try prepare?(copy) }
+        }
         return configuration
     }
 

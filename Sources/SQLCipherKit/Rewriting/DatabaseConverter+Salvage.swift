@@ -46,7 +46,7 @@ extension DatabaseConverter {
         _ = try DatabaseFile.prepare(.file(path), reading)
         let resolved = try key.resolved(for: .file(path), reading).key
         let target = try newKey?.resolvedForNewFile() ?? resolved
-        let relay = progress.map { ProgressRelay($0) }
+        let relay = progress.map { ProgressRelay($0, on: nil) }
         let file = try AtomicFile(for: newPath)
         let report: SalvageReport
         do {

@@ -30,18 +30,22 @@ struct DatabaseReplacement {
     /// When it throws, the old file is as it was. Afterwards the connection still has the old file open,
     /// which no longer has a name, and must close or detach it.
     func run() throws {
+        try rewrite.source.connection.rewriting { try replace() }
+    }
+
+    private func replace() throws {
         let source = rewrite.source, path = rewrite.path
-        let hadWAL = try source.hasWAL
-        try source.lockForRewrite(hadWAL: hadWAL)
+        let journal = try source.unfitJournal
+        try source.lockForRewrite(replacing: journal)
         do {
             let file = try AtomicFile(for: path)
-            try rewrite.write(to: file, hasWAL: hadWAL) { try file.flush(like: original) }
+            try rewrite.write(to: file, hasWAL: journal == "wal") { try file.flush(like: original) }
             // Nothing of the old file may be applied to the new one. These files are empty: the log is merged, and a journal
             // that was left by a crash has been played back when the lock was taken.
             for suffix in ["-journal", "-wal", "-shm"] { unlink(path + suffix) }
             try file.publish(replacing: true)
         } catch {
-            try? source.unlockAfterRewrite(hadWAL: hadWAL)
+            try? source.unlockAfterRewrite(restoring: journal)
             throw error
         }
     }

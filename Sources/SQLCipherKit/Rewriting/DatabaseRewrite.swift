@@ -13,7 +13,7 @@ struct DatabaseRewrite {
         self.path = path
         self.pageSize = pageSize
         encryption = key
-        relay = progress.map { ProgressRelay($0) }
+        relay = progress.map { ProgressRelay($0, on: source.connection) }
     }
 
     /// Writes and checks the file, flushes it, and reports that all is done, the handler's last chance to cancel.

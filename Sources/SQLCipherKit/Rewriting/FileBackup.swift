@@ -46,7 +46,7 @@ struct FileBackup {
                 file.discard()
                 return false
             }
-            relay = progress.map { ProgressRelay($0) }
+            relay = progress.map { ProgressRelay($0, on: source.connection) }
             try copy.disableJournal()
             try PageCopy(from: source, to: copy.main, options, relay, reportsEnd: false).run()
         }

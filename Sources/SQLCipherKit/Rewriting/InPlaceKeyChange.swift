@@ -17,20 +17,20 @@ struct InPlaceKeyChange {
     func run(_ progress: RewriteProgressHandler?) throws {
         let connection = schema.connection
         let handle = try schema.live()
-        let hadWAL = try schema.hasWAL
-        try schema.lockForRewrite(hadWAL: hadWAL)
+        let journal = try schema.unfitJournal
+        try schema.lockForRewrite(replacing: journal)
         let keyspec: Keyspec
         do throws(DatabaseError) {
             keyspec = try Keyspec(key, salt: DatabaseFile.header(handle, schema: schema.name))
         } catch {
-            try? schema.unlockAfterRewrite(hadWAL: hadWAL)
+            try? schema.unlockAfterRewrite(restoring: journal)
             throw error
         }
         connection.cache.removeAll()
-        let relay = progress.map { ProgressRelay($0) }
+        let relay = progress.map { ProgressRelay($0, on: connection) }
         let rc = keyspec.withBytes { rekey(handle, $0, relay) }
         if rc == SQLITE_INTERRUPT, let error = relay?.error {
-            try schema.unlockAfterRewrite(hadWAL: hadWAL)
+            try schema.unlockAfterRewrite(restoring: journal)
             throw error
         }
         guard rc == SQLITE_OK else {
@@ -38,7 +38,7 @@ struct InPlaceKeyChange {
             throw closed(after: connection.failure(rc))
         }
         // The change is committed.
-        do throws(DatabaseError) { try schema.unlockAfterRewrite(hadWAL: hadWAL) } catch { throw closed(after: error) }
+        do throws(DatabaseError) { try schema.unlockAfterRewrite(restoring: journal) } catch { throw closed(after: error) }
         if opens(with: key) == false { throw closed(after: DatabaseError(message: "the file does not open with the new key")) }
         schema.noteKey(key)
     }

@@ -22,7 +22,7 @@ struct PageCopy {
 
     func run() throws {
         let connection = source.connection
-        let from = try connection.liveOutsideHooks(), to = try target.connection.liveOutsideHooks()
+        let from = try connection.liveForUse(), to = try target.connection.liveForUse()
         guard options.pagesPerStep > 0 else {
             throw DatabaseError.invalidArgument("a backup of \(options.pagesPerStep) pages per step")
         }

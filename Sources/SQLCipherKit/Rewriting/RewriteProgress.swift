@@ -11,23 +11,30 @@ public struct RewriteProgress: Hashable, Sendable {
     public var fraction: Double { pagesTotal == 0 ? 1 : Double(pagesDone) / Double(pagesTotal) }
 }
 
-/// Called with the progress; throwing cancels.
+/// Called with the progress; throwing cancels. It cannot use the connections whose databases are rewritten or copied: their calls throw
+/// ``DatabaseError/Reason/misuse`` meanwhile, and do nothing.
 public typealias RewriteProgressHandler = (RewriteProgress) throws -> Void
 
 /// Carries a progress handler through a C callback, and its error back.
 final class ProgressRelay {
     private let handler: RewriteProgressHandler
+    private let connection: Connection?
     /// What the handler has thrown.
     private(set) var error: (any Error)?
     private var lastTotal = 1
 
-    init(_ handler: @escaping RewriteProgressHandler) { self.handler = handler }
+    /// - Parameter connection: one of those that cannot be used in the handler; nil if no caller knows any.
+    init(_ handler: @escaping RewriteProgressHandler, on connection: Connection?) {
+        self.handler = handler
+        self.connection = connection
+    }
 
     /// - Returns: whether to continue.
     func report(done: Int, total: Int) -> Bool {
         lastTotal = max(1, total)
         do {
-            try handler(RewriteProgress(pagesDone: min(done, total), pagesTotal: total))
+            let progress = RewriteProgress(pagesDone: min(done, total), pagesTotal: total)
+            if let connection { try connection.refusingUse { try handler(progress) } } else { try handler(progress) }
             return true
         } catch {
             self.error = error

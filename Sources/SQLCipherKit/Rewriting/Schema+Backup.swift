@@ -17,7 +17,7 @@ extension Schema {
     ///   - path: the new file, which gets permissions 0600 and is in journal mode `delete`.
     ///   - options: steps, pauses, whether the copy is compact, and whether it may replace a file.
     ///   - progress: called after each step, and once with all pages done before the file gets its name. If it throws, there is no
-    ///     backup, and the call throws the same error. It must not write to the database.
+    ///     backup, and the call throws the same error. It cannot use this connection.
     /// - Throws: ``DatabaseError/Reason/cannotOpen`` if there is a file of that name or none can be made,
     ///   ``DatabaseError/Reason/misuse`` if pages are to be copied and the connection has uncommitted changes,
     ///   ``DatabaseError/Reason/busy`` when another connection holds a lock for longer than the busy timeout,
@@ -50,7 +50,10 @@ extension Schema {
     public func backup(
         toFileAt path: String, key: Encryption, options: BackupOptions = BackupOptions(), progress: RewriteProgressHandler? = nil
     ) throws {
-        try FileBackup(of: self, to: path, key: key, options, progress).run()
+        try connection.rewriting {
+            let key = try connection.refusingUse { try key.resolvedForNewFile() }
+            try FileBackup(of: self, to: path, key: key, options, progress).run()
+        }
     }
 
     /// Copies the database over one of another connection, for example one in memory. Everything in that database is replaced, in
@@ -66,18 +69,25 @@ extension Schema {
     /// - Parameters:
     ///   - target: the database that is replaced. It must belong to another connection.
     ///   - options: as with ``backup(toFileAt:options:progress:)``.
-    ///   - progress: likewise; the target must not be used in it.
+    ///   - progress: likewise; it cannot use the target's connection either.
     /// - Throws: as ``backup(toFileAt:options:progress:)``; ``DatabaseError/Reason/misuse`` also if the target is in
-    ///   a transaction, is being read or is read-only, or has no journal to undo an unfinished copy with.
+    ///   a transaction, is being read or is read-only.
     public func backup(
         to target: Schema, options: BackupOptions = BackupOptions(), progress: RewriteProgressHandler? = nil
     ) throws {
         try live()
         try target.requireRewritable()
         if target.connection === connection { throw DatabaseError.misuse("a backup needs another connection for its target") }
-        try target.requireJournal()
+        try connection.rewriting(with: target.connection) {
+            let journal = try target.replaceJournal()
+            defer { target.restoreJournal(journal) }
+            try copy(to: target, options, progress)
+        }
+    }
+
+    private func copy(to target: Schema, _ options: BackupOptions, _ progress: RewriteProgressHandler?) throws {
         if try !options.isCompact && PageLayout(self) == PageLayout(target) {
-            return try PageCopy(from: self, to: target, options, progress.map { ProgressRelay($0) }).run()
+            return try PageCopy(from: self, to: target, options, progress.map { ProgressRelay($0, on: connection) }).run()
         }
         var steps = options
         steps.isCompact = false

@@ -40,16 +40,20 @@ extension Schema {
     ///   that the copy was not equal to the original, which stays.
     public func changeKey(to key: Encryption, mode: KeyChangeMode = .inPlace, progress: RewriteProgressHandler? = nil) throws {
         try requireEncrypted()
-        let key = try key.resolvedForNewKey()
+        let key = try connection.refusingUse { try key.resolvedForNewKey() }
         try requireNoKeySlots(against: key)
         try rewrite(with: key, mode, progress)
     }
 
     /// The same, for key slots too, which get the new key at the same time.
     func rewrite(with key: Encryption, _ mode: KeyChangeMode, _ progress: RewriteProgressHandler?) throws {
+        try connection.rewriting { try replaceKey(by: key, mode, progress) }
+    }
+
+    private func replaceKey(by key: Encryption, _ mode: KeyChangeMode, _ progress: RewriteProgressHandler?) throws {
         try requireRewritable()
         let settings = try requireEncrypted()
-        let key = try key.resolvedForNewKey().adopting(settings)
+        let key = try connection.refusingUse { try key.resolvedForNewKey() }.adopting(settings)
         switch mode {
         case .inPlace:
             guard key.settings.isSameFormat(as: settings) else {

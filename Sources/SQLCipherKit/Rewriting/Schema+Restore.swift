@@ -17,7 +17,7 @@ extension Schema {
     /// - Parameters:
     ///   - path: the backup's file.
     ///   - options: as with ``backup(toFileAt:options:progress:)``.
-    ///   - progress: likewise; this connection must not be used in it.
+    ///   - progress: likewise.
     /// - Throws: as ``backup(to:options:progress:)``; ``DatabaseError/Reason/wrongKeyOrNotADatabase``,
     ///   also for a file of 0 bytes, ``DatabaseError/Reason/cannotOpen``, or ``DatabaseError/Reason/conversionFailed`` if the
     ///   backup is damaged. Nothing has changed then.
@@ -36,7 +36,7 @@ extension Schema {
     ///   - path: the backup's file.
     ///   - key: how the backup is encrypted.
     ///   - options: as with ``backup(toFileAt:options:progress:)``.
-    ///   - progress: likewise; this connection must not be used in it.
+    ///   - progress: likewise.
     /// - Throws: as ``restore(fromFileAt:options:progress:)``.
     public func restore(
         fromFileAt path: String, key: Encryption, options: BackupOptions = BackupOptions(), progress: RewriteProgressHandler? = nil
@@ -47,8 +47,13 @@ extension Schema {
     private func restore(
         fromFileAt path: String, key: Encryption?, _ options: BackupOptions, _ progress: RewriteProgressHandler?
     ) throws {
+        try connection.rewriting { try restore(fromFileAt: path, encryptedBy: key, options, progress) }
+    }
+
+    private func restore(
+        fromFileAt path: String, encryptedBy key: Encryption?, _ options: BackupOptions, _ progress: RewriteProgressHandler?
+    ) throws {
         try requireRewritable()
-        try requireJournal()
         let backup = try openBackup(path, key)
         defer { backup.close() }
         // One snapshot of the backup: what is copied is what was checked.
@@ -62,7 +67,8 @@ extension Schema {
     private func openBackup(_ path: String, _ key: Encryption?) throws -> Connection {
         var configuration = DatabaseConfiguration.forReading(with: connection)
         configuration.safeguards = try .forCopy(of: connection)
-        return try Connection(.file(path), key: key ?? ownKey(forBackupAt: path), configuration: configuration)
+        let key = try key ?? ownKey(forBackupAt: path)
+        return try connection.refusingUse { try Connection(.file(path), key: key, configuration: configuration) }
     }
 
     /// This database's key, for a file that may have another salt, because this one is new for instance.

@@ -6,14 +6,10 @@ extension Schema {
     ///
     /// A write-ahead log is merged and left first: that needs exclusive access to the file, so that no other connection's commit
     /// remains in the log, and a rollback journal is what undoes a change that was cut off.
-    func lockForRewrite(hadWAL: Bool) throws(DatabaseError) {
+    /// - Parameter journal: what ``unfitJournal`` was.
+    func lockForRewrite(replacing journal: String?) throws(DatabaseError) {
         do throws(DatabaseError) {
-            if hadWAL {
-                let mode = try connection.fetchOne(String.self, SQL(raw: "PRAGMA \(quotedName).journal_mode = DELETE"))
-                guard mode == "delete" else {
-                    throw DatabaseError(code: .busy, reason: .busy, message: "another connection uses the database")
-                }
-            }
+            if journal != nil { try setRollbackJournal() }
             try connection.execute(SQL(raw: "PRAGMA \(quotedName).locking_mode = EXCLUSIVE"))
             try connection.execute("BEGIN EXCLUSIVE")
             try connection.execute("COMMIT")
@@ -24,17 +20,17 @@ extension Schema {
                     message: "the database's file was replaced by another one since this connection opened it")
             }
         } catch {
-            if connection.isInTransaction { try? connection.execute("ROLLBACK") }
-            try? unlockAfterRewrite(hadWAL: hadWAL)
+            connection.abandon()
+            try? unlockAfterRewrite(restoring: journal)
             throw error
         }
     }
 
-    func unlockAfterRewrite(hadWAL: Bool) throws(DatabaseError) {
+    func unlockAfterRewrite(restoring journal: String?) throws(DatabaseError) {
         // The lock is released by the next access in normal mode.
         try connection.execute(SQL(raw: "PRAGMA \(quotedName).locking_mode = NORMAL"))
         _ = try connection.fetchOne(Int.self, SQL(raw: "SELECT count(*) FROM \(quotedName).sqlite_schema"))
-        if hadWAL { try connection.execute(SQL(raw: "PRAGMA \(quotedName).journal_mode = WAL")) }
+        if let journal { try connection.execute(SQL(raw: "PRAGMA \(quotedName).journal_mode = \(journal)")) }
     }
 
     /// Whether the path now leads to another file than the one that is open. A database without a file has no path.
@@ -44,6 +40,39 @@ extension Schema {
             let rc = sqlite3_file_control(try live(), name, SQLITE_FCNTL_HAS_MOVED, &moved)
             return rc == SQLITE_OK && moved != 0
         }
+    }
+}
+
+/// The journal that undoes a rewrite that was cut off by an error or by the end of the process.
+extension Schema {
+    /// The journal mode, if a rewrite of the pages themselves has to replace it for its duration: `wal`, `off`, and, for a database
+    /// in a file, `memory`. In the last two modes nothing undoes what a process that dies has written.
+    var unfitJournal: String? {
+        get throws(DatabaseError) {
+            let mode = try journalModeName, hasFile = try path != nil
+            return mode == "wal" || mode == "off" || (mode == "memory" && hasFile) ? mode : nil
+        }
+    }
+
+    /// Replaces the journal modes `off` and `memory` by one that can undo; a write-ahead log can.
+    /// - Returns: what `restoreJournal` takes.
+    func replaceJournal() throws(DatabaseError) -> String? {
+        guard let mode = try unfitJournal, mode != "wal" else { return nil }
+        try setRollbackJournal()
+        return mode
+    }
+
+    /// Goes back to the journal mode that was replaced. The one that is there instead is safe, so that a failure is no error.
+    func restoreJournal(_ mode: String?) {
+        guard let mode, connection.isOpen else { return }
+        connection.restoring { try connection.execute(SQL(raw: "PRAGMA \(quotedName).journal_mode = \(mode)")) }
+    }
+
+    private func setRollbackJournal() throws(DatabaseError) {
+        // A database in memory knows no other.
+        let hasFile = try path != nil, wanted = hasFile ? "delete" : "memory"
+        let mode = try connection.fetchOne(String.self, SQL(raw: "PRAGMA \(quotedName).journal_mode = \(wanted)"))
+        guard mode == wanted else { throw DatabaseError(code: .busy, reason: .busy, message: "another connection uses the database") }
     }
 }
 
@@ -58,14 +87,6 @@ extension Schema {
         }
         if try isReadOnly {
             throw DatabaseError(code: .readOnly, reason: .misuse, message: "the database \(name) is read-only")
-        }
-    }
-
-    /// - Throws: ``DatabaseError/Reason/misuse`` if an unfinished change to the file could not be undone.
-    func requireJournal() throws(DatabaseError) {
-        let mode = try journalModeName, hasFile = try path != nil
-        if mode == "off" || (mode == "memory" && hasFile) {
-            throw .misuse("the database \(name) is in journal mode \(mode ?? ""): a copy that is cut off could not be undone")
         }
     }
 

@@ -14,13 +14,16 @@ extension Schema {
     /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, while a result is being read or on a read-only database,
     ///   ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/busy``, and what SQLite reports.
     public func vacuum() throws(DatabaseError) {
-        let handle = try connection.liveOutsideHooks()
+        let rewrite = try connection.beginRewrite()
+        defer { rewrite?.end() }
         try requireRewritable()
+        let journal = try replaceJournal()
+        defer { restoreJournal(journal) }
         // The database and its copy have a cache of this size each; neither reads a page twice.
         let cacheSize = try self.cacheSize
         try setCacheSize(-8192)
         defer { _ = try? setCacheSize(cacheSize) }
-        sqlcipherkit_vacuum_begins(handle, name)
+        sqlcipherkit_vacuum_begins(try live(), name)
         defer { sqlcipherkit_vacuum_ended() }
         try connection.execute(SQL(raw: "VACUUM \(quotedName)"))
     }

@@ -25,10 +25,10 @@ extension Connection {
     public func attach(
         _ location: DatabaseLocation, as name: String, key: Encryption?, safeguards: DatabaseConfiguration.Safeguards? = nil
     ) throws -> Schema {
-        let handle = try live()
+        let handle = try liveForUse()
         try location.refuseKey()
         try checkIsFree(name)
-        let resolved = try (key ?? .plaintext).resolved(for: location, configuration)
+        let resolved = try refusingUse { try (key ?? .plaintext).resolved(for: location, configuration) }
         let key = resolved.key
         if configuration.access != .readOnly { location.removeRemains() }
         _ = try DatabaseFile.prepare(location, configuration)
@@ -51,22 +51,38 @@ extension Connection {
         }
     }
 
-    /// Runs `body` with a database attached, and detaches it on every way out.
+    /// Runs `body` with a database attached, and detaches it on every way out. A transaction that `body` has left open is rolled back.
+    ///
     /// ```swift
     /// let count = try db.withAttached(.file("archive.db"), as: "archive", key: archiveKey) { archive in
     ///     try archive.connection.fetchOne(Int.self, "SELECT count(*) FROM archive.note")
     /// }
     /// ```
-    /// - Throws: what attaching throws, what `body` throws, and what detaching throws if `body` did not.
+    /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, as SQLite detaches no database before the end of a transaction
+    ///   that has used it; what attaching throws, what `body` throws, and what detaching throws if `body` did not:
+    ///   ``DatabaseError/Reason/misuse`` if it has left a transaction open.
     public func withAttached<R>(
         _ location: DatabaseLocation, as name: String, key: Encryption?, safeguards: DatabaseConfiguration.Safeguards? = nil,
         _ body: (Schema) throws -> R
     ) throws -> R {
+        if isInTransaction {
+            throw DatabaseError.misuse("withAttached cannot be called in a transaction: begin it in the closure, or attach before it")
+        }
         let schema = try attach(location, as: name, key: key, safeguards: safeguards)
         let result: R
         do { result = try body(schema) } catch {
-            try? schema.detach()
+            abandon()
+            // A cursor of the closure's that lives on keeps a transaction of its own.
+            if (try? schema.detach()) == nil {
+                closeCursors()
+                try? schema.detach()
+            }
             throw error
+        }
+        if isInTransaction {
+            abandon()
+            try? schema.detach()
+            throw DatabaseError.misuse("the closure of withAttached has left a transaction open, which was rolled back")
         }
         try schema.detach()
         return result

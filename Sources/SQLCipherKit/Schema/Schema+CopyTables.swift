@@ -116,7 +116,8 @@ private struct TableCopyRun {
     }
 
     private func report(_ table: String) throws {
-        try progress?(TableCopyProgress(table: table, rowsDone: done, rowsTotal: total))
+        guard let progress else { return }
+        try db.refusingUse { try progress(TableCopyProgress(table: table, rowsDone: done, rowsTotal: total)) }
     }
 
     /// Makes objects of the source in the target, from their own text.

@@ -35,7 +35,7 @@ public final class Blob: ConnectionDependent {
         let db = schema.connection
         connection = db
         isWritable = forWriting
-        let database = try db.liveOutsideHooks()
+        let database = try db.liveForUse()
         let (table, column) = (try table.cName("the name of a table"), try column.cName("the name of a column"))
         let rc = sqlite3_blob_open(database, schema.name, table, column, rowID, forWriting ? 1 : 0, &handle)
         guard rc == SQLITE_OK, let handle else {
@@ -143,7 +143,7 @@ public final class Blob: ConnectionDependent {
     }
 
     private func live() throws(DatabaseError) -> OpaquePointer {
-        _ = try connection.liveOutsideHooks()
+        _ = try connection.liveForUse()
         guard let handle else { throw DatabaseError(code: .misuse, reason: .closed, message: "the blob is closed") }
         return handle
     }

@@ -115,7 +115,7 @@ extension Connection {
     func prepareNext(
         of text: inout SQLText, keepsConnection: Bool = true, isCursor: Bool = false
     ) throws(DatabaseError) -> Statement? {
-        let handle = try liveOutsideHooks()
+        let handle = try liveForUse()
         // Statements of the cache live long: that keeps them out of SQLite's small fast memory pool.
         let flags = keepsConnection ? 0 : UInt32(SQLITE_PREPARE_PERSISTENT)
         while !text.isAtEnd {

@@ -10,7 +10,7 @@ final class RawStatement {
     init(_ connection: Connection, _ sql: String) throws(DatabaseError) {
         self.connection = connection
         var statement: OpaquePointer?
-        let rc = sqlite3_prepare_v2(try connection.live(), sql, -1, &statement, nil)
+        let rc = sqlite3_prepare_v2(try connection.liveForUse(), sql, -1, &statement, nil)
         guard rc == SQLITE_OK, let statement else { throw connection.failure(rc, sql: sql) }
         handle = statement
         columns = sqlite3_column_count(statement)

@@ -23,7 +23,7 @@ public final class RowCursor<Element> {
     ///   what the element's initialiser throws. After an error of SQLite's the cursor is closed.
     public func next() throws -> Element? {
         guard let statement else { return nil }
-        let handle = try statement.beginUse()
+        let handle = try statement.beginStep()
         defer { statement.endStep() }
         do {
             guard try statement.advance(handle) else {

@@ -7,7 +7,7 @@ extension Statement {
     /// A statement that stands on a row keeps its read transaction open: ``reset()`` it when you stop before the end.
     @discardableResult
     public func step() throws(DatabaseError) -> Bool {
-        let handle = try beginUse()
+        let handle = try beginStep()
         do throws(DatabaseError) {
             if try advance(handle) {
                 endStep()
@@ -23,7 +23,7 @@ extension Statement {
 
     /// Back to before the first row; bound values stay.
     public func reset() throws(DatabaseError) {
-        endUse(try beginUse())
+        endUse(try beginStep())
     }
 
     /// Makes all parameters NULL. The statement must not stand on a row.

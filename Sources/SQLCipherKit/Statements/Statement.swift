@@ -17,8 +17,10 @@ public final class Statement {
     @usableFromInline unowned(unsafe) let connection: Connection
     // Statements that a caller holds keep their connection; those of the connection's own cache must not.
     private let keepAlive: Connection?
-    /// Calls that are stepping through the rows right now. Closing leaves the statement to the last one of them.
+    /// Whether a call is stepping through the rows right now, to which closing leaves the statement; see ``Use``.
     @usableFromInline @exclusivity(unchecked) var uses = 0
+    /// Not 0 if it begins or ends a transaction, which is not allowed everywhere.
+    @usableFromInline let gate: Int
     /// Turns after which the cache may drop it; see CachedStatements.
     var lastUse: UInt64 = 0
     var shownArguments: StatementArguments?
@@ -42,6 +44,7 @@ public final class Statement {
         self.isCursor = isCursor
         self.handle = handle
         usableHandle = handle
+        gate = sqlcipherkit_controls_transaction(handle) == 0 ? 0 : 1
         forks = connection.forks
         keepAlive = keepsConnection ? connection : nil
         connection.register(self)
@@ -64,7 +67,7 @@ public final class Statement {
         self.handle = nil
         connection.unregister(self)
         // A call on the stack still reads its row: finalizing waits for its end.
-        if uses == 0 { finalize(handle) } else { isBroken = true }
+        if uses & Use.running == 0 { finalize(handle) } else { isBroken = true }
     }
 
     /// Whether a caller holds the statement, and not the connection's cache.
@@ -83,14 +86,49 @@ public final class Statement {
         return handle
     }
 
-    /// Marks the start of a use that steps through rows; every one ends with `endUse`.
+    /// What a statement is in, between its calls and during one.
+    @usableFromInline enum Use {
+        /// A call is stepping through its rows.
+        @inlinable static var running: Int { 1 }
+        /// A call has left it standing on a row.
+        @inlinable static var standing: Int { 2 }
+    }
+
+    /// Marks the start of a use that steps through rows, from the first one on; every one ends with `endUse`.
     @inlinable
     @inline(__always)
     func beginUse() throws(DatabaseError) -> OpaquePointer {
         let handle = try live()
-        if uses | connection.hookDepth != 0 { throw reentrant() }
-        uses = 1
+        if uses | gate | connection.refusals != 0 { try prepareUse() }
+        uses = Use.running
         return handle
+    }
+
+    /// Marks the start of a use that goes on from the row that the statement stands on; every one ends with `endStep` or `endUse`.
+    @inlinable
+    @inline(__always)
+    func beginStep() throws(DatabaseError) -> OpaquePointer {
+        let handle = try live()
+        if uses & Use.running | gate | connection.refusals != 0 { try prepareUse(resuming: true) }
+        uses = Use.running
+        return handle
+    }
+
+    /// Decides whether a use may begin where something speaks against it, and takes the statement off the row that it stands on.
+    @usableFromInline
+    @inline(never)
+    func prepareUse(resuming: Bool = false) throws(DatabaseError) {
+        if connection.refusals != 0 { throw connection.refusalInside(sql: sql) }
+        if uses & Use.running != 0 {
+            throw .misuse(
+                "the statement is already stepping through its rows: prepare another one for use inside the loop", sql: sql)
+        }
+        if gate != 0, !connection.allowsTransactionControl { throw .transactionControl(sql) }
+        guard uses != 0, !resuming, let handle else { return }
+        // Resetting may call an aggregate that was cut off, which may close the connection.
+        uses = Use.running
+        endUse(handle)
+        _ = try live()
     }
 
     @inlinable
@@ -105,7 +143,7 @@ public final class Statement {
 
     /// The end of a use that leaves the statement on its row.
     func endStep() {
-        uses = 0
+        uses = Use.standing
         if handle == nil { finishInvalidated() }
     }
 
@@ -145,22 +183,17 @@ public final class Statement {
 
     @usableFromInline
     @inline(never)
-    func reentrant() -> DatabaseError {
-        if uses == 0 { return .insideHook(sql: sql) }
-        return .misuse("the statement is already stepping through its rows: prepare another one for use inside the loop", sql: sql)
-    }
-
-    @usableFromInline
-    @inline(never)
     func failure(_ rc: Int32) -> DatabaseError {
         let sql = sqlite3_sql(usableHandle).map { String(cString: $0) }
-        if let error = connection.takeCallbackError(rc) { return error.within(sql, arguments: shownArguments?.shown) }
+        if let error = connection.takeCallbackError(rc) {
+            return connection.noting(error.within(sql, arguments: shownArguments?.shown))
+        }
         if handle == nil { return .closedConnection }
         let error = DatabaseError(
             rc: rc, database: sqlite3_db_handle(usableHandle), sql: sql, arguments: shownArguments?.shown, statement: usableHandle)
         // Its text may have a key in it, and SQL can read the texts of all statements.
         if error.reason == .refusedSQL { connection.cache.remove(self) }
-        return error
+        return connection.noting(error)
     }
 }
 

@@ -27,32 +27,35 @@ extension Connection {
     /// Begins a transaction.
     /// - Throws: ``DatabaseError/Reason/misuse`` inside one, ``DatabaseError/Reason/busy``.
     public func begin(_ kind: TransactionKind = .immediate) throws(DatabaseError) {
-        _ = try live()
+        _ = try liveForUse()
         if isInTransaction { throw .misuse("a transaction is already open: use a savepoint inside it") }
-        try execute(SQL(raw: "BEGIN \(kind.rawValue)"))
+        try control("BEGIN \(kind.rawValue)")
     }
 
     /// Commits the open transaction. When it throws, the transaction is still open, unless SQLite has rolled it back:
     /// ``isInTransaction`` tells.
-    /// - Throws: ``DatabaseError/Reason/misuse`` without a transaction, ``DatabaseError/Reason/busy``, and the error of a commit
-    ///   hook that vetoed.
+    /// - Throws: ``DatabaseError/Reason/misuse`` without a transaction, or inside of a closure that has one;
+    ///   ``DatabaseError/Reason/busy``; and the error of a commit hook that vetoed.
     public func commit() throws(DatabaseError) {
-        _ = try live()
+        _ = try liveForUse()
         guard isInTransaction else { throw .misuse("there is no transaction to commit") }
         try execute("COMMIT")
     }
 
     /// Rolls the open transaction back.
-    /// - Throws: ``DatabaseError/Reason/misuse`` without a transaction.
+    /// - Throws: ``DatabaseError/Reason/misuse`` without a transaction, or inside of a closure that has one.
     public func rollback() throws(DatabaseError) {
-        _ = try live()
+        _ = try liveForUse()
         guard isInTransaction else { throw .misuse("there is no transaction to roll back") }
         try execute("ROLLBACK")
     }
 
     /// Runs `body` in a transaction: commits and gives its value back, or rolls back if it throws.
     ///
-    /// Inside another transaction it is a savepoint of that one.
+    /// Inside another transaction it is a savepoint of that one. In `body`, SQL cannot begin or end a transaction: such a statement
+    /// throws ``DatabaseError/Reason/misuse``. If SQLite itself rolls back, as `ON CONFLICT ROLLBACK`, `RAISE(ROLLBACK)`, an interrupted
+    /// write and a full disk make it do, each further statement throws ``DatabaseError/Reason/aborted`` until the outermost closure
+    /// has ended, and so does this call, also if `body` goes on without an error.
     /// ```swift
     /// try db.transaction { db in
     ///     try db.execute("UPDATE account SET balance = balance - \(amount) WHERE id = \(from)")
@@ -81,24 +84,13 @@ extension Connection {
     ) throws -> R {
         if isInTransaction { return try savepoint(nil, body) }
         try begin(kind)
-        let end: TransactionEnd<R>
-        do { end = try body(self) } catch {
-            abandon()
-            throw error
-        }
-        // SQLite itself may have rolled back, after a full disk for instance, in a statement whose error `body` swallowed.
-        guard isInTransaction else {
-            throw isOpen ? .misuse("the transaction was ended inside of its closure") : DatabaseError.closedConnection
-        }
-        switch end {
+        // Whatever happens, the connection is not left inside of the transaction. Without an error there is nothing to roll back.
+        defer { abandon() }
+        switch try inTransaction({ try body(self) }) {
         case .commit(let value):
-            do throws(DatabaseError) { try commit() } catch {
-                abandon()
-                throw error
-            }
+            try control("COMMIT")
             return value
         case .rollback(let value):
-            try rollback()
             return value
         }
     }
@@ -117,40 +109,40 @@ extension Connection {
     @discardableResult
     public func savepoint<R>(_ name: String? = nil, _ body: (Connection) throws -> TransactionEnd<R>) throws -> R {
         let name = (name ?? "sqlcipherkit").quotedSQLIdentifier
-        try execute(SQL(raw: "SAVEPOINT \(name)"))
+        try control("SAVEPOINT \(name)")
         let changes = hooks?.tracker?.mark()
-        let end: TransactionEnd<R>
-        do { end = try body(self) } catch {
+        do {
+            switch try inTransaction({ try body(self) }) {
+            case .commit(let value):
+                try control("RELEASE \(name)")
+                return value
+            case .rollback(let value):
+                abandon(savepoint: name, changes)
+                return value
+            }
+        } catch {
             abandon(savepoint: name, changes)
             throw error
         }
-        guard isInTransaction else {
-            throw isOpen ? .misuse("the transaction was ended inside of a savepoint's closure") : DatabaseError.closedConnection
-        }
-        switch end {
-        case .commit(let value):
-            do throws(DatabaseError) { try execute(SQL(raw: "RELEASE \(name)")) } catch {
-                abandon(savepoint: name, changes)
-                throw error
-            }
-            return value
-        case .rollback(let value):
-            try execute(SQL(raw: "ROLLBACK TO \(name)"))
-            if let changes { hooks?.tracker?.rollBack(to: changes) }
-            try execute(SQL(raw: "RELEASE \(name)"))
-            return value
-        }
     }
 
-    /// Rolls back on the way out with an error; the error that led here counts, not one of the rollback, which SQLite may have
-    /// done already.
-    private func abandon() {
-        if isInTransaction { try? execute("ROLLBACK") }
+    /// Rolls the transaction back, if there is one. Nothing can keep this from happening: the statement that does it may fail for
+    /// lack of memory, or be refused by an authorizer.
+    func abandon() {
+        guard isInTransaction else { return }
+        if (try? control("ROLLBACK")) == nil, isInTransaction, let handle { sqlcipherkit_roll_back(handle) }
     }
 
+    /// Undoes a savepoint. Where that fails, the whole transaction goes: kept, it would hold what was to be undone.
     private func abandon(savepoint name: String, _ changes: ChangeTracker.Mark?) {
         guard isInTransaction else { return }
-        if (try? execute(SQL(raw: "ROLLBACK TO \(name)"))) != nil, let changes { hooks?.tracker?.rollBack(to: changes) }
-        try? execute(SQL(raw: "RELEASE \(name)"))
+        do throws(DatabaseError) {
+            try control("ROLLBACK TO \(name)")
+            if let changes { hooks?.tracker?.rollBack(to: changes) }
+            try control("RELEASE \(name)")
+        } catch {
+            abandon()
+            abort(error)
+        }
     }
 }

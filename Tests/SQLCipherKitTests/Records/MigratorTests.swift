@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test(arguments: ["COMMIT", "ROLLBACK", "END", "BEGIN"]) func aMigrationCannotEndItsTransaction(statement: String) throws {
-        // A statement that was compiled before is asked about as well.
+        // A statement that was compiled before is refused as well.
         try db.execute("CREATE TABLE before(x)")
         try db.transaction { _ in }
         var ending = Migrator()
@@ -152,7 +152,7 @@ import Testing
         #expect(throws: DatabaseError.self) { try ending.migrate(db) }
         #expect(try !db.main.hasTable("half"))
         #expect(try ending.applied(in: db) == [])
-        // Savepoints are free, and the authorizer that was there is there again.
+        // Savepoints by their closures are free, and an authorizer is asked as ever.
         var asked = 0
         try db.setAuthorizer { request in
             asked += 1

@@ -208,7 +208,8 @@ import Testing
         #expect(reason { try db.main.restore(fromFileAt: path) } == .conversionFailed)
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM pair") == 300)
         try db.main.setJournalMode(.off)
-        #expect(reason { try db.main.restore(fromFileAt: path) } == .misuse)
+        #expect(reason { try db.main.restore(fromFileAt: path) } == .conversionFailed)
+        #expect(try db.main.journalMode == .off)
         db.close()
         #expect(reason { try db.main.backup(toFileAt: path) } == .closed)
         #expect(reason { try db.main.restore(fromFileAt: path) } == .closed)
@@ -239,7 +240,7 @@ import Testing
             let other = try open(folder.path("a.db"), key.with(cipher: .quick))
             try other.main.backup(toFileAt: folder.path("b.db"), options: options) { _ in other.close() }
         }
-        #expect(closed?.reason == .closed)
+        #expect(closed?.reason == .misuse)
         #expect(try folder.names() == ["a.db"])
         // A half-done restore is undone.
         try db.main.backup(toFileAt: folder.path("b.db"))
@@ -248,6 +249,21 @@ import Testing
         try db.execute("PRAGMA cache_size = 10")
         #expect(throws: Enough.self) { try db.main.restore(fromFileAt: folder.path("b.db"), options: options) { if $0.fraction > 0.5 { throw Enough() } } }
         #expect(try RichDatabase.summary(db) == dump)
+        #expect(try db.main.verify().problems.isEmpty)
+        // Also where the connection itself keeps no journal that could undo it: that is replaced for the while.
+        for mode in [DatabaseConfiguration.JournalMode.off, .memory] {
+            try db.main.setJournalMode(mode)
+            #expect(throws: Enough.self) {
+                try db.main.restore(fromFileAt: folder.path("b.db"), options: options) {
+                    #expect(FileManager.default.fileExists(atPath: folder.path("a.db-journal")))
+                    if $0.fraction > 0.5 { throw Enough() }
+                }
+            }
+            #expect(try RichDatabase.summary(db) == dump)
+            #expect(try db.main.journalMode == mode)
+        }
+        try db.main.vacuum()
+        #expect(try db.main.journalMode == .memory)
         #expect(try db.main.verify().problems.isEmpty)
         db.close()
         let path = folder.path("a.db"), target = folder.path("c.db"), ownKey = self.key

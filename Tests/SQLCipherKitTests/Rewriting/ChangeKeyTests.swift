@@ -79,7 +79,7 @@ import Testing
         #expect(count(try .passphrase("old")) == 200)
     }
 
-    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal], KeyChangeMode.allCases)
+    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal, .off, .memory], KeyChangeMode.allCases)
     func progressComesAndCancels(mode: DatabaseConfiguration.JournalMode, way: KeyChangeMode) throws {
         struct Cancelled: Error {}
         let db = try make(mode, rows: 3000)
@@ -236,9 +236,13 @@ import Testing
 
     /// The journal must restore the old salt: with the engine's own rekey, a raw key with a salt of its own puts that one into
     /// the journal, and the passphrase is lost.
-    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal]) func aKillWhenTheFileIsHalfRewritten(mode: DatabaseConfiguration.JournalMode) throws {
+    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal, .off, .memory])
+    func aKillWhenTheFileIsHalfRewritten(mode: DatabaseConfiguration.JournalMode) throws {
         try make(mode, rows: 3000).close()
-        let outcome = try Command.run(try BuildProducts.executable("FaultDriver"), ["rekey", path, "old", "new", "salted", "die"])
+        // The modes that keep no journal on the disk are the connection's, and are replaced for the while.
+        let journal = mode == .off || mode == .memory ? ["journal-\(mode.rawValue)"] : []
+        let outcome = try Command.run(
+            try BuildProducts.executable("FaultDriver"), ["rekey", path, "old", "new", "salted", "die"] + journal)
         #expect(outcome.status == -SIGKILL)
         #expect(try folder.names() == ["a.db", "a.db-journal"])
         #expect(count(try .passphrase("old")) == 3000)

@@ -131,6 +131,37 @@ import Testing
         try expectOnlyMain()
         #expect(throws: Refusal.self) { try db.withAttached(location, as: "s", key: key) { _ in throw Refusal() } }
         try expectOnlyMain()
+        // What the closure has left open ends with it.
+        func use(_ db: Connection) throws {
+            try db.begin()
+            try db.execute("INSERT INTO s.t SELECT x FROM main.t")
+            try db.execute("DELETE FROM main.t")
+        }
+        let left = #expect(throws: DatabaseError.self) { try db.withAttached(location, as: "s", key: key) { try use($0.connection) } }
+        #expect(left?.reason == .misuse)
+        try expectOnlyMain()
+        #expect(throws: Refusal.self) {
+            try db.withAttached(location, as: "s", key: key) {
+                try use($0.connection)
+                throw Refusal()
+            }
+        }
+        try expectOnlyMain()
+        var cursor: RowCursor<Int>?
+        #expect(throws: Refusal.self) {
+            try db.withAttached(location, as: "s", key: key) { _ in
+                cursor = try db.cursor(Int.self, "SELECT x FROM s.t")
+                _ = try cursor?.next()
+                throw Refusal()
+            }
+        }
+        #expect(cursor?.isOpen == false)
+        try expectOnlyMain()
+        #expect(try !db.isInTransaction && db.fetchOne(Int.self, "SELECT count(*) FROM main.t") == 2)
+        // In a transaction it could not be detached.
+        let inside = #expect(throws: DatabaseError.self) { try db.transaction { try $0.withAttached(location, as: "s", key: key) { _ in } } }
+        #expect(inside?.reason == .misuse)
+        try expectOnlyMain()
     }
 
     @Test func aTransactionCoversAllDatabases() throws {

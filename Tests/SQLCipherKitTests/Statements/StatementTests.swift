@@ -138,6 +138,38 @@ import Testing
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM log") == 6)
     }
 
+    /// A statement that stands on a row and is run again begins from the first row; only `step` goes on.
+    @Test func eachRunBeginsAtTheFirstRow() throws {
+        let select = try db.prepare("SELECT id FROM t ORDER BY id")
+        let runs: [() throws -> [Int]] = [
+            { try select.fetchAll(Int.self) }, { try select.fetchOne(Int.self, []).map { [$0] } ?? [] },
+            {
+                var ids: [Int] = []
+                try select.forEach { row in ids.append(try row[0]) }
+                return ids
+            },
+            { try select.fetchAll(Int.self, []) },
+        ]
+        for (run, expected) in zip(runs, [[1, 2, 3], [1], [1, 2, 3], [1, 2, 3]]) {
+            try select.step()
+            try select.step()
+            #expect(try run() == expected)
+            #expect(try select.step() && select[0] == 1)
+            #expect(try select.step() && select[0] == 2)
+            try select.reset()
+        }
+        let insert = try db.prepare("INSERT INTO t(name) VALUES (?) RETURNING id")
+        try insert.bind(["d"])
+        #expect(try insert.step() && insert[0] == 4)
+        try insert.execute(["e"])
+        #expect(try insert.step() && insert[0] == 6)
+        try insert.execute(binding: "f")
+        #expect(try db.fetchAll(String.self, "SELECT name FROM t WHERE id > 3 ORDER BY id") == ["d", "e", "e", "f"])
+        // What reads the row's columns still needs it.
+        #expect(try select.step())
+        #expect(throws: DatabaseError.self) { try select.bind([]) }
+    }
+
     @Test func counts() throws {
         let new = try Connection(.memory)
         #expect(new.lastInsertedRowID == 0)

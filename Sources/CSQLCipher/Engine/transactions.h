@@ -1,0 +1,24 @@
+/* Transactions. engine.c includes this after the amalgamation; nothing else does. */
+#include "../include/transactions.h"
+
+int sqlcipherkit_controls_transaction(sqlite3_stmt *statement) {
+    const Vdbe *program = (const Vdbe *)statement;
+    /* What has result columns is a query, or an EXPLAIN. */
+    if (program->nResColumn != 0) return 0;
+    for (int index = 0; index < program->nOp; index++) {
+        int opcode = program->aOp[index].opcode;
+        if (opcode == OP_AutoCommit || opcode == OP_Savepoint) return 1;
+    }
+    return 0;
+}
+
+void sqlcipherkit_roll_back(sqlite3 *db) {
+    sqlite3_mutex_enter(db->mutex);
+    if (!db->autoCommit) {
+        /* As OP_AutoCommit does it. */
+        sqlite3RollbackAll(db, SQLITE_ABORT_ROLLBACK);
+        db->autoCommit = 1;
+        sqlite3CloseSavepoints(db);
+    }
+    sqlite3_mutex_leave(db->mutex);
+}

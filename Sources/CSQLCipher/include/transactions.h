@@ -1,0 +1,13 @@
+/* What a statement does to the connection's transaction, and an end of it that cannot fail. */
+#pragma once
+
+#include "sqlite.h"
+
+/* Whether a compiled statement would begin or end a transaction or a savepoint when it runs: `BEGIN`, `COMMIT`, `END`, `ROLLBACK`,
+ * `SAVEPOINT`, `RELEASE`. EXPLAIN of them does not. */
+int sqlcipherkit_controls_transaction(sqlite3_stmt *statement);
+
+/* Rolls the open transaction back as `ROLLBACK` does, without a statement that could fail for lack of memory, be refused by an
+ * authorizer or be stopped. Statements that stand on a row fail with SQLITE_ABORT_ROLLBACK afterwards. Outside of a callback
+ * and of a running statement's step. */
+void sqlcipherkit_roll_back(sqlite3 *db);

@@ -1,0 +1,70 @@
+import CSQLCipher
+
+/// When a connection is open, and yet cannot be used: inside of a hook, inside of a closure that a rewrite of a whole database calls,
+/// and in what is left of a transaction's closure after SQLite itself has rolled the transaction back.
+///
+/// All three are in one number, ``Connection/refusals``, which a statement looks at once when it begins to run, and no row does.
+extension Connection {
+    /// What ``Connection/refusals`` consists of: a count of callbacks, and above it one bit.
+    enum Refusals {
+        static var callbacks: Int { aborted - 1 }
+        static var aborted: Int { 1 << 24 }
+    }
+
+    /// Whether SQLite or a rewrite is calling a closure that may not use the connection.
+    var isInCallback: Bool { refusals & Refusals.callbacks != 0 }
+
+    /// The handle, for a call that SQLite does not allow inside of a hook.
+    func liveOutsideHooks() throws(DatabaseError) -> OpaquePointer {
+        let handle = try live()
+        if isInCallback { throw refusalInside() }
+        return handle
+    }
+
+    /// The handle, for a call that reads or writes a database.
+    func liveForUse() throws(DatabaseError) -> OpaquePointer {
+        let handle = try live()
+        if refusals != 0 { throw refusalInside() }
+        return handle
+    }
+
+    /// Why no statement may begin.
+    func refusalInside(sql: String? = nil) -> DatabaseError {
+        if isInCallback { return rewrite == nil ? .insideHook(sql: sql) : .insideRewrite(sql: sql) }
+        return .aborted(closures.cause, sql: sql)
+    }
+
+    // MARK: Callbacks
+
+    /// Runs a function of the user's that SQLite has called and that may use the connection, unless a rewrite is running.
+    @inline(__always)
+    func inFunction<R>(_ body: () -> R) -> R {
+        guard rewrite == nil else { return inHook(body) }
+        callbackDepth += 1
+        defer { callbackDepth -= 1 }
+        return body()
+    }
+
+    /// Runs a hook of the user's: SQLite allows it no use of the connection, which throws meanwhile.
+    @inline(__always)
+    func inHook<R>(_ body: () -> R) -> R {
+        callbackDepth += 1
+        defer { callbackDepth -= 1 }
+        if let rewrite { return rewrite.call(body) }
+        refusals += 1
+        defer { refusals -= 1 }
+        return body()
+    }
+}
+
+extension DatabaseError {
+    static func insideHook(sql: String? = nil) -> DatabaseError {
+        .misuse("a hook, a handler, a collation or the authorizer cannot use the connection that called it", sql: sql)
+    }
+
+    static func insideRewrite(sql: String? = nil) -> DatabaseError {
+        .misuse(
+            "the connection cannot be used by what it calls, such as a progress closure, while it rewrites or copies a database",
+            sql: sql)
+    }
+}
