@@ -71,7 +71,7 @@ extension String {
     fileprivate var refused: String {
         let commands = [
             ("rekey", "sqlcipherkit rekey"), ("migrate", "sqlcipherkit migrate"),
-            ("attach(", "--attach and --attach-key, or .attach"),
+            ("attach(", "--attach and --attach-key, or .attach"), ("backup(", "sqlcipherkit backup"),
         ]
         guard let command = commands.first(where: { contains($0.0) }) else { return self }
         return "\(self); here: \(command.1)"

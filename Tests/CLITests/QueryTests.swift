@@ -149,6 +149,7 @@ import TestSupport
                 ("PRAGMA cipher_log = '\(folder.path("log"))'", "is refused"),
                 ("ATTACH '\(folder.path("b.db"))' AS b KEY 'topsecret'", "--attach"),
                 ("ATTACH 'file:\(folder.path("b.db"))?key=topsecret' AS b", "--attach"),
+                ("VACUUM INTO '\(folder.path("topsecret.db"))'", "sqlcipherkit backup"),
             ] {
                 let outcome = try Tool.run(
                     ["query", database, sql] + write + ["--raw-key", "--key-env", "TEST_KEY"],

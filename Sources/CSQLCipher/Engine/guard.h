@@ -16,7 +16,12 @@ static sqlcipherkit_guard *sqlcipherkit_guard_of(sqlite3 *db) {
     return (sqlcipherkit_guard *)sqlite3_get_clientdata(db, sqlcipherkit_guard_name);
 }
 
-static const char sqlcipherkit_uri_refusal[] = "ATTACH of a URI with a key is refused: use attach(_:as:key:)";
+static const char sqlcipherkit_file_refusal[] = "ATTACH of a file is refused: use attach(_:as:key:)";
+
+/* Whether what ATTACH is given names a file. A URI always does. */
+static int sqlcipherkit_is_file(const char *location) {
+    return location != NULL && *location != 0 && strcmp(location, ":memory:") != 0;
+}
 
 int sqlcipherkit_check_location(const char *location) {
     if (strncmp(location, "file:", 5) != 0) return SQLITE_OK;
@@ -92,7 +97,7 @@ static int sqlcipherkit_set_cipher(sqlite3 *db, Db *schema, codec_ctx *codec, co
     return rc;
 }
 
-/* Whether the key is the main database's own, which an ATTACH without KEY and a VACUUM give to the other file. */
+/* Whether the key is the main database's own, which an ATTACH without KEY and a VACUUM give to the other database. */
 static int sqlcipherkit_is_main_key(sqlite3 *db, const void *key, int count) {
     void *own = NULL;
     int size = 0;
@@ -124,12 +129,11 @@ static int sqlcipherkit_attach_codec(sqlite3 *db, int index, const void *key, in
     return codec == NULL ? rc : sqlcipherkit_set_cipher(db, &db->aDb[index], codec, &cipher);
 }
 
-/* In place of SQLite's, which opens the file that an ATTACH or a VACUUM INTO names, and takes a key from its URI. */
+/* In place of SQLite's, which opens the file that an ATTACH or a VACUUM INTO names: SQL alone reaches no file. */
 static void attachFunc(sqlite3_context *context, int count, sqlite3_value **values) {
-    const char *location = (const char *)sqlite3_value_text(values[0]);
-    int is_guarded = sqlcipherkit_guard_of(sqlite3_context_db_handle(context)) != NULL;
-    if (is_guarded && location != NULL && sqlcipherkit_check_location(location) == SQLITE_AUTH) {
-        sqlite3_result_error(context, sqlcipherkit_uri_refusal, -1);
+    const sqlcipherkit_guard *guard = sqlcipherkit_guard_of(sqlite3_context_db_handle(context));
+    if (guard != NULL && guard->granted == NULL && sqlcipherkit_is_file((const char *)sqlite3_value_text(values[0]))) {
+        sqlite3_result_error(context, sqlcipherkit_file_refusal, -1);
         sqlite3_result_error_code(context, SQLITE_AUTH);
         return;
     }

@@ -113,8 +113,8 @@ static void sqlcipherkit_attach_statement(Parse *parse, Expr *location, Expr *na
         int is_literal = location != NULL && location->op == TK_STRING && !ExprHasProperty(location, EP_IntValue);
         if (key != NULL) {
             message = "ATTACH with a KEY is refused: use attach(_:as:key:)";
-        } else if (is_literal && sqlcipherkit_check_location(location->u.zToken) == SQLITE_AUTH) {
-            message = sqlcipherkit_uri_refusal;
+        } else if (is_literal && sqlcipherkit_is_file(location->u.zToken)) {
+            message = sqlcipherkit_file_refusal;
         }
     }
     if (message == NULL) {

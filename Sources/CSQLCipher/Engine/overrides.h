@@ -54,7 +54,7 @@ static void *sqlite3Codec(void *, void *, unsigned int, int);
 #define sqlite3Codec(codec, data, number, mode) sqlcipherkit_sqlcipher_codec(codec, data, number, mode)
 #endif
 
-/* What ATTACH and VACUUM INTO call when they run: ours looks at the URI first. */
+/* What ATTACH and VACUUM INTO call when they run: ours refuses a file that only SQL names. */
 struct sqlite3_context;
 struct sqlite3_value;
 static void attachFunc(struct sqlite3_context *, int, struct sqlite3_value **);

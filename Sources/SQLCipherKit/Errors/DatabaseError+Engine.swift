@@ -24,7 +24,9 @@ extension DatabaseError {
         }
         // The engine's texts for what it refuses are constants: they name the pragma and nothing of what it was given. VACUUM drops
         // the text of the ATTACH that it runs.
-        if rc == SQLITE_AUTH, message == String(cString: sqlite3_errstr(rc)) { message = "VACUUM INTO a URI with a key is refused" }
+        if rc == SQLITE_AUTH, message == String(cString: sqlite3_errstr(rc)) {
+            message = "VACUUM INTO is refused: use backup(toFileAt:)"
+        }
         let isRefused = rc == SQLITE_AUTH && message.contains(" is refused")
             && ["PRAGMA ", "ATTACH ", "VACUUM "].contains { message.hasPrefix($0) }
         var reason = isRefused ? .refusedSQL : Self.reason(for: code)

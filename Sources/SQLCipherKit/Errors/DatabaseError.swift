@@ -45,7 +45,8 @@ public struct DatabaseError: Error, Sendable {
         case misuse
         /// An argument out of its documented range.
         case invalidArgument
-        /// SQL reached for a key, a cipher setting or SQLCipher's log; the message names the call that does it. Nothing was run.
+        /// SQL reached for a key, a cipher setting, a file or SQLCipher's log; the message names the call that does it. Nothing was
+        /// run.
         case refusedSQL
         /// Too few, too many, missing or unknown SQL parameters.
         case parameters

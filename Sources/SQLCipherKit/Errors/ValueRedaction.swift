@@ -59,7 +59,8 @@ enum ValueRedaction {
             if !quoted.isEmpty, !sql.contains(quoted) { message.replaceSubrange(message.index(after: first)..<last, with: mark) }
         }
         // `fts5: …` begins with the name of the module; a tokenizer's name comes from the schema.
-        if !message.hasPrefix("fts5: "), !message.hasPrefix("no such tokenizer: "), let colon = message.firstRange(of: ": "), !sql.contains(message[colon.upperBound...]) {
+        if !message.hasPrefix("fts5: "), !message.hasPrefix("no such tokenizer: "), let colon = message.firstRange(of: ": "),
+            !sql.contains(message[colon.upperBound...]) {
             message = message[..<colon.upperBound] + mark
         }
         return message

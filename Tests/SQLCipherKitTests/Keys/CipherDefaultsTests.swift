@@ -10,7 +10,7 @@ import Testing
         let path = folder.path("opened.db")
         let outcome = try Command.run(BuildProducts.executable("FaultDriver"), ["defaults", path])
         #expect(outcome.status == 0 && outcome.output.contains("done"), "\(outcome)")
-        for name in ["opened.db", "opened.db-attached", "opened.db-in-sql", "opened.db-vacuumed", "opened.db-backup"] {
+        for name in ["opened.db", "opened.db-attached", "opened.db-backup"] {
             let db = try Connection(.file(folder.path(name)), key: .passphrase("k").quick)
             #expect(try db.fetchOne(Int.self, "SELECT x FROM t") == 42, "\(name)")
             #expect(try db.main.cipher?.settings == .quick)

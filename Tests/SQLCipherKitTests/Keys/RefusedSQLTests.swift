@@ -142,10 +142,13 @@ import Testing
         try Connection(.memory).execute("PRAGMA page_size = 8192")
     }
 
-    @Test func noAttachHasAKey() throws {
+    /// With a key or without one: SQL reaches no file.
+    @Test func noSQLReachesAFile() throws {
         let target = folder.path("b.db")
         let before = try state()
         for sql in [
+            "ATTACH '\(target)' AS b", "ATTACH 'b.db' AS b", "ATTACH 'file:\(target)' AS b", "ATTACH '\(path)' AS b",
+            "EXPLAIN ATTACH '\(target)' AS b", "ATTACH 'file::memory:?cache=shared' AS b",
             "ATTACH '\(target)' AS b KEY 'hunter2'", "ATTACH '\(target)' AS b KEY ''",
             "attach database '\(target)' as b key x'6f74'",
             "ATTACH '\(target)' AS b KEY NULL", "ATTACH '\(target)' AS b KEY (SELECT 'hunter2')",
@@ -159,6 +162,8 @@ import Testing
         for sql in [
             SQL(raw: "ATTACH 'file:\(target)?' || 'key=hunter2' AS b"), SQL("ATTACH \("file:\(target)?%6Bey=hunter2") AS b"),
             SQL(raw: "ATTACH (SELECT 'file:\(target)?hex' || 'key=6f74') AS b"),
+            SQL("ATTACH \(target) AS b"), SQL(raw: "ATTACH '\(target)' || '' AS b"), "ATTACH elsewhere AS b",
+            SQL("VACUUM INTO \(target)"), SQL(raw: "VACUUM INTO '\(target)'"),
             SQL(raw: "VACUUM INTO 'file:\(target)?key=hunter2'"),
             SQL("VACUUM INTO \("file:\(target)?mode=rwc&hexkey=6f74")"),
         ] {
@@ -218,22 +223,21 @@ import Testing
         #expect(try again.fetchOne(String.self, "PRAGMA cipher_default_kdf_iter") == "256000")
     }
 
-    /// SQL that attaches a file, or vacuums into one, without a word about keys makes it just like the main one.
-    @Test func withoutAKeyTheOtherFileIsAsTheMainOne() throws {
+    /// What SQL attaches in memory, and VACUUM's copy, have the key and the settings of the main database.
+    @Test func aDatabaseWithoutAFileIsAsTheMainOne() throws {
         var cipher = CipherConfiguration.quick
         cipher.pageSize = 2048
         cipher.hmacAlgorithm = .sha256
         cipher.kdfAlgorithm = .sha1
         let db = try Connection(.file(folder.path("m.db")), key: .passphrase("k", cipher: cipher))
         try db.execute("CREATE TABLE t(x)")
-        try db.execute("ATTACH \(folder.path("b.db")) AS b")
-        try db.execute("CREATE TABLE b.t(x)")
-        try db.execute("VACUUM INTO \(folder.path("c.db"))")
-        #expect(try db.schema("b").cipher?.settings == cipher)
-        try db.execute("VACUUM")
-        for name in ["b.db", "c.db"] {
-            let copy = try Connection(.file(folder.path(name)), key: .passphrase("k", cipher: cipher))
-            #expect(try copy.fetchOne(Int.self, "SELECT count(*) FROM t") == 0)
+        try db.execute("ATTACH ':memory:' AS b")
+        try db.execute("ATTACH '' AS c")
+        for name in ["b", "c"] {
+            try db.execute("CREATE TABLE \(raw: name).t(x)")
+            #expect(try db.schema(name).cipher?.settings == cipher)
         }
+        try db.execute("VACUUM")
+        #expect(try Connection(.file(folder.path("m.db")), key: .passphrase("k", cipher: cipher)).fetchAll(Int.self, "SELECT x FROM t") == [])
     }
 }
