@@ -196,7 +196,8 @@ public final class Connection {
         if rc != SQLITE_OK { throw failure(rc, sql: sql) }
     }
 
-    func failure(_ rc: Int32, sql: String? = nil) -> DatabaseError {
+    /// - Parameter statement: what was running, whose values the message must not show.
+    func failure(_ rc: Int32, sql: String? = nil, running statement: OpaquePointer? = nil) -> DatabaseError {
         if let error = takeCallbackError(rc) { return noting(error.within(sql, arguments: nil)) }
         return handle == nil ? .closedConnection : noting(DatabaseError(rc: rc, database: handle, sql: sql))
     }

@@ -22,7 +22,7 @@ final class RawStatement {
         let rc = sqlite3_step(handle)
         if rc == SQLITE_ROW { return true }
         if rc == SQLITE_DONE { return false }
-        throw connection.failure(rc)
+        throw connection.failure(rc, running: handle)
     }
 
     func reset() { sqlite3_reset(handle) }

@@ -135,6 +135,18 @@ import Testing
         #expect(error("INSERT INTO r VALUES (\("draft"))")?.message == "not …, 'x' or y")
     }
 
+    @Test func noValueOfAChangesetInAMessage() throws {
+        let source = try Connection(.memory)
+        try source.execute("CREATE TABLE c(id INTEGER PRIMARY KEY, x)")
+        let changes = try source.main.recordingChanges { try $0.execute("INSERT INTO c VALUES (1, 'hunter2')") }
+        try db.execute(SQLScript("""
+            CREATE TABLE c(id INTEGER PRIMARY KEY, x);
+            CREATE TRIGGER look BEFORE INSERT ON c BEGIN SELECT json_extract('{}', new.x); END;
+            """))
+        let error = #expect(throws: DatabaseError.self) { try changes.apply(to: db) }
+        #expect(error?.description.contains("hunter2") == false, "\(error as Any)")
+    }
+
     @Test func equality() {
         let a = DatabaseError(code: .busy, message: "m", sql: "s"), b = DatabaseError(code: .busy, message: "m", sql: "s")
         #expect(a == b && a != DatabaseError(code: .busy, message: "n", sql: "s"))
