@@ -5,8 +5,8 @@
  * that reads it, and the next statement goes on. SQLite's and SQLCipher's functions are sqlcipherkit_sqlite_read_page and
  * sqlcipherkit_sqlcipher_read_salt there.
  *
- * After damage SQLite commits nothing of a transaction that was open. Errors while a page is encrypted, or taken from a journal, remain SQLCipher's: they end the use of the database, so that
- * nothing wrong is written.
+ * After damage SQLite commits nothing of a transaction that was open. Errors while a page is encrypted, or taken from a journal,
+ * remain SQLCipher's: they end the use of the database, so that nothing wrong is written.
  */
 
 #if SQLITE_OS_UNIX
@@ -87,6 +87,19 @@ static int sqlcipherkit_decrypt_again(codec_ctx *codec, PgHdr *page) {
     return page->pgno == 1 ? SQLITE_NOTADB : SQLITE_CORRUPT;
 }
 
+/* Whether SQLCipher would take the page for valid although nothing vouches for it: with auto_vacuum it takes one of zeros for one
+ * beyond the end of the file, which SQLite fills with zeros. In the file, or the log, SQLCipher never writes such a page. */
+static int sqlcipherkit_is_forged_zero(codec_ctx *codec, PgHdr *page) {
+    static const unsigned char zeros[16];
+    const unsigned char *bytes = page->pData;
+    Pager *pager = page->pPager;
+    if (memcmp(bytes, zeros, sizeof zeros) != 0 || memcmp(bytes, bytes + 1, (size_t)codec->page_sz - 1) != 0) return 0;
+    u32 frame = 0;
+    if (pagerUseWal(pager) && sqlite3WalFindFrame(pager->pWal, page->pgno, &frame) == SQLITE_OK && frame != 0) return 1;
+    i64 size = 0;
+    return sqlite3OsFileSize(pager->fd, &size) == SQLITE_OK && size >= (i64)page->pgno * codec->page_sz;
+}
+
 /* What the pager calls to read a page. */
 static int sqlcipherkit_read_page(PgHdr *page) {
     Pager *pager = page->pPager;
@@ -96,7 +109,9 @@ static int sqlcipherkit_read_page(PgHdr *page) {
     if (rc == SQLITE_OK) rc = sqlcipherkit_ensure_key(codec);
     if (rc == SQLITE_OK) rc = sqlcipherkit_read_raw_page(page);
     if (rc != SQLITE_OK) return rc;
-    rc = sqlcipherkit_decrypt_page(codec, page);
+    rc = SQLCIPHER_FLAG_GET(codec->flags, CIPHER_FLAG_HMAC) && sqlcipherkit_is_forged_zero(codec, page)
+             ? SQLITE_CORRUPT
+             : sqlcipherkit_decrypt_page(codec, page);
     if (rc != SQLITE_OK) rc = sqlcipherkit_decrypt_again(codec, page);
     if (rc != SQLITE_OK && page->pgno == 1) memset(pager->dbFileVers, 0xff, sizeof pager->dbFileVers);
     return rc;
