@@ -35,6 +35,7 @@ final class FaultSweep {
         try FileManager.default.createDirectory(atPath: template, withIntermediateDirectories: true)
         for file in scenario.before {
             let db = try Connection(.file(template + "/" + file.name), key: FaultScenario.key(file.key))
+            if file.hasLog { try db.main.setJournalMode(.wal) }
             try db.execute(SQLScript("CREATE TABLE t(id INTEGER PRIMARY KEY, x TEXT); CREATE INDEX t_x ON t(x)"))
             try db.create(FTS5Table("search", columns: ["x"]))
             for number in 0..<file.rows {
@@ -119,6 +120,8 @@ final class FaultSweep {
             defer { db.close() }
             let rows = try db.fetchOne(Int.self, "SELECT count(*) FROM t") ?? -1
             if rows != file.rows { return "\(file.name) has \(rows) rows" }
+            // A disk that goes on to fail gives nothing back.
+            if file.hasLog, length == .once, try db.main.journalMode != .wal { return "\(file.name) has lost its log" }
             let problems = try db.main.verify().problems
             return problems.isEmpty ? nil : "\(file.name): \(problems)"
         } catch {

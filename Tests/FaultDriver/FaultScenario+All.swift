@@ -19,6 +19,15 @@ extension FaultScenario {
         try using(folder + "/a.db") { try $0.changeKey(to: key("raw")) }
     }
 
+    /// With a write-ahead log, which both ways of changing a key leave for a while.
+    private static let logs: [FaultScenario] = [KeyChangeMode.inPlace, .newFile].map { mode in
+        let name = mode == .inPlace ? "rekey with a log" : "new file with a log"
+        let (before, after) = ([File("l.db", "one", 60, hasLog: true)], [File("l.db", "raw", 60, hasLog: true)])
+        return changing(name, before, after, beside: ["l.db-wal", "l.db-shm"]) { folder in
+            try using(folder + "/l.db") { try $0.changeKey(to: key("raw"), mode: mode) }
+        }
+    }
+
     private static let copies: [FaultScenario] = [
         changing("backup", [a], [a, File("c.db", "one", 60)]) { folder in
             try using(folder + "/a.db") { try $0.main.backup(toFileAt: folder + "/c.db") }
@@ -87,7 +96,7 @@ extension FaultScenario {
         },
     ]
 
-    static let all: [FaultScenario] = readings + copies + conversions + [
+    static let all: [FaultScenario] = readings + copies + conversions + logs + [
         inPlace,
         changing("write", [a], [File("a.db", "one", 90)]) { folder in
             try using(folder + "/a.db") { db in

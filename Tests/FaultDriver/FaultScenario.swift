@@ -3,11 +3,13 @@ import SQLCipherKit
 
 /// An operation that faults are let into, and what the files may be afterwards.
 struct FaultScenario: Sendable {
-    /// A database, how it opens, and the rows of its table.
+    /// A database, how it opens, the rows of its table, and whether it has a write-ahead log.
     struct File: Equatable, Sendable {
-        var name: String, key: String, rows: Int
+        var name: String, key: String, rows: Int, hasLog: Bool
 
-        init(_ name: String, _ key: String, _ rows: Int) { (self.name, self.key, self.rows) = (name, key, rows) }
+        init(_ name: String, _ key: String, _ rows: Int, hasLog: Bool = false) {
+            (self.name, self.key, self.rows, self.hasLog) = (name, key, rows, hasLog)
+        }
     }
 
     var name: String

@@ -6,18 +6,20 @@ struct InPlaceKeyChange {
     private let key: Encryption
     private let old: Encryption
     private let path: String?
+    /// The journal mode that is left for a while.
+    private let journal: String?
 
     init(of schema: Schema, to key: Encryption) throws(DatabaseError) {
         self.schema = schema
         self.key = key
         old = try schema.encryptionOrPlaintext
         path = try schema.path
+        journal = try schema.unfitJournal
     }
 
     func run(_ progress: RewriteProgressHandler?) throws {
         let connection = schema.connection
         let handle = try schema.live()
-        let journal = try schema.unfitJournal
         try schema.lockForRewrite(replacing: journal)
         let keyspec: Keyspec
         do throws(DatabaseError) {
@@ -68,20 +70,25 @@ struct InPlaceKeyChange {
             changingKeyOf: path, code: error.code, workingKey: workingKey, message: outcome + "; the connection is closed")
     }
 
-    /// The key that opens the file according to a second connection, which also rolls back what was cut off.
+    /// The key that opens the file according to a second connection, which also rolls back what was cut off, and gives the database
+    /// its log back.
     private var workingKey: DatabaseError.WorkingKey {
-        if opens(with: key) == true { return .new }
-        return opens(with: old) == true ? .old : .unknown
+        if opens(with: key, restoringLog: true) == true { return .new }
+        return opens(with: old, restoringLog: true) == true ? .old : .unknown
     }
 
     /// Whether the file opens with a key; nil if that could not be found out.
-    private func opens(with key: Encryption) -> Bool? {
+    private func opens(with key: Encryption, restoringLog: Bool = false) -> Bool? {
         // A database in memory or a temporary one cannot be opened a second time.
         guard let path else { return nil }
         var configuration = DatabaseConfiguration()
         configuration.access = .readWrite
         configuration.busyTimeout = schema.connection.configuration.busyTimeout
-        do { try Connection(.file(path), key: key, configuration: configuration).close() } catch {
+        do {
+            let db = try Connection(.file(path), key: key, configuration: configuration)
+            if restoringLog, journal == "wal" { _ = try? db.main.setJournalMode(.wal) }
+            db.close()
+        } catch {
             return (error as? DatabaseError)?.reason == .wrongKeyOrNotADatabase ? false : nil
         }
         return true

@@ -27,6 +27,11 @@ extension Schema {
     }
 
     func unlockAfterRewrite(restoring journal: String?) throws(DatabaseError) {
+        // What fails for a moment only must not take the database's log away from it for good.
+        do throws(DatabaseError) { try unlock(restoring: journal) } catch { try unlock(restoring: journal) }
+    }
+
+    private func unlock(restoring journal: String?) throws(DatabaseError) {
         // The lock is released by the next access in normal mode.
         try connection.execute(SQL(raw: "PRAGMA \(quotedName).locking_mode = NORMAL"))
         _ = try connection.fetchOne(Int.self, SQL(raw: "SELECT count(*) FROM \(quotedName).sqlite_schema"))
@@ -72,7 +77,9 @@ extension Schema {
         // A database in memory knows no other.
         let hasFile = try path != nil, wanted = hasFile ? "delete" : "memory"
         let mode = try connection.fetchOne(String.self, SQL(raw: "PRAGMA \(quotedName).journal_mode = \(wanted)"))
-        guard mode == wanted else { throw DatabaseError(code: .busy, reason: .busy, message: "another connection uses the database") }
+        guard mode == wanted else {
+            throw DatabaseError(code: .busy, reason: .busy, message: "another connection uses the database")
+        }
     }
 }
 

@@ -8,7 +8,8 @@ import Testing
 @Suite struct FaultSweepTests {
     static let scenarios = [
         "open", "verify", "attach", "search", "identify", "vacuum", "pool", "backup", "compact backup", "restore", "salvage", "convert",
-        "encrypt", "decrypt", "migrate", "new file", "rekey", "write",
+        "encrypt", "decrypt", "migrate", "new file", "rekey", "rekey with a log",
+        "new file with a log", "write",
     ]
     private static let isLong = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] != nil
 
