@@ -102,6 +102,10 @@ static void sqlcipherkit_finish(Parse *parse) {
         /* Who knows what it will do. */
         parse->pVdbe->readOnly = 0;
     }
+    /* So that what it has written can be undone where the caller's own code fails on one of its rows. */
+    if (parse->nErr == 0 && parse->pVdbe != NULL && parse->bReturning && sqlcipherkit_guard_of(parse->db) != NULL) {
+        parse->pVdbe->usesStmtJournal = 1;
+    }
     sqlcipherkit_program_is_complete(parse);
 }
 

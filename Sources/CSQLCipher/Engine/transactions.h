@@ -12,6 +12,16 @@ int sqlcipherkit_controls_transaction(sqlite3_stmt *statement) {
     return 0;
 }
 
+int sqlcipherkit_reset(sqlite3_stmt *statement) {
+    Vdbe *program = (Vdbe *)statement;
+    if (program->eVdbeState == VDBE_RUN_STATE && !program->readOnly) {
+        /* As OP_Halt does it for a constraint. */
+        program->rc = SQLITE_ABORT;
+        program->errorAction = OE_Abort;
+    }
+    return sqlite3_reset(statement);
+}
+
 void sqlcipherkit_roll_back(sqlite3 *db) {
     sqlite3_mutex_enter(db->mutex);
     if (!db->autoCommit) {

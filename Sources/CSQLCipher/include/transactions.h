@@ -3,6 +3,10 @@
 
 #include "sqlite.h"
 
+/* Resets a statement. What it has written is undone if it has not come to its last row: SQLite would commit it, and a caller who
+ * gets an error would take it for undone. */
+int sqlcipherkit_reset(sqlite3_stmt *statement);
+
 /* Whether a compiled statement would begin or end a transaction or a savepoint when it runs: `BEGIN`, `COMMIT`, `END`, `ROLLBACK`,
  * `SAVEPOINT`, `RELEASE`. EXPLAIN of them does not. */
 int sqlcipherkit_controls_transaction(sqlite3_stmt *statement);

@@ -171,7 +171,10 @@ extension Statement {
         defer { endUse(handle) }
         try Parameter(handle, 1, connection.profile).put(a)
         try expectParameters(1, handle)
-        return try advance(handle) ? Row.Column(handle, 0).read(as: T.self) : nil
+        guard try advance(handle) else { return nil }
+        let value = try Row.Column(handle, 0).read(as: T.self)
+        try finish(handle)
+        return value
     }
 
     /// The first row as a record, or nil if there is no row, with this value for the parameter.
@@ -181,6 +184,9 @@ extension Statement {
         defer { endUse(handle) }
         try Parameter(handle, 1, connection.profile).put(a)
         try expectParameters(1, handle)
-        return try advance(handle) ? T(row: Row(handle, names(handle))) : nil
+        guard try advance(handle) else { return nil }
+        let value = try T(row: Row(handle, names(handle)))
+        try finish(handle)
+        return value
     }
 }

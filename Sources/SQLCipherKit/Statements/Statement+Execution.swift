@@ -97,7 +97,10 @@ extension Statement {
         let handle = try beginUse()
         defer { endUse(handle) }
         try bindAll(arguments, handle)
-        return try advance(handle) ? Row.Column(handle, 0).read(as: T.self) : nil
+        guard try advance(handle) else { return nil }
+        let value = try Row.Column(handle, 0).read(as: T.self)
+        try finish(handle)
+        return value
     }
 
     /// The same, with these values for the parameters. Faster than an array: nothing is boxed.
@@ -109,7 +112,10 @@ extension Statement {
         let handle = try beginUse()
         defer { endUse(handle) }
         try bindEach(handle, repeat each values)
-        return try advance(handle) ? Row.Column(handle, 0).read(as: T.self) : nil
+        guard try advance(handle) else { return nil }
+        let value = try Row.Column(handle, 0).read(as: T.self)
+        try finish(handle)
+        return value
     }
 
     /// Each row as a record.
@@ -127,7 +133,10 @@ extension Statement {
         let handle = try beginUse()
         defer { endUse(handle) }
         try bindAll(arguments, handle)
-        return try advance(handle) ? T(row: Row(handle, names(handle))) : nil
+        guard try advance(handle) else { return nil }
+        let value = try T(row: Row(handle, names(handle)))
+        try finish(handle)
+        return value
     }
 
     /// The same, with these values for the parameters. Faster than an array: nothing is boxed.
@@ -139,7 +148,10 @@ extension Statement {
         let handle = try beginUse()
         defer { endUse(handle) }
         try bindEach(handle, repeat each values)
-        return try advance(handle) ? T(row: Row(handle, names(handle))) : nil
+        guard try advance(handle) else { return nil }
+        let value = try T(row: Row(handle, names(handle)))
+        try finish(handle)
+        return value
     }
 
     /// The first columns of each row as a tuple. The result may have more columns than the tuple.
@@ -169,6 +181,7 @@ extension Statement {
         try bindAll(arguments, handle)
         guard try advance(handle) else { return nil }
         let values: (A, B, repeat each T) = try tuple(handle)
+        try finish(handle)
         return values
     }
 

@@ -23,7 +23,9 @@ extension Statement {
 
     /// Back to before the first row; bound values stay.
     public func reset() throws(DatabaseError) {
-        endUse(try beginStep())
+        let handle = try beginStep()
+        defer { endUse(handle) }
+        try finish(handle)
     }
 
     /// Makes all parameters NULL. The statement must not stand on a row.

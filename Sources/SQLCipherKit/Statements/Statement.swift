@@ -127,15 +127,37 @@ public final class Statement {
         guard uses != 0, !resuming, let handle else { return }
         // Resetting may call an aggregate that was cut off, which may close the connection.
         uses = Use.running
+        do throws(DatabaseError) { try finish(handle) } catch {
+            endUse(handle)
+            throw error
+        }
         endUse(handle)
         _ = try live()
     }
 
+    /// The end of a use that leaves rows unread. What the statement has written is committed here, as SQLite commits when a
+    /// statement ends: at the last row, or when it is reset.
+    /// - Throws: why it could not be committed.
+    @inlinable
+    @inline(__always)
+    func finish(_ handle: OpaquePointer) throws(DatabaseError) {
+        if sqlite3_stmt_readonly(handle) == 0 { try commit(handle) }
+    }
+
+    @usableFromInline
+    @inline(never)
+    func commit(_ handle: OpaquePointer) throws(DatabaseError) {
+        guard self.handle != nil else { throw .closedConnection }
+        let rc = sqlite3_reset(handle)
+        if rc != SQLITE_OK { throw failure(rc) }
+    }
+
+    /// The end of a use. What writes and has neither come to its end nor been finished has met an error: it is undone.
     @inlinable
     @inline(__always)
     func endUse(_ handle: OpaquePointer) {
         // Resetting may call an aggregate that was cut off: the statement is in use until then.
-        if self.handle != nil { sqlite3_reset(handle) }
+        if self.handle != nil { sqlcipherkit_reset(handle) }
         uses = 0
         if connection.awaitsCommit { connection.settleCommit() }
         if self.handle == nil { finishInvalidated() }

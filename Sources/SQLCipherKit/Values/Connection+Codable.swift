@@ -94,7 +94,10 @@ extension Statement {
         let handle = try beginUse()
         defer { endUse(handle) }
         try bindAll(arguments, handle)
-        return try advance(handle) ? Row(handle, names(handle)).decode(type) : nil
+        guard try advance(handle) else { return nil }
+        let value = try Row(handle, names(handle)).decode(type)
+        try finish(handle)
+        return value
     }
 }
 

@@ -23,6 +23,71 @@ import Testing
         #expect(inner == .some(.none))
     }
 
+    private struct Named: SQLRow, Decodable {
+        let id: Int
+        init(id: Int) { self.id = id }
+        init(row: borrowing Row) throws { id = try row["id"] }
+    }
+
+    /// Every way to take the first row of a statement that writes.
+    private func firstRows(_ sql: SQL) throws -> [() throws -> Void] {
+        let (db, statement) = (db, try db.prepare(sql))
+        return [
+            { _ = try db.fetchOne(Int.self, sql, [0]) }, { _ = try db.fetchOne((Int, Int).self, sql, [0]) },
+            { _ = try db.fetchOne(Named.self, sql, [0]) }, { _ = try db.fetchOne(decoding: Named.self, sql, [0]) },
+            { _ = try statement.fetchOne(Int.self, [0]) }, { _ = try statement.fetchOne((Int, Int).self, [0]) },
+            { _ = try statement.fetchOne(Int.self, binding: 0) }, { _ = try statement.fetchOne(Named.self, binding: 0) },
+            {
+                try statement.bind([0])
+                _ = try statement.step()
+                try statement.reset()
+            },
+            {
+                try statement.bind([0])
+                _ = try statement.step()
+                _ = try statement.fetchOne(Int.self, [0])
+            },
+        ]
+    }
+
+    /// SQLite commits such a statement when it ends, which is after its first row.
+    @Test func whatReturnsIsCommitted() throws {
+        try db.execute("CREATE TABLE child(id INTEGER PRIMARY KEY, t REFERENCES t DEFERRABLE INITIALLY DEFERRED)")
+        let sql: SQL = "INSERT INTO child(t) VALUES (1), (99 + coalesce(?, 0)) RETURNING id, t"
+        for (number, first) in try firstRows(sql).enumerated() {
+            let error = #expect(throws: DatabaseError.self, "\(number)") { try first() }
+            #expect(error?.code == .constraintForeignKey, "\(number)")
+            #expect(try !db.isInTransaction && db.fetchOne(Int.self, "SELECT count(*) FROM child") == 0, "\(number)")
+        }
+        #expect(try db.fetchOne(Int.self, "INSERT INTO child(t) VALUES (1), (2) RETURNING id") == 1)
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM child") == 2)
+    }
+
+    /// An error after the first row undoes what the statement has written.
+    @Test func whatThrowsHasNotWritten() throws {
+        struct Refusal: Error {}
+        struct Refusing: SQLRow { init(row: borrowing Row) throws { throw Refusal() } }
+        let sql: SQL = "INSERT INTO t(name) VALUES ('new'), ('newer') RETURNING name"
+        let statement = try db.prepare(sql)
+        let uses: [() throws -> Void] = [
+            { _ = try db.fetchOne(Int.self, sql) }, { _ = try db.fetchAll(Int.self, sql) }, { _ = try db.fetchOne(Refusing.self, sql) },
+            { _ = try db.fetchAll(Refusing.self, sql) }, { _ = try db.fetchOne((Int, Int).self, sql) },
+            { _ = try db.fetchOne(decoding: Named.self, sql) }, { try db.forEach(sql) { _ in throw Refusal() } },
+            { _ = try statement.fetchAll(Int.self) }, { try statement.forEach { _ in throw Refusal() } },
+        ]
+        for (number, use) in uses.enumerated() {
+            #expect(throws: (any Error).self, "\(number)") { try use() }
+            #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 3, "\(number)")
+            // And in a transaction that goes on.
+            try db.transaction { db in
+                try db.execute("INSERT INTO t(name) VALUES ('kept')")
+                try? use()
+            }
+            #expect(try db.fetchAll(String.self, "SELECT name FROM t WHERE id > 3") == ["kept"], "\(number)")
+            try db.execute("DELETE FROM t WHERE id > 3")
+        }
+    }
+
     @Test func tuples() throws {
         let rows: [(Int, String)] = try db.fetchAll("SELECT id, name FROM t ORDER BY id")
         #expect(rows.map(\.0) == [1, 2, 3] && rows.map(\.1) == ["a", "b", "c"])
