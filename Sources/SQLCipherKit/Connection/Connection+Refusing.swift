@@ -1,7 +1,7 @@
 import CSQLCipher
 
-/// When a connection is open, and yet cannot be used: inside of a hook, inside of a closure that a rewrite of a whole database calls,
-/// and in what is left of a transaction's closure after SQLite itself has rolled the transaction back.
+/// When a connection is open, and yet cannot be used: inside of a hook, inside of a closure that a rewrite of a whole database
+/// calls, and in what is left of a transaction's closure after SQLite itself has rolled the transaction back.
 ///
 /// All three are in one number, ``Connection/refusals``, which a statement looks at once when it begins to run, and no row does.
 extension Connection {

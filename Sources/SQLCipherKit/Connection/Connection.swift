@@ -96,8 +96,8 @@ public final class Connection {
     /// Closes the connection: an open transaction is rolled back, cursors and statements end, locks are released. Closing
     /// twice does nothing.
     ///
-    /// Inside of a closure that is called while a whole database is rewritten or copied, as a progress closure is, it stays open, and
-    /// the call that rewrites throws ``DatabaseError/Reason/misuse``.
+    /// Inside of a closure that is called while a whole database is rewritten or copied, as a progress closure is, it stays open,
+    /// and the call that rewrites throws ``DatabaseError/Reason/misuse``.
     ///
     /// In a child process nothing is closed that the parent had opened: the locks and the journal are still the parent's.
     public func close() {
@@ -199,7 +199,7 @@ public final class Connection {
     /// - Parameter statement: what was running, whose values the message must not show.
     func failure(_ rc: Int32, sql: String? = nil, running statement: OpaquePointer? = nil) -> DatabaseError {
         if let error = takeCallbackError(rc) { return noting(error.within(sql, arguments: nil)) }
-        return handle == nil ? .closedConnection : noting(DatabaseError(rc: rc, database: handle, sql: sql))
+        return handle == nil ? .closedConnection : noting(DatabaseError(rc: rc, database: handle, sql: sql, statement: statement))
     }
 
     // MARK: Callbacks

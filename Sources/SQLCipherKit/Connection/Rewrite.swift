@@ -29,8 +29,8 @@ final class Rewrite {
 }
 
 extension Connection {
-    /// Begins to rewrite or copy a whole database of this connection. Nothing that is called from then on may use it: not a progress
-    /// closure, a key provider or a hook, nor a function that is called by SQL.
+    /// Begins to rewrite or copy a whole database of this connection. Nothing that is called from then on may use it: not a
+    /// progress closure, a key provider or a hook, nor a function that is called by SQL.
     /// - Parameter other: another connection that takes part.
     /// - Returns: what the caller has to end; nil inside of another rewrite.
     /// - Throws: ``DatabaseError/Reason/misuse`` if one of the two may not be used now.
@@ -55,10 +55,10 @@ extension Connection {
     func refusingUse<R>(_ body: () throws -> R) throws -> R {
         try rewriting {
             guard let rewrite else { return try body() }
+            defer { rewrite.closeWasRefused = false }
             let result = try rewrite.call(body)
-            guard rewrite.closeWasRefused else { return result }
-            rewrite.closeWasRefused = false
-            throw DatabaseError.insideRewrite()
+            if rewrite.closeWasRefused { throw DatabaseError.insideRewrite() }
+            return result
         }
     }
 }

@@ -84,7 +84,7 @@ extension DatabaseError {
         let why = cause.map { " (\($0.message))" } ?? ""
         return DatabaseError(
             code: .abortRollback, reason: .aborted,
-            message: "SQLite has rolled the transaction back\(why): nothing of it is kept, and nothing runs until its closure has ended",
+            message: "SQLite has rolled the transaction back\(why): nothing of it is kept, and nothing runs until its closure ends",
             sql: sql, underlying: cause)
     }
 

@@ -11,8 +11,8 @@ public struct RewriteProgress: Hashable, Sendable {
     public var fraction: Double { pagesTotal == 0 ? 1 : Double(pagesDone) / Double(pagesTotal) }
 }
 
-/// Called with the progress; throwing cancels. It cannot use the connections whose databases are rewritten or copied: their calls throw
-/// ``DatabaseError/Reason/misuse`` meanwhile, and do nothing.
+/// Called with the progress; throwing cancels. It cannot use the connections whose databases are rewritten or copied: their calls
+/// throw ``DatabaseError/Reason/misuse`` meanwhile, and do nothing.
 public typealias RewriteProgressHandler = (RewriteProgress) throws -> Void
 
 /// Carries a progress handler through a C callback, and its error back.

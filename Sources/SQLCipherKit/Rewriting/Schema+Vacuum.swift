@@ -7,8 +7,8 @@ extension Schema {
     /// It is one transaction: after an error, or the end of the process, the database is as it was. The new content is collected
     /// in a temporary file without a name, encrypted with the key of the connection's main database, so that the memory it takes
     /// does not grow with the database: two caches of 8 MB, whatever ``cacheSize`` is. The disk needs room for the file, in the
-    /// folder that SQLite keeps temporary files in (<https://sqlite.org/tempfiles.html>), and for the journal. If only one of the main
-    /// database and this one is encrypted, the content is collected in memory instead, as with `VACUUM` in SQL.
+    /// folder that SQLite keeps temporary files in (<https://sqlite.org/tempfiles.html>), and for the journal. If only one of the
+    /// main database and this one is encrypted, the content is collected in memory instead, as with `VACUUM` in SQL.
     /// Tables without an `INTEGER PRIMARY KEY` get new row ids, which breaks everything that has stored the old ones, a full-text
     /// table with external content for instance; a compact backup keeps them.
     /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, while a result is being read or on a read-only database,

@@ -51,7 +51,8 @@ extension Connection {
         }
     }
 
-    /// Runs `body` with a database attached, and detaches it on every way out. A transaction that `body` has left open is rolled back.
+    /// Runs `body` with a database attached, and detaches it on every way out. A transaction that `body` has left open is rolled
+    /// back.
     ///
     /// ```swift
     /// let count = try db.withAttached(.file("archive.db"), as: "archive", key: archiveKey) { archive in
@@ -66,7 +67,7 @@ extension Connection {
         _ body: (Schema) throws -> R
     ) throws -> R {
         if isInTransaction {
-            throw DatabaseError.misuse("withAttached cannot be called in a transaction: begin it in the closure, or attach before it")
+            throw DatabaseError.misuse("withAttached cannot be called in a transaction: begin it inside, or attach before it")
         }
         let schema = try attach(location, as: name, key: key, safeguards: safeguards)
         let result: R

@@ -53,9 +53,9 @@ extension Connection {
     /// Runs `body` in a transaction: commits and gives its value back, or rolls back if it throws.
     ///
     /// Inside another transaction it is a savepoint of that one. In `body`, SQL cannot begin or end a transaction: such a statement
-    /// throws ``DatabaseError/Reason/misuse``. If SQLite itself rolls back, as `ON CONFLICT ROLLBACK`, `RAISE(ROLLBACK)`, an interrupted
-    /// write and a full disk make it do, each further statement throws ``DatabaseError/Reason/aborted`` until the outermost closure
-    /// has ended, and so does this call, also if `body` goes on without an error.
+    /// throws ``DatabaseError/Reason/misuse``. If SQLite itself rolls back, as `ON CONFLICT ROLLBACK`, `RAISE(ROLLBACK)`, an
+    /// interrupted write and a full disk make it do, each further statement throws ``DatabaseError/Reason/aborted`` until the
+    /// outermost closure has ended, and so does this call, also if `body` goes on without an error.
     /// ```swift
     /// try db.transaction { db in
     ///     try db.execute("UPDATE account SET balance = balance - \(amount) WHERE id = \(from)")

@@ -84,7 +84,7 @@ struct IdentifyCommand: ParsableCommand {
             Output.line("page_authentication \(settings.usesHMAC ? "HMAC-\(settings.hmacAlgorithm.rawValue)" : "none")")
         case .unknown:
             throw Failure(
-                "\(file.path) is no plaintext database, and the key fits no version of SQLCipher: it is wrong, or there is none in it",
+                "\(file.path) is no plaintext database, and the key fits no version of SQLCipher: it is wrong, or no database",
                 status: .key)
         }
     }

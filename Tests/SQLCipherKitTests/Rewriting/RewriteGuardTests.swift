@@ -207,14 +207,16 @@ import Testing
         try db.main.vacuum()
         token.remove()
         #expect(intruder.takeReasons() == [.misuse])
-        let newKey = new
-        let provider = Encryption.provided(by: KeySource {
-            intruder.intrude()
-            return newKey
-        }).quick
+        func asking(for key: Encryption) -> Encryption {
+            .provided(by: KeySource {
+                intruder.intrude()
+                return key
+            }).quick
+        }
+        let provider = asking(for: new), oldProvider = asking(for: old)
         for use in [
             { try db.attach(.file(folder.path("b.db")), as: "b", key: provider) }, { try db.changeKey(to: provider) },
-            { try db.main.backup(toFileAt: folder.path("b.db"), key: provider) }, { try db.main.restore(fromFileAt: path, key: provider) },
+            { try db.main.backup(toFileAt: folder.path("b.db"), key: provider) }, { try db.main.restore(fromFileAt: path, key: oldProvider) },
         ] as [() throws -> Void] {
             let error = #expect(throws: DatabaseError.self) { try use() }
             #expect(error?.reason == .misuse)
