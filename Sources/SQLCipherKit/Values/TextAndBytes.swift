@@ -90,7 +90,12 @@ extension Data: SQLValueConvertible {
     @inlinable
     @inline(__always)
     public func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
+        #if os(Linux) && compiler(>=6.2)
+        // Two checks of exclusive access, where Foundation's withUnsafeBytes makes three.
+        bytes.withUnsafeBytes { parameter.bindBlob($0) == SQLITE_OK }
+        #else
         withUnsafeBytes { parameter.bindBlob($0) == SQLITE_OK }
+        #endif
     }
 
     public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
