@@ -6,11 +6,11 @@ import Foundation
 /// let bytes = try db.fetchOne(Data.self, "SELECT meta FROM note WHERE id = \(id)")
 /// let meta = try bytes.map { try JSONBDecoder().decode(Meta.self, from: $0) }
 /// ```
-/// It accepts and refuses what `JSONDecoder` would for the same document as text, with these differences: dates are text in ISO 8601
-/// unless ``options`` say otherwise, a `Decimal` with more digits than it can hold is refused and not rounded, and of members with
-/// the same key the first counts, as it does for SQLite's paths. A type that is ``JSONCodingCustomizable`` is read by its own options.
-/// Bytes that are no JSONB, whoever made them, are a `DecodingError`; the whole structure is checked first. ``JSONColumn``, `Codable`
-/// rows and records, and key-value stores do this of their own accord.
+/// It accepts and refuses what `JSONDecoder` would for the same document as text, with these differences: dates are text in ISO
+/// 8601 unless ``options`` say otherwise, a `Decimal` with more digits than it can hold is refused and not rounded, and of members
+/// with the same key the first counts, as it does for SQLite's paths. A type that is ``JSONCodingCustomizable`` is read by its own
+/// options. Bytes that are no JSONB, whoever made them, are a `DecodingError`; the whole structure is checked first.
+/// ``JSONColumn``, `Codable` rows and records, and key-value stores do this of their own accord.
 public struct JSONBDecoder: Sendable {
     /// How dates, bytes and special numbers are read, and how deep a document may be.
     public var options = JSONCodingOptions()

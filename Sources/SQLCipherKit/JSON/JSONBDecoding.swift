@@ -55,5 +55,7 @@ struct JSONBDecoding: Decoder, SingleValueDecodingContainer {
     func decode(_: UInt128.Type) throws -> UInt128 { try context.integer(element) }
     @inline(__always)
     func decode<T: FixedWidthInteger & Decodable>(_: T.Type) throws -> T { try context.integer(element) }
-    func decode<T: Decodable>(_ type: T.Type) throws -> T { try context.decode(type, element, depth: Int(depth), scope: Int(scope)) }
+    func decode<T: Decodable>(_ type: T.Type) throws -> T {
+        try context.decode(type, element, depth: Int(depth), scope: Int(scope))
+    }
 }

@@ -55,7 +55,9 @@ extension JSONBDecodingContext {
         let number = try number(element, T.self)
         if let value = number.integer(T.self) { return value }
         // Wider than 64 bits.
-        if element.kind == .integer, T.bitWidth > 64, let value = T(String(decoding: payload(element), as: UTF8.self)) { return value }
+        if element.kind == .integer, T.bitWidth > 64, let value = T(String(decoding: payload(element), as: UTF8.self)) {
+            return value
+        }
         throw corrupted(element, "the number does not fit into \(T.self)")
     }
 
@@ -92,7 +94,9 @@ extension JSONBDecodingContext {
         if element.kind.isText, let value = try nonConforming(element, Float.self, scope) { return Float(value) }
         _ = try number(element, Float.self)
         // Rounding to a Double first could round twice.
-        let value = element.kind == .hexInteger ? Float(try double(element, scope)) : Float(String(decoding: payload(element), as: UTF8.self))
+        let value =
+            element.kind == .hexInteger
+            ? Float(try double(element, scope)) : Float(String(decoding: payload(element), as: UTF8.self))
         guard let value, value.isFinite else { throw corrupted(element, "the number is beyond the range of Float") }
         return value
     }

@@ -7,10 +7,10 @@ import Foundation
 /// try db.execute("INSERT INTO note(meta) VALUES (\(bytes))")
 /// ```
 /// The document is the one that `JSONEncoder` would write as text, but for dates, which are text in ISO 8601 unless ``options`` say
-/// otherwise, for the order of members, which is the one they are encoded in, those of dictionaries sorted, and for the fraction of a
-/// `Double` that is a whole number: `2.0`, as SQLite writes it. Integers of every width and `Decimal`s keep every digit. A type that is
-/// ``JSONCodingCustomizable`` is written by its own options. ``JSONColumn``, `Codable` rows and records, and key-value stores do this
-/// of their own accord.
+/// otherwise, for the order of members, which is the one they are encoded in, those of dictionaries sorted, and for the fraction of
+/// a `Double` that is a whole number: `2.0`, as SQLite writes it. Integers of every width and `Decimal`s keep every digit. A type
+/// that is ``JSONCodingCustomizable`` is written by its own options. ``JSONColumn``, `Codable` rows and records, and key-value
+/// stores do this of their own accord.
 public struct JSONBEncoder: Sendable {
     /// How dates, bytes and special numbers are written, and how deep a value may be.
     public var options = JSONCodingOptions()

@@ -63,7 +63,9 @@ struct JSONBKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     // The standard library's own methods for each of these would be taken before a generic one, and look a key up three times.
     func decodeIfPresent(_: Bool.Type, forKey key: Key) throws -> Bool? { try present(key).map { try context.bool($0) } }
     func decodeIfPresent(_: String.Type, forKey key: Key) throws -> String? { try present(key).map { try context.string($0) } }
-    func decodeIfPresent(_: Double.Type, forKey key: Key) throws -> Double? { try present(key).map { try context.double($0, scope) } }
+    func decodeIfPresent(_: Double.Type, forKey key: Key) throws -> Double? {
+        try present(key).map { try context.double($0, scope) }
+    }
     func decodeIfPresent(_: Float.Type, forKey key: Key) throws -> Float? { try present(key).map { try context.float($0, scope) } }
     func decodeIfPresent(_: Int.Type, forKey key: Key) throws -> Int? { try present(key).map { try context.integer($0) } }
     func decodeIfPresent(_: Int8.Type, forKey key: Key) throws -> Int8? { try present(key).map { try context.integer($0) } }

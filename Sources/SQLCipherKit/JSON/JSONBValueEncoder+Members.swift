@@ -29,8 +29,8 @@ extension JSONBValueEncoder {
 
     private func takesMore(_ wanted: State) -> Bool { state == wanted && sink.context.failure == nil && !sink.context.isOver }
 
-    /// The encoder of a container that is filled later, in a place that is kept for it. Asked for again under the same key it is the
-    /// same container, and one that was written whole is gone on with.
+    /// The encoder of a container that is filled later, in a place that is kept for it. Asked for again under the same key it is
+    /// the same container, and one that was written whole is gone on with.
     func nested(_ kind: State, _ key: some CodingKey) -> JSONBValueEncoder {
         guard takesMore(.keyed) else { return lost(key) }
         var name = key.stringValue

@@ -23,7 +23,8 @@ extension JSONBValueEncoder {
         } else if T.self == URL.self, let url = value as? URL {
             writer.append(url.absoluteString)
         } else if T.self == JSONValue.self, let json = value as? JSONValue {
-            do throws(DatabaseError) { try json.write(to: writer, depth: key == nil ? depth : depth + 1, stack: sink.context.stack) } catch {
+            let depth = key == nil ? depth : depth + 1
+            do throws(DatabaseError) { try json.write(to: writer, depth: depth, stack: sink.context.stack) } catch {
                 throw refused(json, error.message, key)
             }
         } else {

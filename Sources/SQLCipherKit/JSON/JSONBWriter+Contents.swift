@@ -3,9 +3,9 @@ extension JSONBWriter {
     /// A copy of what is in the container of a kind at an offset; nil if that is another element.
     func contents(at offset: Int, of kind: JSONB.Kind) -> JSONBWriter? {
         withBytes { bytes in
-            guard let base = bytes.baseAddress, let element = JSONB.element(base, at: offset, limit: bytes.count), element.kind == kind else {
-                return nil
-            }
+            guard let base = bytes.baseAddress, let element = JSONB.element(base, at: offset, limit: bytes.count),
+                element.kind == kind
+            else { return nil }
             let copy = JSONBWriter(capacity: element.count + 16)
             copy.append(elements: UnsafeRawBufferPointer(rebasing: bytes[element.start..<element.end]))
             return copy

@@ -1,5 +1,5 @@
-/// A type that says how its values are coded as JSON, wherever they stand: in a ``JSONColumn``, as a property of a row or a record, in
-/// a key-value store, in the change of a document, and inside of other values, optionals and collections.
+/// A type that says how its values are coded as JSON, wherever they stand: in a ``JSONColumn``, as a property of a row or a record,
+/// in a key-value store, in the change of a document, and inside of other values, optionals and collections.
 /// ```swift
 /// extension Meta: JSONCodingCustomizable {
 ///     static let jsonCodingOptions = {
@@ -42,8 +42,8 @@ extension Array: JSONWrapping { fileprivate static var jsonWrapped: any Any.Type
 extension Set: JSONWrapping { fileprivate static var jsonWrapped: any Any.Type { Element.self } }
 extension JSONColumn: JSONWrapping { fileprivate static var jsonWrapped: any Any.Type { Value.self } }
 
-/// The options that are in force in the parts of one document. A scope is a number: 0 is the coder's, others are of types that bring
-/// their own.
+/// The options that are in force in the parts of one document. A scope is a number: 0 is the coder's, others are of types that
+/// bring their own.
 struct JSONScopes {
     private static let typesWithoutOptions = TypeMemo()
 

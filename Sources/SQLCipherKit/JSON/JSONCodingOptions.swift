@@ -2,11 +2,11 @@ import Foundation
 
 /// How JSON holds what it has no form of its own for: dates, bytes, infinities.
 ///
-/// A type says it for its values by ``JSONCodingCustomizable``. The defaults are those of Foundation's `JSONEncoder`, but for dates,
-/// which are text in ISO 8601.
+/// A type says it for its values by ``JSONCodingCustomizable``. The defaults are those of Foundation's `JSONEncoder`, but for
+/// dates, which are text in ISO 8601.
 public struct JSONCodingOptions: Sendable {
-    /// How a `Date` is written. ISO 8601 text is read under each of these but ``custom(encode:decode:)``. A number is read only where
-    /// dates are numbers: it does not tell whether it counts from 1970 or from 2001.
+    /// How a `Date` is written. ISO 8601 text is read under each of these but ``custom(encode:decode:)``. A number is read only
+    /// where dates are numbers: it does not tell whether it counts from 1970 or from 2001.
     public enum Dates: Sendable {
         /// As `Date` encodes itself: seconds since 2001-01-01 00:00 UTC, to the last bit.
         case deferredToDate
@@ -44,12 +44,12 @@ public struct JSONCodingOptions: Sendable {
     public var data: Bytes = .base64
     /// What becomes of infinities and NaN. Default: ``NonConformingFloats/refuse``.
     public var nonConformingFloats: NonConformingFloats = .refuse
-    /// How many containers may be nested in each other, at most 1,000, SQLite's own limit. Default: 512, that of
-    /// `JSONDecoder`. Each level takes some hundred bytes to a few kilobytes of the thread's stack, depending on the types; where that
-    /// has no more room, the coder throws as well. For the whole document the coder's own options count, or those of a column's type.
+    /// How many containers may be nested in each other, at most 1,000, SQLite's own limit. Default: 512, that of `JSONDecoder`.
+    /// Each level takes some hundred bytes to a few kilobytes of the thread's stack, depending on the types; where that has no more
+    /// room, the coder throws as well. For the whole document the coder's own options count, or those of a column's type.
     public var maximumDepth = 512
-    /// What the types that are coded find in their coder's `userInfo`. A type's own entries are added to the coder's, and win. Default:
-    /// empty.
+    /// What the types that are coded find in their coder's `userInfo`. A type's own entries are added to the coder's, and win.
+    /// Default: empty.
     public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
     /// How a row's column holds a property of the type. A ``JSONColumn`` says it itself. Default: text.
     public var columnFormat: JSONFormat = .text

@@ -8,10 +8,9 @@ import Foundation
 /// let all = try db.fetchAll(JSONColumn<Meta>.self, "SELECT meta FROM note").map(\.value)
 /// let tags = try db.fetchAll(String.self, "SELECT value FROM note, json_each(note.meta, ?)", [JSONPath("tags")])
 /// ```
-/// It is written in its ``format``, and read in whichever form is there: a BLOB is JSONB
-/// (<https://sqlite.org/jsonb.html>) or, where another program stored text as bytes, JSON text; TEXT is JSON text (RFC 8259). SQL's
-/// NULL is no document: read a `JSONColumn<Meta>?` where it may be. A type that conforms to ``JSONCodingCustomizable`` says how dates
-/// and the like are coded.
+/// It is written in its ``format``, and read in whichever form is there: a BLOB is JSONB (<https://sqlite.org/jsonb.html>) or,
+/// where another program stored text as bytes, JSON text; TEXT is JSON text (RFC 8259). SQL's NULL is no document: read a
+/// `JSONColumn<Meta>?` where it may be. A type that conforms to ``JSONCodingCustomizable`` says how dates and the like are coded.
 ///
 /// A record can have such a property; a plain `Codable` one is JSON, too, in the form that ``JSONCodingOptions/columnFormat`` says.
 /// ```swift
@@ -56,7 +55,8 @@ extension JSONColumn: SQLValueConvertible {
         let found: (value: Value, format: JSONFormat)? =
             switch sqlValue {
             case .blob(let data): try? data.withUnsafeBytes { try decoder.decode(Value.self, stored: $0, isText: false) }
-            case .text(var text): try? text.withUTF8 { try decoder.decode(Value.self, stored: UnsafeRawBufferPointer($0), isText: true) }
+            case .text(var text):
+                try? text.withUTF8 { try decoder.decode(Value.self, stored: UnsafeRawBufferPointer($0), isText: true) }
             default: nil
             }
         guard let found else { return nil }

@@ -14,8 +14,8 @@ extension EncodingError.Context {
 }
 
 extension Error {
-    /// What a coder's error says and where, without the value it is about: what a type itself says, such as an enumeration that does
-    /// not know the text, may repeat it.
+    /// What a coder's error says and where, without the value it is about: what a type itself says, such as an enumeration that
+    /// does not know the text, may repeat it.
     var jsonDescription: String {
         switch self {
         case let error as DecodingError:
@@ -23,8 +23,8 @@ extension Error {
         case let error as EncodingError:
             switch error {
             case .invalidValue(_, let context):
-                "\(context.underlyingError is JSONFault ? context.debugDescription : "it has a value that cannot be encoded") "
-                    + "(at \(context.codingPath.jsonPath))"
+                (context.underlyingError is JSONFault ? context.debugDescription : "it has a value that cannot be encoded")
+                    + " (at \(context.codingPath.jsonPath))"
             @unknown default: "it cannot be encoded"
             }
         case let error as DatabaseError: error.message
@@ -36,7 +36,9 @@ extension Error {
 extension DecodingError {
     var context: Context? {
         switch self {
-        case .typeMismatch(_, let context), .valueNotFound(_, let context), .keyNotFound(_, let context), .dataCorrupted(let context): context
+        case .typeMismatch(_, let context), .valueNotFound(_, let context), .keyNotFound(_, let context),
+            .dataCorrupted(let context):
+            context
         @unknown default: nil
         }
     }

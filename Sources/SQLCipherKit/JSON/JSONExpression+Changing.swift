@@ -3,10 +3,10 @@
 /// ``JSONFormat`` says which form the result has, whatever the form of the document. To change stored documents and keep each in
 /// the form that it is in, see ``Schema/updateJSON(_:in:where:_:)``.
 ///
-/// A value is any `Codable` one, and bound as the JSON that it is: `true` as true and not as 1, an array as an array. It is coded by
-/// its own type's options, if that is ``JSONCodingCustomizable``, or else by those of the document's type: say that with
-/// ``coded(like:)``. For JSON's null write ``JSONValue/null``. For a value that SQL computes write `toSQL:`; text is a string there, unless it comes from a
-/// JSON function.
+/// A value is any `Codable` one, and bound as the JSON that it is: `true` as true and not as 1, an array as an array. It is coded
+/// by its own type's options, if that is ``JSONCodingCustomizable``, or else by those of the document's type: say that with
+/// ``coded(like:)``. For JSON's null write ``JSONValue/null``. For a value that SQL computes write `toSQL:`; text is a string
+/// there, unless it comes from a JSON function.
 extension JSONExpression {
     /// `json_set`: the value at a path is replaced, or added where there is none (<https://sqlite.org/json1.html#jset>).
     public func setting(

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Types that something was asked about, with the answer no: asking a type what it conforms to takes ten times as long as a look here.
+/// Types that were asked whether they conform to something, with the answer no, as the runtime takes its time to answer.
 ///
 /// A type's address has one place, which the type that was asked about last keeps.
 final class TypeMemo: @unchecked Sendable {

@@ -73,7 +73,8 @@ public struct KeyValueEntry: ~Copyable {
         } catch {
             if isNull { throw column.mismatch(String(describing: type)) }
             throw DatabaseError(
-                code: .mismatch, reason: .typeMismatch, message: "column \(column.label) holds a key's value that is no \(type): \(error.jsonDescription)",
+                code: .mismatch, reason: .typeMismatch,
+                message: "column \(column.label) holds a key's value that is no \(type): \(error.jsonDescription)",
                 sql: sqlite3_sql(handle).map { String(cString: $0) })
         }
     }

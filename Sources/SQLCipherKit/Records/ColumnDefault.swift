@@ -1,7 +1,7 @@
 /// A property that takes its column's default until it is set.
 ///
-/// Writing a record tells three things apart: a value, nil, which is NULL, and a property that was never set, which an insertion leaves
-/// to the column's default, and an update as it is in the database.
+/// Writing a record tells three things apart: a value, nil, which is NULL, and a property that was never set, which an insertion
+/// leaves to the column's default, and an update as it is in the database.
 /// ```swift
 /// struct Note: SQLRecord {
 ///     var id: Int64?
@@ -74,7 +74,9 @@ extension ColumnDefault: ExpressibleByBooleanLiteral where Value: ExpressibleByB
 }
 
 extension ColumnDefault: ExpressibleByUnicodeScalarLiteral where Value: ExpressibleByUnicodeScalarLiteral {
-    public init(unicodeScalarLiteral value: Value.UnicodeScalarLiteralType) { self.init(wrappedValue: Value(unicodeScalarLiteral: value)) }
+    public init(unicodeScalarLiteral value: Value.UnicodeScalarLiteralType) {
+        self.init(wrappedValue: Value(unicodeScalarLiteral: value))
+    }
 }
 
 extension ColumnDefault: ExpressibleByExtendedGraphemeClusterLiteral where Value: ExpressibleByExtendedGraphemeClusterLiteral {

@@ -130,7 +130,8 @@ public struct SQLAssignments<Record: SQLRecord> {
             let profile = table.columnName(property).flatMap { Record.columnProfiles[$0] }
             list.append("\(column) = \(ProfiledValue(stored ?? SQLValue.null, profile))")
         } catch {
-            failure = failure ?? (error as? DatabaseError ?? .invalidArgument("a \(Value.self) cannot be stored: \(error.jsonDescription)"))
+            let error = error as? DatabaseError ?? .invalidArgument("a \(Value.self) cannot be stored: \(error.jsonDescription)")
+            failure = failure ?? error
         }
     }
 

@@ -9,17 +9,17 @@ import Foundation
 /// ```
 /// For queries see ``SQLQueryable/in(_:)``.
 extension Connection {
-    /// Inserts a record and reads back what the database made of it: its id, the defaults of properties that were not set, generated
-    /// columns. What triggers do afterwards shows with ``refresh(_:in:)``.
+    /// Inserts a record and reads back what the database made of it: its id, the defaults of properties that were not set,
+    /// generated columns. What triggers do afterwards shows with ``refresh(_:in:)``.
     /// ```swift
     /// var note = Note(title: "Plan")
     /// try db.insert(&note)
     /// // INSERT INTO "note"("id", "title", "stars") VALUES (?, ?, ?) RETURNING *
     /// print(note.id!)
     /// ```
-    /// A nil is NULL, also in a column that has a default; only in the primary key it means that the database chooses: a row id, or the
-    /// column's default. A column gets its default where the record leaves its key out: a property marked with ``ColumnDefault`` does
-    /// so until it is set, and so may an `encode(to:)` of your own.
+    /// A nil is NULL, also in a column that has a default; only in the primary key it means that the database chooses: a row id, or
+    /// the column's default. A column gets its default where the record leaves its key out: a property marked with
+    /// ``ColumnDefault`` does so until it is set, and so may an `encode(to:)` of your own.
     /// - Parameters:
     ///   - record: what is written; what the database has filled in is put into it.
     ///   - conflict: what to do where a constraint is broken. Default: the statement fails.
@@ -70,8 +70,8 @@ extension Connection {
     /// // INSERT INTO "note"("id", "title", "stars") VALUES (?, ?, ?)
     /// // ON CONFLICT("title") DO UPDATE SET "stars" = excluded."stars" RETURNING *
     /// ```
-    /// Unlike an insertion that replaces, it deletes nothing: rows that refer to this one stay. A nil is NULL, as for an insertion; a
-    /// key that the record leaves out is the column's default in a new row, and stays as it is in one that is there.
+    /// Unlike an insertion that replaces, it deletes nothing: rows that refer to this one stay. A nil is NULL, as for an insertion;
+    /// a key that the record leaves out is the column's default in a new row, and stays as it is in one that is there.
     /// - Parameters:
     ///   - record: what is written; what the database has filled in is put into it.
     ///   - columns: the columns of the unique constraint by which the row is known; empty, the default, for the primary key.

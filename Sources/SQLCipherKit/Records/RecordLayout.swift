@@ -35,7 +35,8 @@ struct RecordLayout {
 
     private static func only(_ key: [String], _ defaults: [(String, String)]) -> [String: String] {
         let key = Set(key.map { $0.lowercased() })
-        return Dictionary(defaults.map { ($0.0.lowercased(), $0.1) }.filter { key.contains($0.0) }, uniquingKeysWith: { first, _ in first })
+        return Dictionary(
+            defaults.map { ($0.0.lowercased(), $0.1) }.filter { key.contains($0.0) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// A record's spelling of the key's columns, among its keys.
@@ -115,7 +116,8 @@ struct RecordSQL {
         }
     }
 
-    /// A nil is NULL. But no row is known by a NULL: of a key that is nil the database makes what its default says, as it makes a row id.
+    /// A nil is NULL. But no row is known by a NULL: of a key that is nil the database makes what its default says, as it makes a
+    /// row id.
     private static func insertion(
         _ table: SQLTable, _ layout: RecordLayout, _ keys: [String], _ conflict: ConflictResolution?
     ) -> String {

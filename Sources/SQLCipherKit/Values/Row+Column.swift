@@ -134,7 +134,8 @@ extension Row {
                 message: "column \(label) holds \(storage.rawValue) that cannot be had as \(type) without a loss", sql: sql)
         }
 
-        /// The name for errors, with that of the table where it is one's column (<https://sqlite.org/c3ref/column_database_name.html>).
+        /// The name for errors, with that of the table where it is one's column
+        /// (<https://sqlite.org/c3ref/column_database_name.html>).
         var label: String {
             guard let table = sqlite3_column_table_name(handle, index) else { return name }
             return "\(name) of \(String(cString: table))"

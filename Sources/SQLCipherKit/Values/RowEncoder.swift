@@ -77,9 +77,9 @@ extension StatementArguments {
     /// ```swift
     /// try db.execute("UPDATE note SET title = :title WHERE id = :id", StatementArguments(encoding: note))
     /// ```
-    /// A property of a type that is ``SQLValueConvertible``, or that codes a single such value as enumerations do, is bound as that;
-    /// any other, such as a nested structure or an array, as JSON: text, or what its ``JSONCodingOptions/columnFormat`` says. Each key
-    /// needs a parameter in the statement.
+    /// A property of a type that is ``SQLValueConvertible``, or that codes a single such value as enumerations do, is bound as
+    /// that; any other, such as a nested structure or an array, as JSON: text, or what its ``JSONCodingOptions/columnFormat`` says.
+    /// Each key needs a parameter in the statement.
     /// - Throws: what the value's own encoding throws, and ``DatabaseError/Reason/misuse`` if it has no keys.
     public init(encoding value: some Encodable) throws {
         positional = []

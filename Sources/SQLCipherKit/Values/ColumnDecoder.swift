@@ -1,0 +1,60 @@
+import CSQLCipher
+import Foundation
+
+/// Decodes one column: a simple value, something that codes itself as one, or JSON.
+struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
+    let state: RowDecodingState
+    let index: Int32
+    let codingPath: [any CodingKey]
+
+    /// Thrown where a type wants more than a single value.
+    struct WantsJSON: Error {}
+
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> { throw wantsJSON() }
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw wantsJSON() }
+    func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
+
+    private func wantsJSON() -> WantsJSON {
+        state.wantsJSON = true
+        return WantsJSON()
+    }
+
+    func decodeNil() -> Bool { state.row.pointee.map { sqlite3_column_type($0, index) == SQLITE_NULL } ?? true }
+    func decode<T: SQLValueConvertible & Decodable>(_ type: T.Type) throws -> T {
+        try Row.Column(state.live(), index).read(as: T.self)
+    }
+    func decode<T: Decodable>(_ type: T.Type) throws -> T { try any(type) }
+
+    func any<T: Decodable>(_ type: T.Type) throws -> T {
+        // A comparison of two types is faster than asking what a type conforms to.
+        if type == Data.self, let data = try Data.readSQL(from: Row.Column(state.live(), index)) as? T { return data }
+        if let convertible = type as? any SQLValueConvertible.Type,
+            let value = try convertible.readSQL(from: Row.Column(state.live(), index)) as? T
+        {
+            return value
+        }
+        state.wantsJSON = false
+        // What the type had asked for counts, and not what it has made of the refusal.
+        defer { state.wantsJSON = false }
+        let value: T
+        do { value = try T(from: self) } catch where state.wantsJSON { return try json(type) }
+        if state.wantsJSON, Row.Column(try state.live(), index).looksLikeJSON, let other = try? json(type) { return other }
+        return value
+    }
+
+    private func json<T: Decodable>(_ type: T.Type) throws -> T {
+        let column = Row.Column(try state.live(), index)
+        do { return try column.json(as: type).value } catch let error as DecodingError { throw column.undecodable(type, error) }
+    }
+}
+
+extension Row.Column {
+    /// Whether it may hold an array or an object in either form.
+    fileprivate var looksLikeJSON: Bool {
+        guard let bytes = fastBytes(text: true, blob: true), let first = bytes.first(where: { $0 > 0x20 }) else { return false }
+        if first == UInt8(ascii: "{") || first == UInt8(ascii: "[") { return true }
+        return storageClass == .blob && JSONB.Kind(rawValue: first & 15)?.isContainer == true
+    }
+}
