@@ -92,6 +92,13 @@ import TestSupport
         #expect(try rows("SELECT count(*) AS n FROM t") == [#"{"n":3}"#])
     }
 
+    /// Names that are equal to Swift, but not to JSON and SQL.
+    @Test func namesAreToldApartByTheirBytes() throws {
+        let text = "{\"caf\u{e9}\":1}\n{\"cafe\u{301}\":2}\n{\"cafe\u{301}\":4,\"caf\u{e9}\":3}\n"
+        try load(try file("t.jsonl", text)).expectSuccess()
+        #expect(try rows("SELECT sum(\"caf\u{e9}\") AS a, sum(\"cafe\u{301}\") AS b FROM t") == [#"{"a":4,"b":6}"#])
+    }
+
     @Test func standardInput() throws {
         let script = "printf '{\"a\":1}\\n{\"a\":2}\\n' | \"$0\" import \"$1\" - --as jsonl --table t --raw-key --key-env TEST_KEY"
         let outcome = try Command.run("bash", ["-c", script, try Tool.path, database], environment: ["TEST_KEY": Tool.rawKey])

@@ -14,7 +14,7 @@ public final class ChangeRecorder: ConnectionDependent {
     private let connection: Connection
     private var handle: OpaquePointer?
     /// Tables that virtual tables keep their content in, which are written again where the changes are applied.
-    private var shadows: Set<String> = []
+    private var shadows: Set<SQLName> = []
 
     var endsWithLoan: Bool { false }
 
@@ -43,7 +43,7 @@ public final class ChangeRecorder: ConnectionDependent {
             { context, table in
                 guard let context, let table else { return 1 }
                 let recorder = Unmanaged<ChangeRecorder>.fromOpaque(context).takeUnretainedValue()
-                return recorder.shadows.contains(String(cString: table)) ? 0 : 1
+                return recorder.shadows.contains(SQLName(String(cString: table))) ? 0 : 1
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 

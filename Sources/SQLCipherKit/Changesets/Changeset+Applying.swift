@@ -73,7 +73,7 @@ extension Changeset {
         // All of it is looked at first: what is malformed is found before anything has changed.
         try validate()
         if isEmpty { return nil }
-        let application = ChangesetApplication(db, tables.map { Set($0.map { $0.lowercased() }) }, onConflict)
+        let application = ChangesetApplication(db, tables?.nameSet, onConflict)
         var rebase: UnsafeMutableRawPointer?, rebaseCount: Int32 = 0
         // The conflict handler may use the connection, but must not end what the changeset is applied in.
         db.enterTransaction()
@@ -126,12 +126,12 @@ extension Changeset {
 /// One call of `apply`, as SQLite calls it back.
 private final class ChangesetApplication {
     private let connection: Connection
-    private let tables: Set<String>?
+    private let tables: Set<SQLName>?
     private let onConflict: (ChangesetConflict) throws -> ChangesetConflict.Resolution
     private(set) var error: (any Error)?
 
     init(
-        _ connection: Connection, _ tables: Set<String>?,
+        _ connection: Connection, _ tables: Set<SQLName>?,
         _ onConflict: @escaping (ChangesetConflict) throws -> ChangesetConflict.Resolution
     ) {
         self.connection = connection
@@ -145,7 +145,7 @@ private final class ChangesetApplication {
 
     func wants(_ table: UnsafePointer<CChar>?) -> Int32 {
         guard let table, let tables else { return 1 }
-        return tables.contains(String(cString: table).lowercased()) ? 1 : 0
+        return tables.contains(SQLName(String(cString: table))) ? 1 : 0
     }
 
     func resolve(_ code: Int32, _ iterator: OpaquePointer?) -> Int32 {

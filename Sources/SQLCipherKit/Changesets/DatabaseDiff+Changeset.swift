@@ -9,16 +9,16 @@ extension DatabaseDiff {
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table that cannot be compared so.
     public func changeset(tables: [String]? = nil) throws -> Changeset {
         try looking { old, new in
-            let keyed = Set(
-                try self.new.database.objects(
-                    "m.type = 'table' AND EXISTS (SELECT 1 FROM pragma_table_info(m.name, m.schema) WHERE pk > 0)"))
-            let comparable = new.tables.filter { name, table in keyed.contains(name) && old.tables[name]?.sql == table.sql }.keys
-            for table in tables ?? [] where !comparable.contains(table) {
+            let keyed = try self.new.database.objects(
+                "m.type = 'table' AND EXISTS (SELECT 1 FROM pragma_table_info(m.name, m.schema) WHERE pk > 0)"
+            ).nameSet
+            let comparable = new.tables.filter { name, _ in keyed.contains(SQLName(name.text)) && new.isSame(name.text, in: old) }.keys
+            for table in tables ?? [] where !comparable.contains(ExactText(table)) {
                 throw DatabaseError.invalidArgument("the table \(table) is not in both databases, with the same definition and a primary key")
             }
             let group = try ChangeGroup()
             try group.useSchema(of: self.new.connection, self.new.name)
-            for name in (tables ?? Array(comparable)).sorted() where !name.hasPrefix("sqlite_") { try add(name, to: group) }
+            for name in (tables ?? comparable.map(\.text)).sorted() where !name.hasNamePrefix("sqlite_") { try add(name, to: group) }
             return try group.changeset()
         }
     }

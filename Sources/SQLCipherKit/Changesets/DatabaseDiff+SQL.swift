@@ -89,14 +89,13 @@ extension DatabaseDiff {
             }
             try emitDrops(old, new, emit)
             for table in new.missing("table", from: old, virtual: false) { try emit(statement(table)) }
-            for name in new.tables.keys.sorted() where !name.hasPrefix("sqlite_stat") {
-                let isKept = old.tables[name]?.sql == new.tables[name]?.sql
-                try emitRows(name, isKept: isKept, emit)
+            for name in new.tables.keys.map(\.text).sorted() where !name.hasNamePrefix("sqlite_stat") {
+                try emitRows(name, isKept: new.isSame(name, in: old), emit)
             }
-            let rebuilt = Set(new.missing("table", from: old, virtual: false).map(\.name))
+            let rebuilt = new.missing("table", from: old, virtual: false).map(\.name).nameSet
             for index in new.objects where index.type == "index" {
                 guard let sql = index.sql else { continue }
-                let isKept = old.object("index", index.name)?.sql == sql && !rebuilt.contains(index.table)
+                let isKept = (old.object("index", index.name)?.sql).isSameText(as: sql) && !rebuilt.contains(SQLName(index.table))
                 if !isKept { try emit(statement(index)) }
             }
             try emitStatistics(old, new, emit)
@@ -108,7 +107,7 @@ extension DatabaseDiff {
                 }
             }
             let newTriggers = new.objects.filter { $0.type == "trigger" }
-            let isSame = triggers.map(\.name) == newTriggers.map(\.name) && triggers.map(\.sql) == newTriggers.map(\.sql)
+            let isSame = triggers.elementsEqual(newTriggers) { $0.name.isSameText(as: $1.name) && $0.sql.isSameText(as: $1.sql) }
             if isFirst, isSame, try !sequencesDiffer(old, new) { return }
             try emitSequences(new, old, emit)
             if isFirst { try emit("SELECT 1") }
@@ -130,7 +129,7 @@ extension DatabaseDiff {
             try emit("PRAGMA writable_schema = ON")
         }
         let dropped = old.missing("table", from: new, virtual: false)
-        for index in old.missing("index", from: new) where !dropped.contains(where: { $0.name == index.table }) {
+        for index in old.missing("index", from: new) where !dropped.contains(where: { $0.name.isSameName(as: index.table) }) {
             try emit("DROP INDEX \(index.name.quotedSQLIdentifier)")
         }
         for table in dropped { try emit("DROP TABLE \(table.name.quotedSQLIdentifier)") }
@@ -192,8 +191,8 @@ extension DatabaseDiff {
     /// A table or an index that is dropped takes its statistics with it, so they are written last.
     private func emitStatistics(_ old: DiffSchema, _ new: DiffSchema, _ emit: (String) throws -> Void) throws {
         let isDropping = !old.missing("table", from: new, virtual: false).isEmpty || !old.missing("index", from: new).isEmpty
-        for name in new.tables.keys.sorted() where name.hasPrefix("sqlite_stat") {
-            if !isDropping, old.tables[name]?.sql == new.tables[name]?.sql {
+        for name in new.tables.keys.map(\.text).sorted() where name.hasNamePrefix("sqlite_stat") {
+            if !isDropping, new.isSame(name, in: old) {
                 var isSame = try self.old.count(name) == self.new.count(name)
                 if isSame { try TableWalk(name, self.old, self.new).overOld { finding, _, _ in if finding != .same { isSame = false } } }
                 if isSame { continue }
@@ -210,7 +209,7 @@ extension DatabaseDiff {
 
     private func sequencesDiffer(_ old: DiffSchema, _ new: DiffSchema) throws -> Bool {
         let a = try sequences(self.old, old), b = try sequences(self.new, new)
-        return a.map(\.0) != b.map(\.0) || a.map(\.1) != b.map(\.1)
+        return !a.elementsEqual(b) { $0.0.isSameText(as: $1.0) && $0.1 == $1.1 }
     }
 
     /// Rows that come and go move the sequences on, so they are set last.

@@ -64,11 +64,12 @@ public struct DatabaseDiff {
     /// What differs, table by table, in the order of their names. The tables behind virtual tables are among them.
     public func summary() throws -> [Table] {
         try looking { old, new in
-            let names = Set(old.tables.keys).union(new.tables.keys).union(["sqlite_sequence"].filter { old.has($0) || new.has($0) })
-            return try names.sorted().map { name in
+            var names = Set(old.tables.keys).union(new.tables.keys)
+            if old.has("sqlite_sequence") || new.has("sqlite_sequence") { names.insert(ExactText("sqlite_sequence")) }
+            return try names.map(\.text).sorted().map { name in
                 guard let ours = old.object("table", name) else { return try table(name, .added, inserted: self.new.count(name)) }
                 guard let new = new.object("table", name) else { return try table(name, .removed, deleted: self.old.count(name)) }
-                if ours.sql == new.sql { return try compare(name) }
+                if ours.sql.isSameText(as: new.sql) { return try compare(name) }
                 return try table(name, .changed, inserted: self.new.count(name), deleted: self.old.count(name))
             }
         }

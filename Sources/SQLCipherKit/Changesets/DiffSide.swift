@@ -29,35 +29,47 @@ struct DiffSchema {
 
     let objects: [Object]
     /// The tables with rows, without the one that SQLite makes by itself.
-    let tables: [String: Object]
+    let tables: [ExactText: Object]
 
     init(objects: [Object]) {
         self.objects = objects
         tables = Dictionary(
-            objects.filter { $0.type == "table" && !$0.isVirtual && $0.name != "sqlite_sequence" }.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
+            objects.filter { $0.type == "table" && !$0.isVirtual && $0.name != "sqlite_sequence" }.map { (ExactText($0.name), $0) },
+            uniquingKeysWith: { $1 })
     }
 
     func has(_ table: String) -> Bool { object("table", table) != nil }
 
-    func object(_ type: String, _ name: String) -> Object? { objects.first { $0.type == type && $0.name == name } }
+    func object(_ type: String, _ name: String) -> Object? {
+        objects.first { $0.type == type && $0.name.isSameText(as: name) }
+    }
+
+    /// Whether a table has the same definition in another schema.
+    func isSame(_ table: String, in other: DiffSchema) -> Bool {
+        guard let ours = tables[ExactText(table)], let others = other.tables[ExactText(table)] else { return false }
+        return ours.sql.isSameText(as: others.sql)
+    }
 
     /// - Throws: ``DatabaseError/Reason/schemaText`` if a text is not the one statement that it claims to be, or makes a virtual
     ///   table whose module could read something else than the database.
     func requireStatements() throws(DatabaseError) {
         for object in objects {
             guard let module = try object.text()?.module, !Self.modules.contains(module) else { continue }
-            throw object.refusal("its module \(module) is none of those that keep their content in the database")
+            throw object.refusal("its module \(module.text) is none of those that keep their content in the database")
         }
     }
 
     /// The modules of this engine that a schema may name, and that read nothing but the database that they are in.
-    private static let modules: Set<String> = ["fts3", "fts4", "fts4aux", "fts5", "fts5vocab", "rtree", "rtree_i32"]
+    private static let modules: Set<SQLName> = ["fts3", "fts4", "fts4aux", "fts5", "fts5vocab", "rtree", "rtree_i32"]
 
     /// The objects of a kind that another schema has not, or otherwise.
     func missing(_ type: String, from other: DiffSchema, virtual: Bool? = nil) -> [Object] {
         objects.filter { ours in
             ours.type == type && ours.sql != nil && (virtual == nil || ours.isVirtual == virtual) && ours.name != "sqlite_sequence"
-                && !other.objects.contains { $0.type == type && $0.name == ours.name && $0.sql == ours.sql && $0.table == ours.table }
+                && !other.objects.contains {
+                    $0.type == type && $0.name.isSameText(as: ours.name) && $0.sql.isSameText(as: ours.sql)
+                        && $0.table.isSameText(as: ours.table)
+                }
         }
     }
 }
@@ -90,7 +102,7 @@ struct TableWalk {
         let primary = columns.primaryKey.compactMap { columns.firstIndex(of: $0) }
         isUnique = indexes.contains { !(isWithoutRowID && $0.origin == .primaryKey) }
         // INTEGER PRIMARY KEY is another name for the row id, and needs no index.
-        let isRowID = primary.count == 1 && columns[primary[0]].type.uppercased() == "INTEGER"
+        let isRowID = primary.count == 1 && columns[primary[0]].type.isSameName(as: "INTEGER")
             && !indexes.contains { $0.origin == .primaryKey }
         if isWithoutRowID || isRowID || byPrimaryKey {
             key = primary

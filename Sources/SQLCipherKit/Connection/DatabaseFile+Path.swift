@@ -12,7 +12,7 @@ extension DatabaseFile {
             let folder = (current as NSString).deletingLastPathComponent
             // The file does not exist, but a link to it may.
             if let target = linkTarget(current) {
-                current = target.hasPrefix("/") ? target : (folder as NSString).appendingPathComponent(target)
+                current = target.hasTextPrefix("/") ? target : (folder as NSString).appendingPathComponent(target)
                 continue
             }
             guard let resolved = resolve(folder.isEmpty ? "." : folder) else { return path }
@@ -22,7 +22,7 @@ extension DatabaseFile {
     }
 
     /// Whether two paths lead to the same database.
-    static func isSame(_ a: String, _ b: String) -> Bool { realPath(a) == realPath(b) }
+    static func isSame(_ a: String, _ b: String) -> Bool { realPath(a).isSameText(as: realPath(b)) }
 
     /// Whether there is a file of no bytes, which SQLite takes for a new database.
     static func isEmpty(_ path: String) -> Bool {

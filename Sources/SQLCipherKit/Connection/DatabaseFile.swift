@@ -10,10 +10,11 @@ enum DatabaseFile {
     /// - Returns: whether the file is missing, so that SQLite will make it.
     static func prepare(_ location: DatabaseLocation, _ configuration: DatabaseConfiguration) throws(DatabaseError) -> Bool {
         _ = try location.name.cName("the path of the database")
-        guard case .file(let path) = location.place else { return false }
+        guard let path = location.path else { return false }
         if path.isEmpty { throw .invalidArgument("the path of the database is empty") }
         // SQLite leaves out such an end, and would make another file.
-        if ["", ".", ".."].contains(path.split(separator: "/", omittingEmptySubsequences: false).last) {
+        let end = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last.map { String($0) ?? "" }
+        if ["", ".", ".."].contains(end) {
             throw cannotOpen(path, "it is a folder's path")
         }
         var info = stat()

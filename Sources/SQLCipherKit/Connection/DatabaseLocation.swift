@@ -4,8 +4,8 @@ import Foundation
 /// Where a database is.
 public struct DatabaseLocation: Hashable, Sendable {
     enum Place: Hashable, Sendable {
-        case file(String)
-        case uri(String)
+        case file(ExactText)
+        case uri(ExactText)
         case memory
         case temporary
     }
@@ -15,13 +15,13 @@ public struct DatabaseLocation: Hashable, Sendable {
     var isStandard = false
 
     /// A file, by its path. A leading `~` or `~/` stands for the home folder.
-    public static func file(_ path: String) -> DatabaseLocation { DatabaseLocation(place: .file(path.expandingTilde)) }
+    public static func file(_ path: String) -> DatabaseLocation { DatabaseLocation(place: .file(ExactText(path.expandingTilde))) }
 
     /// A file, by its URL.
-    public static func file(_ url: URL) -> DatabaseLocation { DatabaseLocation(place: .file(url.path)) }
+    public static func file(_ url: URL) -> DatabaseLocation { DatabaseLocation(place: .file(ExactText(url.path))) }
 
     /// A file, by an SQLite URI such as `file:data.db?mode=ro` (<https://sqlite.org/uri.html>).
-    public static func uri(_ uri: String) -> DatabaseLocation { DatabaseLocation(place: .uri(uri)) }
+    public static func uri(_ uri: String) -> DatabaseLocation { DatabaseLocation(place: .uri(ExactText(uri))) }
 
     /// A database in memory, gone when its connection closes.
     public static let memory = DatabaseLocation(place: .memory)
@@ -42,21 +42,21 @@ public struct DatabaseLocation: Hashable, Sendable {
         #else
             let configured = ProcessInfo.processInfo.environment["XDG_DATA_HOME"] ?? ""
             // The specification says to ignore a path that is not absolute.
-            let base = configured.hasPrefix("/") ? configured : NSHomeDirectory() + "/.local/share"
+            let base = configured.hasTextPrefix("/") ? configured : NSHomeDirectory() + "/.local/share"
         #endif
-        return DatabaseLocation(place: .file("\(base)/\(application)/\(name)"), isStandard: true)
+        return DatabaseLocation(place: .file(ExactText("\(base)/\(application)/\(name)")), isStandard: true)
     }
 
     /// The path of the file, if it is one named by a path.
     public var path: String? {
-        if case .file(let path) = place { path } else { nil }
+        if case .file(let path) = place { path.text } else { nil }
     }
 
     /// What `sqlite3_open_v2` and `ATTACH` are given.
     var name: String {
         switch place {
-        case .file(let path): path.hasPrefix("/") || path.hasPrefix("./") ? path : "./" + path
-        case .uri(let uri): uri
+        case .file(let path): path.text.hasTextPrefix("/") || path.text.hasTextPrefix("./") ? path.text : "./" + path.text
+        case .uri(let uri): uri.text
         case .memory: ":memory:"
         case .temporary: ""
         }
@@ -83,7 +83,7 @@ extension DatabaseLocation: CustomStringConvertible, CustomReflectable {
 
 extension String {
     fileprivate var expandingTilde: String {
-        guard self == "~" || hasPrefix("~/") else { return self }
-        return NSHomeDirectory() + dropFirst()
+        guard self == "~" || hasTextPrefix("~/") else { return self }
+        return NSHomeDirectory() + String(decoding: utf8.dropFirst(), as: UTF8.self)
     }
 }

@@ -122,9 +122,9 @@ struct ContentSync {
         }
         watched += content.uniqueKeys.flatMap { $0.map(\.column) }
         // Generated columns change without standing in an UPDATE.
-        guard content.generated.isDisjoint(with: watched) else { return "" }
-        var seen: Set<String> = []
-        let list = watched.filter { seen.insert($0.lowercased()).inserted }.map(\.quotedSQLIdentifier)
+        guard content.generated.isDisjoint(with: watched.nameSet) else { return "" }
+        var seen: Set<SQLName> = []
+        let list = watched.filter { seen.insert(SQLName($0)).inserted }.map(\.quotedSQLIdentifier)
         return " OF " + list.joined(separator: ", ")
     }
 
@@ -150,7 +150,7 @@ struct ContentSync {
             switch content.rowID {
             case .integer(let column): selects.append("(SELECT t.\(column.quotedSQLIdentifier) FROM \(rows) AS t WHERE \(match))")
             case .mapped(let primary):
-                if key.map(\.column) == primary.map(\.column) { continue }
+                if key.map({ SQLName($0.column) }) == primary.map({ SQLName($0.column) }) { continue }
                 let join = primary.map { "k.\($0.column.quotedSQLIdentifier) = t.\($0.column.quotedSQLIdentifier)" }
                 selects.append(
                     "(SELECT k.\(keyID) FROM \(rows) AS t JOIN \(keys) AS k ON \(join.joined(separator: " AND ")) WHERE \(match))")

@@ -12,7 +12,7 @@ struct ContentTable {
 
     let name: String
     let columns: [String]
-    let generated: Set<String>
+    let generated: Set<SQLName>
     let rowID: RowID
     let uniqueKeys: [UniqueKey]
 }
@@ -34,8 +34,8 @@ extension Schema {
         }
         let rowID: ContentTable.RowID
         if let primary {
-            let types = Dictionary(columns.map { ($0.name, $0.type) }, uniquingKeysWith: { first, _ in first })
-            rowID = .mapped(primary.map { (column: $0.column, type: types[$0.column] ?? "", collation: $0.collation) })
+            let types = Dictionary(columns.map { (SQLName($0.name), $0.type) }, uniquingKeysWith: { first, _ in first })
+            rowID = .mapped(primary.map { (column: $0.column, type: types[SQLName($0.column)] ?? "", collation: $0.collation) })
         } else if let column = columns.primaryKey.first, columns.primaryKey.count == 1 {
             // A primary key without an index of its own is the row id.
             rowID = .integer(column.name)
@@ -44,7 +44,7 @@ extension Schema {
                 "\(table) has no primary key: VACUUM may renumber its rows, so that an index on them would point to others")
         }
         return ContentTable(
-            name: table, columns: columns.map(\.name), generated: Set(columns.filter(\.isGenerated).map(\.name)), rowID: rowID,
+            name: table, columns: columns.map(\.name), generated: columns.filter(\.isGenerated).map(\.name).nameSet, rowID: rowID,
             uniqueKeys: uniqueKeys)
     }
 }

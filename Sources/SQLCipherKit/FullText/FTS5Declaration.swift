@@ -47,65 +47,70 @@ extension FullTextIndex {
     }
 }
 
-/// Reads the text of a `CREATE VIRTUAL TABLE … USING fts5(…)` statement.
+/// Reads the text of a `CREATE VIRTUAL TABLE … USING fts5(…)` statement: bytes, as FTS5 does.
 enum FTS5Declaration {
     static func options(in sql: String) -> [String: String] {
-        guard let opening = sql.firstIndex(of: "("), let closing = sql.lastIndex(of: ")"), opening < closing else { return [:] }
-        var arguments: [String] = [""]
-        var quote: Character?
-        for character in sql[sql.index(after: opening)..<closing] {
+        let sql = Array(sql.utf8)
+        guard let opening = sql.firstIndex(of: UInt8(ascii: "(")), let closing = sql.lastIndex(of: UInt8(ascii: ")")), opening < closing
+        else { return [:] }
+        var arguments: [[UInt8]] = [[]]
+        var quote: UInt8?
+        for byte in sql[(opening + 1)..<closing] {
             if let open = quote {
-                if character == open { quote = nil }
-            } else if character == "'" || character == "\"" || character == "`" {
-                quote = character
-            } else if character == "[" {
-                quote = "]"
-            } else if character == "," {
-                arguments.append("")
+                if byte == open { quote = nil }
+            } else if byte == UInt8(ascii: "[") {
+                quote = UInt8(ascii: "]")
+            } else if byte.isQuote {
+                quote = byte
+            } else if byte == UInt8(ascii: ",") {
+                arguments.append([])
                 continue
             }
-            arguments[arguments.count - 1].append(character)
+            arguments[arguments.count - 1].append(byte)
         }
         var options: [String: String] = [:]
         for argument in arguments {
             // A column's name may hold a `=`, but in quotes.
-            guard let equals = argument.firstIndex(of: "="), !argument[..<equals].contains(where: { "'\"`[".contains($0) }) else {
+            guard let equals = argument.firstIndex(of: UInt8(ascii: "=")), !argument[..<equals].contains(where: \.isQuote) else {
                 continue
             }
-            let name = argument[..<equals].filter { !$0.isWhitespace }.lowercased()
-            options[name] = unquoted(argument[argument.index(after: equals)...])
+            let name = argument[..<equals].filter { !$0.isBlank }.map(\.lowercasedASCII)
+            options[String(decoding: name, as: UTF8.self)] = argument[(equals + 1)...].trimmed.unquoted
         }
         return options
     }
 
     /// The words of a `tokenize` option, quoted or bare.
     static func words(_ option: String) -> [String] {
-        var words: [String] = []
-        var word = ""
-        var quote: Character?
-        for character in option {
+        var words: [[UInt8]] = []
+        var word: [UInt8] = []
+        var quote: UInt8?
+        for byte in option.utf8 {
             if let open = quote {
-                word.append(character)
-                if character == open { quote = nil }
-            } else if character.isWhitespace {
+                word.append(byte)
+                if byte == open { quote = nil }
+            } else if byte.isBlank {
                 if !word.isEmpty { words.append(word) }
-                word = ""
+                word = []
             } else {
-                if character == "'" || character == "\"" { quote = character }
-                word.append(character)
+                if byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\"") { quote = byte }
+                word.append(byte)
             }
         }
         if !word.isEmpty { words.append(word) }
-        return words.map { unquoted($0[...]) }
+        return words.map(\.unquoted)
     }
+}
 
-    private static func unquoted(_ value: Substring) -> String {
-        var value = value
-        while value.first?.isWhitespace == true { value.removeFirst() }
-        while value.last?.isWhitespace == true { value.removeLast() }
-        guard let quote = value.first, "'\"`[".contains(quote), value.count >= 2 else { return String(value) }
-        let closing: Character = quote == "[" ? "]" : quote
-        let inner = String(value.dropFirst().dropLast())
-        return inner.replacing("\(closing)\(closing)", with: String(closing))
+extension ArraySlice<UInt8> {
+    fileprivate var trimmed: ArraySlice<UInt8> {
+        var rest = drop(while: \.isBlank)
+        while rest.last?.isBlank == true { rest.removeLast() }
+        return rest
     }
+}
+
+extension UInt8 {
+    fileprivate var isBlank: Bool { self == 32 || (9...13).contains(self) }
+    fileprivate var isQuote: Bool { "'\"`[".utf8.contains(self) }
 }

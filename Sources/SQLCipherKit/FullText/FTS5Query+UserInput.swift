@@ -164,8 +164,11 @@ private struct UserInputParser {
         var end = position
         while end < text.count, !text[end].isBlank, !text[end].isDoubleQuote, text[end] != ":" { end += 1 }
         guard end > position, end + 1 < text.count, text[end] == ":", !text[end + 1].isBlank else { return nil }
-        let typed = String(String.UnicodeScalarView(text[position..<end])).lowercased()
-        guard let column = options.columns.first(where: { $0.lowercased() == typed }) else { return nil }
+        let typed = String(String.UnicodeScalarView(text[position..<end]))
+        let columns = options.columns
+        // What a person types may have another case, or the other form of an accented letter; but the column of that very name first.
+        let found = columns.firstIndex(named: typed) ?? columns.firstIndex { $0.lowercased() == typed.lowercased() }
+        guard let column = found.map({ columns[$0] }) else { return nil }
         position = end + 1
         return column
     }

@@ -20,8 +20,8 @@ public struct FTS5Synonyms: FTS5TokenFilter {
         self.base = base
     }
 
-    public func prepare(_ tokens: (String) throws(DatabaseError) -> [String]) throws -> [String: [String]] {
-        var others: [String: [String]] = [:]
+    public func prepare(_ tokens: (String) throws(DatabaseError) -> [String]) throws -> State {
+        var others: [ExactText: [String]] = [:]
         for group in groups {
             var members: [String] = []
             for word in group {
@@ -31,18 +31,23 @@ public struct FTS5Synonyms: FTS5TokenFilter {
                 }
                 members += found
             }
-            for word in members { others[word, default: []] += members.filter { $0 != word } }
+            for word in members { others[ExactText(word), default: []] += members.filter { !$0.isSameText(as: word) } }
         }
-        return others
+        return State(others: others)
     }
 
     public func filter(
-        _ token: FTS5Token, for purpose: FTS5TokenizePurpose, _ state: [String: [String]], into tokens: inout FTS5TokenSink
+        _ token: FTS5Token, for purpose: FTS5TokenizePurpose, _ state: State, into tokens: inout FTS5TokenSink
     ) {
         tokens.add(token.bytes, range: token.range, isColocated: token.isColocated)
         guard purpose.contains(side == .query ? .query : .document) || (side == .document && purpose.contains(.auxiliary)),
-            !(purpose.contains(.prefix) && token.isAtEnd), let others = state[token.string]
+            !(purpose.contains(.prefix) && token.isAtEnd), let others = state.others[ExactText(token.string)]
         else { return }
         for other in others { tokens.add(other, range: token.range, isColocated: true) }
+    }
+
+    /// The synonyms of each word, as the base's tokens.
+    public struct State: Sendable {
+        fileprivate let others: [ExactText: [String]]
     }
 }

@@ -3,10 +3,10 @@ extension FTS5Table {
     func validate() throws(DatabaseError) {
         guard !name.isEmpty else { throw .invalidArgument("a full-text table needs a name") }
         guard !columns.isEmpty else { throw .invalidArgument("the full-text table \(name) has no columns") }
-        var seen: Set<String> = []
+        var seen: Set<SQLName> = []
         for column in columns {
             guard !column.name.isEmpty else { throw .invalidArgument("a column of \(name) has no name") }
-            guard seen.insert(column.name.lowercased()).inserted else {
+            guard seen.insert(SQLName(column.name)).inserted else {
                 throw .invalidArgument("the full-text table \(name) has two columns named \(column.name)")
             }
             guard column.expression == nil || isSynchronized else {

@@ -50,7 +50,7 @@ extension FullTextIndex {
     /// The query in the form that this index supports: without positions (``FTS5Table/Detail/column`` and
     /// ``FTS5Table/Detail/none``) FTS5 refuses phrases, and a phrase becomes all of its words.
     func supported(_ query: FTS5Query) throws(DatabaseError) -> FTS5Query {
-        guard declaresDetail, let detail = try options()["detail"], !"full".hasPrefix(detail.lowercased()) else { return query }
+        guard declaresDetail, let detail = try options()["detail"], !"full".hasNamePrefix(detail) else { return query }
         let tokenizer = try tokenizerArguments()
         return FTS5Query(
             try query.node.withoutPositions { text throws(DatabaseError) in

@@ -68,7 +68,7 @@ struct FullTextStatements {
         var sql: SQL = ""
         let known = search.snippet?.column != nil || !search.highlights.isEmpty ? try index.columns() : []
         func position(_ column: String) throws(DatabaseError) -> Int {
-            guard let position = known.firstIndex(where: { $0.lowercased() == column.lowercased() }) else {
+            guard let position = known.firstIndex(named: column) else {
                 throw DatabaseError(
                     code: .error, reason: .noSuchColumn, message: "the full-text table \(index.name) has no column \(column)")
             }
@@ -83,6 +83,10 @@ struct FullTextStatements {
                 \(sql), snippet(\(raw: handle), \(raw: String(column)), \(marks.opening), \(marks.closing), \(snippet.ellipsis), \
                 \(raw: String(snippet.words)))
                 """
+        }
+        if Set(search.highlights).count != Set(search.highlights.map { ExactText($0) }).count {
+            // FullTextSearch.Hit.highlights could hold only one of them.
+            throw .invalidArgument("two columns to be highlighted have names that are equal as Swift strings")
         }
         for highlight in search.highlights {
             let column = String(try position(highlight))

@@ -19,7 +19,18 @@ public struct LikePattern: Hashable, Sendable {
     public static func ends(with text: String) -> LikePattern { LikePattern(pattern: "%" + escape(text)) }
 
     /// The condition that a column matches, to be put into a query.
-    public func condition(on column: String) -> SQL { "\(identifier: column) LIKE \(pattern) ESCAPE '\\'" }
+    ///
+    /// SQLite ends a pattern at a NUL character: a statement with such a pattern throws
+    /// ``DatabaseError/Reason/invalidArgument``.
+    public func condition(on column: String) -> SQL { condition(on: "\(identifier: column)") }
+
+    func condition(on expression: SQL) -> SQL {
+        guard pattern.utf8.contains(0) else { return "\(expression) LIKE \(pattern) ESCAPE '\\'" }
+        return "\(expression) LIKE \(Self.cut)"
+    }
+
+    /// In place of a pattern that SQLite would take only the beginning of.
+    static let cut = RefusedValue(.invalidArgument("a pattern for LIKE contains a NUL character, at which SQLite would end it"))
 
     private static func escape(_ text: String) -> String {
         var escaped = String.UnicodeScalarView()

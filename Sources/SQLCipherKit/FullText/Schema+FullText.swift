@@ -100,7 +100,7 @@ extension ContentSync {
     func check(rowID named: String?) throws(DatabaseError) {
         if let named {
             switch content.rowID {
-            case .integer(let column) where column.lowercased() == named.lowercased(): break
+            case .integer(let column) where column.isSameName(as: named): break
             case .integer(let column):
                 throw .invalidArgument("the row id of \(content.name) is its column \(column), not \(named)")
             case .mapped:
@@ -108,8 +108,8 @@ extension ContentSync {
                     "\(content.name) has no INTEGER PRIMARY KEY: leave rowID out, and row ids are made for its keys")
             }
         }
-        let known = Set(content.columns.map { $0.lowercased() })
-        for column in table.columns where column.expression == nil && !known.contains(column.name.lowercased()) {
+        let known = content.columns.nameSet
+        for column in table.columns where column.expression == nil && !known.contains(SQLName(column.name)) {
             throw .invalidArgument("\(content.name) has no column \(column.name); give the column an expression, or another name")
         }
     }

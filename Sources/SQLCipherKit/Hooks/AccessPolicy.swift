@@ -2,67 +2,67 @@ import CSQLCipher
 
 /// A ``SQLAccess`` as the authorizer asks it: while a statement is compiled, and once more about what its program opens.
 struct AccessPolicy {
-    private let tables: [String: Set<String>?]?
-    private let functions: Set<String>?
+    private let tables: [SQLName: Set<SQLName>?]?
+    private let functions: Set<SQLName>?
     private let hidesColumns: Bool
-    private let shadowTables: Set<String>
+    private let shadowTables: Set<SQLName>
 
-    init(_ access: SQLAccess, shadowTables: Set<String>) {
+    init(_ access: SQLAccess, shadowTables: Set<SQLName>) {
         tables = access.tables.map { tables in
             Dictionary(
                 tables.map { name, columns in
-                    if case .columns(let names) = columns { (Self.key(name), Set(names.map { $0.lowercased() })) } else {
+                    if case .columns(let names) = columns { (Self.key(name), names.nameSet) } else {
                         (Self.key(name), nil)
                     }
                 }, uniquingKeysWith: { first, _ in first })
         }
-        functions = access.functions.map { Set($0.map { $0.lowercased() }) }
+        functions = access.functions?.nameSet
         hidesColumns = access.hidesColumns
         self.shadowTables = shadowTables
     }
 
     /// The answer to SQLite, `SQLITE_OK`, `SQLITE_DENY` or `SQLITE_IGNORE`. What this does not know is denied.
     func decide(_ db: OpaquePointer, _ code: Int32, _ first: String, _ second: String, _ schema: UnsafePointer<CChar>?) -> Int32 {
-        if code == SQLITE_READ { return read(db, Self.key(first), second.lowercased(), schema) }
+        if code == SQLITE_READ { return read(db, Self.key(first), SQLName(second), schema) }
         let isAllowed =
             switch code {
             case SQLITE_SELECT, SQLITE_RECURSIVE: true
-            case SQLITE_FUNCTION: allows(function: second)
+            case SQLITE_FUNCTION: allows(function: SQLName(second))
             // What FTS5 asks for itself while it answers a query; it tells no more than that something was written.
-            case SQLITE_PRAGMA: first.lowercased() == "data_version"
+            case SQLITE_PRAGMA: first.isSameName(as: "data_version")
             case SQLCIPHERKIT_OPENS_TABLE: allows(table: Self.key(first), db)
             case SQLCIPHERKIT_OPENS_VIRTUAL_TABLE: allows(virtual: Self.key(first), isFunction: schema == nil)
-            case SQLCIPHERKIT_SORTS_BY: allows(order: second.lowercased(), of: Self.key(first))
+            case SQLCIPHERKIT_SORTS_BY: allows(order: SQLName(second), of: Self.key(first))
             default: false
             }
         return isAllowed ? SQLITE_OK : SQLITE_DENY
     }
 
-    private func allows(function: String) -> Bool { functions?.contains(function.lowercased()) ?? true }
+    private func allows(function: SQLName) -> Bool { functions?.contains(function) ?? true }
 
-    private func read(_ db: OpaquePointer, _ table: String, _ column: String, _ schema: UnsafePointer<CChar>?) -> Int32 {
+    private func read(_ db: OpaquePointer, _ table: SQLName, _ column: SQLName, _ schema: UnsafePointer<CChar>?) -> Int32 {
         guard let tables else { return SQLITE_OK }
         guard let columns = tables[table] else {
             return allows(table: table, db) || isPureFunction(table, db, schema) ? SQLITE_OK : SQLITE_DENY
         }
         guard let columns else { return SQLITE_OK }
         // An index of a text tells about every column, however few are read.
-        if sqlcipherkit_find_table(db, schema, table, nil).kind == SQLCIPHERKIT_VIRTUAL_TABLE { return SQLITE_DENY }
+        if sqlcipherkit_find_table(db, schema, table.text, nil).kind == SQLCIPHERKIT_VIRTUAL_TABLE { return SQLITE_DENY }
         // Without a column it is rows that are counted.
-        if column.isEmpty || columns.contains(column) { return SQLITE_OK }
+        if column.text.isEmpty || columns.contains(column) { return SQLITE_OK }
         return hidesColumns ? SQLITE_IGNORE : SQLITE_DENY
     }
 
     /// The tables of a virtual table may be read by itself only: they say more than it does, of rows that are deleted for instance.
-    private func allows(table: String, _ db: OpaquePointer) -> Bool {
+    private func allows(table: SQLName, _ db: OpaquePointer) -> Bool {
         guard let tables, !tables.keys.contains(table) else { return true }
         // note_fts_data belongs to note_fts.
-        guard shadowTables.contains(table), sqlcipherkit_is_inner(db) != 0, let end = table.lastIndex(of: "_") else { return false }
-        return tables.keys.contains(String(table[..<end]))
+        guard shadowTables.contains(table), sqlcipherkit_is_inner(db) != 0, let owner = table.text.shadowOwner else { return false }
+        return tables.keys.contains(SQLName(owner))
     }
 
     /// A virtual table as a whole, or not at all.
-    private func allows(virtual table: String, isFunction: Bool) -> Bool {
+    private func allows(virtual table: SQLName, isFunction: Bool) -> Bool {
         guard let tables else { return true }
         guard let columns = tables[table] else {
             return isFunction && Self.pureFunctions.contains(table) && allows(function: table)
@@ -70,20 +70,20 @@ struct AccessPolicy {
         return columns == nil
     }
 
-    private func isPureFunction(_ table: String, _ db: OpaquePointer, _ schema: UnsafePointer<CChar>?) -> Bool {
+    private func isPureFunction(_ table: SQLName, _ db: OpaquePointer, _ schema: UnsafePointer<CChar>?) -> Bool {
         Self.pureFunctions.contains(table) && allows(function: table)
-            && sqlcipherkit_find_table(db, schema, table, nil).kind == SQLCIPHERKIT_NO_TABLE
+            && sqlcipherkit_find_table(db, schema, table.text, nil).kind == SQLCIPHERKIT_NO_TABLE
     }
 
     /// Whether rows may come in the order of a column.
-    private func allows(order column: String, of table: String) -> Bool {
+    private func allows(order column: SQLName, of table: SQLName) -> Bool {
         guard let tables, let columns = tables[table], let columns else { return true }
         return columns.contains(column)
     }
 
-    /// A table's name in lower case; SQLite's own tables have two.
-    private static func key(_ table: String) -> String {
-        let name = table.lowercased()
+    /// A table's name; SQLite's own tables have two.
+    private static func key(_ table: String) -> SQLName {
+        let name = SQLName(table)
         return switch name {
         case "sqlite_master": "sqlite_schema"
         case "sqlite_temp_master": "sqlite_temp_schema"
@@ -92,5 +92,5 @@ struct AccessPolicy {
     }
 
     /// The table-valued functions that read nothing of a database.
-    private static let pureFunctions: Set<String> = ["json_each", "json_tree", "jsonb_each", "jsonb_tree"]
+    private static let pureFunctions: Set<SQLName> = ["json_each", "json_tree", "jsonb_each", "jsonb_tree"]
 }

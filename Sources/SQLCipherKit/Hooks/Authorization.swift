@@ -133,9 +133,9 @@ extension ConnectionHooks {
         switch code {
         case SQLITE_DELETE:
             let name = table.map { String(cString: $0) } ?? ""
-            let isDrop = droppedTable == name
+            let isDrop = droppedTable?.isSameText(as: name) == true
             droppedTable = nil
-            return isDrop || name.hasPrefix("sqlite_") ? SQLITE_OK : SQLITE_IGNORE
+            return isDrop || name.hasNamePrefix("sqlite_") ? SQLITE_OK : SQLITE_IGNORE
         case SQLITE_DROP_TABLE, SQLITE_DROP_TEMP_TABLE, SQLITE_DROP_VTABLE, SQLITE_DROP_VIEW, SQLITE_DROP_TEMP_VIEW:
             droppedTable = table.map { String(cString: $0) }
         default:

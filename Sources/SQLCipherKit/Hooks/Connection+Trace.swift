@@ -63,7 +63,7 @@ extension ConnectionHooks {
         var comment: String?
         if kind == SQLITE_TRACE_STMT {
             // A trigger inside of the statement is announced under the same handle, with a comment for its text.
-            if let text = detail.map({ String(cString: $0.assumingMemoryBound(to: CChar.self)) }), text.hasPrefix("--") {
+            if let text = detail.map({ String(cString: $0.assumingMemoryBound(to: CChar.self)) }), text.hasTextPrefix("--") {
                 comment = text
             } else {
                 starts[statement] = now

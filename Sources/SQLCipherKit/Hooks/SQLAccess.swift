@@ -71,11 +71,11 @@ extension Connection {
 
     private func policy(_ access: SQLAccess) throws(DatabaseError) -> AccessPolicy {
         guard let tables = access.tables else { return AccessPolicy(access, shadowTables: []) }
-        let restricted = Set(tables.filter { $0.value != .all }.keys.map { $0.lowercased() })
-        var shadowTables: Set<String> = []
+        let restricted = tables.filter { $0.value != .all }.keys.nameSet
+        var shadowTables: Set<SQLName> = []
         for schema in try schemas() {
-            shadowTables.formUnion(try schema.shadowTables().map { $0.lowercased() })
-            for table in try schema.objects("m.type = 'virtual'") where restricted.contains(table.lowercased()) {
+            shadowTables.formUnion(try schema.shadowTables())
+            for table in try schema.objects("m.type = 'virtual'") where restricted.contains(SQLName(table)) {
                 throw .invalidArgument("\(table) is a virtual table: list it with all columns, or not at all")
             }
         }

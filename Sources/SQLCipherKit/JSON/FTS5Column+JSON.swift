@@ -22,7 +22,10 @@ extension FTS5Table.Column {
     public static func json(
         _ name: String, in column: String, at paths: JSONPath..., isIndexed: Bool = true
     ) -> FTS5Table.Column {
-        let texts = paths.map { text(of: column.quotedSQLIdentifier, at: $0.description.quotedSQLLiteral) }
+        let texts = paths.map { path in
+            // SQL text with a NUL character is refused.
+            text(of: column.quotedSQLIdentifier, at: path.refusal == nil ? path.description.quotedSQLLiteral : "'\0'")
+        }
         let expression = texts.count == 1 ? texts[0] : "concat_ws(char(10), \((texts + ["NULL"]).joined(separator: ", ")))"
         return FTS5Table.Column(name, isIndexed: isIndexed, expression: expression)
     }

@@ -133,6 +133,7 @@ enum JSONB {
             guard let element = element(base, at: position, limit: end) else { return JSONBError(.malformed, at: position) }
             if expectsKey {
                 guard element.kind.isText else { return JSONBError(.malformed, at: position) }
+                if element.kind != .text, hasNull(base, element) { return JSONBError(.nullInKey, at: position) }
                 expectsKey = false
                 position = element.end
             } else if element.kind.isContainer {
@@ -151,9 +152,19 @@ enum JSONB {
     }
 }
 
+extension JSONB {
+    /// Whether a key has the character U+0000, at which SQLite ends a key that is not plain text.
+    @inline(never)
+    private static func hasNull(_ base: UnsafeRawPointer, _ key: Element) -> Bool {
+        let bytes = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(start: base, count: key.end)[key.start..<key.end])
+        if bytes.contains(0) { return true }
+        return key.kind != .rawText && JSONEscape.unescaped(bytes)?.utf8.contains(0) ?? false
+    }
+}
+
 /// What is wrong with a JSON document, in either form.
 struct JSONBError: Error {
-    enum Problem { case malformed, tooDeep, notUTF8, number, tooLarge }
+    enum Problem { case malformed, tooDeep, notUTF8, number, tooLarge, nullInKey }
 
     let problem: Problem
     /// In bytes.
@@ -171,6 +182,7 @@ struct JSONBError: Error {
         case .notUTF8: "the JSON holds text at byte \(offset) that is not well-formed"
         case .number: "the JSON holds a number at byte \(offset) that cannot be had without a loss"
         case .tooLarge: "the JSON is larger than SQLite can hold"
+        case .nullInKey: "the JSON has a key at byte \(offset) with the character U+0000, at which SQLite would end it"
         }
     }
 

@@ -17,7 +17,16 @@ struct JSONBKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 
     var codingPath: [any CodingKey] { context.path(to: offset) }
-    var allKeys: [Key] { context.keys(start, end, depth: depth).compactMap { Key(stringValue: $0) } }
+    var allKeys: [Key] {
+        let keys = context.keys(start, end, depth: depth)
+        let isASCII = keys.allSatisfy { $0.utf8.allSatisfy { $0 < 0x80 } }
+        // The standard library's Dictionary would keep one of two such values, and say nothing.
+        if !isASCII, context.failure == nil, "\(Key.self)" == "_DictionaryCodingKey", Set(keys).count != keys.count {
+            context.failure = .dataCorrupted(
+                .init(codingPath: codingPath, debugDescription: "two keys are different, but equal as Swift strings"))
+        }
+        return keys.compactMap { Key(stringValue: $0) }
+    }
 
     @inline(__always)
     private func find(_ key: some CodingKey) -> JSONB.Element? {

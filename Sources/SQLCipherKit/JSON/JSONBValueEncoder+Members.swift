@@ -7,7 +7,7 @@ extension JSONBValueEncoder {
         var name = key.stringValue
         let former = name.withUTF8 { keys.add($0, in: sink, from: offset + 2) }
         let start = sink.writer.count
-        sink.writer.append(key: name)
+        do throws(DatabaseError) { try sink.writer.append(key: name) } catch { throw refused(name, error.message) }
         do { try body() } catch {
             sink.truncate(to: start)
             throw error
@@ -36,7 +36,7 @@ extension JSONBValueEncoder {
         var name = key.stringValue
         let former = name.withUTF8 { keys.add($0, in: sink, from: offset + 2) }
         guard let former else {
-            sink.writer.append(key: name)
+            append(name)
             return deferred(key, kind)
         }
         if let pending = sink.encoder(at: former.value) {
@@ -45,7 +45,7 @@ extension JSONBValueEncoder {
         }
         let contents = sink.writer.contents(at: former.value, of: kind == .keyed ? .object : .array)
         sink.remove(former.member)
-        sink.writer.append(key: name)
+        append(name)
         let encoder = deferred(key, kind)
         if let contents { encoder.goOn(with: contents) }
         return encoder
@@ -56,8 +56,13 @@ extension JSONBValueEncoder {
         guard takesMore(.keyed) else { return lost(key) }
         var name = key.stringValue
         if let former = name.withUTF8({ keys.add($0, in: sink, from: offset + 2) }) { sink.remove(former.member) }
-        sink.writer.append(key: name)
+        append(name)
         return deferred(key)
+    }
+
+    /// Writes the key of what is written later; what is wrong with it is thrown by the next call that can.
+    private func append(_ name: String) {
+        do throws(DatabaseError) { try sink.writer.append(key: name) } catch { fail(error.message) }
     }
 
     /// The same for an element.

@@ -63,7 +63,7 @@ final class JSONBValueEncoder: Encoder {
         offset = sink.writer.open()
     }
 
-    private func fail(_ message: String) {
+    func fail(_ message: String) {
         guard sink.context.failure == nil else { return }
         sink.context.failure = .invalidValue(Optional<Never>.none as Any, .own(codingPath, message))
     }

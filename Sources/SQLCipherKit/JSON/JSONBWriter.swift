@@ -140,14 +140,19 @@ final class JSONBWriter {
     }
 
     /// An object's key. With escapes where it needs them, unlike a value: `json_tree` writes keys into its paths as they stand.
-    func append(key: String) {
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a key with U+0000, of which SQLite would see only the beginning.
+    func append(key: String) throws(DatabaseError) {
         var key = key
+        var hasNull = false
         key.withUTF8 { utf8 in
             guard utf8.contains(where: JSONEscape.needsEscape) else { return append(.text, utf8) }
+            hasNull = utf8.contains(0)
+            if hasNull { return }
             var escaped: [UInt8] = []
             JSONEscape.append(utf8, to: &escaped)
             escaped.withUnsafeBufferPointer { append(.escapedText, $0) }
         }
+        if hasNull { throw .nullInKey }
     }
 
     func append(elements: UnsafeRawBufferPointer) {

@@ -11,6 +11,22 @@ public struct JSONElement: SQLRow, Hashable, Sendable {
         case name(String)
         /// The index of an array's element, from 0.
         case index(Int)
+
+        /// Two names are the same if their bytes are.
+        public static func == (a: Key, b: Key) -> Bool {
+            switch (a, b) {
+            case (.name(let a), .name(let b)): a.isSameText(as: b)
+            case (.index(let a), .index(let b)): a == b
+            default: false
+            }
+        }
+
+        public func hash(into hasher: inout Hasher) {
+            switch self {
+            case .name(let name): hasher.combine(ExactText(name))
+            case .index(let index): hasher.combine(index)
+            }
+        }
     }
 
     /// The key or index; nil for the document itself.

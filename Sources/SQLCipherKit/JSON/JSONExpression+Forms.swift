@@ -35,8 +35,10 @@ extension JSONExpression {
     /// JSONExpression.object(["id": "note.id", "city": meta.value("city")])
     /// ```
     public static func object(_ members: KeyValuePairs<String, SQL>, as format: JSONFormat = .text) -> JSONExpression {
-        JSONExpression("\(raw: format.prefix)_object(\(list: members.flatMap { ["\($0.key)", $0.value] }))")
+        JSONExpression("\(raw: format.prefix)_object(\(list: members.flatMap { [key($0.key), $0.value] }))")
     }
+
+    private static func key(_ key: String) -> SQL { key.utf8.contains(0) ? "\(RefusedValue(.nullInKey))" : "\(key)" }
 
     /// `json_group_array`: the values of a group of rows as a JSON array (<https://sqlite.org/json1.html#jgrouparray>).
     /// - Parameters:

@@ -106,7 +106,11 @@ extension SQL.StringInterpolation {
     public mutating func appendInterpolation(_ json: JSONExpression) { appendInterpolation(json.sql) }
 
     /// Writes a path as a string literal, in which it has nothing that would end it.
-    mutating func appendInterpolation(literal path: JSONPath) { appendLiteral(path.description.quotedSQLLiteral) }
+    mutating func appendInterpolation(literal path: JSONPath) {
+        if let refusal = path.refusal { appendInterpolation(RefusedValue(refusal)) } else {
+            appendLiteral(path.description.quotedSQLLiteral)
+        }
+    }
 
     mutating func appendInterpolation(literals paths: [JSONPath]) {
         for path in paths {

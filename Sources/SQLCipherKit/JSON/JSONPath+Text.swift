@@ -74,7 +74,7 @@ private struct JSONPathParser {
         let start = position
         while let byte = peek, byte != UInt8(ascii: "."), byte != UInt8(ascii: "[") {
             // SQLite takes the path as a C string, and would look no further.
-            if byte == 0 { throw failure("a NUL character: write it as \\u0000 in a quoted key") }
+            if byte == 0 { throw failure("a key has no NUL character") }
             position += 1
         }
         guard position > start else { throw failure("a key is missing") }
@@ -84,7 +84,7 @@ private struct JSONPathParser {
     private mutating func quotedKey() throws(DatabaseError) -> String {
         let start = position
         while let byte = peek, byte != UInt8(ascii: "\"") {
-            if byte == 0 { throw failure("a NUL character: write it as \\u0000") }
+            if byte == 0 { throw failure("a key has no NUL character") }
             position += byte == UInt8(ascii: "\\") ? 2 : 1
         }
         guard position < bytes.count else { throw failure("the quoted key has no end") }
@@ -92,6 +92,7 @@ private struct JSONPathParser {
         position += 1
         guard raw.contains(UInt8(ascii: "\\")) else { return String(decoding: raw, as: UTF8.self) }
         guard let key = raw.withUnsafeBytes({ JSONEscape.unescaped($0) }) else { throw failure("the quoted key has an unknown escape") }
+        if key.utf8.contains(0) { throw failure("a key has no NUL character") }
         return key
     }
 

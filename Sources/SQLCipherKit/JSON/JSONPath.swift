@@ -13,6 +13,8 @@
 /// let tags = try db.fetchAll(
 ///     String.self, "SELECT value FROM note, json_each(note.meta, ?)", [JSONPath("tags")])
 /// ```
+/// A key with the character U+0000 is refused by what uses the path: SQLite would take the key before that character for it.
+///
 /// An index on an expression (<https://sqlite.org/expridx.html>) is found only where the path stands in the SQL text itself:
 /// ``JSONExpression`` writes it there.
 public struct JSONPath: Hashable, Sendable {
@@ -41,6 +43,12 @@ public struct JSONPath: Hashable, Sendable {
         for component in list { components += component.jsonPathComponents }
     }
 
+    /// SQLite compares keys that are written with escapes only up to U+0000, and would find or change another member.
+    var refusal: DatabaseError? {
+        for case .key(let key) in components where key.utf8.contains(0) { return .nullInKey }
+        return nil
+    }
+
     /// The whole document.
     public static let root = JSONPath(components: [])
 
@@ -63,6 +71,26 @@ public struct JSONPath: Hashable, Sendable {
 
     /// The path one step further out; nil for the whole document.
     public var parent: JSONPath? { isRoot ? nil : JSONPath(components: Array(components.dropLast())) }
+}
+
+/// Two keys are the same if their bytes are, as they are to SQLite.
+extension JSONPath.Component {
+    public static func == (a: Self, b: Self) -> Bool {
+        switch (a, b) {
+        case (.key(let a), .key(let b)): a.isSameText(as: b)
+        case (.index(let a), .index(let b)): a == b
+        case (.end, .end): true
+        default: false
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .key(let key): hasher.combine(ExactText(key))
+        case .index(let index): hasher.combine(index)
+        case .end: hasher.combine(0xfe as UInt8)
+        }
+    }
 }
 
 /// What a ``JSONPath`` can be built from: `String` for a key, `Int` for an index, a component, or another path.
@@ -89,10 +117,22 @@ extension JSONPath: JSONPathComponent {
 
 /// Bound as its text, such as `$.tags[0]`, and read from text that is a well-formed path.
 extension JSONPath: SQLValueConvertible {
-    public var sqlValue: SQLValue { .text(description) }
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a key with the character U+0000; see ``JSONPath``.
+    public var sqlValue: SQLValue {
+        get throws(DatabaseError) {
+            if let refusal { throw refusal }
+            return .text(description)
+        }
+    }
 
     public init?(sqlValue: SQLValue) {
         guard case .text(let text) = sqlValue, let path = try? JSONPath(parsing: text) else { return nil }
         self = path
+    }
+}
+
+extension DatabaseError {
+    static var nullInKey: DatabaseError {
+        .invalidArgument("a JSON key contains the character U+0000, at which SQLite would end it and take another key for it")
     }
 }

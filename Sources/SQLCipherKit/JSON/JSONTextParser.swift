@@ -64,7 +64,7 @@ struct JSONTextParser {
 
     private mutating func key() throws(JSONBError) {
         guard peek == UInt8(ascii: "\"") else { throw malformed }
-        try string()
+        try string(isKey: true)
         skipBlanks()
         guard skip(":") else { throw malformed }
     }
@@ -87,7 +87,7 @@ struct JSONTextParser {
         writer.appendEmpty(kind)
     }
 
-    private mutating func string() throws(JSONBError) {
+    private mutating func string(isKey: Bool = false) throws(JSONBError) {
         position += 1
         let start = position
         var isEscaped = false
@@ -110,7 +110,10 @@ struct JSONTextParser {
         position += 1
         if !isASCII, String(validating: text, as: UTF8.self) == nil { throw JSONBError(.notUTF8, at: start) }
         // Two halves of a surrogate pair are checked together: only the whole text tells whether they belong together.
-        if isEscaped, JSONEscape.unescaped(UnsafeRawBufferPointer(text)) == nil { throw JSONBError(.notUTF8, at: start) }
+        if isEscaped {
+            guard let meant = JSONEscape.unescaped(UnsafeRawBufferPointer(text)) else { throw JSONBError(.notUTF8, at: start) }
+            if isKey, meant.utf8.contains(0) { throw JSONBError(.nullInKey, at: start) }
+        }
         writer.append(isEscaped ? .escapedText : .text, text)
     }
 

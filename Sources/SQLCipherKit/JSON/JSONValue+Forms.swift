@@ -126,7 +126,7 @@ extension JSONValue {
             try Self.check(depth)
             let offset = writer.open()
             for (key, value) in members {
-                writer.append(key: key)
+                try writer.append(key: key)
                 try value.write(to: writer, depth: depth + 1, stack: stack)
             }
             writer.close(.object, at: offset)

@@ -23,6 +23,39 @@ public enum JSONValue: Hashable, Sendable {
     case object(JSONObject)
 }
 
+/// Two strings are the same if their bytes are.
+extension JSONValue {
+    // Disfavoured, as the compiler would have to choose between this and another type's wherever a literal is compared.
+    @_disfavoredOverload
+    public static func == (a: JSONValue, b: JSONValue) -> Bool {
+        switch (a, b) {
+        case (.null, .null): true
+        case (.bool(let a), .bool(let b)): a == b
+        case (.integer(let a), .integer(let b)): a == b
+        case (.real(let a), .real(let b)): a == b
+        case (.decimal(let a), .decimal(let b)): a == b
+        case (.string(let a), .string(let b)): a.isSameText(as: b)
+        case (.array(let a), .array(let b)): a == b
+        case (.object(let a), .object(let b)): a == b
+        default: false
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(type)
+        switch self {
+        case .null: break
+        case .bool(let value): hasher.combine(value)
+        case .integer(let value): hasher.combine(value)
+        case .real(let value): hasher.combine(value)
+        case .decimal(let value): hasher.combine(value)
+        case .string(let value): hasher.combine(ExactText(value))
+        case .array(let elements): hasher.combine(elements)
+        case .object(let members): hasher.combine(members)
+        }
+    }
+}
+
 /// The members of a JSON object, in the document's order.
 ///
 /// Two objects are equal if they have the same members, in whatever order. Of members with the same key in a document the
@@ -30,13 +63,7 @@ public enum JSONValue: Hashable, Sendable {
 public struct JSONObject: Sendable {
     private var entries: [(key: String, value: JSONValue)] = []
     // Only where a search through all keys would be slow.
-    private var positions: [ExactKey: Int]?
-
-    /// A key by its very bytes, as SQLite compares them: to `String`, a letter and its decomposed form are the same.
-    private struct ExactKey: Hashable {
-        let text: String
-        static func == (a: ExactKey, b: ExactKey) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
-    }
+    private var positions: [ExactText: Int]?
 
     /// An object without members.
     public init() {}
@@ -60,21 +87,21 @@ public struct JSONObject: Sendable {
     public var keys: [String] { entries.map(\.key) }
 
     private func position(of key: String) -> Int? {
-        if let positions { return positions[ExactKey(text: key)] }
-        return entries.firstIndex { $0.key.utf8.elementsEqual(key.utf8) }
+        if let positions { return positions[ExactText(key)] }
+        return entries.firstIndex { $0.key.isSameText(as: key) }
     }
 
     private mutating func append(_ key: String, _ value: JSONValue) {
         entries.append((key, value))
         if positions != nil {
-            positions?[ExactKey(text: key)] = entries.count - 1
+            positions?[ExactText(key)] = entries.count - 1
         } else if entries.count > 16 {
             rebuildPositions()
         }
     }
 
     private mutating func rebuildPositions() {
-        positions = entries.count > 16 ? Dictionary(uniqueKeysWithValues: entries.indices.map { (ExactKey(text: entries[$0].key), $0) }) : nil
+        positions = entries.count > 16 ? Dictionary(uniqueKeysWithValues: entries.indices.map { (ExactText(entries[$0].key), $0) }) : nil
     }
 }
 
@@ -94,7 +121,7 @@ extension JSONObject: Hashable {
         var sum = 0
         for (key, value) in self {
             var member = Hasher()
-            member.combine(key)
+            member.combine(ExactText(key))
             member.combine(value)
             sum &+= member.finalize()
         }

@@ -20,6 +20,7 @@ extension Schema {
         where condition: SQL? = nil
     ) throws(DatabaseError) {
         guard !paths.isEmpty else { throw .invalidArgument("an index on no path at all") }
+        for path in paths { if let refusal = JSONPath(path).refusal { throw refusal } }
         let document = JSONExpression(column: column)
         let terms = paths.map { SQLIndex.Term.expression("\(document.value($0))") }
         try create(SQLIndex(name, on: terms, isUnique: isUnique, where: condition), on: table)
@@ -52,6 +53,7 @@ extension Schema {
         // Each value as it is.
         case nil: declared = .any
         }
+        if let refusal = JSONPath(path).refusal { throw refusal }
         let value = JSONExpression(column: column).value(path)
         try addColumn(SQLColumn(name, declared).generated(as: "\(value)"), to: table)
     }

@@ -16,7 +16,7 @@ extension KeySlots {
         // Before the lock is taken: key derivation is slow.
         let slot = try SlotRecord(wrapping: slotKey, for: secret, label: label, iterations: iterations, file: id)
         try edit { table throws(DatabaseError) in
-            guard !table.slots.contains(where: { $0.label == label }) else {
+            guard !table.slots.contains(where: { $0.label.isSameText(as: label) }) else {
                 throw .invalidArgument("there is a key slot labelled \(label) already")
             }
             guard table.slots.count < Self.maximumSlots else {

@@ -35,7 +35,7 @@ extension KeySlots {
         try storage.update { bytes, write in
             let old = try before.verified(bytes)
             try before.check(old, on: db.main, updates: false)
-            let left = old.slots.map(\.label).filter { kept[$0] == nil }
+            let left = old.slots.map(\.label).filter { !kept.keys.contains(text: $0) }
             guard left.isEmpty || droppingOthers else {
                 throw DatabaseError.misuse("without their secrets these key slots cannot get the new key: \(left.joined(separator: ", "))")
             }

@@ -40,7 +40,7 @@ extension KeySlots {
         _ table: SlotTable, _ secret: SlotSecret, first label: String?, _ limit: Int
     ) throws(DatabaseError) -> Encryption {
         var candidates = table.slots.filter { $0.kind == secret.kind }
-        if let label, let index = candidates.firstIndex(where: { $0.label == label }) {
+        if let label, let index = candidates.firstIndex(where: { $0.label.isSameText(as: label) }) {
             candidates.insert(candidates.remove(at: index), at: 0)
         }
         var left = limit

@@ -193,7 +193,7 @@ public struct KeySlots: Sendable {
     ) throws(DatabaseError) -> any KeySlotStorage {
         switch place {
         case .beside: SlotFile(path: DatabaseFile.keySlots(beside: try path(of: location)), timeout: configuration.busyTimeout)
-        case .file(let path): SlotFile(path: path, timeout: configuration.busyTimeout)
+        case .file(let path): SlotFile(path: try path.cName("the path of the key slots"), timeout: configuration.busyTimeout)
         case .storage(let storage): storage
         }
     }

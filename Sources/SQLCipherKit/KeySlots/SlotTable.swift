@@ -36,7 +36,7 @@ struct SlotTable: Hashable, Sendable {
         if flags & 1 == 1 { previous = try WrappedKey(&reader) }
         for _ in 0..<count {
             let slot = try SlotRecord(&reader)
-            guard !slots.contains(where: { $0.label == slot.label || $0.id == slot.id }) else { throw .damagedSlots("two are the same") }
+            guard !slots.contains(where: { $0.label.isSameText(as: slot.label) || $0.id == slot.id }) else { throw .damagedSlots("two are the same") }
             slots.append(slot)
         }
         guard reader.isAtEnd else { throw .damagedSlots("there is something after them") }
@@ -95,7 +95,7 @@ struct SlotTable: Hashable, Sendable {
     }
 
     func index(of label: String) throws(DatabaseError) -> Int {
-        guard let index = slots.firstIndex(where: { $0.label == label }) else {
+        guard let index = slots.firstIndex(where: { $0.label.isSameText(as: label) }) else {
             throw .invalidArgument("there is no key slot labelled \(label)")
         }
         return index

@@ -8,14 +8,14 @@ final class KeyOrigins: ConnectionState {
         case slots
     }
 
-    private var origins: [String: Origin] = [:]
+    private var origins: [SQLName: Origin] = [:]
 
     init() {}
 
     /// By a schema's name, in any case.
     fileprivate subscript(schema: String) -> Origin? {
-        get { origins[schema.lowercased()] }
-        set { origins[schema.lowercased()] = newValue }
+        get { origins[SQLName(schema)] }
+        set { origins[SQLName(schema)] = newValue }
     }
 }
 

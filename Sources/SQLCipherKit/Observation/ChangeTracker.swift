@@ -58,8 +58,8 @@ final class ChangeTracker {
         }
         change = DatabaseChanges.Table(examined: hooks.bodies.reduce(0) { $0 | $1.body.interest(next) })
         // note_fts_data belongs to note_fts: SQLite itself goes by the name.
-        if let end = next.name.lastIndex(of: "_") {
-            let owner = DatabaseTable(String(next.name[..<end]), schemaName: next.schemaName)
+        if let owner = next.name.shadowOwner {
+            let owner = DatabaseTable(owner, schemaName: next.schemaName)
             if sqlcipherkit_find_table(db, schema, owner.name, nil).kind == SQLCIPHERKIT_VIRTUAL_TABLE {
                 changes[owner] = DatabaseChanges.Table(isWhole: true)
             }
@@ -110,13 +110,13 @@ final class ChangeTracker {
 
 extension DatabaseChanges.LogPosition {
     /// The ends of a connection's write-ahead logs, for databases that have one.
-    static func all(_ db: OpaquePointer) -> [String: Self] {
-        var positions: [String: Self] = [:]
+    static func all(_ db: OpaquePointer) -> [SQLName: Self] {
+        var positions: [SQLName: Self] = [:]
         var index: Int32 = 0
         while let name = sqlite3_db_name(db, index) {
             var position = Self(log: 0, frame: 0)
             if sqlcipherkit_log_position(db, name, &position.log, &position.frame) != 0 {
-                positions[String(cString: name)] = position
+                positions[SQLName(String(cString: name))] = position
             }
             index += 1
         }

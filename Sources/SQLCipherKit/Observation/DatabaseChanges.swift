@@ -27,7 +27,7 @@ public struct DatabaseChanges: Sendable {
     /// The number of the commit among those that this connection has reported, counted from 1.
     var commit: UInt64 = 0
     /// The ends of the databases' write-ahead logs after the commit, for databases that have one.
-    var positions: [String: LogPosition] = [:]
+    var positions: [SQLName: LogPosition] = [:]
 
     /// The tables in which rows were inserted, updated or deleted. With a full-text table these are the tables in which it keeps
     /// its index, and the table itself.

@@ -1,4 +1,5 @@
 /// A table of one of a connection's databases.
+/// Two are the same if the names are to SQLite: byte for byte, the case of ASCII letters apart.
 public struct DatabaseTable: Hashable, Sendable, CustomStringConvertible {
     /// The name of the table's database in SQL: `main`, `temp` or what it was attached as.
     public let schemaName: String
@@ -22,14 +23,23 @@ public struct DatabaseTable: Hashable, Sendable, CustomStringConvertible {
     /// A table of a database of a queue or a pool.
     public init(_ name: String, in schema: SharedSchema) { self.init(name, schemaName: schema.name) }
 
-    public var description: String { schemaName == "main" ? name : "\(schemaName).\(name)" }
+    public static func == (a: DatabaseTable, b: DatabaseTable) -> Bool {
+        a.name.isSameName(as: b.name) && a.schemaName.isSameName(as: b.schemaName)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(SQLName(schemaName))
+        hasher.combine(SQLName(name))
+    }
+
+    public var description: String { schemaName.isSameName(as: "main") ? name : "\(schemaName).\(name)" }
 }
 
 /// What queries have read: tables and their columns. See ``Connection/recordingReads(_:)``.
 public struct DatabaseRegion: Hashable, Sendable {
     struct Columns: Hashable, Sendable {
         /// Their names; empty if only rows were counted.
-        var names: Set<String> = []
+        var names: Set<SQLName> = []
         /// Their indexes in the table, as bits; the last bit stands for all from 63 on.
         var bits: UInt64 = 0
     }
@@ -52,7 +62,7 @@ public struct DatabaseRegion: Hashable, Sendable {
     public var tables: Set<DatabaseTable> { Set(columns.keys) }
 
     /// The columns that were read of a table, empty if only rows were counted; nil if the table was not read.
-    public func columns(of table: DatabaseTable) -> Set<String>? { columns[table]?.names }
+    public func columns(of table: DatabaseTable) -> Set<String>? { columns[table].map { Set($0.names.map(\.text)) } }
 
     /// Both regions together.
     public func union(_ other: DatabaseRegion) -> DatabaseRegion {
@@ -70,6 +80,6 @@ extension DatabaseRegion: CustomStringConvertible {
     /// The tables with their columns, such as `note(body,title), tag()`.
     public var description: String {
         if isEverything { return "everything" }
-        return columns.map { "\($0.key)(\($0.value.names.sorted().joined(separator: ",")))" }.sorted().joined(separator: ", ")
+        return columns.map { "\($0.key)(\($0.value.names.map(\.text).sorted().joined(separator: ",")))" }.sorted().joined(separator: ", ")
     }
 }

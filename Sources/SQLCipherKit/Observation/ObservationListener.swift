@@ -5,7 +5,7 @@ struct SnapshotID: Sendable {
     /// The writer's last commit, if the read was on the writer itself.
     var commit: UInt64 = 0
     /// The ends of the write-ahead logs for this read.
-    var positions: [String: DatabaseChanges.LogPosition] = [:]
+    var positions: [SQLName: DatabaseChanges.LogPosition] = [:]
 
     init() {}
 
@@ -89,7 +89,7 @@ extension [DatabaseChanges] {
     ///
     /// A read that has seen a commit has seen those before it, also those in the log before a log was restarted.
     fileprivate func touch(_ region: DatabaseRegion, after snapshot: SnapshotID) -> Bool {
-        var seen: Set<String> = []
+        var seen: Set<SQLName> = []
         for var changes in reversed() {
             if changes.commit != 0, changes.commit <= snapshot.commit { return false }
             for (schema, end) in changes.positions {
@@ -99,7 +99,7 @@ extension [DatabaseChanges] {
             }
             if !seen.isEmpty {
                 if changes.positions.keys.allSatisfy(seen.contains) { continue }
-                changes.changes = changes.changes.filter { !seen.contains($0.key.schemaName) }
+                changes.changes = changes.changes.filter { !seen.contains(SQLName($0.key.schemaName)) }
             }
             if region.isAffected(by: changes) { return true }
         }

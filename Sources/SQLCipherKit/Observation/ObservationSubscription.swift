@@ -6,7 +6,7 @@ final class ObservationSubscription: Sendable {
     private let database: SharedDatabase
     private let poll = Mutex<Task<Void, Never>?>(nil)
     /// The databases' versions at the writer's last poll for commits by others.
-    private let versions = Mutex<[String: Int]>([:])
+    private let versions = Mutex<[SQLName: Int]>([:])
 
     init(_ database: SharedDatabase) { self.database = database }
 
@@ -70,10 +70,10 @@ final class ObservationSubscription: Sendable {
 
 extension Connection {
     /// Numbers that change when another connection has committed to one of the databases.
-    fileprivate func dataVersions() throws(DatabaseError) -> [String: Int] {
-        var versions: [String: Int] = [:]
+    fileprivate func dataVersions() throws(DatabaseError) -> [SQLName: Int] {
+        var versions: [SQLName: Int] = [:]
         for database in try schemas() {
-            versions[database.name] = try fetchOne(Int.self, SQL(raw: "PRAGMA \(database.quotedName).data_version"))
+            versions[SQLName(database.name)] = try fetchOne(Int.self, SQL(raw: "PRAGMA \(database.quotedName).data_version"))
         }
         return versions
     }

@@ -41,7 +41,7 @@ final class RegionRecorder {
             if let first { read(db, first, second, schema) }
         case SQLITE_PRAGMA:
             // Those that report the content, apart from what a change of the schema covers.
-            let name = first.map { String(cString: $0).lowercased() } ?? ""
+            let name = SQLName(first.map { String(cString: $0) } ?? "")
             if Self.pragmasOfContent.contains(name) { region.isEverything = true }
         default: break
         }
@@ -53,27 +53,27 @@ final class RegionRecorder {
     ) {
         let found = sqlcipherkit_find_table(db, schema, name, column)
         let name = String(cString: found.name ?? name)
-        if name.hasPrefix("sqlite_") {
+        if name.hasNamePrefix("sqlite_") {
             // The schema's own table changes only with the schema; changes to the others are not reported.
-            if !Self.schemaTables.contains(name) { region.isEverything = true }
+            if !Self.schemaTables.contains(SQLName(name)) { region.isEverything = true }
             return
         }
         let isVirtual = found.kind == SQLCIPHERKIT_VIRTUAL_TABLE
         guard isVirtual || found.kind == SQLCIPHERKIT_TABLE, let schema = found.schema else {
             // A view's own tables are reported. json_each and the like read nothing of a database; dbstat reads all of it.
-            if name == "dbstat" { region.isEverything = true }
+            if name.isSameName(as: "dbstat") { region.isEverything = true }
             return
         }
         let table = DatabaseTable(name, schemaName: String(cString: schema))
         var columns = region.columns[table] ?? .init()
-        if let column, column.pointee != 0 { columns.names.insert(String(cString: column)) }
+        if let column, column.pointee != 0 { columns.names.insert(SQLName(String(cString: column))) }
         // Where a virtual table stores a column is not known: any change counts.
         if isVirtual { columns.bits = .max } else if found.column >= 0 { columns.bits |= 1 << UInt64(min(found.column, 63)) }
         region.columns[table] = columns
     }
 
-    private static let schemaTables: Set<String> = ["sqlite_schema", "sqlite_master", "sqlite_temp_schema", "sqlite_temp_master"]
-    private static let pragmasOfContent: Set<String> = [
+    private static let schemaTables: Set<SQLName> = ["sqlite_schema", "sqlite_master", "sqlite_temp_schema", "sqlite_temp_master"]
+    private static let pragmasOfContent: Set<SQLName> = [
         "application_id", "foreign_key_check", "freelist_count", "integrity_check", "page_count", "quick_check", "user_version",
     ]
 }

@@ -80,12 +80,12 @@ extension Connection {
     public func upsert<Record: SQLRecord>(
         _ record: inout Record, onConflict columns: [String] = [], in schema: Schema? = nil
     ) throws {
-        try write(.upsert(columns, returning: true), &record, schema)
+        try write(.upsert(columns.map { ExactText($0) }, returning: true), &record, schema)
     }
 
     /// Inserts a record, or changes the row that has its key to it, without reading anything back.
     public func upsert<Record: SQLRecord>(_ record: Record, onConflict columns: [String] = [], in schema: Schema? = nil) throws {
-        try statements(schema).run(.upsert(columns, returning: false), record, self)
+        try statements(schema).run(.upsert(columns.map { ExactText($0) }, returning: false), record, self)
     }
 
     /// Changes the row with the record's key to the record. A nil is NULL; a column whose key the record leaves out, such as a
@@ -116,14 +116,15 @@ extension Connection {
             try value?.sqlValue(in: profiles[name] ?? profile) ?? .null
         }
         var changed: [String] = [], assignments: [SQL] = []
-        for (name, value) in new where !layout.generated.contains(name.lowercased()) {
+        for (name, value) in new where !layout.generated.contains(SQLName(name)) {
             let value = try stored(name, value)
-            if let former = old.first(where: { $0.name == name }), try stored(name, former.value) == value { continue }
+            if let former = old.first(where: { $0.name.isSameText(as: name) }), try stored(name, former.value) == value { continue }
             changed.append(name)
             assignments.append("\(identifier: name) = \(value)")
         }
         let key = try layout.key(among: old.map(\.name), table)
-        let condition = RecordLayout.condition(key, try key.map { name in try stored(name, old.first { $0.name == name }?.value) })
+        let condition = RecordLayout.condition(
+            key, try key.map { name in try stored(name, old.first { $0.name.isSameText(as: name) }?.value) })
         if changed.isEmpty { return [] }
         try execute("UPDATE \(raw: table.qualifiedName) SET \(list: assignments) WHERE \(condition)")
         if changes == 0 { throw DatabaseError.noRecord(Record.self) }

@@ -14,7 +14,7 @@ extension Migrator {
         while let migration = try next(in: db, through: last) {
             let isDone: Bool = try run(db, migration.foreignKeys) { db in
                 // Another process may have been faster.
-                guard try pending(in: db).first == migration.name else { return .rollback(false) }
+                guard try pending(in: db).first.isSameText(as: migration.name) else { return .rollback(false) }
                 try perform(migration, db)
                 return .commit(true)
             }
@@ -39,7 +39,7 @@ extension Migrator {
     private func next(in db: Connection, through last: String?) throws(DatabaseError) -> Migration? {
         let pending = try pending(in: db)
         guard let last else { return migrations.suffix(pending.count).first }
-        guard let end = names.firstIndex(of: last) else { throw .invalidArgument("there is no migration \(last)") }
+        guard let end = names.firstIndex(ofText: last) else { throw .invalidArgument("there is no migration \(last)") }
         let index = migrations.count - pending.count
         return index <= end ? migrations[index] : nil
     }

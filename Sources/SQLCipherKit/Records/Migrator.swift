@@ -62,15 +62,15 @@ public struct Migrator: Sendable {
     ///   done, or if a migration was put before one that is done already; ``DatabaseError/Reason/invalidArgument`` for two
     ///   migrations of the same name.
     public func pending(in db: Connection) throws(DatabaseError) -> [String] {
-        var seen: Set<String> = []
-        for name in names where !seen.insert(name).inserted || name.isEmpty {
+        var seen: Set<ExactText> = []
+        for name in names where !seen.insert(ExactText(name)).inserted || name.isEmpty {
             throw .invalidArgument(name.isEmpty ? "a migration without a name" : "two migrations are named \(name)")
         }
         let applied = try applied(in: db)
-        if let unknown = applied.first(where: { !seen.contains($0) }) {
+        if let unknown = applied.first(where: { !seen.contains(ExactText($0)) }) {
             throw .migration("the database is newer than this program, which does not know its migration \(unknown)")
         }
-        for (done, name) in zip(applied, names) where done != name {
+        for (done, name) in zip(applied, names) where !done.isSameText(as: name) {
             throw .migration("the migration \(name) comes before \(done), which is done already: add new ones at the end")
         }
         return Array(names.dropFirst(applied.count))

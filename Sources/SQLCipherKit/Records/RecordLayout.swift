@@ -4,16 +4,16 @@ struct RecordLayout {
     let columns: [String]?
     /// The primary key's columns, in its order.
     let key: [String]
-    /// The columns that are computed, in lower case.
-    let generated: Set<String>
-    /// The defaults of the key's columns as SQL expressions, by their names in lower case.
-    let keyDefaults: [String: String]
+    /// The columns that are computed.
+    let generated: Set<SQLName>
+    /// The defaults of the key's columns as SQL expressions, by their names.
+    let keyDefaults: [SQLName: String]
 
     /// From a description.
     init(_ table: SQLTable, _ profile: ValueProfile) throws(DatabaseError) {
         columns = table.columns.map(\.name)
         key = table.primaryKeyColumns
-        generated = Set(table.columns.filter(\.isGenerated).map { $0.name.lowercased() })
+        generated = table.columns.filter(\.isGenerated).map(\.name).nameSet
         var defaults: [(String, String)] = []
         for column in table.columns {
             guard let value = try column.defaultSQL(in: table.profiles[column.name] ?? profile) else { continue }
@@ -28,22 +28,22 @@ struct RecordLayout {
         guard !found.isEmpty else { throw .invalidArgument("there is no table \(table.qualifiedName)") }
         columns = nil
         key = found.primaryKey.map(\.name)
-        generated = Set(found.filter(\.isGenerated).map { $0.name.lowercased() })
+        generated = found.filter(\.isGenerated).map(\.name).nameSet
         keyDefaults = Self.only(
             key, found.compactMap { column in column.defaultValue.map { (column.name, Self.expression($0)) } })
     }
 
-    private static func only(_ key: [String], _ defaults: [(String, String)]) -> [String: String] {
-        let key = Set(key.map { $0.lowercased() })
+    private static func only(_ key: [String], _ defaults: [(String, String)]) -> [SQLName: String] {
+        let key = key.nameSet
         return Dictionary(
-            defaults.map { ($0.0.lowercased(), $0.1) }.filter { key.contains($0.0) }, uniquingKeysWith: { first, _ in first })
+            defaults.map { (SQLName($0.0), $0.1) }.filter { key.contains($0.0) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// A record's spelling of the key's columns, among its keys.
     func key(among all: [String], _ table: SQLTable) throws(DatabaseError) -> [String] {
         if key.isEmpty { throw .misuse("the table \(table.name) has no primary key") }
         return try key.map { column throws(DatabaseError) in
-            guard let key = all.first(where: { $0.lowercased() == column.lowercased() }) else {
+            guard let key = all.firstIndex(named: column).map({ all[$0] }) else {
                 throw .misuse("the record has no property for \(column), which belongs to the primary key of \(table.name)")
             }
             return key
@@ -56,19 +56,19 @@ struct RecordLayout {
 
     /// A default as an expression: SQLite takes a bare or double-quoted word there for text, and a column anywhere else.
     private static func expression(_ text: String) -> String {
-        if text.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") {
-            return String(text.dropFirst().dropLast()).replacing("\"\"", with: "\"").quotedSQLLiteral
+        if text.utf8.count >= 2, text.utf8.first == UInt8(ascii: "\""), text.utf8.last == UInt8(ascii: "\"") {
+            return text.utf8.unquoted.quotedSQLLiteral
         }
-        let words: Set<String> = ["null", "true", "false", "current_time", "current_date", "current_timestamp"]
+        let words: Set<SQLName> = ["null", "true", "false", "current_time", "current_date", "current_timestamp"]
         let begins = text.first.map { $0.isLetter || $0 == "_" } ?? false
         let isWord = begins && text.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
-        return isWord && !words.contains(text.lowercased()) ? text.quotedSQLLiteral : text
+        return isWord && !words.contains(SQLName(text)) ? text.quotedSQLLiteral : text
     }
 }
 
 enum RecordAction: Hashable {
     case insert(ConflictResolution?, returning: Bool)
-    case upsert([String], returning: Bool)
+    case upsert([ExactText], returning: Bool)
     case update, delete, refresh
 }
 
@@ -79,10 +79,10 @@ struct RecordSQL {
     let keys: [String]
 
     init(_ action: RecordAction, _ table: SQLTable, _ layout: RecordLayout, _ all: [String]) throws(DatabaseError) {
-        let written = all.filter { !layout.generated.contains($0.lowercased()) }
+        let written = all.filter { !layout.generated.contains(SQLName($0)) }
         func key() throws(DatabaseError) -> [String] { try layout.key(among: all, table) }
         func matches(_ key: [String], _ keys: [String]) -> String {
-            key.map { "\($0.quotedSQLIdentifier) = ?\((keys.firstIndex(of: $0) ?? 0) + 1)" }.joined(separator: " AND ")
+            key.map { "\($0.quotedSQLIdentifier) = ?\((keys.firstIndex(ofText: $0) ?? 0) + 1)" }.joined(separator: " AND ")
         }
         let columns = layout.columns.map { $0.map(\.quotedSQLIdentifier).joined(separator: ", ") } ?? "*"
         switch action {
@@ -91,9 +91,9 @@ struct RecordSQL {
             text = Self.insertion(table, layout, written, conflict) + (returning ? " RETURNING \(columns)" : "")
         case .upsert(let target, let returning):
             keys = written
-            let target = target.isEmpty ? try key() : target
-            let lowercased = Set((target + layout.key).map { $0.lowercased() })
-            var changed = written.filter { !lowercased.contains($0.lowercased()) }
+            let target = target.isEmpty ? try key() : target.map(\.text)
+            let fixed = (target + layout.key).nameSet
+            var changed = written.filter { !fixed.contains(SQLName($0)) }
             // A row that has nothing but its key is written over itself, so that it is returned.
             if changed.isEmpty { changed = [target[0]] }
             let list = changed.map { "\($0.quotedSQLIdentifier) = excluded.\($0.quotedSQLIdentifier)" }.joined(separator: ", ")
@@ -103,7 +103,7 @@ struct RecordSQL {
         case .update:
             let key = try key()
             keys = written
-            let changed = written.enumerated().filter { !key.contains($0.element) }
+            let changed = written.enumerated().filter { !key.contains(text: $0.element) }
             if changed.isEmpty { throw .misuse("a record of \(table.name) has nothing but its key") }
             let list = changed.map { "\($0.element.quotedSQLIdentifier) = ?\($0.offset + 1)" }.joined(separator: ", ")
             text = "UPDATE \(table.qualifiedName) SET \(list) WHERE \(matches(key, keys))"
@@ -122,7 +122,7 @@ struct RecordSQL {
         _ table: SQLTable, _ layout: RecordLayout, _ keys: [String], _ conflict: ConflictResolution?
     ) -> String {
         let names = keys.map(\.quotedSQLIdentifier).joined(separator: ", ")
-        let values = keys.map { key in layout.keyDefaults[key.lowercased()].map { "coalesce(?, \($0))" } ?? "?" }
+        let values = keys.map { key in layout.keyDefaults[SQLName(key)].map { "coalesce(?, \($0))" } ?? "?" }
             .joined(separator: ", ")
         return "INSERT\(conflict.map { " OR \($0.rawValue)" } ?? "") INTO \(table.qualifiedName)(\(names)) VALUES (\(values))"
     }

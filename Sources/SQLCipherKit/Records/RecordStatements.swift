@@ -8,7 +8,7 @@ final class RecordStatements: ConnectionState {
     /// The same for records that encode the same keys: a property with a default is a key only if it was set.
     private struct Shape: Hashable {
         let target: Target
-        let keys: [String]
+        let keys: [ExactText]
     }
 
     private var statements = RecentCache<Target, EncodedStatement>()
@@ -18,16 +18,16 @@ final class RecordStatements: ConnectionState {
     private var origin: (path: String?, version: Int)?
     /// The database that the tables are in; nil for the first one that has them.
     private let schema: String?
-    private var others: [String: RecordStatements] = [:]
+    private var others: [SQLName: RecordStatements] = [:]
 
     init(schema: String?) { self.schema = schema }
 
     convenience init() { self.init(schema: nil) }
 
     func of(_ schema: String) -> RecordStatements {
-        if let known = others[schema] { return known }
+        if let known = others[SQLName(schema)] { return known }
         let made = RecordStatements(schema: schema)
-        others[schema] = made
+        others[SQLName(schema)] = made
         return made
     }
 
@@ -46,14 +46,14 @@ final class RecordStatements: ConnectionState {
         if let statement = statements.find(target), statement.statement.uses == 0, try statement.run(record, row) { return }
         // Keys that were not seen before, or other ones than the last record had.
         let all = try RowEncodingState.collect(record).map(\.name)
-        let shape = Shape(target: target, keys: all)
+        let shape = Shape(target: target, keys: all.map { ExactText($0) })
         var statement = shapes.find(shape)
         if statement == nil || statement?.statement.uses != 0 {
             let sql = try RecordSQL(action, table, layout, all)
             let made = EncodedStatement(
                 try db.prepareKept(sql.text),
                 RowEncodingState(
-                    db.profile, keys: sql.keys, unused: Set(all).subtracting(sql.keys), profiles: Record.columnProfiles))
+                    db.profile, keys: sql.keys, unused: Set(all.lazy.map { ExactText($0) }).subtracting(sql.keys.lazy.map { ExactText($0) }), profiles: Record.columnProfiles))
             if statement == nil { shapes.add(made, shape) }
             statement = made
         }
@@ -71,7 +71,7 @@ final class RecordStatements: ConnectionState {
             let place = schema.map { Schema(db, $0) } ?? db.main
             let version = try db.fetchOne(Int.self, SQL(raw: "PRAGMA \(place.quotedName).schema_version")) ?? 0
             let path = schema == nil ? nil : try place.path
-            if origin?.version != version || origin?.path != path {
+            if origin?.version != version || !(origin?.path).isSameText(as: path) {
                 layouts = [:]
                 statements.removeAll()
                 shapes.removeAll()

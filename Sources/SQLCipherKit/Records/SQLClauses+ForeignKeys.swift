@@ -20,7 +20,7 @@ extension SQLClauses {
     }
 
     private static func isSame(_ a: SQLTable, _ b: SQLTable) -> Bool {
-        a.name.lowercased() == b.name.lowercased() && a.schema?.lowercased() == b.schema?.lowercased()
+        a.name.isSameName(as: b.name) && a.schema.isSameName(as: b.schema)
     }
 
     /// A condition for each foreign key of one table to another.
@@ -30,7 +30,7 @@ extension SQLClauses {
         var links: [(text: String, condition: SQL)] = []
         let table = child.table
         let keys = table.columns.isEmpty ? try place(table, db).foreignKeyList(of: table.name) : table.allForeignKeys
-        for key in keys where key.parent.lowercased() == parent.table.name.lowercased() {
+        for key in keys where key.parent.isSameName(as: parent.table.name) {
             var columns = key.parentColumns
             if columns.isEmpty {
                 let table = parent.table

@@ -7,7 +7,7 @@ struct SQLClauses: Sendable {
         var link = Link.none
 
         var source: SQL {
-            alias == table.name ? "\(raw: table.qualifiedName)" : "\(raw: table.qualifiedName) AS \(identifier: alias)"
+            alias.isSameText(as: table.name) ? "\(raw: table.qualifiedName)" : "\(raw: table.qualifiedName) AS \(identifier: alias)"
         }
 
         /// All columns that a record is read from.
@@ -48,7 +48,7 @@ struct SQLClauses: Sendable {
         // A table that is joined with itself needs a second name.
         var alias = table.name
         var number = 1
-        while sides.contains(where: { $0.alias.lowercased() == alias.lowercased() }) {
+        while sides.contains(where: { $0.alias.isSameName(as: alias) }) {
             number += 1
             alias = "\(table.name)_\(number)"
         }
@@ -71,7 +71,7 @@ struct SQLClauses: Sendable {
 
     /// As part of another statement. Foreign keys are looked for in the descriptions alone there, as no connection is at hand.
     func subquery(_ columns: SQL) -> SQL {
-        do throws(DatabaseError) { return try select(columns, nil) } catch { return "\(FailedQuery(error))" }
+        do throws(DatabaseError) { return try select(columns, nil) } catch { return "\(RefusedValue(error))" }
     }
 
     enum Form {
@@ -121,14 +121,4 @@ struct SQLClauses: Sendable {
         if offset > 0 { sql = "\(sql) OFFSET \(offset)" }
         return sql
     }
-}
-
-/// Stands for a query that could not be written: using it throws.
-struct FailedQuery: SQLValueConvertible {
-    let error: DatabaseError
-
-    init(_ error: DatabaseError) { self.error = error }
-
-    var sqlValue: SQLValue { get throws(DatabaseError) { throw error } }
-    init?(sqlValue: SQLValue) { nil }
 }

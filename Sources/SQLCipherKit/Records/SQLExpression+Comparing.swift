@@ -95,11 +95,14 @@ extension SQLExpression {
 /// Text (<https://sqlite.org/lang_expr.html#like>). Only ASCII letters match without regard to case.
 extension SQLExpression {
     /// Whether it matches a pattern, in which `%` stands for any text and `_` for any character.
-    public func like(_ pattern: String) -> SQLPredicate { compare("LIKE", pattern) }
+    public func like(_ pattern: String) -> SQLPredicate {
+        let isWhole = !pattern.utf8.contains(0)
+        return isWhole ? compare("LIKE", pattern) : SQLPredicate("\(operand(.atom)) LIKE \(LikePattern.cut)", .comparison)
+    }
 
     /// Whether it matches a pattern in which text stands for itself, such as `.contains("100%")`.
     public func like(_ pattern: LikePattern) -> SQLPredicate {
-        SQLPredicate("\(operand(.atom)) LIKE \(pattern.pattern) ESCAPE '\\'", .comparison)
+        SQLPredicate(pattern.condition(on: operand(.atom)), .comparison)
     }
 }
 

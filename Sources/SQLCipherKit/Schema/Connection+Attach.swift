@@ -94,7 +94,7 @@ extension Connection {
             throw DatabaseError(code: .misuse, reason: .schemaName, message: "a database cannot be attached without a name")
         }
         // `temp` is not in the list before it is used, but the name is taken all the same.
-        guard name.lowercased() != "temp", try !schemas().contains(where: { $0.name.lowercased() == name.lowercased() }) else {
+        guard !name.isSameName(as: "temp"), try !schemas().map(\.name).contains(name: name) else {
             throw DatabaseError(code: .error, reason: .schemaName, message: "a database is already attached as \(name)")
         }
     }
@@ -133,9 +133,8 @@ extension Schema {
     /// - Throws: ``DatabaseError/Reason/schemaName`` for `main`, `temp` or a database that is no longer attached, and
     ///   ``DatabaseError/Reason/misuse`` while a transaction, a result that is being read or a backup uses it.
     public func detach() throws(DatabaseError) {
-        let lowercased = name.lowercased()
-        if lowercased == "main" || lowercased == "temp" {
-            throw DatabaseError(code: .error, reason: .schemaName, message: "the database \(lowercased) cannot be detached")
+        if ["main", "temp"].contains(name: name) {
+            throw DatabaseError(code: .error, reason: .schemaName, message: "the database \(name) cannot be detached")
         }
         try live()
         defer { if (try? live()) == nil { forgetKeyOrigin() } }

@@ -117,8 +117,8 @@ public struct SQLTable: Sendable {
     ///   - values: how dates, UUIDs and decimals among the defaults are stored.
     public func creation(ifNotExists: Bool = false, values: ValueProfile = .standard) throws(DatabaseError) -> [SQL] {
         guard !columns.isEmpty else { throw .invalidArgument("the table \(name) has no columns") }
-        var seen: Set<String> = []
-        for column in columns where !seen.insert(column.name.lowercased()).inserted {
+        var seen: Set<SQLName> = []
+        for column in columns where !seen.insert(SQLName(column.name)).inserted {
             throw .invalidArgument("the table \(name) has two columns named \(column.name)")
         }
         let ownKeys = constraints.filter { if case .primaryKey = $0.kind { true } else { false } }

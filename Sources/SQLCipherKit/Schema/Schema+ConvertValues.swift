@@ -21,7 +21,7 @@ extension Schema {
     ) throws -> Int {
         try live()
         guard let found = try self.table(table), found.kind == .table,
-            let name = found.columns.first(where: { $0.name.lowercased() == column.lowercased() && $0.kind == .normal })?.name
+            let name = found.columns.first(where: { $0.name.isSameName(as: column) && $0.kind == .normal })?.name
         else { throw DatabaseError.invalidArgument("there is no table \(table) with a stored column \(column)") }
         let source = qualified(found.name), quoted = name.quotedSQLIdentifier, place = "\(found.name).\(name)"
         return try connection.savepoint { db in

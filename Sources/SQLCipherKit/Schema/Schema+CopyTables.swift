@@ -80,14 +80,14 @@ private struct TableCopyRun {
     var done = 0
     var changed = 0
     /// The tables that the target lacked.
-    var new: Set<String> = []
+    var new: Set<SQLName> = []
 
     var db: Connection { source.connection }
 
     mutating func prepare(_ table: String) throws {
         if try !target.has(table) {
             try make("name = \(table) AND type = 'table'")
-            new.insert(table)
+            new.insert(SQLName(table))
         } else if options.emptiesTarget {
             try db.execute(SQL(raw: "DELETE FROM \(target.qualified(table))"))
         }
@@ -95,7 +95,7 @@ private struct TableCopyRun {
 
     mutating func copy(_ table: String) throws {
         try report(table)
-        let isNew = new.contains(table)
+        let isNew = new.contains(SQLName(table))
         let columns = try self.columns(of: table, isNew: isNew)
         let list = columns.joined(separator: ", ")
         let marks = Array(repeating: "?", count: columns.count).joined(separator: ", ")
@@ -128,8 +128,8 @@ private struct TableCopyRun {
     /// The columns to copy, quoted, and the row id where both sides have one that no column hides.
     private func columns(of table: String, isNew: Bool) throws -> [String] {
         let stored = try source.storedColumns(of: table)
-        let there = Set(try target.storedColumns(of: table).map { $0.lowercased() })
-        if let missing = stored.first(where: { !there.contains($0.lowercased()) }) {
+        let there = try target.storedColumns(of: table).nameSet
+        if let missing = stored.first(where: { !there.contains(SQLName($0)) }) {
             throw DatabaseError.invalidArgument(
                 "the table \(table) of \(target.name) has no column \(missing) that could be written")
         }

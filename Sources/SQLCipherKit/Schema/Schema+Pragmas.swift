@@ -49,7 +49,7 @@ extension Schema {
             }
         if let answer: T = try answer(to: "\(text) = \(literal)") { return answer }
         // To ask one of these would be to run it once more.
-        return Self.actions.contains(name.lowercased()) ? nil : try pragma(name, as: type)
+        return Self.actions.contains(SQLName(name)) ? nil : try pragma(name, as: type)
     }
 
     private func answer<T: SQLValueConvertible>(to text: String) throws(DatabaseError) -> T? {
@@ -60,7 +60,7 @@ extension Schema {
         return nil
     }
 
-    private static let actions: Set<String> = [
+    private static let actions: Set<SQLName> = [
         "incremental_vacuum", "optimize", "shrink_memory", "wal_checkpoint", "integrity_check", "quick_check", "foreign_key_check",
         "case_sensitive_like",
     ]

@@ -12,7 +12,7 @@ extension Schema {
     func form(of table: String) throws(DatabaseError) -> TableForm? {
         try live()
         let found: (String, TableSchema.Kind, Bool, Bool)? = try connection.fetchOne(
-            "SELECT name, type, wr, strict FROM pragma_table_list(\(table)) WHERE schema = \(name) COLLATE NOCASE")
+            "SELECT name, type, wr, strict FROM pragma_table_list(\(table.cName("the name of a table"))) WHERE schema = \(name) COLLATE NOCASE")
         return found.map { TableForm(name: $0.0, kind: $0.1, isWithoutRowID: $0.2, isStrict: $0.3) }
     }
 
@@ -25,7 +25,7 @@ extension Schema {
     }
 
     /// The tables that virtual tables keep their content in.
-    func shadowTables() throws(DatabaseError) -> Set<String> { Set(try objects("m.type = 'shadow'")) }
+    func shadowTables() throws(DatabaseError) -> Set<SQLName> { try objects("m.type = 'shadow'").nameSet }
 
     /// The columns of a table that are stored as they were written, in order.
     func storedColumns(of table: String) throws(DatabaseError) -> [String] {
@@ -36,8 +36,8 @@ extension Schema {
     /// three names (<https://sqlite.org/lang_createtable.html#rowid>).
     func rowIDName(of table: String) throws(DatabaseError) -> String? {
         guard let form = try form(of: table), !form.isWithoutRowID else { return nil }
-        let taken = Set(try columns(of: table).map { $0.name.lowercased() })
-        return ["rowid", "_rowid_", "oid"].first { !taken.contains($0) }
+        let taken = try columns(of: table).map(\.name).nameSet
+        return ["rowid", "_rowid_", "oid"].first { !taken.contains(SQLName($0)) }
     }
 
     /// Whether the database has a table, index, trigger or view of a name, SQLite's own tables among them.
@@ -52,7 +52,7 @@ extension Schema {
     func uniqueIndexes(of table: String) throws(DatabaseError) -> [(name: String, origin: IndexSchema.Origin)] {
         try live()
         let rows: [(String, IndexSchema.Origin)] = try connection.fetchAll(
-            "SELECT name, origin FROM pragma_index_list(\(table), \(name)) WHERE \"unique\" ORDER BY seq")
+            "SELECT name, origin FROM pragma_index_list(\(table.cName("the name of a table")), \(name)) WHERE \"unique\" ORDER BY seq")
         return rows.map { (name: $0.0, origin: $0.1) }
     }
 

@@ -35,7 +35,7 @@ extension SchemaText {
         guard tokens.isWord(next(), "USING"), let name = tokens.name(next()) else {
             throw entry.refusal("no module follows the name")
         }
-        module = name.lowercased()
+        module = SQLName(name)
         guard let token = try nextInStatement() else { return }
         guard token.kind == .opening else { throw entry.refusal("no arguments follow the module") }
         try skipToClosing()
@@ -43,7 +43,7 @@ extension SchemaText {
     }
 
     mutating func readIndex() throws(DatabaseError) {
-        guard tokens.isWord(next(), "ON"), tokens.name(next()).isSame(as: entry.table), next()?.kind == .opening else {
+        guard tokens.isWord(next(), "ON"), tokens.name(next()).isSameName(as: entry.table), next()?.kind == .opening else {
             throw entry.refusal("it is an index of another table than \(entry.table)")
         }
         try skipToClosing()
@@ -79,7 +79,7 @@ extension SchemaText {
             table = tokens.name(next())
             token = next()
         }
-        guard table.isSame(as: entry.table) else { throw entry.refusal("it is a trigger of another table than \(entry.table)") }
+        guard table.isSameName(as: entry.table) else { throw entry.refusal("it is a trigger of another table than \(entry.table)") }
         var hasBegun = false
         while let found = token, found.kind != .semicolon {
             guard found.kind != .unreadable else { break }
@@ -126,13 +126,5 @@ extension SchemaText {
                 throw entry.refusal("a parenthesis in it does not begin")
             }
         }
-    }
-}
-
-extension String? {
-    /// Whether two names are the same to SQLite, which compares them without regard to ASCII case.
-    func isSame(as other: String) -> Bool {
-        guard let self else { return false }
-        return self.utf8.elementsEqual(other.utf8) { $0.lowercasedASCII == $1.lowercasedASCII }
     }
 }

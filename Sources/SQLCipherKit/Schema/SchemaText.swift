@@ -26,8 +26,8 @@ struct SchemaText {
     /// The text as it is.
     let sql: String
     let kind: Kind
-    /// The module of a virtual table, in lower case.
-    var module: String?
+    /// The module of a virtual table.
+    var module: SQLName?
     /// Whether what follows the last token could take in what is written after the text.
     private(set) var endsInComment = false
 
@@ -43,11 +43,11 @@ struct SchemaText {
         self.entry = entry
         tokens = SQLTokens(sql)
         if sql.utf8.contains(0) { throw entry.refusal("it has a NUL character") }
-        guard entry.name.isFree(of: "sqlite_") || Self.ownTables.contains(entry.name.lowercased()) else {
+        guard !entry.name.hasNamePrefix("sqlite_") || Self.ownTables.contains(SQLName(entry.name)) else {
             throw entry.refusal("its name is one of SQLite's own")
         }
         try readKeywords()
-        guard tokens.name(next()).isSame(as: entry.name) else { throw entry.refusal("it makes an object of another name") }
+        guard tokens.name(next()).isSameName(as: entry.name) else { throw entry.refusal("it makes an object of another name") }
         nameEnd = tokens.end
         switch kind {
         case .table: try readTable()
@@ -69,7 +69,7 @@ struct SchemaText {
         return SQL(raw: "\(keywords) \(target.qualified(entry.name))\(rest)")
     }
 
-    private static let ownTables: Set<String> = ["sqlite_sequence", "sqlite_stat1", "sqlite_stat2", "sqlite_stat3", "sqlite_stat4"]
+    private static let ownTables: Set<SQLName> = ["sqlite_sequence", "sqlite_stat1", "sqlite_stat2", "sqlite_stat3", "sqlite_stat4"]
     private static let blanks: Set<UInt8> = Set(" \t\n\r\u{c}".utf8)
 }
 

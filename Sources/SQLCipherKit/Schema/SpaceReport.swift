@@ -72,10 +72,10 @@ public struct SpaceReport: Hashable, Sendable {
     public var reservedBytes: Int { pageCount * reservedBytesPerPage }
 
     /// The table or index of a name.
-    public subscript(name: String) -> Object? { objects.first { $0.name.lowercased() == name.lowercased() } }
+    public subscript(name: String) -> Object? { objects.first { $0.name.isSameName(as: name) } }
 
     /// The bytes of a table with all its indexes.
     public func bytes(ofTable table: String) -> Int {
-        objects.reduce(0) { $0 + ($1.table.lowercased() == table.lowercased() ? $1.bytes : 0) }
+        objects.reduce(0) { $0 + ($1.table.isSameName(as: table) ? $1.bytes : 0) }
     }
 }

@@ -61,7 +61,7 @@ public struct ValueReport: Hashable, Sendable {
 
     /// The column of a table.
     public subscript(table: String, column: String) -> Column? {
-        columns.first { $0.table.lowercased() == table.lowercased() && $0.name.lowercased() == column.lowercased() }
+        columns.first { $0.table.isSameName(as: table) && $0.name.isSameName(as: column) }
     }
 
     /// The columns whose values compare wrongly with each other.

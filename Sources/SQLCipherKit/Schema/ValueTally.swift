@@ -51,7 +51,7 @@ struct ValueTally {
 
     func column(_ column: TableColumn, of table: TableSchema) -> ValueReport.Column {
         // Bytes that refer to a row are its key.
-        let isReference = table.foreignKeys.contains { $0.columns.contains { $0.lowercased() == column.name.lowercased() } }
+        let isReference = table.foreignKeys.contains { $0.columns.contains(name: column.name) }
         let (content, form) = reading(isReference ? column.name + "id" : column.name, column.type)
         var counts: [ValueReport.Form: Int] = [:]
         for (look, count) in looks { counts[form(look), default: 0] += count }

@@ -85,8 +85,3 @@ final class ColumnNames {
         }
     }
 }
-
-extension UInt8 {
-    @inline(__always)
-    var lowercasedASCII: UInt8 { self >= 0x41 && self <= 0x5a ? self | 0x20 : self }
-}

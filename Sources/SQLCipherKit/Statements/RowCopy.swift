@@ -23,6 +23,13 @@ public struct RowCopy: SQLRow, Hashable, Sendable {
         columnNames = row.columnNames
     }
 
+    /// Whether columns and values are the same, names and texts byte by byte.
+    public static func == (a: RowCopy, b: RowCopy) -> Bool {
+        a.values == b.values && a.columnNames.elementsEqual(b.columnNames) { $0.isSameText(as: $1) }
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(values) }
+
     /// The value of a column by its index, converted.
     /// - Throws: ``DatabaseError/Reason/noSuchColumn``, ``DatabaseError/Reason/unexpectedNull`` or
     ///   ``DatabaseError/Reason/typeMismatch``.
@@ -48,8 +55,7 @@ public struct RowCopy: SQLRow, Hashable, Sendable {
     public subscript<T: SQLValueConvertible>(name: String) -> T {
         get throws(DatabaseError) {
             guard
-                let index = columnNames.firstIndex(of: name)
-                    ?? columnNames.firstIndex(where: { $0.utf8.elementsEqual(name.utf8) { $0.lowercasedASCII == $1.lowercasedASCII } })
+                let index = columnNames.firstIndex(ofText: name) ?? columnNames.firstIndex(named: name)
             else {
                 throw DatabaseError(
                     code: .range, reason: .noSuchColumn,

@@ -16,6 +16,7 @@ public struct SQLScript: Sendable {
     /// - Throws: ``DatabaseError/Reason/cannotOpen`` with the path, or ``DatabaseError/Reason/invalidArgument`` if the file is
     ///   not UTF-8.
     public init(contentsOf url: URL) throws(DatabaseError) {
+        _ = try url.path.cName("the path of a script")
         let data: Data
         do { data = try Data(contentsOf: url) } catch {
             throw DatabaseError(

@@ -56,11 +56,27 @@ struct SQLTokens {
     /// The name that a token stands for, without its quotes; nil for a token that is no name.
     func name(_ token: Token?) -> String? {
         guard let token, token.kind == .word || token.kind == .quoted else { return nil }
-        let text = text(token)
-        guard token.kind == .quoted, let quote = text.first else { return text }
-        let inner = String(text.dropFirst().dropLast())
-        // Brackets know no doubling.
-        return quote == "[" ? inner : inner.replacing("\(quote)\(quote)", with: "\(quote)")
+        return token.kind == .quoted ? bytes[token.range].map(UInt8.init(bitPattern:)).unquoted : text(token)
+    }
+}
+
+extension BidirectionalCollection<UInt8> {
+    /// The text in UTF-8 without the quotes or brackets around it, where it has any, and with those doubled in it single. Bytes, as
+    /// a mark behind a quote would make another character of it.
+    var unquoted: String {
+        guard let opening = first, "'\"`[".utf8.contains(opening), count >= 2 else { return String(decoding: self, as: UTF8.self) }
+        let closing = opening == UInt8(ascii: "[") ? UInt8(ascii: "]") : opening
+        var bytes: [UInt8] = []
+        var isSecond = false
+        for byte in dropFirst().dropLast() {
+            if byte == closing, isSecond {
+                isSecond = false
+                continue
+            }
+            isSecond = byte == closing
+            bytes.append(byte)
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }
 

@@ -89,7 +89,10 @@ extension Statement {
         for (name, value) in arguments.named {
             let bare = name.withoutParameterSign
             // The same bare name may stand in the SQL with two signs: both are meant unless the caller wrote one.
-            let matches = names.indices.filter { names[$0] == name || (bare == name && names[$0]?.withoutParameterSign == bare) }
+            let matches = names.indices.filter { index in
+                guard let known = names[index] else { return false }
+                return known.isSameText(as: name) || (bare.isSameText(as: name) && known.withoutParameterSign.isSameText(as: bare))
+            }
             guard !matches.isEmpty else {
                 let known = names.compactMap { $0 }.joined(separator: ", ")
                 throw DatabaseError(
@@ -106,7 +109,7 @@ extension Statement {
             }
         }
         // `?7` makes seven parameters, of which six stand nowhere in the text and need no value.
-        let hasGaps = names.contains { $0?.hasPrefix("?") == true }
+        let hasGaps = names.contains { $0?.hasTextPrefix("?") == true }
         if let missing = bound.indices.first(where: { !bound[$0] && !(names[$0] == nil && hasGaps) }) {
             throw DatabaseError(
                 code: .range, reason: .parameters, message: "no value for the parameter \(names[missing] ?? "?\(missing + 1)")",
@@ -119,6 +122,7 @@ extension String {
     fileprivate var withoutParameterSign: String {
         guard let first = utf8.first, [UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "$"), UInt8(ascii: "?")].contains(first)
         else { return self }
-        return String(dropFirst())
+        // A mark that joins the sign is a part of the name: bytes are dropped, not characters.
+        return String(decoding: utf8.dropFirst(), as: UTF8.self)
     }
 }

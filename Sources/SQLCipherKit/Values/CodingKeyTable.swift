@@ -39,11 +39,11 @@ final class CodingKeyTable {
     }
 
     private func indexByText(_ text: String, _ learn: (String) -> Int32) -> Int32 {
-        if next < texts.count, texts[next].text == text {
+        if next < texts.count, texts[next].text.isSameText(as: text) {
             next += 1
             return texts[next - 1].index
         }
-        if let found = texts.firstIndex(where: { $0.text == text }) {
+        if let found = texts.firstIndex(where: { $0.text.isSameText(as: text) }) {
             next = found + 1
             return texts[found].index
         }

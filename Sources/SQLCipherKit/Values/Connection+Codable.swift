@@ -49,7 +49,8 @@ extension Connection {
         _ = try live()
         let schema = try name(of: schema)
         let cache = state(InsertionCache.self)
-        let target = InsertionCache.Target(type: ObjectIdentifier(T.self), table: table, schema: schema, conflict: conflict)
+        let target = InsertionCache.Target(
+            type: ObjectIdentifier(T.self), table: ExactText(table), schema: schema.map { ExactText($0) }, conflict: conflict)
         if let insertion = cache.insertions.find(target), insertion.statement.uses == 0 {
             if try insertion.run(record) { return }
         }
@@ -105,12 +106,12 @@ extension Statement {
 final class InsertionCache: ConnectionState {
     struct Target: Hashable {
         let type: ObjectIdentifier
-        let table: String
-        let schema: String?
+        let table: ExactText
+        let schema: ExactText?
         let conflict: ConflictResolution?
 
         func sql(_ columns: [String]) -> String {
-            let name = (schema.map { $0.quotedSQLIdentifier + "." } ?? "") + table.quotedSQLIdentifier
+            let name = (schema.map { $0.text.quotedSQLIdentifier + "." } ?? "") + table.text.quotedSQLIdentifier
             let names = columns.map(\.quotedSQLIdentifier).joined(separator: ", ")
             let parameters = columns.map { _ in "?" }.joined(separator: ", ")
             return "INSERT\(conflict.map { " OR \($0.rawValue)" } ?? "") INTO \(name)(\(names)) VALUES (\(parameters))"

@@ -18,13 +18,13 @@ final class RowEncodingState {
     let progress: UnsafeMutablePointer<Progress>
     let keys: [String]
     /// Keys that the statement has no need for.
-    private let unused: Set<String>
+    private let unused: Set<ExactText>
     @exclusivity(unchecked) var tables: [CodingKeyTable] = []
     var collected: [(name: String, value: (any SQLValueConvertible)?)] = []
 
     /// - Parameter profiles: those of columns that do not follow `profile`, by their names.
     init(
-        _ profile: ValueProfile, keys: [String] = [], unused: Set<String> = [], profiles: [String: ValueProfile] = [:]
+        _ profile: ValueProfile, keys: [String] = [], unused: Set<ExactText> = [], profiles: [String: ValueProfile] = [:]
     ) {
         self.keys = keys
         self.unused = unused
@@ -47,13 +47,13 @@ final class RowEncodingState {
     @inline(never)
     func parameter<Key: CodingKey>(_ key: Key, _ table: CodingKeyTable) -> Int32 {
         table.index(key) { text in
-            keys.firstIndex(of: text).map { Int32($0 + 1) } ?? (unused.contains(text) ? 0 : CodingKeyTable.missing)
+            keys.firstIndex(ofText: text).map { Int32($0 + 1) } ?? (unused.contains(ExactText(text)) ? 0 : CodingKeyTable.missing)
         }
     }
 
     @inline(never)
     func collect(_ value: some SQLValueConvertible, _ name: String) {
-        if let index = collected.firstIndex(where: { $0.name == name }) {
+        if let index = collected.firstIndex(where: { $0.name.isSameText(as: name) }) {
             collected[index].value = value
         } else {
             collected.append((name, value))

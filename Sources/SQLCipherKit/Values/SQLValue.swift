@@ -17,6 +17,33 @@ public enum SQLValue: Hashable, Sendable {
     case blob(Data)
 }
 
+/// Two texts are equal if their bytes are, as they are to SQLite.
+extension SQLValue {
+    // Disfavoured, as the compiler would have to choose between this and another type's wherever a literal is compared.
+    @_disfavoredOverload
+    public static func == (a: SQLValue, b: SQLValue) -> Bool {
+        switch (a, b) {
+        case (.null, .null): true
+        case (.integer(let a), .integer(let b)): a == b
+        case (.real(let a), .real(let b)): a == b
+        case (.text(let a), .text(let b)): a.isSameText(as: b)
+        case (.blob(let a), .blob(let b)): a == b
+        default: false
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(storageClass)
+        switch self {
+        case .null: break
+        case .integer(let value): hasher.combine(value)
+        case .real(let value): hasher.combine(value)
+        case .text(let value): hasher.combine(ExactText(value))
+        case .blob(let value): hasher.combine(value)
+        }
+    }
+}
+
 extension SQLValue {
     /// Whether this is ``null``.
     public var isNull: Bool { self == .null }

@@ -176,9 +176,9 @@ struct ImportCommand: ParsableCommand {
         guard let search else { return }
         let names = search.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
         let name = table + "_search"
-        let present = Set(try db.main.columns(of: table).map { $0.name.lowercased() })
-        guard names.allSatisfy({ present.contains($0.lowercased()) }),
-            try !db.main.fullTextIndexes().contains(where: { $0.name == name })
+        let present = Set(try db.main.columns(of: table).map(\.name.sqlName))
+        guard names.allSatisfy({ present.contains($0.sqlName) }),
+            try !db.main.fullTextIndexes().contains(where: { $0.name.sqlName == name.sqlName })
         else { return }
         let columns = names.map { FTS5Table.Column($0) }
         let bar = ProgressBar("Indexing")

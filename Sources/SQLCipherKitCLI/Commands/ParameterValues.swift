@@ -25,8 +25,9 @@ enum ParameterValues {
         if let integer = Int64(text) { return .integer(integer) }
         // Swift reads `inf`, `nan` and `0x1p3` as numbers, and SQL does not.
         if text.utf8.allSatisfy({ "0123456789+-.eE".utf8.contains($0) }), let real = Double(text) { return .real(real) }
-        if text.count >= 2, text.hasPrefix("'"), text.hasSuffix("'") {
-            let inner = text.dropFirst().dropLast()
+        let quote = UInt8(ascii: "'")
+        if text.utf8.count >= 2, text.utf8.first == quote, text.utf8.last == quote {
+            let inner = String(decoding: text.utf8.dropFirst().dropLast(), as: UTF8.self)
             let pairs = inner.replacingOccurrences(of: "''", with: "")
             if !pairs.contains("'") { return .text(inner.replacingOccurrences(of: "''", with: "'")) }
         }

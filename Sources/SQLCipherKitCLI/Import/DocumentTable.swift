@@ -9,7 +9,7 @@ struct DocumentTable {
     private let upsert: Statement
     private let source: String
     /// What is there from this source already, by path.
-    private var known: [String: (size: Int, modified: Date)] = [:]
+    private var known: [[UInt8]: (size: Int, modified: Date)] = [:]
 
     /// Makes the table if it is not there.
     /// - Parameter source: the absolute path of the folder that the documents' paths are below.
@@ -43,12 +43,12 @@ struct DocumentTable {
             meta = excluded.meta, body = excluded.body
             """)
         let rows: [(String, Int, Date)] = try db.fetchAll("SELECT path, size, modified FROM document WHERE source = \(source)")
-        for (path, size, modified) in rows { known[path] = (size, modified) }
+        for (path, size, modified) in rows { known[path.bytes] = (size, modified) }
     }
 
     /// Whether the file is there as it was when it had this size and time. A byte order mark, three bytes, is not stored.
     func has(_ path: String, size: Int, modified: Date) -> Bool {
-        guard let known = known[path] else { return false }
+        guard let known = known[path.bytes] else { return false }
         return (known.size == size || known.size + 3 == size) && abs(known.modified.timeIntervalSince(modified)) < 0.002
     }
 

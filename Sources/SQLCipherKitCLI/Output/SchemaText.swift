@@ -32,8 +32,9 @@ enum SchemaText {
             let prefix = schema == "main" ? "" : "-- in \(schema.onOneLine)\n"
             for (name, table, sql) in rows {
                 let found = names.filter { wanted in
-                    let bare = wanted.hasPrefix(schema + ".") ? String(wanted.dropFirst(schema.count + 1)) : wanted
-                    return [name.lowercased(), table.lowercased()].contains(bare.lowercased())
+                    let prefix = (schema + ".").sqlName
+                    let bare = wanted.sqlName.starts(with: prefix) ? Array(wanted.sqlName.dropFirst(prefix.count)) : wanted.sqlName
+                    return [name.sqlName, table.sqlName].contains(bare)
                 }
                 missing.subtract(found)
                 if names.isEmpty || !found.isEmpty { statements.append(prefix + sql + ";") }

@@ -19,7 +19,7 @@ struct SearchIndex {
         let all = try schema.fullTextIndexes()
         let names = all.map(\.name).joined(separator: ", ")
         if let wanted {
-            guard let found = all.first(where: { $0.name.lowercased() == wanted.lowercased() }) else {
+            guard let found = all.first(where: { $0.name.sqlName == wanted.sqlName }) else {
                 throw Failure("\(path) has no full-text table \(wanted)" + (all.isEmpty ? "" : "; it has \(names)"))
             }
             index = found

@@ -60,7 +60,7 @@ enum Corpus {
             "", "plain", "quote\" and \\ and /", "\u{0}\u{1}\u{1f}\n\t\r\u{8}\u{c}", "é e\u{301} ß", "日本語", "👩‍👩‍👧 🏳️‍🌈", "\u{7f}\u{80}\u{2028}\u{feff}",
             String(repeating: "long ", count: 3000), "'single'", "\u{10ffff}", "</script>",
         ]
-        var keys = ["": 1, "a b": 2, "q\"": 3, "\\": 4, "\u{0}": 5, "ключ": 6, "\u{1f600}": 7, "tab\t": 8]
+        var keys = ["": 1, "a b": 2, "q\"": 3, "\\": 4, "\u{1}": 5, "ключ": 6, "\u{1f600}": 7, "tab\t": 8]
     }
 
     struct Foundations: Codable, Hashable {

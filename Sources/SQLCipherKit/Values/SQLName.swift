@@ -1,0 +1,61 @@
+/// A name in SQL as a key: of a table, a column, a function, a database. Two are the same if their bytes in UTF-8 are, the case of
+/// ASCII letters apart, as SQLite has it (`sqlite3_stricmp`, <https://sqlite.org/c3ref/stricmp.html>).
+struct SQLName: Hashable, Sendable, ExpressibleByStringLiteral {
+    let text: String
+
+    init(_ text: String) { self.text = text }
+    init(stringLiteral text: String) { self.text = text }
+
+    static func == (a: SQLName, b: SQLName) -> Bool { a.text.isSameName(as: b.text) }
+
+    func hash(into hasher: inout Hasher) {
+        text.withTextBytes { bytes in
+            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: bytes.count) { folded in
+                for index in bytes.indices { folded.initializeElement(at: index, to: bytes[index].lowercasedASCII) }
+                hasher.combine(bytes: UnsafeRawBufferPointer(folded))
+            }
+        }
+        hasher.combine(0xff as UInt8)
+    }
+}
+
+extension String {
+    /// Whether two names are the same to SQLite, which compares them without regard to ASCII case.
+    func isSameName(as other: String) -> Bool {
+        utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8) { $0.lowercasedASCII == $1.lowercasedASCII }
+    }
+
+    /// Whether a name begins with another one, without regard to ASCII case.
+    func hasNamePrefix(_ prefix: String) -> Bool {
+        utf8.count >= prefix.utf8.count && zip(utf8, prefix.utf8).allSatisfy { $0.lowercasedASCII == $1.lowercasedASCII }
+    }
+}
+
+extension String {
+    /// The name before the last underscore, that of a virtual table whose content a table of this name holds: SQLite itself goes by
+    /// the name, byte by byte.
+    var shadowOwner: String? {
+        utf8.lastIndex(of: UInt8(ascii: "_")).map { String(decoding: utf8[..<$0], as: UTF8.self) }
+    }
+}
+
+extension String? {
+    /// Whether both are nil, or the same name.
+    func isSameName(as other: String?) -> Bool {
+        guard let self, let other else { return self == nil && other == nil }
+        return self.isSameName(as: other)
+    }
+}
+
+extension Collection<String> {
+    func firstIndex(named name: String) -> Index? { firstIndex { $0.isSameName(as: name) } }
+    func contains(name: String) -> Bool { firstIndex(named: name) != nil }
+
+    /// The names as a set that tells them apart as SQLite does.
+    var nameSet: Set<SQLName> { Set(lazy.map { SQLName($0) }) }
+}
+
+extension UInt8 {
+    @inline(__always)
+    var lowercasedASCII: UInt8 { self >= 0x41 && self <= 0x5a ? self | 0x20 : self }
+}
