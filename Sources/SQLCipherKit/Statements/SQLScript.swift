@@ -68,7 +68,8 @@ extension Connection {
     /// - Parameters:
     ///   - script: the statements.
     ///   - row: called for each row of each statement, with the statement's index.
-    /// - Throws: ``SQLScriptError`` with the index of the statement that failed, or what `row` throws.
+    /// - Throws: ``SQLScriptError`` with the index of the statement that failed, or what `row` throws. A script has no values: a
+    ///   statement with parameters fails with ``DatabaseError/Reason/parameters``.
     public func execute(_ script: SQLScript, row: ((Int, borrowing Row) throws -> ScriptStep)? = nil) throws {
         var text: SQLText
         do throws(DatabaseError) { text = try SQLText(script.text) } catch { throw SQLScriptError(index: 0, error: error) }
@@ -90,6 +91,7 @@ extension Connection {
         do {
             let handle = try statement.beginUse()
             defer { statement.endUse(handle) }
+            try statement.expectParameters(0, handle)
             while wanted == .next, try statement.advance(handle) {
                 guard let row else { continue }
                 inCallback = true

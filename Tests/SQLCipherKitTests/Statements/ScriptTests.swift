@@ -87,6 +87,19 @@ import Testing
         #expect(throws: SQLScriptError.self) { try db.execute(SQLScript("SELECT 1;\0 DROP TABLE a")) }
     }
 
+    /// A script has no values, and a parameter without one would be NULL.
+    @Test func aStatementWithParametersIsRefused() throws {
+        try db.execute("CREATE TABLE kept(a)")
+        for parameter in ["?", "?3", ":a", "@a", "$a"] {
+            let error = #expect(throws: SQLScriptError.self, "\(parameter)") {
+                try db.execute(SQLScript("INSERT INTO kept VALUES (1); INSERT INTO kept VALUES (\(parameter)); INSERT INTO kept VALUES (2)"))
+            }
+            #expect(error?.index == 1 && error?.error.reason == .parameters, "\(parameter)")
+            #expect(throws: SQLScriptError.self) { try db.execute(SQLScript("SELECT \(parameter)")) { _, _ in .next } }
+        }
+        #expect(try db.fetchAll(Int?.self, "SELECT a FROM kept") == [1, 1, 1, 1, 1])
+    }
+
     @Test func aTextWithSeveralStatementsIsNoStatement() throws {
         let error = #expect(throws: DatabaseError.self) { try db.execute("CREATE TABLE a(x); CREATE TABLE b(x)") }
         #expect(error?.reason == .misuse)
