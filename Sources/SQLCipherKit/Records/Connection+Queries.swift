@@ -26,6 +26,22 @@ extension Connection {
         return first
     }
 
+    /// The first row of a query for a value that may be NULL: nil if there is no row, or if it is.
+    /// ```swift
+    /// let longest = try db.fetchOne(Book.all.select { $0.pages.max() })
+    /// ```
+    /// - Throws: ``DatabaseError``.
+    public func fetchOne<Request: SQLRequest, Value: SQLValueConvertible>(
+        _ request: Request
+    ) throws -> Value? where Request.Element == Value? {
+        var first: Value?
+        try run(request) { element in
+            first = element
+            return false
+        }
+        return first
+    }
+
     /// A cursor over the rows of a query.
     public func cursor<Request: SQLRequest>(_ request: Request) throws -> RowCursor<Request.Element> {
         let selection = request.selection

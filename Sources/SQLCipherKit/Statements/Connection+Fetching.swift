@@ -16,7 +16,11 @@ extension Connection {
         try cached(sql).fetchAll(T.self, merge(sql, arguments))
     }
 
-    /// The first column of the first row, or nil if there is no row. For a NULL that may be there, ask for an optional type.
+    /// The first column of the first row; nil if there is no row, or if it is NULL.
+    /// ```swift
+    /// let newest = try db.fetchOne(Int.self, "SELECT max(id) FROM note")      // nil if there is no note
+    /// ```
+    /// Where the two are not the same to you, ask for an `Int??`, or for a ``SQLValue``.
     @inlinable
     public func fetchOne<T: SQLValueConvertible>(
         _ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
@@ -24,7 +28,15 @@ extension Connection {
         try cached(sql).fetchOne(type, merge(sql, arguments))
     }
 
-    /// The first column of the first row, or nil if there is no row. For a NULL that may be there, ask for an optional type.
+    /// The first column of the first row for an optional type: nil is not wrapped twice.
+    @inlinable
+    public func fetchOne<T: SQLValueConvertible>(
+        _ type: T?.Type, _ sql: SQL, _ arguments: StatementArguments = []
+    ) throws(DatabaseError) -> T? {
+        try fetchOne(T.self, sql, arguments)
+    }
+
+    /// The first column of the first row; nil if there is no row, or if it is NULL.
     @inlinable
     public func fetchOne<T: SQLValueConvertible>(
         _ sql: SQL, _ arguments: StatementArguments = []

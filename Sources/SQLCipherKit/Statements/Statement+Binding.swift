@@ -162,7 +162,7 @@ extension Statement {
         try run(binder)
     }
 
-    /// The first column of the first row, or nil if there is no row, with this value for the parameter.
+    /// The first column of the first row, with this value for the parameter; nil if there is no row, or if it is NULL.
     @inlinable
     public func fetchOne<T: SQLValueConvertible, A: SQLValueConvertible>(
         _ type: T.Type = T.self, binding a: A
@@ -172,7 +172,7 @@ extension Statement {
         try Parameter(handle, 1, connection.profile).put(a)
         try expectParameters(1, handle)
         guard try advance(handle) else { return nil }
-        let value = try Row.Column(handle, 0).read(as: T.self)
+        let value = try Row.Column(handle, 0).readUnlessNull(as: T.self)
         try finish(handle)
         return value
     }

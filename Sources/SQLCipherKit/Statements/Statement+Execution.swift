@@ -89,7 +89,7 @@ extension Statement {
         return result
     }
 
-    /// The first column of the first row, or nil if there is no row. Later rows are not computed.
+    /// The first column of the first row; nil if there is no row, or if it is NULL. Later rows are not computed.
     @inlinable
     public func fetchOne<T: SQLValueConvertible>(
         _ type: T.Type = T.self, _ arguments: StatementArguments = []
@@ -98,7 +98,7 @@ extension Statement {
         defer { endUse(handle) }
         try bindAll(arguments, handle)
         guard try advance(handle) else { return nil }
-        let value = try Row.Column(handle, 0).read(as: T.self)
+        let value = try Row.Column(handle, 0).readUnlessNull(as: T.self)
         try finish(handle)
         return value
     }
@@ -113,10 +113,16 @@ extension Statement {
         defer { endUse(handle) }
         try bindEach(handle, repeat each values)
         guard try advance(handle) else { return nil }
-        let value = try Row.Column(handle, 0).read(as: T.self)
+        let value = try Row.Column(handle, 0).readUnlessNull(as: T.self)
         try finish(handle)
         return value
     }
+
+    /// The same for an optional type: nil is not wrapped twice.
+    @inlinable
+    public func fetchOne<T: SQLValueConvertible>(
+        _ type: T?.Type, _ arguments: StatementArguments = []
+    ) throws(DatabaseError) -> T? { try fetchOne(T.self, arguments) }
 
     /// Each row as a record.
     @inlinable

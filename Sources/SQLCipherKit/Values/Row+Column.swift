@@ -87,6 +87,14 @@ extension Row {
             return try T.readSQL(from: self)
         }
 
+        /// The value; nil where it is NULL and the type has no value for that.
+        @inlinable
+        @inline(__always)
+        func readUnlessNull<T: SQLValueConvertible>(as type: T.Type) throws(DatabaseError) -> T? {
+            if let value = T.tryReadSQL(from: self) { return value }
+            return try isNull() ? T(sqlValue: .null) : T.readSQL(from: self)
+        }
+
         /// The bytes under the column, valid until the statement moves on.
         @inlinable
         @inline(__always)

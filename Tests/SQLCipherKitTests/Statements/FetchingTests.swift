@@ -19,8 +19,32 @@ import Testing
         #expect(sizes == [3.5, 2.5, 1.5])
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 3)
         #expect(try db.fetchOne(Int.self, "SELECT id FROM t WHERE name = ?", ["z"]) == nil)
-        let inner = try db.fetchOne(Int?.self, "SELECT NULL")
-        #expect(inner == .some(.none))
+    }
+
+    /// NULL and no row are nil alike, whether or not the type is optional; other values that do not fit are errors.
+    @Test func oneValueThatMayBeMissing() throws {
+        let none = try db.fetchOne(Int.self, "SELECT max(id) FROM t WHERE name = 'z'")
+        let some = try db.fetchOne(Int.self, "SELECT max(id) FROM t")
+        #expect(none == nil && some == 3)
+        let optional = try db.fetchOne(Int?.self, "SELECT max(id) FROM t"), flat: Int? = optional
+        #expect(flat == 3)
+        let missing: Int? = try db.fetchOne(Int?.self, "SELECT id FROM t WHERE name = 'z'")
+        let inferred: String? = try db.fetchOne("SELECT NULL")
+        #expect(missing == nil && inferred == nil)
+        let statement = try db.prepare("SELECT max(id) FROM t WHERE id > ?")
+        #expect(try statement.fetchOne(Int.self, [9]) == nil && statement.fetchOne(Int.self, binding: 9) == nil)
+        #expect(try statement.fetchOne(Int?.self, [1]) == 3 && statement.fetchOne(Int.self, binding: 1) == 3)
+        let two = try db.prepare("SELECT max(id) FROM t WHERE id > ? AND id < ?")
+        #expect(try two.fetchOne(Int.self, binding: 1, 2) == nil && two.fetchOne(Int.self, binding: 0, 3) == 2)
+        // Whoever has to tell them apart can.
+        let null: Int?? = try db.fetchOne(Int?.self, "SELECT NULL"), nothing: Int?? = try db.fetchOne(Int?.self, "SELECT 1 WHERE 0")
+        #expect(null == .some(nil) && nothing == nil)
+        #expect(try db.fetchOne(SQLValue.self, "SELECT NULL") == .null && db.fetchOne(SQLValue.self, "SELECT 1 WHERE 0") == nil)
+        for sql: SQL in ["SELECT 'x'", "SELECT 1.5", "SELECT x'00'"] {
+            #expect(throws: DatabaseError.self) { try db.fetchOne(Int.self, sql) }
+            #expect(throws: DatabaseError.self) { try db.fetchOne(Int?.self, sql) }
+        }
+        #expect(throws: DatabaseError.self) { try db.fetchAll(Int.self, "SELECT NULL") }
     }
 
     private struct Named: SQLRow, Decodable {

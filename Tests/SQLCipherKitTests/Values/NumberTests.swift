@@ -119,7 +119,7 @@ import Testing
     @Test func optionalsAndNull() throws {
         #expect(try db.fetchOne(Int?.self, "SELECT NULL") == .some(nil))
         #expect(try db.fetchOne(Int?.self, "SELECT 1") == .some(1))
-        let error = #expect(throws: DatabaseError.self) { try db.fetchOne(Int.self, "SELECT NULL AS empty") }
+        let error = #expect(throws: DatabaseError.self) { try db.fetchAll(Int.self, "SELECT NULL AS empty") }
         #expect(error?.reason == .unexpectedNull)
         #expect(error?.message == "column empty is NULL and was read as Int")
         #expect(throws: DatabaseError.self) { try db.fetchOne(Int?.self, "SELECT 'text'") }
