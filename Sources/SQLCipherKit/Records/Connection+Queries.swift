@@ -113,7 +113,7 @@ extension Connection {
         let clauses = query.selection.clauses
         let side = clauses.sides[0]
         var assignments = SQLAssignments<Record>(table: side.table)
-        changes(query.columns, &assignments)
+        SQLScope.within(clauses) { changes(query.columns, &assignments) }
         if let failure = assignments.failure { throw failure }
         if assignments.list.isEmpty { throw .misuse("an update of \(side.table.name) that changes nothing") }
         try execute(clauses.change("UPDATE \(side.source) SET \(list: assignments.list)"))

@@ -29,8 +29,10 @@ struct SQLClauses: Sendable {
     var limit: Int?
     var offset = 0
     var isDistinct = false
+    /// Why it cannot be run.
+    var failure: DatabaseError?
 
-    init(_ table: SQLTable) { sides = [Side(table: table, alias: table.name)] }
+    init(_ table: SQLTable) { sides = [Side(table: table, alias: SQLScope.freeName(table))] }
 
     func columns<Source>(_ index: Int) -> SQLColumns<Source> {
         SQLColumns(table: sides[index].table, alias: sides[index].alias)
@@ -38,21 +40,16 @@ struct SQLClauses: Sendable {
 
     /// With another table, by a condition on its columns or by the foreign key.
     func joined(_ table: SQLTable, _ join: String, _ condition: ((SQLClauses) -> SQLPredicate)?) -> SQLClauses {
-        let copy = joined(table, join, .foreignKey)
+        let own = renamedForScope ?? self
+        let copy = own.joined(table, join, .foreignKey)
         guard let condition else { return copy }
-        return joined(table, join, .predicate(condition(copy)))
+        return own.joined(table, join, .predicate(SQLScope.within(copy) { condition(copy) }))
     }
 
     func joined(_ table: SQLTable, _ join: String, _ link: Link) -> SQLClauses {
         var copy = self
         // A table that is joined with itself needs a second name.
-        var alias = table.name
-        var number = 1
-        while sides.contains(where: { $0.alias.isSameName(as: alias) }) {
-            number += 1
-            alias = "\(table.name)_\(number)"
-        }
-        copy.sides.append(Side(table: table, alias: alias, join: join, link: link))
+        copy.sides.append(Side(table: table, alias: SQLScope.freeName(table, sides), join: join, link: link))
         return copy
     }
 
@@ -71,7 +68,7 @@ struct SQLClauses: Sendable {
 
     /// As part of another statement. Foreign keys are looked for in the descriptions alone there, as no connection is at hand.
     func subquery(_ columns: SQL) -> SQL {
-        do throws(DatabaseError) { return try select(columns, nil) } catch { return "\(RefusedValue(error))" }
+        do throws(DatabaseError) { return try select(columns, nil) } catch { return "SELECT \(RefusedValue(error))" }
     }
 
     enum Form {
@@ -109,6 +106,7 @@ struct SQLClauses: Sendable {
 
     /// A statement that begins with `sql`, with everything from WHERE on.
     func tail(of sql: SQL) throws(DatabaseError) -> SQL {
+        if let failure { throw failure }
         var sql = sql
         if let filter { sql = "\(sql) WHERE \(filter.sql)" }
         if !groups.isEmpty { sql = "\(sql) GROUP BY \(list: groups)" }

@@ -31,16 +31,29 @@ extension SQLQueryable {
         return copy
     }
 
+    /// The query with names of its own, and what a closure makes of its columns.
+    private func with<R>(_ body: (Columns) -> R) -> (Self, R) {
+        var copy = self
+        if let renamed = selection.clauses.renamedForScope { copy.selection.clauses = renamed }
+        let columns = copy.columns
+        return (copy, SQLScope.within(copy.selection.clauses) { body(columns) })
+    }
+
     /// The rows that meet a condition; of several calls, those that meet all of them.
+    ///
+    /// In the closure another query may use the columns, also one of the same table, which gets another name then:
+    /// ```swift
+    /// Folder.filter { folder in Folder.filter { $0.parent == folder.id }.exists }
+    /// ```
     public func filter(_ condition: (Columns) -> SQLPredicate) -> Self {
-        let condition = condition(columns)
-        return changed { $0.filter = $0.filter.map { $0 && condition } ?? condition }
+        let (query, condition) = with(condition)
+        return query.changed { $0.filter = $0.filter.map { $0 && condition } ?? condition }
     }
 
     /// In this order: a term on each line. Further calls add terms that decide where those before are equal.
     public func order(@SQLOrderingBuilder by terms: (Columns) -> [SQLOrdering]) -> Self {
-        let terms = terms(columns)
-        return changed { $0.orderings += terms.map(\.sql) }
+        let (query, terms) = with(terms)
+        return query.changed { $0.orderings += terms.map(\.sql) }
     }
 
     /// No more than so many rows, after leaving out so many.
@@ -62,19 +75,19 @@ extension SQLQueryable {
     /// Book.all.group { $0.author }.having { _ in .countAll > 2 }.select { ($0.author, .countAll) }
     /// ```
     public func group(@SQLOrderingBuilder by terms: (Columns) -> [SQLOrdering]) -> Self {
-        let terms = terms(columns)
-        return changed { $0.groups += terms.map(\.sql) }
+        let (query, terms) = with(terms)
+        return query.changed { $0.groups += terms.map(\.sql) }
     }
 
     /// The groups that meet a condition.
     public func having(_ condition: (Columns) -> SQLPredicate) -> Self {
-        let condition = condition(columns)
-        return changed { $0.having = $0.having.map { $0 && condition } ?? condition }
+        let (query, condition) = with(condition)
+        return query.changed { $0.having = $0.having.map { $0 && condition } ?? condition }
     }
 
-    /// Another name for the last table: where the same table is in a query that this one is part of.
+    /// Another name for the last table: for SQL of your own that refers to it. Name it before its columns are used.
     /// ```swift
-    /// Folder.filter { folder in Folder.all.named("child").filter { $0.parent == folder.id }.exists }
+    /// Folder.filter { folder in Folder.all.named("child").filter { $0.parent == folder.id && "child.size > 5" }.exists }
     /// ```
     public func named(_ alias: String) -> Self { changed { $0.sides[$0.sides.count - 1].alias = alias } }
 
@@ -92,20 +105,26 @@ extension SQLQueryable {
     public func select<Value: SQLValueConvertible>(
         _ expression: (Columns) -> SQLExpression<Value>
     ) -> SQLSelection<Value> {
-        SQLSelection(selection.clauses, expression(columns).sql, read: { row in try row.get(0, as: Value.self) })
+        let (query, expression) = with(expression)
+        return SQLSelection(query.selection.clauses, expression.sql, read: { row in try row.get(0, as: Value.self) })
     }
 
-    /// Several values in place of records, as a tuple.
+    /// Several values in place of records, as a tuple. A closure that gives none is refused when the query is run.
     /// ```swift
     /// let (count, best) = try db.fetchOne(Note.all.select { (.countAll, $0.stars.max()) }) ?? (0, nil)
     /// ```
     public func select<each Value: SQLValueConvertible>(
         _ expressions: (Columns) -> (repeat SQLExpression<each Value>)
     ) -> SQLSelection<(repeat each Value)> {
-        let expressions = expressions(columns)
-        var list: [SQL] = []
-        for expression in repeat each expressions { list.append(expression.sql) }
-        return SQLSelection(selection.clauses, "\(list: list)", read: { row in try row.values() })
+        let (made, list) = with { columns in
+            let expressions = expressions(columns)
+            var list: [SQL] = []
+            for expression in repeat each expressions { list.append(expression.sql) }
+            return list
+        }
+        var query = made
+        if list.isEmpty { query.selection.clauses.failure = .misuse("a select whose closure gives no expression") }
+        return SQLSelection(query.selection.clauses, "\(list: list)", read: { row in try row.values() })
     }
 
     /// Whether there is a row, as a condition of another query.
