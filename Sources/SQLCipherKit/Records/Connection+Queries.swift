@@ -158,7 +158,7 @@ public struct SQLAssignments<Record: SQLRecord> {
 
     private mutating func column<Value>(_ property: KeyPath<Record, Value> & Sendable) -> SQL {
         guard let name = table.columnName(property) else {
-            failure = failure ?? .invalidArgument(UnknownColumn(property).message)
+            failure = failure ?? PropertyName.refusal(property)
             return ""
         }
         return "\(identifier: name)"

@@ -2,40 +2,55 @@ import Synchronization
 
 /// The names of stored properties, by their key paths.
 enum PropertyName {
-    private static let known = Mutex<[AnyProperty: String]>([:])
+    private enum Known {
+        case name(String)
+        /// A computed or observed property, or a longer path.
+        case none
+        /// The name of a property whose values are coded under another key.
+        case otherKey(String)
+    }
 
-    /// The name of the stored property that a key path leads to; nil for a computed or observed one, or a longer path.
+    private static let known = Mutex<[AnyProperty: Known]>([:])
+
+    /// The name of the stored property that a key path leads to, which is its coding key as well; nil if it is not.
     static func of<Root, Value>(_ keyPath: KeyPath<Root, Value> & Sendable) -> String? {
-        let property = AnyProperty(keyPath)
-        let name: String
-        if let found = known.withLock({ $0[property] }) { name = found } else {
-            let read = read(keyPath.debugDescription, "\(Root.self)") ?? ""
-            known.withLock { $0[property] = read }
-            name = read
+        if case .name(let name) = look(keyPath) { name } else { nil }
+    }
+
+    /// The error for a property that ``of(_:)`` has no name for.
+    static func refusal<Root, Value>(_ keyPath: KeyPath<Root, Value> & Sendable) -> DatabaseError {
+        if case .otherKey(let name) = look(keyPath) {
+            return .invalidArgument(
+                """
+                \(keyPath) names no column: \(name) is no coding key of \(Root.self), or another property's. Describe the property in \
+                the table with the name of its column: $0.\(name).named("…")
+                """)
         }
-        return name.isEmpty ? nil : name
+        return .invalidArgument(
+            """
+            \(keyPath) names no column: \(Root.self) has to describe it in its table, as a property that is computed or observed \
+            tells no name
+            """)
+    }
+
+    private static func look<Root, Value>(_ keyPath: KeyPath<Root, Value> & Sendable) -> Known {
+        let property = AnyProperty(keyPath)
+        if let found = known.withLock({ $0[property] }) { return found }
+        let result: Known
+        if let name = read(keyPath.debugDescription, "\(Root.self)") {
+            result = CodingKeyProbe.allows(name, Root.self) ? .name(name) : .otherKey(name)
+        } else {
+            result = .none
+        }
+        known.withLock { $0[property] = result }
+        return result
     }
 
     /// A key path describes itself as `\Note.title` (Swift Evolution SE-0369).
     private static func read(_ description: String, _ root: String) -> String? {
         let prefix = "\\\(root)."
-        guard description.hasPrefix(prefix) else { return nil }
-        let name = description.dropFirst(prefix.count)
-        return name.contains { ".<[?!(".contains($0) } ? nil : String(name)
+        guard description.hasTextPrefix(prefix) else { return nil }
+        let name = String(decoding: description.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
+        return name.utf8.contains { ".<[?!(".utf8.contains($0) } ? nil : name
     }
-}
-
-/// Stands for a column that no key path leads to: using it throws.
-struct UnknownColumn: SQLValueConvertible {
-    let message: String
-
-    init<Root, Value>(_ keyPath: KeyPath<Root, Value>) {
-        message = """
-            \(keyPath) names no column: \(Root.self) has to describe it in its table, as a property that is computed or observed \
-            tells no name
-            """
-    }
-
-    var sqlValue: SQLValue { get throws(DatabaseError) { throw .invalidArgument(message) } }
-    init?(sqlValue: SQLValue) { nil }
 }

@@ -5,7 +5,9 @@ public struct SQLColumns<Source>: Sendable {
     let alias: String
 
     func expression<Root: SQLRecord, Value, Result>(_ keyPath: KeyPath<Root, Value> & Sendable) -> SQLExpression<Result> {
-        guard let name = table.columnName(keyPath) else { return SQLExpression("\(UnknownColumn(keyPath))", .atom) }
+        guard let name = table.columnName(keyPath) else {
+            return SQLExpression("\(RefusedValue(PropertyName.refusal(keyPath)))", .atom)
+        }
         return SQLExpression("\(identifier: alias).\(identifier: name)", .atom, Root.columnProfiles[name])
     }
 
