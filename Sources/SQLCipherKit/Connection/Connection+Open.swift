@@ -57,6 +57,11 @@ extension Connection {
                 code: error.code, reason: .cannotOpen, message: DatabaseFile.cannotOpen(name, error.message).message, path: name)
         }
         sqlite3_busy_timeout(opened, configuration.busyTimeout.clampedMilliseconds)
+        guard configuration.allowsDoubleQuotedStrings else { return }
+        for option in [SQLITE_DBCONFIG_DQS_DML, SQLITE_DBCONFIG_DQS_DDL] {
+            var isOn: Int32 = 0
+            try check(sqlcipherkit_db_config(opened, option, 1, &isOn))
+        }
     }
 
     private func unlock(with key: Encryption) throws(DatabaseError) {

@@ -37,6 +37,10 @@ public struct DatabaseConfiguration: Sendable {
     /// Whether foreign keys are enforced (<https://sqlite.org/foreignkeys.html>). Default: yes, unlike SQLite's. For an open
     /// connection see ``ConnectionOption/foreignKeys``.
     public var enforcesForeignKeys = true
+    /// Whether text in double quotes that names no column is a string, in SQL and in the schema
+    /// (<https://sqlite.org/quirks.html#dblquote>): for a database made elsewhere, whose triggers, views and indexes count on it.
+    /// Default: no, as a misspelt name would be taken for a string.
+    public var allowsDoubleQuotedStrings = false
     /// What guards against a file that is not your own; see ``untrusted``. Default: none, as for a file of your own.
     public var safeguards: Safeguards?
     /// The journal mode to set; nil leaves the file as it is (a new one is in `delete` mode). Default: nil.

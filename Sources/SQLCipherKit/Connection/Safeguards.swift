@@ -16,7 +16,7 @@ extension DatabaseConfiguration {
     /// as a whole, from before the first read until it closes.
     ///
     /// Cells of a page are always checked before they are used (`PRAGMA cell_size_check`). This engine never maps files into
-    /// memory, loads no code, and takes no double-quoted text for a string, with or without safeguards.
+    /// memory and loads no code, with or without safeguards.
     public struct Safeguards: Hashable, Sendable {
         /// Whether `PRAGMA quick_check` must pass before anything else is read. It reads the whole file. Default: yes.
         public var checksStructure = true

@@ -6,6 +6,7 @@ extension DatabaseConfiguration {
         configuration.enforcesForeignKeys = false
         configuration.busyTimeout = connection.configuration.busyTimeout
         configuration.values = connection.configuration.values
+        configuration.allowsDoubleQuotedStrings = connection.configuration.allowsDoubleQuotedStrings
         let prepare = connection.configuration.preparingOnly
         // Used on the connection's own thread, during the rewrite.
         nonisolated(unsafe) let rewrite = connection.rewrite

@@ -34,7 +34,8 @@ public enum DatabaseConverter {
     ///   - target: how it shall be. The page size is that of the settings.
     ///   - pageSize: the page size, in bytes, of a file that shall be plaintext: a power of two from 512 to 65,536. Nil, the
     ///     default, keeps the old file's.
-    ///   - configuration: its ``DatabaseConfiguration/busyTimeout``, ``DatabaseConfiguration/followsSymbolicLinks`` and
+    ///   - configuration: its ``DatabaseConfiguration/busyTimeout``, ``DatabaseConfiguration/followsSymbolicLinks``,
+    ///     ``DatabaseConfiguration/allowsDoubleQuotedStrings`` and
     ///     ``DatabaseConfiguration/safeguards`` apply, and its ``DatabaseConfiguration/prepare`` runs on the connections that read the old and the new file, for a schema that
     ///     needs functions or collations of yours; it runs in a transaction, and what it writes is undone.
     ///   - progress: called now and then, and once with all pages done before the change takes effect. If it throws, nothing
@@ -42,7 +43,8 @@ public enum DatabaseConverter {
     /// - Throws: ``DatabaseError/Reason/wrongKeyOrNotADatabase``, ``DatabaseError/Reason/notEncrypted``,
     ///   ``DatabaseError/Reason/cannotOpen``, ``DatabaseError/Reason/busy``, ``DatabaseError/Reason/invalidKey``,
     ///   ``DatabaseError/Reason/misuse`` for a read-only file, or for another key if there are ``KeySlots`` beside the file,
-    ///   ``DatabaseError/Reason/conversionFailed`` if the copy is not equal
+    ///   ``DatabaseError/Reason/schemaText`` if the schema takes double-quoted text for a string and the configuration does not
+    ///   allow that, ``DatabaseError/Reason/conversionFailed`` if the copy is not equal
     ///   to the original, or what SQLite reports, ``ResultCode/full`` for instance. The file is unchanged then.
     public static func convert(
         fileAt path: String, from source: Encryption, to target: Encryption, pageSize: Int? = nil,
@@ -61,6 +63,7 @@ public enum DatabaseConverter {
         defer { db.close() }
         try db.main.requireRewritable()
         try db.main.requireNoKeySlots(against: target)
+        try db.main.requireNoDoubleQuotedStrings()
         try DatabaseReplacement(of: db.main, key: target, pageSize: pageSize, progress: progress).run()
     }
 
@@ -70,6 +73,7 @@ public enum DatabaseConverter {
         plain.needsContent = true
         plain.enforcesForeignKeys = false
         plain.busyTimeout = configuration.busyTimeout
+        plain.allowsDoubleQuotedStrings = configuration.allowsDoubleQuotedStrings
         plain.followsSymbolicLinks = configuration.followsSymbolicLinks
         plain.safeguards = configuration.safeguards
         plain.prepare = configuration.preparingOnly

@@ -1,0 +1,48 @@
+extension Schema {
+    /// Compiles views and what fires triggers without running anything, and tables and indexes in memory. SQLite itself looks at
+    /// their texts no earlier than when they are used, and a new file would be found to be broken only then.
+    /// - Throws: ``DatabaseError/Reason/schemaText`` if one takes text in double quotes for a string, where the connection does not.
+    func requireNoDoubleQuotedStrings() throws {
+        if connection.configuration.allowsDoubleQuotedStrings { return }
+        let all = try entries()
+        let quoting = all.filter { $0.sql?.utf8.contains(UInt8(ascii: "\"")) == true && !($0.type == "table" && $0.isVirtual) }
+        if quoting.isEmpty { return }
+        for entry in quoting where entry.type == "view" {
+            try entry.check { () throws(DatabaseError) in _ = try connection.prepareKept("SELECT * FROM \(qualified(entry.name))") }
+        }
+        for entry in quoting where entry.type == "trigger" {
+            for change in try changes(of: entry.table) { try entry.check { () throws(DatabaseError) in _ = try connection.prepareKept(change) } }
+        }
+        let tables = quoting.filter { ["table", "index"].contains($0.type) }.map(\.table).nameSet
+        let memory = try Connection(.memory, configuration: .forCopy(of: connection))
+        defer { memory.close() }
+        for type in ["table", "index"] {
+            for entry in all where entry.type == type && !entry.isVirtual && entry.sql != nil && tables.contains(SQLName(entry.table)) {
+                try entry.check { () throws(DatabaseError) in try memory.execute(entry.statement().sql(in: memory.main)) }
+            }
+        }
+    }
+
+    /// Statements that fire each kind of trigger of a table or view.
+    private func changes(of table: String) throws(DatabaseError) -> [String] {
+        let columns = try storedColumns(of: table).map(\.quotedSQLIdentifier)
+        guard let first = columns.first else { return [] }
+        let table = qualified(table)
+        return [
+            "INSERT INTO \(table)(\(first)) VALUES (NULL)", "DELETE FROM \(table)",
+            "UPDATE \(table) SET \(columns.map { "\($0) = \($0)" }.joined(separator: ", "))",
+        ]
+    }
+}
+
+extension SchemaEntry {
+    fileprivate func check(_ body: () throws(DatabaseError) -> Void) throws(DatabaseError) {
+        do throws(DatabaseError) { try body() } catch {
+            // What else is wrong with it was wrong before.
+            guard error.message.contains("should this be a string literal in single-quotes?") else { return }
+            throw refusal(
+                "it takes text in double quotes for a string (\(error.message)), which "
+                    + "DatabaseConfiguration.allowsDoubleQuotedStrings allows: here, and wherever the database is opened")
+        }
+    }
+}
