@@ -12,13 +12,14 @@ extension DatabaseDiff {
             let keyed = try self.new.database.objects(
                 "m.type = 'table' AND EXISTS (SELECT 1 FROM pragma_table_info(m.name, m.schema) WHERE pk > 0)"
             ).nameSet
-            let comparable = new.tables.filter { name, _ in keyed.contains(SQLName(name.text)) && new.isSame(name.text, in: old) }.keys
+            let comparable = new.tables.keys.filter { keyed.contains(SQLName($0.text)) && new.isSame($0.text, in: old) }
             for table in tables ?? [] where !comparable.contains(ExactText(table)) {
                 throw DatabaseError.invalidArgument("the table \(table) is not in both databases, with the same definition and a primary key")
             }
             let group = try ChangeGroup()
             try group.useSchema(of: self.new.connection, self.new.name)
-            for name in (tables ?? comparable.map(\.text)).sorted() where !name.hasNamePrefix("sqlite_") { try add(name, to: group) }
+            let wanted = (tables ?? comparable.map(\.text)).filter { !$0.hasNamePrefix("sqlite_") }
+            for name in wanted.sorted() { try add(name, to: group) }
             return try group.changeset()
         }
     }

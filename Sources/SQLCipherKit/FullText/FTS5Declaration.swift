@@ -51,7 +51,8 @@ extension FullTextIndex {
 enum FTS5Declaration {
     static func options(in sql: String) -> [String: String] {
         let sql = Array(sql.utf8)
-        guard let opening = sql.firstIndex(of: UInt8(ascii: "(")), let closing = sql.lastIndex(of: UInt8(ascii: ")")), opening < closing
+        guard let opening = sql.firstIndex(of: UInt8(ascii: "(")), let closing = sql.lastIndex(of: UInt8(ascii: ")")),
+            opening < closing
         else { return [:] }
         var arguments: [[UInt8]] = [[]]
         var quote: UInt8?

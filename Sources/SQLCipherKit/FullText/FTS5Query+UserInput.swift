@@ -166,7 +166,7 @@ private struct UserInputParser {
         guard end > position, end + 1 < text.count, text[end] == ":", !text[end + 1].isBlank else { return nil }
         let typed = String(String.UnicodeScalarView(text[position..<end]))
         let columns = options.columns
-        // What a person types may have another case, or the other form of an accented letter; but the column of that very name first.
+        // What a person types may have another case, or the other form of an accented letter, if no column has that very name.
         let found = columns.firstIndex(named: typed) ?? columns.firstIndex { $0.lowercased() == typed.lowercased() }
         guard let column = found.map({ columns[$0] }) else { return nil }
         position = end + 1

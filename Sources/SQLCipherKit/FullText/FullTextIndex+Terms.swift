@@ -90,7 +90,9 @@ extension FullTextIndex {
     /// Tokens without stemming, which would take the beginning of a word for a word.
     private func plainTokens(of text: String) throws(DatabaseError) -> [FTS5FoundToken] {
         var arguments = try tokenizerArguments()
-        if arguments.first?.isSameName(as: "porter") == true { arguments = arguments.count > 1 ? Array(arguments.dropFirst()) : ["unicode61"] }
+        if arguments.first?.isSameName(as: "porter") == true {
+            arguments = arguments.count > 1 ? Array(arguments.dropFirst()) : ["unicode61"]
+        }
         return try connection.tokens(of: text, arguments: arguments, for: [.query, .prefix])
     }
 

@@ -101,7 +101,8 @@ public struct JSONObject: Sendable {
     }
 
     private mutating func rebuildPositions() {
-        positions = entries.count > 16 ? Dictionary(uniqueKeysWithValues: entries.indices.map { (ExactText(entries[$0].key), $0) }) : nil
+        let isLarge = entries.count > 16
+        positions = isLarge ? Dictionary(uniqueKeysWithValues: entries.indices.map { (ExactText(entries[$0].key), $0) }) : nil
     }
 }
 

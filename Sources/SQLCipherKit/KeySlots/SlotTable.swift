@@ -36,7 +36,9 @@ struct SlotTable: Hashable, Sendable {
         if flags & 1 == 1 { previous = try WrappedKey(&reader) }
         for _ in 0..<count {
             let slot = try SlotRecord(&reader)
-            guard !slots.contains(where: { $0.label.isSameText(as: slot.label) || $0.id == slot.id }) else { throw .damagedSlots("two are the same") }
+            guard !slots.contains(where: { $0.label.isSameText(as: slot.label) || $0.id == slot.id }) else {
+                throw .damagedSlots("two are the same")
+            }
             slots.append(slot)
         }
         guard reader.isAtEnd else { throw .damagedSlots("there is something after them") }

@@ -39,7 +39,8 @@ extension KeyProvider where Self == KeySource {
             guard !name.isEmpty, name != ".", name != "..", !name.utf8.contains(UInt8(ascii: "/")), !name.utf8.contains(0) else {
                 throw DatabaseError.keyProvider("a credential cannot have the name \(name)")
             }
-            guard let folder = getenv("CREDENTIALS_DIRECTORY").map({ String(cString: $0) }), folder.hasTextPrefix("/") else { return nil }
+            guard let folder = getenv("CREDENTIALS_DIRECTORY").map({ String(cString: $0) }), folder.hasTextPrefix("/")
+            else { return nil }
             // With an access list for the service's user, systemd's files show it as the right of a group to read.
             return try KeyFile.read("\(folder)/\(name)", encoding, forbidden: 0o037)
         }

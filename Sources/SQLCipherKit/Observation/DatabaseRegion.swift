@@ -80,6 +80,7 @@ extension DatabaseRegion: CustomStringConvertible {
     /// The tables with their columns, such as `note(body,title), tag()`.
     public var description: String {
         if isEverything { return "everything" }
-        return columns.map { "\($0.key)(\($0.value.names.map(\.text).sorted().joined(separator: ",")))" }.sorted().joined(separator: ", ")
+        let tables = columns.map { "\($0.key)(\($0.value.names.map(\.text).sorted().joined(separator: ",")))" }
+        return tables.sorted().joined(separator: ", ")
     }
 }

@@ -27,8 +27,8 @@ struct CodingKeyProbe: Decoder {
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw Enough() }
     func singleValueContainer() throws -> any SingleValueDecodingContainer { throw Enough() }
 
-    /// The cases of `CodingKeys` are named like the properties, whatever their texts are: a text that is the key of a case of another
-    /// name belongs to another property.
+    /// The cases of `CodingKeys` are named like the properties, whatever their texts are: a text that is the key of a case of
+    /// another name belongs to another property.
     private func isKey<Key: CodingKey>(_ type: Key.Type) -> Bool {
         guard let key = Key(stringValue: name), key.stringValue.isSameText(as: name) else { return false }
         guard Mirror(reflecting: key).displayStyle == .enum, let label = caseName(key) else { return true }

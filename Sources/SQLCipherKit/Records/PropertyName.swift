@@ -22,8 +22,8 @@ enum PropertyName {
         if case .otherKey(let name) = look(keyPath) {
             return .invalidArgument(
                 """
-                \(keyPath) names no column: \(name) is no coding key of \(Root.self), or another property's. Describe the property in \
-                the table with the name of its column: $0.\(name).named("…")
+                \(keyPath) names no column: \(name) is no coding key of \(Root.self), or another property's. Describe the property \
+                in the table with the name of its column: $0.\(name).named("…")
                 """)
         }
         return .invalidArgument(

@@ -53,7 +53,9 @@ final class RecordStatements: ConnectionState {
             let made = EncodedStatement(
                 try db.prepareKept(sql.text),
                 RowEncodingState(
-                    db.profile, keys: sql.keys, unused: Set(all.lazy.map { ExactText($0) }).subtracting(sql.keys.lazy.map { ExactText($0) }), profiles: Record.columnProfiles))
+                    db.profile, keys: sql.keys,
+                    unused: Set(all.lazy.map { ExactText($0) }).subtracting(sql.keys.lazy.map { ExactText($0) }),
+                    profiles: Record.columnProfiles))
             if statement == nil { shapes.add(made, shape) }
             statement = made
         }

@@ -32,8 +32,8 @@ extension SQLClauses {
         var copy = self
         if hasExpressions {
             copy.failure = .misuse(
-                "a query of \(sides[0].table.name) is continued in a closure of another query of that table: give it a name with named(_:), "
-                    + "or write it in the closure as a whole")
+                "a query of \(sides[0].table.name) is continued in a closure of another query of that table: give it a name with "
+                    + "named(_:), or write it in the closure as a whole")
             return copy
         }
         copy.sides = []

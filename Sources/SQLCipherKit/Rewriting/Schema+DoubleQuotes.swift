@@ -1,23 +1,23 @@
 extension Schema {
     /// Compiles views and what fires triggers without running anything, and tables and indexes in memory. SQLite itself looks at
     /// their texts no earlier than when they are used, and a new file would be found to be broken only then.
-    /// - Throws: ``DatabaseError/Reason/schemaText`` if one takes text in double quotes for a string, where the connection does not.
+    /// - Throws: ``DatabaseError/Reason/schemaText`` if one takes text in double quotes for a string, where the connection does
+    ///   not.
     func requireNoDoubleQuotedStrings() throws {
         if connection.configuration.allowsDoubleQuotedStrings { return }
         let all = try entries()
         let quoting = all.filter { $0.sql?.utf8.contains(UInt8(ascii: "\"")) == true && !($0.type == "table" && $0.isVirtual) }
         if quoting.isEmpty { return }
-        for entry in quoting where entry.type == "view" {
-            try entry.check { () throws(DatabaseError) in _ = try connection.prepareKept("SELECT * FROM \(qualified(entry.name))") }
-        }
-        for entry in quoting where entry.type == "trigger" {
-            for change in try changes(of: entry.table) { try entry.check { () throws(DatabaseError) in _ = try connection.prepareKept(change) } }
+        for entry in quoting where ["view", "trigger"].contains(entry.type) {
+            let uses = entry.type == "view" ? ["SELECT * FROM \(qualified(entry.name))"] : try changes(of: entry.table)
+            for sql in uses { try entry.check { () throws(DatabaseError) in _ = try connection.prepareKept(sql) } }
         }
         let tables = quoting.filter { ["table", "index"].contains($0.type) }.map(\.table).nameSet
         let memory = try Connection(.memory, configuration: .forCopy(of: connection))
         defer { memory.close() }
         for type in ["table", "index"] {
-            for entry in all where entry.type == type && !entry.isVirtual && entry.sql != nil && tables.contains(SQLName(entry.table)) {
+            for entry in all where entry.type == type && !entry.isVirtual && entry.sql != nil {
+                guard tables.contains(SQLName(entry.table)) else { continue }
                 try entry.check { () throws(DatabaseError) in try memory.execute(entry.statement().sql(in: memory.main)) }
             }
         }

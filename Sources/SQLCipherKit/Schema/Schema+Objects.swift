@@ -51,7 +51,10 @@ extension Schema {
     public func indexes(of table: String) throws -> [IndexSchema] {
         try live()
         let list: [(String, Bool, IndexSchema.Origin, Bool)] = try connection.fetchAll(
-            "SELECT name, \"unique\", origin, partial FROM pragma_index_list(\(table.cName("the name of a table")), \(name)) ORDER BY seq DESC")
+            """
+            SELECT name, "unique", origin, partial FROM pragma_index_list(\(table.cName("the name of a table")), \(name))
+            ORDER BY seq DESC
+            """)
         return try list.map { index, isUnique, origin, isPartial in
             let sql: String?? = try connection.fetchOne(
                 String?.self, "SELECT sql FROM \(raw: qualified("sqlite_schema")) WHERE type = 'index' AND name = \(index)")

@@ -12,7 +12,10 @@ extension Schema {
     func form(of table: String) throws(DatabaseError) -> TableForm? {
         try live()
         let found: (String, TableSchema.Kind, Bool, Bool)? = try connection.fetchOne(
-            "SELECT name, type, wr, strict FROM pragma_table_list(\(table.cName("the name of a table"))) WHERE schema = \(name) COLLATE NOCASE")
+            """
+            SELECT name, type, wr, strict FROM pragma_table_list(\(table.cName("the name of a table")))
+            WHERE schema = \(name) COLLATE NOCASE
+            """)
         return found.map { TableForm(name: $0.0, kind: $0.1, isWithoutRowID: $0.2, isStrict: $0.3) }
     }
 
@@ -52,7 +55,10 @@ extension Schema {
     func uniqueIndexes(of table: String) throws(DatabaseError) -> [(name: String, origin: IndexSchema.Origin)] {
         try live()
         let rows: [(String, IndexSchema.Origin)] = try connection.fetchAll(
-            "SELECT name, origin FROM pragma_index_list(\(table.cName("the name of a table")), \(name)) WHERE \"unique\" ORDER BY seq")
+            """
+            SELECT name, origin FROM pragma_index_list(\(table.cName("the name of a table")), \(name))
+            WHERE "unique" ORDER BY seq
+            """)
         return rows.map { (name: $0.0, origin: $0.1) }
     }
 
