@@ -2,6 +2,23 @@ import Foundation
 import SQLCipherKit
 import Testing
 
+/// The examples of the article "JSON".
+@Suite struct JSONArticleTests {
+    struct Meta: Codable, Sendable {
+        var city: String
+        var tags: [String]
+    }
+
+    @Test func storing() throws {
+        let db = try Connection(.memory)
+        try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, meta BLOB)")
+        let meta = Meta(city: "Roma", tags: ["food", "old town"])
+        try db.execute("INSERT INTO note(title, meta) VALUES (\("Trastevere"), \(JSONColumn(meta)))")
+        let all = try db.fetchAll(JSONColumn<Meta>.self, "SELECT meta FROM note").map(\.value)
+        #expect(all.map(\.city) == ["Roma"])
+    }
+}
+
 struct Visit: Codable, Sendable { var at: Date }
 extension Visit: JSONCodingCustomizable {
     static let jsonCodingOptions = {
@@ -11,20 +28,12 @@ extension Visit: JSONCodingCustomizable {
     }()
 }
 
-/// The examples of the article "JSON".
-@Suite struct JSONArticleTests {
-    struct Meta: Codable, Sendable {
-        var city: String
-        var tags: [String]
-    }
-
+extension JSONArticleTests {
     @Test func examples() throws {
         let db = try Connection(.memory)
         try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, meta BLOB)")
         let meta = Meta(city: "Roma", tags: ["food", "old town"])
         try db.execute("INSERT INTO note(title, meta) VALUES (\("Trastevere"), \(JSONColumn(meta)))")
-        let all = try db.fetchAll(JSONColumn<Meta>.self, "SELECT meta FROM note").map(\.value)
-        #expect(all.map(\.city) == ["Roma"])
 
         var document = try db.fetchOne(JSONValue.self, "SELECT meta FROM note WHERE id = \(1)")
         let firstTag = document?["tags"]?[0]?.stringValue

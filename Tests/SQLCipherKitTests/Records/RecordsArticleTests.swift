@@ -34,7 +34,8 @@ struct Album: SQLRecord {
 
 /// The examples of the article "Records", in its order.
 @Suite struct RecordsArticleTests {
-    @Test func theArticle() throws {
+    /// What the article has written before it asks.
+    private func written() throws -> (db: Connection, monk: Artist) {
         let db = try Connection(.memory, key: .passphrase("secret").quick)
         try db.create(Artist.table)
         try db.create(Album.table)
@@ -53,7 +54,28 @@ struct Album: SQLRecord {
         try db.upsert(&monk, onConflict: ["name"])
         try db.refresh(&albums[0])
         #expect(monk.id == 1 && albums.map(\.id) == [1, 2] && albums[0].tracks == 6 && albums[1].tracks == 7)
+        return (db, monk)
+    }
 
+    struct Meta: Codable, Sendable { var city: String }
+    struct Place: SQLRecord {
+        var id: Int64?
+        var meta: JSONColumn<Meta>
+        var tags: [String]
+    }
+
+    @Test func json() throws {
+        let db = try Connection(.memory, key: .passphrase("secret").quick)
+        try db.execute("CREATE TABLE place(id INTEGER PRIMARY KEY, meta BLOB, tags TEXT)")
+        try db.insert(Place(meta: JSONColumn(Meta(city: "Roma")), tags: ["food"]))
+        let romans = try db.fetchAll(Place.filter { $0.meta.json("city", as: String.self) == "Roma" })
+        try db.updateAll(Place.all) { _, set in set(\.tags, to: ["food", "river"]) }
+        #expect(try romans.map(\.tags) == [["food"]] && db.fetchAll(Place.all).map(\.tags) == [["food", "river"]])
+    }
+
+    @Test func theArticle() throws {
+        let (db, artist) = try written()
+        var monk = artist
         let query = Album.filter { $0.year > 1950 && $0.title.like(.begins(with: "M")) }
             .order { $0.year.descending; $0.title }
             .limit(10)
@@ -97,21 +119,5 @@ struct Album: SQLRecord {
         try db.insert(&monk, in: archive)
         let archived = try db.fetchAll(Artist.in(archive).order { $0.name })
         #expect(archived.map(\.name) == ["Monk"])
-    }
-
-    struct Meta: Codable, Sendable { var city: String }
-    struct Place: SQLRecord {
-        var id: Int64?
-        var meta: JSONColumn<Meta>
-        var tags: [String]
-    }
-
-    @Test func json() throws {
-        let db = try Connection(.memory, key: .passphrase("secret").quick)
-        try db.execute("CREATE TABLE place(id INTEGER PRIMARY KEY, meta BLOB, tags TEXT)")
-        try db.insert(Place(meta: JSONColumn(Meta(city: "Roma")), tags: ["food"]))
-        let romans = try db.fetchAll(Place.filter { $0.meta.json("city", as: String.self) == "Roma" })
-        try db.updateAll(Place.all) { _, set in set(\.tags, to: ["food", "river"]) }
-        #expect(try romans.map(\.tags) == [["food"]] && db.fetchAll(Place.all).map(\.tags) == [["food", "river"]])
     }
 }
