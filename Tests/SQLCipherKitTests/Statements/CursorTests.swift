@@ -47,7 +47,7 @@ import Testing
         let name = "titel"
         try expect(.noSuchColumn, naming: "titel; there is id, title") { row in let _: Int = try row[name] }
         let text = #expect(throws: DatabaseError.self) { try db.fetchOne(Int.self, "SELECT name FROM t") }
-        #expect(text?.message.contains("name holds text") == true)
+        #expect(text?.message.contains("name of t holds text") == true)
     }
 
     @Test func columnsOfTheSameName() throws {
