@@ -160,6 +160,9 @@ import Testing
         String(repeating: "{\"next\":", count: depth - 1) + "{}" + String(repeating: "}", count: depth - 1)
     }
 
+    /// It is never freed: letting go of a thousand objects, one inside of the other, takes more stack than the thread below has.
+    nonisolated(unsafe) private static let chain = Corpus.List.of(1000)
+
     /// A thread of 128 KB: what it has no stack for is an error, and what it has is read and written.
     @Test func aStackOf128KilobytesIsEnough() async throws {
         var options = JSONCodingOptions()
@@ -169,11 +172,10 @@ import Testing
         let depths = Array(1...40) + [64, 100, 128, 200, 240, 300, 500, 512, 700, 1000]
         let jsonb = try depths.map { try #require(try db.fetchOne(Data.self, "SELECT jsonb(\(Self.objects($0)))")) }
         let values = try depths.map { try JSONValue(text: Self.lists($0)) }
-        nonisolated(unsafe) let chains = Corpus.List.of(1000)
         let problems = await onSmallStack {
             var problems: [String] = []
             var deepest = (encoded: 0, decoded: 0, value: 0, lists: 0)
-            var list: Corpus.List? = chains
+            var list: Corpus.List? = Self.chain
             var parts: [Int: Corpus.List] = [:]
             while let current = list {
                 parts[current.length] = current
