@@ -22,6 +22,16 @@ int sqlcipherkit_copy_key(sqlite3 *db, const char *schema, unsigned char *key) {
     return rc;
 }
 
+int sqlcipherkit_copy_salt(sqlite3 *db, const char *schema, unsigned char *salt) {
+    codec_ctx *codec = sqlcipherkit_codec_of(sqlcipherkit_btree(db, schema));
+    if (codec == NULL || codec->kdf_salt_sz != 16) return SQLITE_NOTFOUND;
+    sqlite3_mutex_enter(db->mutex);
+    int rc = sqlcipherkit_read_salt(codec);
+    if (rc == SQLITE_OK) memcpy(salt, codec->kdf_salt, 16);
+    sqlite3_mutex_leave(db->mutex);
+    return rc;
+}
+
 int sqlcipherkit_is_key_proven(sqlite3 *db, const char *schema) {
     codec_ctx *codec = sqlcipherkit_codec_of(sqlcipherkit_btree(db, schema));
     return codec != NULL && SQLCIPHER_FLAG_GET(codec->flags, CIPHER_FLAG_HMAC) &&

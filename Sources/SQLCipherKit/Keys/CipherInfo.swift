@@ -1,3 +1,5 @@
+import CSQLCipher
+
 /// How an open database is encrypted, as the engine reports it.
 public struct CipherInfo: Hashable, Sendable {
     /// SQLCipher's version, such as `4.19.0 community`.
@@ -33,7 +35,8 @@ extension Schema {
             settings.usesHMAC = try ask("cipher_use_hmac") != "0"
             settings.plaintextHeaderSize = try ask("cipher_plaintext_header_size").flatMap { Int($0) } ?? 0
             settings.usesMemorySecurity = try ask("cipher_memory_security") == "1"
-            let salt = try ask("cipher_salt").map(Self.bytes) ?? []
+            var salt = [UInt8](repeating: 0, count: 16)
+            try connection.check(sqlcipherkit_copy_salt(live(), name, &salt))
             if settings.plaintextHeaderSize > 0 { settings.salt = salt }
             return CipherInfo(
                 version: try ask("cipher_version") ?? "", provider: provider,
@@ -52,10 +55,5 @@ extension Schema {
             let hash = CipherConfiguration.Hash(rawValue: String(label.dropFirst(prefix.count)))
         else { throw DatabaseError(code: .internal, message: "the engine uses an unknown hash function, \(label ?? "none")") }
         return hash
-    }
-
-    private static func bytes(_ hexadecimal: String) -> [UInt8] {
-        let digits = hexadecimal.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-        return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] * 16 + digits[$0 + 1]) }
     }
 }
