@@ -21,12 +21,15 @@ struct FileLock {
                 return nil
             }
             var ours = stat(), there = stat()
-            if fstat(file, &ours) == 0, lstat(path, &there) == 0, ours.st_ino == there.st_ino, ours.st_dev == there.st_dev {
+            let isKnown = fstat(file, &ours) == 0 && (lstat(path, &there) == 0 || errno == ENOENT)
+            if isKnown, ours.st_ino == there.st_ino, ours.st_dev == there.st_dev {
                 descriptor = file
                 return
             }
             // The one before had the file still locked when it was opened, and has removed it.
+            let error = isKnown ? nil : AtomicFile.failure(.cannotOpen, "the new file cannot be made", path)
             close(file)
+            if let error { throw error }
         }
     }
 
