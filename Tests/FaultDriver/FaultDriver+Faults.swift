@@ -13,7 +13,9 @@ extension FaultDriver {
         let sweep = try FaultSweep(scenario, folder, fault, length)
         let total = try sweep.count()
         let step = max(1, total / budget)
-        let numbers = total <= budget ? Array(1...max(1, total)) : (0..<budget).map { $0 * step + 1 + ($0 * 7919) % step }
+        var numbers = total <= budget ? Array(1...max(1, total)) : (0..<budget).map { $0 * step + 1 + ($0 * 7919) % step }
+        // The end is where a change takes effect.
+        numbers += (max(1, total - 2)...max(1, total)).filter { !numbers.contains($0) }
         for number in numbers {
             for line in try sweep.strike(number) { say("FAILED \(number) of \(total): \(line)") }
         }
@@ -86,6 +88,7 @@ final class FaultSweep {
         case .unknown: wanted = [scenario.before, scenario.after]
         case .old, nil: break
         }
+        if error?.reason == .unknownOutcome { wanted = [scenario.before, scenario.after] }
         let states = wanted.map { files in files.compactMap(difference) }
         if !states.contains([]) { problems.append("\(error.map { "\($0)" } ?? "success"): \(states)") }
         let names = Set((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [])

@@ -24,6 +24,9 @@ public struct DatabaseError: Error, Sendable {
         /// A change of key met an error; ``DatabaseError/workingKey-swift.property`` says with which key the file opens. The
         /// connection is closed, as going on with it could harm data.
         case rekeyFailed
+        /// The last step of a copy over a database failed, and the database could not be read to find out whether it took effect. It
+        /// is whole: the copy, or what it held before. Look again when the cause is gone.
+        case unknownOutcome
         /// A database could not be rewritten with another encryption: what was written is not what was read, or the file was
         /// replaced meanwhile. The message says what the file is now.
         case conversionFailed

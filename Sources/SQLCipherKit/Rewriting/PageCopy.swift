@@ -31,7 +31,7 @@ struct PageCopy {
         }
         // A write-ahead log keeps the snapshot of the first read, however long the copy takes.
         if try source.hasWAL, !connection.isInTransaction {
-            try connection.transaction(.deferred) { _ in
+            try connection.withSnapshot {
                 try read()
                 try copy(from, to, mayRestart: false)
             }
@@ -56,12 +56,24 @@ struct PageCopy {
             let wasEnding = sqlite3_backup_remaining(backup) <= 1
             // Without a last step this undoes what was written.
             sqlite3_backup_finish(backup)
-            // An error after the commit, while the file was cut to its size, leaves the copy complete: each copy counts up the
-            // version of the target's schema.
-            guard wasEnding, let now = try? target.schemaVersion, now == version &+ 1 else { throw error }
+            // An error after the commit, while the file was cut to its size, leaves the copy complete.
+            guard wasEnding, try isComplete(after: version, error) else { throw error }
             return
         }
         sqlite3_backup_finish(backup)
+    }
+
+    /// Each copy counts up the version of the target's schema.
+    private func isComplete(after version: Int, _ error: any Error) throws -> Bool {
+        do throws(DatabaseError) { return try target.schemaVersion == version &+ 1 } catch let second {
+            // A new file is given up in any case.
+            guard reportsEnd, let error = error as? DatabaseError else { return false }
+            let path = try? target.path
+            throw DatabaseError(
+                code: error.code, reason: .unknownOutcome,
+                message: "the last step of the copy failed (\(error.message)), and the database could not be read again to find out "
+                    + "whether it holds the copy or what it held before (\(second.message))", path: path, underlying: error)
+        }
     }
 
     private func copy(_ backup: OpaquePointer, _ from: OpaquePointer, _ to: OpaquePointer, mayRestart: Bool) throws {
@@ -72,7 +84,7 @@ struct PageCopy {
             left = remaining
             if mayRestart, restarts == 3 {
                 // Others write faster than this copies. With a read lock held it comes to an end, without pauses, as others wait.
-                try source.connection.transaction(.deferred) { _ in
+                try source.connection.withSnapshot {
                     try read()
                     while try step(backup, from, to) {}
                 }

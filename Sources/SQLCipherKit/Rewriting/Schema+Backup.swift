@@ -71,7 +71,8 @@ extension Schema {
     ///   - options: as with ``backup(toFileAt:options:progress:)``.
     ///   - progress: likewise; it cannot use the target's connection either.
     /// - Throws: as ``backup(toFileAt:options:progress:)``; ``DatabaseError/Reason/misuse`` also if the target is in
-    ///   a transaction, is being read or is read-only.
+    ///   a transaction, is being read or is read-only. Nothing has changed then, with one exception that says so,
+    ///   ``DatabaseError/Reason/unknownOutcome``.
     public func backup(
         to target: Schema, options: BackupOptions = BackupOptions(), progress: RewriteProgressHandler? = nil
     ) throws {

@@ -20,7 +20,7 @@ extension Schema {
     ///   - progress: likewise.
     /// - Throws: as ``backup(to:options:progress:)``; ``DatabaseError/Reason/wrongKeyOrNotADatabase``,
     ///   also for a file of 0 bytes, ``DatabaseError/Reason/cannotOpen``, or ``DatabaseError/Reason/conversionFailed`` if the
-    ///   backup is damaged. Nothing has changed then.
+    ///   backup is damaged. Nothing has changed then, unless the reason is ``DatabaseError/Reason/unknownOutcome``.
     public func restore(
         fromFileAt path: String, options: BackupOptions = BackupOptions(), progress: RewriteProgressHandler? = nil
     ) throws {
@@ -57,7 +57,7 @@ extension Schema {
         let backup = try openBackup(path, key)
         defer { backup.close() }
         // One snapshot of the backup: what is copied is what was checked.
-        try backup.transaction(.deferred) { backup in
+        try backup.withSnapshot {
             try backup.main.requireIntact("the backup \(path)")
             try backup.main.backup(to: self, options: options, progress: progress)
         }

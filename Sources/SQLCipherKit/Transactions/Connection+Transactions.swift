@@ -126,6 +126,15 @@ extension Connection {
         }
     }
 
+    /// Runs `body`, which only reads with this connection, in one snapshot. Its end cannot fail, so that an error never comes after
+    /// what `body` has written elsewhere.
+    func withSnapshot(_ body: () throws -> Void) throws {
+        try transaction(.deferred) { _ -> TransactionEnd<Void> in
+            try body()
+            return .rollback(())
+        }
+    }
+
     /// Rolls the transaction back, if there is one. Nothing can keep this from happening: the statement that does it may fail for
     /// lack of memory, or be refused by an authorizer.
     func abandon() {
