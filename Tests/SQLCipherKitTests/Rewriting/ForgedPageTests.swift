@@ -3,7 +3,7 @@ import SQLCipherKit
 import TestSupport
 import Testing
 
-/// Pages that somebody without the key has put in place: no operation takes one for content, and none makes it authentic.
+/// Pages that were forged without the key: no operation takes one for content, and none makes it authentic.
 @Suite struct ForgedPageTests {
     let folder: TemporaryFolder
     let key: Encryption, other: Encryption
@@ -108,3 +108,118 @@ import Testing
         }
     }
 }
+    /// In a write-ahead log, whose checksums need no key.
+    @Test(arguments: [0, 1, 2]) func nothingTakesThemFromTheLog(autoVacuum: Int) throws {
+        _ = try make(autoVacuum, .wal)
+        let db = try Connection(.file(path), key: key)
+        let value = Data((0..<60_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+        try db.execute("UPDATE t SET x = \(value) WHERE id = 2")
+        let last = try #require(
+            try db.fetchAll(Int.self, "SELECT pageno FROM dbstat WHERE name = 't' AND pagetype = 'overflow' ORDER BY path").last)
+        let copy = folder.path("copy.db")
+        func read() throws -> Data? {
+            let db = try Connection(.file(copy), key: key)
+            defer { db.close() }
+            return try db.fetchOne(Data.self, "SELECT x FROM t WHERE id = 2")
+        }
+        for isForged in [false, true] {
+            var log = WriteAheadLog(try Data(contentsOf: URL(fileURLWithPath: path + "-wal")), pageSize: pageSize)
+            let changed = isForged ? log.zero(page: last) : 1
+            #expect(changed > 0)
+            log.sign()
+            try Data(contentsOf: URL(fileURLWithPath: path)).write(to: URL(fileURLWithPath: copy))
+            try log.bytes.write(to: URL(fileURLWithPath: copy + "-wal"))
+            if isForged {
+                let error = #expect(throws: DatabaseError.self) { try read() }
+                #expect(error?.code.primary == .corrupt)
+            } else {
+                #expect(try read() == value)
+            }
+            for name in try folder.names() where name.hasPrefix("copy.db") {
+                try FileManager.default.removeItem(atPath: folder.path(name))
+            }
+        }
+    }
+
+    /// Pages that are allocated, freed and written early for want of room in the cache are none of these.
+    @Test(arguments: 0..<6) func whatIsRightIsTaken(seed: Int) throws {
+        var random = SeededGenerator(state: UInt64(seed))
+        var configuration = DatabaseConfiguration()
+        configuration.journalMode = seed < 3 ? .delete : .wal
+        let db = try Connection(.file(path), key: key, configuration: configuration)
+        try db.execute("PRAGMA auto_vacuum = \(raw: "\(seed % 3)")")
+        try db.execute("VACUUM")
+        try db.execute("PRAGMA cache_size = 10")
+        try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, x)")
+        try db.execute("CREATE INDEX t_x ON t(substr(x, 1, 200))")
+        for _ in 0..<8 {
+            try db.transaction { db -> TransactionEnd<Void> in
+                for _ in 0..<20 {
+                    let size = Int.random(in: 1...60_000, using: &random)
+                    if Int.random(in: 0..<3, using: &random) > 0 {
+                        try db.execute("INSERT INTO t(x) VALUES (randomblob(\(size)))")
+                    } else {
+                        try db.execute("DELETE FROM t WHERE id % 3 = \(size % 3)")
+                    }
+                }
+                return Bool.random(using: &random) ? .commit(()) : .rollback(())
+            }
+        }
+        let rows = try db.fetchAll(Data.self, "SELECT x FROM t ORDER BY id")
+        #expect(try db.main.verify().problems.isEmpty)
+        try db.main.backup(toFileAt: folder.path("whole.db"))
+        try db.main.backup(toFileAt: folder.path("compact.db"), options: .compact)
+        try db.changeKey(to: other)
+        try db.main.vacuum()
+        try db.changeKey(to: key, mode: .newFile)
+        for name in ["a.db", "whole.db", "compact.db"] {
+            let copy = try Connection(.file(folder.path(name)), key: key)
+            #expect(try copy.fetchAll(Data.self, "SELECT x FROM t ORDER BY id") == rows, "\(name)")
+            #expect(try copy.main.verify().problems.isEmpty, "\(name)")
+        }
+    }
+}
+
+/// A write-ahead log as a file (<https://sqlite.org/fileformat2.html#the_write_ahead_log>).
+private struct WriteAheadLog {
+    var bytes: Data
+    private let frame: Int
+
+    init(_ bytes: Data, pageSize: Int) {
+        self.bytes = bytes
+        frame = 24 + pageSize
+    }
+
+    private var frames: StrideTo<Int> { stride(from: 32, to: bytes.count - frame + 1, by: frame) }
+
+    private func word(_ offset: Int, bigEndian: Bool = true) -> UInt32 {
+        let value = bytes[offset..<offset + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        return bigEndian ? value : value.byteSwapped
+    }
+
+    /// - Returns: in how many frames.
+    mutating func zero(page: Int) -> Int {
+        let found = frames.filter { word($0) == UInt32(page) }
+        for start in found { bytes.replaceSubrange(start + 24..<start + frame, with: Data(count: frame - 24)) }
+        return found.count
+    }
+
+    /// Makes the checksums right.
+    mutating func sign() {
+        let isBigEndian = word(0) & 1 == 1
+        var (a, b) = (UInt32(0), UInt32(0))
+        func add(_ range: Range<Int>) {
+            for offset in stride(from: range.lowerBound, to: range.upperBound, by: 8) {
+                a = a &+ word(offset, bigEndian: isBigEndian) &+ b
+                b = b &+ word(offset + 4, bigEndian: isBigEndian) &+ a
+            }
+        }
+        func sum() -> Data { Data([a, b].flatMap { value in (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) } }) }
+        add(0..<24)
+        bytes.replaceSubrange(24..<32, with: sum())
+        for start in frames where word(start + 8) == word(16) && word(start + 12) == word(20) {
+            add(start..<start + 8)
+            add(start + 24..<start + frame)
+            bytes.replaceSubrange(start + 16..<start + 24, with: sum())
+        }
+    }
