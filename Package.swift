@@ -67,9 +67,13 @@ if isDevelopment {
         .target(name: "KillPoints", path: "Tests/KillPoints", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "FaultMemory", dependencies: ["CSQLCipher"], path: "Tests/FaultMemory"),
         .executableTarget(
-            name: "FaultDriver", dependencies: ["CSQLCipher", "FaultMemory", "KillPoints", "SQLCipherKit"], path: "Tests/FaultDriver"),
+            name: "FaultDriver", dependencies: ["CSQLCipher", "FaultMemory", "KillPoints", "SQLCipherKit"],
+            path: "Tests/FaultDriver"),
         .testTarget(name: "CSQLCipherTests", dependencies: ["CSQLCipher", "ProviderProbe", "TestSupport"]),
-        .testTarget(name: "SQLCipherKitTests", dependencies: ["SQLCipherKit", "TestSupport", "FaultDriver"]),
+        // File by file in release, too: as one module its optimization takes one core many minutes.
+        .testTarget(
+            name: "SQLCipherKitTests", dependencies: ["SQLCipherKit", "TestSupport", "FaultDriver"],
+            swiftSettings: [.unsafeFlags(["-no-whole-module-optimization"], .when(configuration: .release))]),
         .testTarget(name: "CLITests", dependencies: ["SQLCipherKit", "SQLCipherKitCLI", "TestSupport"]),
     ]
 }
