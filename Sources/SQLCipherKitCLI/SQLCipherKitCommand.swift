@@ -43,7 +43,8 @@ struct SQLCipherKitCommand: ParsableCommand {
                 name: "Keys",
                 subcommands: [KeyCommand.self, RekeyCommand.self, EncryptCommand.self, DecryptCommand.self, MigrateCommand.self]),
             CommandGroup(name: "Maintenance", subcommands: [
-                    InfoCommand.self, IdentifyCommand.self, AdoptCommand.self, VerifyCommand.self, RecoverCommand.self, BackupCommand.self,
+                    InfoCommand.self, IdentifyCommand.self, AdoptCommand.self, VerifyCommand.self, RecoverCommand.self,
+                    BackupCommand.self,
                     RestoreCommand.self, VacuumCommand.self, AnalyzeCommand.self, SpaceCommand.self, DiffCommand.self,
                 ]),
             CommandGroup(name: "About", subcommands: [TourCommand.self, VersionCommand.self]),

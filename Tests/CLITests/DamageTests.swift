@@ -11,9 +11,14 @@ import TestSupport
     init() throws {
         folder = try TemporaryFolder()
         (database, rescued) = (folder.path("a.db"), folder.path("b.db"))
-        let db = try Connection(.file(database), key: .raw((0..<32).map { [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef][$0 % 8] as UInt8 }))
+        let db = try Connection(.file(database),
+            key: .raw((0..<32).map { [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef][$0 % 8] as UInt8 }))
         try db.execute("CREATE TABLE t(x)")
-        try db.transaction { db -> Void in for number in 0..<500 { try db.execute("INSERT INTO t VALUES (\(String(repeating: "x", count: 100) + "\(number)"))") } }
+        try db.transaction { db -> Void in
+            for number in 0..<500 {
+                try db.execute("INSERT INTO t VALUES (\(String(repeating: "x", count: 100) + "\(number)"))")
+            }
+        }
     }
 
     @Test func recover() throws {
@@ -24,7 +29,8 @@ import TestSupport
         var bytes = try Data(contentsOf: URL(fileURLWithPath: database))
         bytes[4096 * 5 + 100] ^= 1
         try bytes.write(to: URL(fileURLWithPath: database))
-        let damaged = try Tool.run(["recover", database, rescued, "--new-key", "env:OTHER"] + Tool.key, environment: ["OTHER": "other"])
+        let damaged = try Tool.run(["recover", database, rescued, "--new-key", "env:OTHER"] + Tool.key,
+            environment: ["OTHER": "other"])
         #expect(damaged.status == 4 && damaged.output.contains("lost pages 6\n") && damaged.errorLines.count == 1, "\(damaged)")
         #expect(try Data(contentsOf: URL(fileURLWithPath: database)) == bytes && folder.names() == ["a.db", "b.db"])
         let count = try Connection(.file(rescued), key: .passphrase("other")).fetchOne(Int.self, "SELECT count(*) FROM t") ?? 0
@@ -33,7 +39,8 @@ import TestSupport
 
     @Test func identify() throws {
         let outcome = try Tool.run(["identify", database] + Tool.key)
-        #expect(outcome.status == 0 && outcome.output.hasPrefix("encrypted by SQLCipher, with the settings of version 4\npage_size 4096\n"), "\(outcome)")
+        #expect(outcome.status == 0
+            && outcome.output.hasPrefix("encrypted by SQLCipher, with the settings of version 4\npage_size 4096\n"), "\(outcome)")
         try Tool.run(["identify", database, "--key-env", "OTHER"], environment: ["OTHER": "wrong"]).expectFailure(3, "a.db")
         try Tool.run(["identify", database, "--no-key"]).expectFailure(3, "a.db")
         let plain = folder.path("plain.db")

@@ -97,7 +97,9 @@ final class FaultSweep {
         if fault == .unlink || fault == .stat { remains = remains.filter { !$0.contains("-sqlcipherkit-") } }
         // A journal that begins with zeros is one that is over.
         remains = remains.filter { name in
-            guard name.hasSuffix("-journal"), let bytes = FileManager.default.contents(atPath: folder + "/" + name) else { return true }
+            guard name.hasSuffix("-journal"), let bytes = FileManager.default.contents(atPath: folder + "/" + name) else {
+                return true
+            }
             return bytes.first ?? 0 != 0
         }
         if !remains.isEmpty { problems.append("\(error.map { "\($0)" } ?? "success"): remains \(remains.sorted())") }

@@ -10,7 +10,8 @@ extension FaultScenario {
     }
 
     private static func changing(
-        _ name: String, _ before: [File], _ after: [File], beside: Set<String> = [], _ run: @escaping @Sendable (String) throws -> Void
+        _ name: String, _ before: [File], _ after: [File], beside: Set<String> = [],
+            _ run: @escaping @Sendable (String) throws -> Void
     ) -> FaultScenario {
         FaultScenario(name: name, before: before, after: after, beside: beside, run: run)
     }
@@ -101,7 +102,9 @@ extension FaultScenario {
         changing("write", [a], [File("a.db", "one", 90)]) { folder in
             try using(folder + "/a.db") { db in
                 try db.transaction { db -> Void in
-                    for number in 0..<30 { try db.execute("INSERT INTO t(x) VALUES (\(String(repeating: "w", count: 200) + "\(number)"))") }
+                    for number in 0..<30 {
+                        try db.execute("INSERT INTO t(x) VALUES (\(String(repeating: "w", count: 200) + "\(number)"))")
+                    }
                 }
             }
         },

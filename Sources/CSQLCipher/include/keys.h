@@ -7,8 +7,8 @@
  * database with the same key. Returns SQLITE_OK, SQLITE_NOTFOUND for a plaintext database, or another result code. */
 int sqlcipherkit_copy_key(sqlite3 *db, const char *schema, unsigned char *key);
 
-/* Writes the 16 bytes of the salt. PRAGMA cipher_salt tells the same, but ends the use of the database where memory is short. Returns
- * SQLITE_OK, SQLITE_NOTFOUND for a plaintext database, or another result code. */
+/* Writes the 16 bytes of the salt. PRAGMA cipher_salt returns the same, but ends the use of the database where memory is short.
+ * Returns SQLITE_OK, SQLITE_NOTFOUND for a plaintext database, or another result code. */
 int sqlcipherkit_copy_salt(sqlite3 *db, const char *schema, unsigned char *salt);
 
 /* 1 if a page with an authentication code was read or written with the key, so that it is the right one for certain; otherwise

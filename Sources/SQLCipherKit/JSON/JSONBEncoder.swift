@@ -33,7 +33,7 @@ public struct JSONBEncoder: Sendable {
     func writer<T: Encodable>(_ value: T) throws -> JSONBWriter {
         let context = JSONBEncodingContext(options)
         let sink = JSONBSink(context)
-        // A container that somebody has kept takes nothing any more.
+        // A container that the caller has kept takes nothing any more.
         defer {
             context.isOver = true
             sink.end()

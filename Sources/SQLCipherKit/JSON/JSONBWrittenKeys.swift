@@ -64,7 +64,8 @@ extension JSONB {
     @inline(__always)
     static func bit(_ key: UnsafeBufferPointer<UInt8>) -> UInt64 {
         guard let first = key.first else { return 1 }
-        let mixed = UInt(first) &* 0x9e5 ^ UInt(key[key.count - 1]) &* 0x51d ^ UInt(key[key.count / 2]) &* 0x2c3 ^ UInt(key.count) &* 0x1f3
+        let (last, middle) = (UInt(key[key.count - 1]), UInt(key[key.count / 2]))
+        let mixed = UInt(first) &* 0x9e5 ^ last &* 0x51d ^ middle &* 0x2c3 ^ UInt(key.count) &* 0x1f3
         return 1 << UInt64((mixed ^ mixed >> 6) & 63)
     }
 }

@@ -6,8 +6,8 @@ public struct SalvageReport: Hashable, Sendable {
         public let name: String
         /// The rows that were copied.
         public let rows: Int
-        /// Its pages that are damaged or missing, counted from 1; the rows on them, and below them, are lost. Nobody knows how many
-        /// they were.
+        /// Its pages that are damaged or missing, counted from 1; the rows on them, and below them, are lost. How many
+        /// they were is not known.
         public let lostPages: [Int]
         /// The rows that were found and could not be copied: a part of them is on a lost page, or they break a rule of the table.
         public let lostRows: Int

@@ -79,7 +79,9 @@ extension Schema {
     /// The cipher settings that the database has.
     @discardableResult
     private func requireEncrypted() throws -> CipherConfiguration {
-        if let settings = try cipher?.settings, try !settings.isPlaintext(DatabaseFile.header(live(), schema: name)) { return settings }
+        if let settings = try cipher?.settings, try !settings.isPlaintext(DatabaseFile.header(live(), schema: name)) {
+            return settings
+        }
         let path = try self.path
         throw DatabaseError(
             code: .misuse, reason: .notEncrypted, message: "the database \(path ?? name) is not encrypted", path: path)

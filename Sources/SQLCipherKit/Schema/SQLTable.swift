@@ -127,7 +127,9 @@ public struct SQLTable: Sendable {
             throw .invalidArgument("the table \(name) has \(keys) primary keys: use SQLConstraint.primaryKey for one of several columns")
         }
         var list: [SQL] = []
-        for column in columns { list.append(try column.definition(isStrict: options.contains(.strict), profiles[column.name] ?? values)) }
+        for column in columns {
+            list.append(try column.definition(isStrict: options.contains(.strict), profiles[column.name] ?? values))
+        }
         list += constraints.map(\.sql)
         var kinds: [String] = []
         if options.contains(.withoutRowID) { kinds.append("WITHOUT ROWID") }

@@ -5,8 +5,9 @@ import CSQLCipher
 /// let titles = try db.cursor(String.self, "SELECT title FROM note ORDER BY title")
 /// while let title = try titles.next() { print(title) }
 /// ```
-/// An open cursor keeps a read transaction open: go to the end, ``close()`` it, or let go of it. A statement that writes and returns
-/// rows is committed where its cursor ends, and only at the last row does an error of that come out: fetch such rows instead.
+/// An open cursor keeps a read transaction open: go to the end, ``close()`` it, or let go of it. A statement that writes and
+/// returns rows is committed where its cursor ends, and only at the last row does an error of that come out: fetch such rows
+/// instead.
 public final class RowCursor<Element> {
     private var statement: Statement?
     private let decode: (borrowing Row) throws -> Element

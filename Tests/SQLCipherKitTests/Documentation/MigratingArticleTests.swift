@@ -3,8 +3,8 @@ import SQLCipherKit
 import TestSupport
 import Testing
 
-/// The examples of the article "Migrating", on files as the other packages write them. What its tables name on our side is linked, so
-/// that building the documentation finds it.
+/// The examples of the article "Migrating", on files as the other packages write them. What its tables name on our side is linked,
+/// so that building the documentation finds it.
 @Suite struct MigratingArticleTests {
     struct Note: Decodable {
         var id: Int
@@ -41,7 +41,8 @@ import Testing
         for column in report.mixedColumns { print(column.table, column.name, column.forms) }
         #expect(report.mixedColumns.map(\.name) == ["created"])
         try db.main.convertValues(of: "created", in: "note", to: .dates(.iso8601))
-        #expect(try db.fetchAll(String.self, "SELECT created FROM note") == ["2026-11-21T08:30:00.000Z", "2026-11-21T08:30:01.000Z"])
+        #expect(try db.fetchAll(String.self, "SELECT created FROM note")
+            == ["2026-11-21T08:30:00.000Z", "2026-11-21T08:30:01.000Z"])
         try fromGRDB()
     }
 

@@ -39,7 +39,8 @@ import Testing
 indirect enum Tree: Codable, Equatable {
     case null, bool(Bool), int8(Int8), int64(Int64), uint64(UInt64), int(Int), float(Float), double(Double), decimal(Decimal)
     case text(String), date(Date), data(Data), url(URL), uuid(UUID)
-    case optional(Tree?), wrapped(Tree), list([Tree]), object([String: Tree]), byNumber([Int: Tree]), numbers([Double]), texts([String])
+    case optional(Tree?), wrapped(Tree), list([Tree]), object([String: Tree]), byNumber([Int: Tree]), numbers([Double]),
+        texts([String])
     /// Coded by hand: containers in containers, filled in turn.
     case nested(Tree, [Tree], Tree?)
     /// By way of another encoder.
@@ -157,16 +158,23 @@ extension Tree {
         case 5: return .int(Int.random(in: -1000...1000, using: &random))
         case 6: return .float(pick([.leastNonzeroMagnitude, .greatestFiniteMagnitude, -0.0, 0.1], bits32(&random), &random))
         case 7, 8:
-            return .double(pick([.leastNonzeroMagnitude, -.greatestFiniteMagnitude, 2.2250738585072014e-308, 1e22, 3, -0.0], bits64(&random), &random))
+            return .double(pick([.leastNonzeroMagnitude, -.greatestFiniteMagnitude, 2.2250738585072014e-308, 1e22, 3, -0.0],
+                bits64(&random), &random))
         case 9:
-            let digits = (0..<Int.random(in: 1...38, using: &random)).map { _ in "\(Int.random(in: 0...9, using: &random))" }.joined()
+            let count = Int.random(in: 1...38, using: &random)
+            let digits = (0..<count).map { _ in "\(Int.random(in: 0...9, using: &random))" }.joined()
             let point = Int.random(in: 0...digits.count, using: &random)
             return .decimal(Decimal(string: "-0\(digits.prefix(point)).\(digits.dropFirst(point))0") ?? 0)
         case 10, 11: return .text(text(&random))
-        case 12: return .date(Date(timeIntervalSince1970: Double(Int64.random(in: -11_676_096_000_000..<253_402_300_800_000, using: &random)) / 1000))
-        case 13: return .data(Data((0..<Int.random(in: 0...9, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }))
+        case 12:
+            let milliseconds = Int64.random(in: -11_676_096_000_000..<253_402_300_800_000, using: &random)
+            return .date(Date(timeIntervalSince1970: Double(milliseconds) / 1000))
+        case 13:
+            let count = Int.random(in: 0...9, using: &random)
+            return .data(Data((0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }))
         case 14:
-            if Bool.random(using: &random), let url = URL(string: "https://a.example/p%20q?x=\(Int.random(in: 0...99, using: &random))#f") { return .url(url) }
+            if Bool.random(using: &random),
+                let url = URL(string: "https://a.example/p%20q?x=\(Int.random(in: 0...99, using: &random))#f") { return .url(url) }
             return .uuid(UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, .random(in: 0...255, using: &random))))
         case 15: return .optional(Bool.random(using: &random) ? below() : nil)
         case 16, 17: return .wrapped(below())
@@ -204,7 +212,8 @@ extension Tree {
         var text = String.UnicodeScalarView()
         for _ in 0..<Int.random(in: 0...8, using: &random) {
             let range: ClosedRange<UInt32> =
-                [0x20...0x7e, 0...0x1f, 0x22...0x22, 0x5c...0x5c, 0x80...0x7ff, 0x300...0x36f, 0x2028...0x2029, 0x800...0xd7ff, 0xe000...0xffff, 0x10000...0x10ffff][
+                [0x20...0x7e, 0...0x1f, 0x22...0x22, 0x5c...0x5c, 0x80...0x7ff, 0x300...0x36f, 0x2028...0x2029, 0x800...0xd7ff,
+                    0xe000...0xffff, 0x10000...0x10ffff][
                     Int.random(in: 0..<10, using: &random)]
             if let scalar = Unicode.Scalar(UInt32.random(in: range, using: &random)) { text.append(scalar) }
         }

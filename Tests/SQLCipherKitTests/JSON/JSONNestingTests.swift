@@ -13,7 +13,8 @@ import Testing
     }
 
     /// What both coders make of a value.
-    private func check(_ expected: JSONValue, _ location: SourceLocation = #_sourceLocation, _ body: @escaping (any Encoder) throws -> Void) throws {
+    private func check(_ expected: JSONValue, _ location: SourceLocation = #_sourceLocation,
+        _ body: @escaping (any Encoder) throws -> Void) throws {
         let own = try JSONBEncoder().encode(Script(body: body))
         #expect(try JSONValue(jsonb: own) == expected, sourceLocation: location)
         let foundation = try JSONEncoder().encode(Script(body: body))
@@ -155,7 +156,9 @@ import Testing
         func encode(to encoder: any Encoder) throws { try inner.encode(to: encoder) }
     }
 
-    private static func lists(_ depth: Int) -> String { String(repeating: "[", count: depth) + String(repeating: "]", count: depth) }
+    private static func lists(_ depth: Int) -> String {
+        String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+    }
     private static func objects(_ depth: Int) -> String {
         String(repeating: "{\"next\":", count: depth - 1) + "{}" + String(repeating: "}", count: depth - 1)
     }
@@ -198,7 +201,8 @@ import Testing
                 if (try? encoder.encode(Chain(depth: depth, fails: false))) == nil { problems.append("no chain of \(depth)") }
                 _ = try? encoder.encode(Chain(depth: depth, fails: true))
             }
-            for (what, depth) in [("encoded", deepest.encoded), ("decoded", deepest.decoded), ("value", deepest.value), ("lists", deepest.lists)]
+            for (what, depth) in [("encoded", deepest.encoded), ("decoded", deepest.decoded), ("value", deepest.value),
+                ("lists", deepest.lists)]
             where depth < 12 {
                 problems.append("\(what) only \(depth) levels")
             }

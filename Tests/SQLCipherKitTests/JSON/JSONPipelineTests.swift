@@ -59,7 +59,8 @@ import Testing
         #expect(try JSONBEncoder().encodeText(Self.stamp) == Self.json)
         #expect(try JSONBEncoder().encodeText([Self.stamp, nil]) == "[\(Self.json),null]")
         #expect(try JSONBEncoder().encodeText(Self.outer) == Self.outerJSON)
-        func column<T: Codable>(_ value: T, _ expected: String, _ location: SourceLocation = #_sourceLocation) throws where T: Sendable {
+        func column<T: Codable>(_ value: T, _ expected: String,
+            _ location: SourceLocation = #_sourceLocation) throws where T: Sendable {
             for format in [JSONFormat.jsonb, .text] {
                 try db.execute("DELETE FROM note")
                 try db.execute("INSERT INTO note(meta) VALUES (\(JSONColumn(value, as: format)))")
@@ -75,14 +76,18 @@ import Testing
 
         try db.main.updateJSON("meta", in: "note", where: "TRUE", .patch(["s": Self.stamp]))
         try db.execute("UPDATE note SET meta = '{}'")
-        try db.main.updateJSON("meta", in: "note", where: "TRUE", .set("s", to: Self.stamp), .set("d", to: Self.date), .insert([Self.stamp], at: "l"))
+        try db.main.updateJSON("meta", in: "note", where: "TRUE", .set("s", to: Self.stamp), .set("d", to: Self.date),
+            .insert([Self.stamp], at: "l"))
         #expect(try stored("meta") == #"{"s":\#(Self.json),"d":"2023-11-14T22:13:20.250Z","l":[\#(Self.json)]}"#)
         try db.execute("UPDATE note SET meta = \(JSONColumn(Self.stamp))")
-        try db.main.updateJSON("meta", in: "note", of: Stamp.self, where: "TRUE", .remove("many"), .set("at", to: Self.date + 1), .set("many", to: [Self.date]))
-        #expect(try db.fetchOne(JSONColumn<Stamp>.self, "SELECT meta FROM note")?.value == Stamp(at: Self.date + 1, many: [Self.date]))
+        try db.main.updateJSON("meta", in: "note", of: Stamp.self, where: "TRUE", .remove("many"), .set("at", to: Self.date + 1),
+            .set("many", to: [Self.date]))
+        #expect(try db.fetchOne(JSONColumn<Stamp>.self, "SELECT meta FROM note")?.value
+            == Stamp(at: Self.date + 1, many: [Self.date]))
 
         let holder = Holder(
-            id: 1, stamp: Self.stamp, stamps: [Self.stamp], perhaps: Self.stamp, column: JSONColumn(Self.stamp), outer: JSONColumn(Self.outer),
+            id: 1, stamp: Self.stamp, stamps: [Self.stamp], perhaps: Self.stamp, column: JSONColumn(Self.stamp),
+            outer: JSONColumn(Self.outer),
             text: JSONColumn([Self.stamp, nil], as: .text))
         func check(_ location: SourceLocation = #_sourceLocation) throws {
             #expect(try stored("stamp", "holder") == Self.json, sourceLocation: location)
@@ -92,7 +97,8 @@ import Testing
             #expect(try stored("outer", "holder") == Self.outerJSON, sourceLocation: location)
             #expect(try stored("text", "holder") == "[\(Self.json),null]", sourceLocation: location)
             let kinds = "typeof(stamp) || typeof(stamps) || typeof(\"column\") || typeof(outer) || typeof(text)"
-            #expect(try db.fetchOne(String.self, "SELECT \(raw: kinds) FROM holder") == "texttextblobblobtext", sourceLocation: location)
+            #expect(try db.fetchOne(String.self, "SELECT \(raw: kinds) FROM holder") == "texttextblobblobtext",
+                sourceLocation: location)
             #expect(try db.fetchOne(Holder.self, id: 1) == holder, sourceLocation: location)
         }
         try db.insert(holder)
@@ -105,7 +111,8 @@ import Testing
         try db.execute("DELETE FROM holder")
         try db.insert(holder, into: "holder")
         try check()
-        try db.execute("UPDATE holder SET stamp = :stamp, outer = :outer", StatementArguments(encoding: Pair(stamp: Self.stamp, outer: JSONColumn(Self.outer))))
+        try db.execute("UPDATE holder SET stamp = :stamp, outer = :outer",
+            StatementArguments(encoding: Pair(stamp: Self.stamp, outer: JSONColumn(Self.outer))))
         try check()
         try db.updateAll(Holder.all) { _, set in
             set(\.stamps, to: [Self.stamp])
@@ -137,7 +144,8 @@ import Testing
             #expect(try db.fetchAll(decoding: Meta.self, "SELECT * FROM note").map(\.meta) == [Self.outer])
             #expect(try db.fetchAll(decoding: Optionals.self, "SELECT * FROM note").map(\.meta) == [Self.outer])
             #expect(try db.fetchAll(decoding: Columns.self, "SELECT * FROM note").map(\.meta.value) == [Self.outer])
-            #expect(try db.fetchAll(decoding: [String: JSONColumn<Outer>].self, "SELECT meta FROM note").map { $0["meta"]?.value } == [Self.outer])
+            #expect(try db.fetchAll(decoding: [String: JSONColumn<Outer>].self, "SELECT meta FROM note").map { $0["meta"]?.value }
+                == [Self.outer])
             #expect(try db.fetchAll(JSONColumn<Outer>.self, "SELECT meta FROM note").map(\.value) == [Self.outer])
             #expect(JSONColumn<Outer>(sqlValue: form)?.value == Self.outer)
             #expect(try db.fetchAll(JSONValue.self, "SELECT meta FROM note") == [JSONValue(text: text)])
@@ -158,7 +166,8 @@ import Testing
         try db.execute("CREATE TABLE t(a, b, c, d)")
         let row = Row(a: Binary(n: 1), b: [Binary(n: 2)], c: Binary(n: 3), d: [4])
         try db.insert(row, into: "t")
-        #expect(try db.fetchOne(String.self, "SELECT typeof(a) || typeof(b) || typeof(c) || typeof(d) FROM t") == "blobblobblobtext")
+        #expect(try db.fetchOne(String.self, "SELECT typeof(a) || typeof(b) || typeof(c) || typeof(d) FROM t")
+            == "blobblobblobtext")
         #expect(try db.fetchAll(decoding: Row.self, "SELECT * FROM t") == [row])
     }
 
@@ -171,20 +180,25 @@ import Testing
             try db.execute("DELETE FROM note")
             try db.execute("INSERT INTO note VALUES (1, \(text))")
             let row = #expect(throws: DatabaseError.self) { try db.fetchAll(decoding: Row.self, "SELECT * FROM note") }
-            let column = #expect(throws: DatabaseError.self) { try db.fetchAll(JSONColumn<[Event]>.self, "SELECT meta AS m FROM note") }
+            let column = #expect(throws: DatabaseError.self) {
+                try db.fetchAll(JSONColumn<[Event]>.self, "SELECT meta AS m FROM note")
+            }
             for error in [row, column] {
                 #expect(error?.reason == .typeMismatch)
-                #expect(error?.message.contains("of note") == true && error?.message.contains("$[1].at") == true, "\(error?.message ?? "")")
+                #expect(error?.message.contains("of note") == true && error?.message.contains("$[1].at") == true,
+                    "\(error?.message ?? "")")
             }
         }
         // Where dates are numbers, text is read as well: it can be nothing else.
-        #expect(try JSONBDecoder().decode(Stamp.self, fromText: #"{"at":"2023-11-14T22:13:20.250Z","many":[1700000000250]}"#) == Stamp(at: Self.date, many: [Self.date]))
+        #expect(try JSONBDecoder().decode(Stamp.self, fromText: #"{"at":"2023-11-14T22:13:20.250Z","many":[1700000000250]}"#)
+            == Stamp(at: Self.date, many: [Self.date]))
     }
 
     @Test func datesKeepTheirMillisecond() throws {
         var random = JSONBFuzzTests.Random(state: 3)
         for _ in 0..<500 {
-            let date = Date(timeIntervalSince1970: Double(Int64.random(in: -62_167_219_200_000..<253_402_300_800_000, using: &random)) / 1000)
+            let milliseconds = Int64.random(in: -62_167_219_200_000..<253_402_300_800_000, using: &random)
+            let date = Date(timeIntervalSince1970: Double(milliseconds) / 1000)
             #expect(try JSONBDecoder().decode(Date.self, from: JSONBEncoder().encode(date)) == date)
         }
     }
@@ -223,11 +237,13 @@ import Testing
         // On the way in.
         struct Row: Encodable { var list: [Double] }
         let refused = #expect(throws: DatabaseError.self) { try db.insert(Row(list: [1, .nan]), into: "note") }
-        #expect(refused?.reason == .invalidArgument && refused?.message.contains("column list") == true && refused?.message.contains("$[1]") == true)
+        #expect(refused?.reason == .invalidArgument && refused?.message.contains("column list") == true
+            && refused?.message.contains("$[1]") == true)
         let store = try KeyValueStore("s", in: db)
         try store.set("k", to: ["suit": "secret"])
         let key = #expect(throws: DatabaseError.self) { try store.get("k", as: Card.self) }
-        #expect(key?.message.contains("kv_s") == true && key?.message.contains("$.suit") == true && key?.message.contains("secret") == false)
+        #expect(key?.message.contains("kv_s") == true && key?.message.contains("$.suit") == true
+            && key?.message.contains("secret") == false)
     }
 
     /// A type that tries one kind of container after the other.
@@ -289,7 +305,9 @@ import Testing
             try db.insert(Holder(
                 stamp: stamp, stamps: [], column: JSONColumn(stamp), text: JSONColumn([], as: .text)))
         }
-        let late = Holder.filter { $0.column.json("at", as: Double.self) > 1_700_000_000_250 && $0.stamp.json("many", 0, as: Int.self) == nil }
+        let late = Holder.filter {
+            $0.column.json("at", as: Double.self) > 1_700_000_000_250 && $0.stamp.json("many", 0, as: Int.self) == nil
+        }
         #expect(try db.fetchAll(late).map(\.column.value) == [other])
         #expect(try db.fetchAll(Holder.all.select { SQLExpression<Int>($0.stamp.json.arrayLength("many")) }) == [2, 0])
         #expect(try db.count(Holder.filter { $0.column == JSONColumn(other) }) == 1)

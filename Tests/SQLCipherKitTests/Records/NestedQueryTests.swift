@@ -78,7 +78,9 @@ import Testing
         let error = #expect(throws: DatabaseError.self) { try db.fetchAll(nothing) }
         #expect(error?.reason == .misuse && error?.message.contains("select") == true)
         #expect(throws: DatabaseError.self) { try db.count(nothing) }
-        #expect(throws: DatabaseError.self) { try db.fetchAll(Folder.filter { _ in SQLPredicate("0") }.select { folder in let _ = folder.name }) }
+        #expect(throws: DatabaseError.self) {
+            try db.fetchAll(Folder.filter { _ in SQLPredicate("0") }.select { folder in let _ = folder.name })
+        }
     }
 
     @Test func oneValueThatMayBeNull() throws {

@@ -57,7 +57,8 @@ import Testing
                 try using { db in try db.main.copyTables(["t"], to: db.attach(.memory, as: "target", key: nil)) }
             case .diff:
                 try using { db in
-                    _ = try DatabaseDiff(from: db.main, to: db.attach(.file(test.folder.path("whole.db")), as: "whole", key: test.key)).summary()
+                    _ = try DatabaseDiff(from: db.main,
+                        to: db.attach(.file(test.folder.path("whole.db")), as: "whole", key: test.key)).summary()
                 }
             case .restore: try Connection(.memory, key: test.key).main.restore(fromFileAt: test.path, key: test.key)
             case .decrypt: try DatabaseConverter.decrypt(fileAt: test.path, key: test.key)
@@ -82,7 +83,8 @@ import Testing
         for number in 1...2 {
             try db.execute("INSERT INTO t VALUES (\(number), \(Data((0..<60_000).map { UInt8(truncatingIfNeeded: $0 &* number) })))")
         }
-        return try db.fetchAll(Int.self, "SELECT pageno - 1 FROM dbstat WHERE name = 't' AND pagetype = 'overflow' ORDER BY path").suffix(8)
+        return try db.fetchAll(Int.self,
+            "SELECT pageno - 1 FROM dbstat WHERE name = 't' AND pagetype = 'overflow' ORDER BY path").suffix(8)
     }
 
     @Test(arguments: [0, 1, 2], [DatabaseConfiguration.JournalMode.delete, .wal])
@@ -94,11 +96,15 @@ import Testing
             var forged = whole
             forgery.apply(to: &forged, pages: pages, pageSize: pageSize)
             for operation in Operation.allCases {
-                for name in try folder.names() where name != "whole.db" { try FileManager.default.removeItem(atPath: folder.path(name)) }
+                for name in try folder.names() where name != "whole.db" {
+                    try FileManager.default.removeItem(atPath: folder.path(name))
+                }
                 try forged.write(to: URL(fileURLWithPath: path))
                 let error = #expect(throws: DatabaseError.self, "\(forgery), \(operation)") { try operation.run(self) }
                 #expect(error?.code.primary == .corrupt, "\(forgery), \(operation): \(String(describing: error))")
-                if operation != .salvage { #expect(!FileManager.default.fileExists(atPath: folder.path("copy.db")), "\(forgery), \(operation)") }
+                if operation != .salvage {
+                    #expect(!FileManager.default.fileExists(atPath: folder.path("copy.db")), "\(forgery), \(operation)")
+                }
                 // And no page has become a right one. The first page says what the journal is, and so may have been written.
                 let left = try Data(contentsOf: URL(fileURLWithPath: path))
                 #expect(left.dropFirst(pageSize) == forged.dropFirst(pageSize), "\(forgery), \(operation)")
@@ -107,7 +113,6 @@ import Testing
             }
         }
     }
-}
     /// In a write-ahead log, whose checksums need no key.
     @Test(arguments: [0, 1, 2]) func nothingTakesThemFromTheLog(autoVacuum: Int) throws {
         _ = try make(autoVacuum, .wal)
@@ -223,3 +228,4 @@ private struct WriteAheadLog {
             bytes.replaceSubrange(start + 16..<start + 24, with: sum())
         }
     }
+}

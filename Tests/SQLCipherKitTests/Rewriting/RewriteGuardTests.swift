@@ -45,7 +45,8 @@ import Testing
             ("fetchAll", { _ = try select.fetchAll(String.self) }), ("reset", { try select.reset() }),
             ("prepare", { _ = try db.prepare("SELECT 1") }), ("cursor", { _ = try db.cursor(Int.self, "SELECT 1").next() }),
             ("blob", { _ = try main.openBlob(table: "t", column: "x", rowID: 1) }), ("pragma", { _ = try main.pageCount }),
-            ("verify", { _ = try main.verify() }), ("tables", { _ = try main.tables() }), ("encryption", { _ = try main.encryption }),
+            ("verify", { _ = try main.verify() }), ("tables", { _ = try main.tables() }),
+            ("encryption", { _ = try main.encryption }),
             ("changeset", { _ = try recorder.changeset() }), ("search", { _ = try index.search(FTS5Query(userInput: "common")) }),
             ("get", { _ = try store.get("one", as: Int.self) }), ("tokens", { _ = try index.tokens(of: "common") }),
             ("diff", { _ = try DatabaseDiff(from: main, to: db.temp).summary() }),
@@ -57,18 +58,23 @@ import Testing
             ("begin", { try db.begin() }), ("BEGIN", { try db.execute("BEGIN") }), ("transaction", { try db.transaction { _ in } }),
             ("savepoint", { try db.savepoint { _ in } }), ("attach", { try db.attach(.memory, as: "stray", key: nil) }),
             ("withAttached", { try db.withAttached(.memory, as: "stray", key: nil) { _ in } }),
-            ("journal", { try main.setJournalMode(.persist) }), ("checkpoint", { try main.checkpoint() }), ("vacuum", { try main.vacuum() }),
-            ("changeKey", { try db.changeKey(to: other) }), ("changeKey by a new file", { try db.changeKey(to: other, mode: .newFile) }),
+            ("journal", { try main.setJournalMode(.persist) }), ("checkpoint", { try main.checkpoint() }),
+            ("vacuum", { try main.vacuum() }),
+            ("changeKey", { try db.changeKey(to: other) }),
+            ("changeKey by a new file", { try db.changeKey(to: other, mode: .newFile) }),
             ("backup", { try main.backup(toFileAt: scratch) }), ("backup to", { try main.backup(to: Connection(.memory).main) }),
-            ("backup over", { try Connection(.memory).main.backup(to: main) }), ("restore", { try main.restore(fromFileAt: scratch) }),
-            ("recorder", { _ = try ChangeRecorder(main) }), ("set", { try store.set("one", to: 2) }), ("migrate", { try Migrator().migrate(db) }),
+            ("backup over", { try Connection(.memory).main.backup(to: main) }),
+            ("restore", { try main.restore(fromFileAt: scratch) }),
+            ("recorder", { _ = try ChangeRecorder(main) }), ("set", { try store.set("one", to: 2) }),
+            ("migrate", { try Migrator().migrate(db) }),
             ("function", { try db.register(.function("stray") { (x: Int) in x }) }), ("hook", { try db.addCommitHook {} }),
         ]
         return reading + writing
     }
 
     /// Runs an operation that calls `progress` again and again.
-    private func run(_ operation: Operation, _ db: Connection, _ slots: inout KeySlots?, _ progress: @escaping () throws -> Void) throws {
+    private func run(_ operation: Operation, _ db: Connection, _ slots: inout KeySlots?,
+        _ progress: @escaping () throws -> Void) throws {
         let report: RewriteProgressHandler = { _ in try progress() }
         var steps = BackupOptions()
         steps.pagesPerStep = 20
@@ -129,7 +135,7 @@ import Testing
         #expect(failures.isEmpty, "\(failures.sorted())")
         #expect(calls > (operation == .fullText ? 0 : 1))
         #expect(!folder.exists("scratch.db"))
-        // Afterwards everything is as if nobody had tried, and the connection goes on.
+        // Afterwards everything is as if no use had been tried, and the connection goes on.
         let changed = operation == .inPlace || operation == .newFile
         #expect(db.isOpen == ![.newFile, .rotateNewFile].contains(operation))
         if db.isOpen {
@@ -181,8 +187,8 @@ import Testing
         }
     }
 
-    /// What else is called during a rewrite: functions of the connection and of the one that writes the copy, `prepare` for that one,
-    /// hooks, and key providers.
+    /// What else is called during a rewrite: functions of the connection and of the one that writes the copy, `prepare` for that
+    /// one, hooks, and key providers.
     @Test func functionsHooksAndProviders() throws {
         try make(.wal, old).close()
         let intruder = Intruder(), inFunction = Intruder()
@@ -216,7 +222,8 @@ import Testing
         let provider = asking(for: new), oldProvider = asking(for: old)
         for use in [
             { try db.attach(.file(folder.path("b.db")), as: "b", key: provider) }, { try db.changeKey(to: provider) },
-            { try db.main.backup(toFileAt: folder.path("b.db"), key: provider) }, { try db.main.restore(fromFileAt: path, key: oldProvider) },
+            { try db.main.backup(toFileAt: folder.path("b.db"), key: provider) },
+            { try db.main.restore(fromFileAt: path, key: oldProvider) },
         ] as [() throws -> Void] {
             let error = #expect(throws: DatabaseError.self) { try use() }
             #expect(error?.reason == .misuse)

@@ -80,13 +80,15 @@ import Testing
     }
 
     #if os(Linux)
-    /// The new content goes through a file without a name that nobody can read, and not through memory.
+    /// The new content goes through an encrypted file without a name, and not through memory.
     @Test func theCopyIsAnEncryptedFile() throws {
         let db = try Connection(.file(folder.path("a.db")), key: key.with(cipher: Self.cipher(4)))
         try db.execute("PRAGMA cache_size = -200")
         try db.execute("CREATE TABLE t(x)")
         try db.transaction { db -> Void in
-            for number in 0..<3000 { try db.execute("INSERT INTO t VALUES (\(String(repeating: "VACUUMED", count: 1000) + "\(number)"))") }
+            for number in 0..<3000 {
+                try db.execute("INSERT INTO t VALUES (\(String(repeating: "VACUUMED", count: 1000) + "\(number)"))")
+            }
         }
         try db.execute("DELETE FROM t WHERE rowid % 3 = 0")
         var largest = 0, isPlain = false

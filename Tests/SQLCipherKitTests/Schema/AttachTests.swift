@@ -137,7 +137,9 @@ import Testing
             try db.execute("INSERT INTO s.t SELECT x FROM main.t")
             try db.execute("DELETE FROM main.t")
         }
-        let left = #expect(throws: DatabaseError.self) { try db.withAttached(location, as: "s", key: key) { try use($0.connection) } }
+        let left = #expect(throws: DatabaseError.self) {
+            try db.withAttached(location, as: "s", key: key) { try use($0.connection) }
+        }
         #expect(left?.reason == .misuse)
         try expectOnlyMain()
         #expect(throws: Refusal.self) {
@@ -159,7 +161,9 @@ import Testing
         try expectOnlyMain()
         #expect(try !db.isInTransaction && db.fetchOne(Int.self, "SELECT count(*) FROM main.t") == 2)
         // In a transaction it could not be detached.
-        let inside = #expect(throws: DatabaseError.self) { try db.transaction { try $0.withAttached(location, as: "s", key: key) { _ in } } }
+        let inside = #expect(throws: DatabaseError.self) {
+            try db.transaction { try $0.withAttached(location, as: "s", key: key) { _ in } }
+        }
         #expect(inside?.reason == .misuse)
         try expectOnlyMain()
     }

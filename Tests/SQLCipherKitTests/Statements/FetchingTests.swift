@@ -94,7 +94,8 @@ import Testing
         let sql: SQL = "INSERT INTO t(name) VALUES ('new'), ('newer') RETURNING name"
         let statement = try db.prepare(sql)
         let uses: [() throws -> Void] = [
-            { _ = try db.fetchOne(Int.self, sql) }, { _ = try db.fetchAll(Int.self, sql) }, { _ = try db.fetchOne(Refusing.self, sql) },
+            { _ = try db.fetchOne(Int.self, sql) }, { _ = try db.fetchAll(Int.self, sql) },
+            { _ = try db.fetchOne(Refusing.self, sql) },
             { _ = try db.fetchAll(Refusing.self, sql) }, { _ = try db.fetchOne((Int, Int).self, sql) },
             { _ = try db.fetchOne(decoding: Named.self, sql) }, { try db.forEach(sql) { _ in throw Refusal() } },
             { _ = try statement.fetchAll(Int.self) }, { try statement.forEach { _ in throw Refusal() } },

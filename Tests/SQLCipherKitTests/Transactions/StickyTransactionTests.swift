@@ -57,7 +57,8 @@ import Testing
         #expect(!db.isInTransaction)
         for use in [
             { try db.execute("INSERT INTO t VALUES (6)") }, { try kept.execute(binding: 7) }, { try db.savepoint { _ in } },
-            { try db.transaction { try $0.execute("INSERT INTO t VALUES (8)") } }, { try db.begin() }, { try db.execute(SQLScript("SELECT 1")) },
+            { try db.transaction { try $0.execute("INSERT INTO t VALUES (8)") } }, { try db.begin() },
+            { try db.execute(SQLScript("SELECT 1")) },
             { _ = try db.fetchOne(Int.self, "SELECT 1") }, { _ = try db.prepare("SELECT 1") }, { try db.main.setUserVersion(3) },
             { _ = try db.main.openBlob(table: "t", column: "x", rowID: 1) }, { try db.attach(.memory, as: "a", key: nil) },
             { _ = try ChangeRecorder(db.main).changeset() },
@@ -79,7 +80,12 @@ import Testing
         var causes: [DatabaseError] = []
         for run in [
             { try db.transaction { try careless($0, cause) } }, { try db.savepoint { try careless($0, cause) } },
-            { try db.transaction { db -> Void in try? db.savepoint { try careless($0, cause) }; #expect(reason { try db.execute("SELECT 1") } == .aborted) } },
+            {
+                try db.transaction { db -> Void in
+                    try? db.savepoint { try careless($0, cause) }
+                    #expect(reason { try db.execute("SELECT 1") } == .aborted)
+                }
+            },
             { try db.savepoint { db -> Void in try? db.transaction { try? $0.transaction { try careless($0, cause) } } } },
             { try db.transaction { db in
                 try? careless(db, cause)
@@ -125,7 +131,8 @@ import Testing
     // MARK: Transaction SQL
 
     private static let controls = [
-        "BEGIN", "begin immediate", "/* c */ COMMIT", "END TRANSACTION", "-- c\nROLLBACK", "SAVEPOINT s", "RELEASE s", "ROLLBACK TO s",
+        "BEGIN", "begin immediate", "/* c */ COMMIT", "END TRANSACTION", "-- c\nROLLBACK", "SAVEPOINT s", "RELEASE s",
+        "ROLLBACK TO s",
         "; ROLLBACK",
     ]
 
@@ -134,14 +141,16 @@ import Testing
         let queue = try DatabaseQueue(.memory), pool = try DatabasePool(.file(folder.path("a.db")))
         @Sendable func check(_ db: Connection, _ before: Statement? = nil) throws {
             var ways: [() throws -> Void] = [
-                { try db.execute(SQL(raw: sql)) }, { try db.execute(SQLScript("\(sql); BEGIN")) }, { try db.prepare(SQL(raw: sql)).step() },
+                { try db.execute(SQL(raw: sql)) }, { try db.execute(SQLScript("\(sql); BEGIN")) },
+                { try db.prepare(SQL(raw: sql)).step() },
                 { _ = try db.cursor(Int.self, SQL(raw: sql)).next() },
             ]
             if let before { ways += [{ try before.execute() }, { try before.step() }, { _ = try before.fetchAll(Int.self) }] }
             for way in ways {
                 let error = #expect(throws: (any Error).self) { try way() }
                 let found = (error as? DatabaseError) ?? (error as? SQLScriptError)?.error
-                #expect(found?.reason == .misuse && found?.message.contains("savepoint(_:_:)") == true, "\(String(describing: error))")
+                #expect(found?.reason == .misuse && found?.message.contains("savepoint(_:_:)") == true,
+                    "\(String(describing: error))")
             }
             // What only looks at one may.
             _ = try db.fetchAll(RowCopy.self, SQL(raw: "EXPLAIN " + sql.replacingOccurrences(of: "; ", with: "")))
@@ -152,7 +161,8 @@ import Testing
             try db.execute("INSERT INTO t VALUES (2)")
             try check(db, before)
             try db.savepoint { db in try check(db, before) }
-            #expect(reason { try db.commit() } == .misuse && reason { try db.rollback() } == .misuse && reason { try db.begin() } == .misuse)
+            #expect(reason { try db.commit() } == .misuse && reason { try db.rollback() } == .misuse)
+            #expect(reason { try db.begin() } == .misuse)
         }
         #expect(try db.fetchAll(Int.self, "SELECT x FROM t") == [1, 2])
         try db.savepoint { db in try check(db, before) }
@@ -199,7 +209,8 @@ import Testing
             try db.setAuthorizer { [.transaction, .savepoint].contains($0.action) ? .deny : .allow }
         }
         for run in [
-            { try db.transaction { try refusing($0); throw Refusal() } }, { try db.savepoint { try refusing($0); throw Refusal() } },
+            { try db.transaction { try refusing($0); throw Refusal() } },
+            { try db.savepoint { try refusing($0); throw Refusal() } },
             { try db.transaction { try refusing($0) } }, { try db.savepoint { try refusing($0) } },
             // What the savepoint has done cannot be undone alone, so that all goes.
             { try db.transaction { db -> Void in

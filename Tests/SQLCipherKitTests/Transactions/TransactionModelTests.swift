@@ -120,7 +120,9 @@ import Testing
             switch Int.random(in: 0..<14, using: &random) {
             case 0: step = .fail
             case 1: step = .rollBack
-            case 2 where controls: step = .control(["BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT s", "RELEASE s"].randomElement(using: &random) ?? "")
+            case 2 where controls:
+                let sql = ["BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT s", "RELEASE s"].randomElement(using: &random)
+                step = .control(sql ?? "")
             case 3...7 where depth < 4:
                 step = .scope(
                     Bool.random(using: &random) ? .transaction : .savepoint,

@@ -74,11 +74,20 @@ import Testing
         ("a recorder", { _ = try ChangeRecorder($0.db.main, tables: [$1]) }),
         ("a copied table", { try $0.db.main.copyTables([$1], to: $0.attached) }),
         ("a full-text table", { _ = try $0.db.fullText($1 == "note" ? "fts" : "fts\0x") }),
-        ("a full-text column", { _ = try $0.db.fullText("fts").search(.columns([$1], FTS5Query(userInput: "note"))).first.map { _ in true } ?? { throw Nothing() }() }),
+        ("a full-text column", {
+            let query = FTS5Query.columns([$1], FTS5Query(userInput: "note"))
+            _ = try $0.db.fullText("fts").search(query).first.map { _ in true } ?? { throw Nothing() }()
+        }),
         ("a new full-text table", { try $0.db.create(FTS5Table("new_" + $1, columns: ["a"])) }),
-        ("a pattern", { if try $0.db.fetchOne(Int.self, "SELECT id FROM note WHERE \(LikePattern.begins(with: $1).condition(on: "note"))") == nil { throw Nothing() } }),
+        ("a pattern", {
+            let condition = LikePattern.begins(with: $1).condition(on: "note")
+            if try $0.db.fetchOne(Int.self, "SELECT id FROM note WHERE \(condition)") == nil { throw Nothing() }
+        }),
         ("a path in JSON", { _ = try #require(try $0.db.fetchOne(Int.self, "SELECT j ->> ? FROM note", [JSONPath($1)])) }),
-        ("a path as a literal", { _ = try #require(try $0.db.fetchOne(Int.self, "SELECT \(JSONExpression(column: "j").value($1)) FROM note")) }),
+        ("a path as a literal", {
+            let value = JSONExpression(column: "j").value($1)
+            _ = try #require(try $0.db.fetchOne(Int.self, "SELECT \(value) FROM note"))
+        }),
         ("a path as text", { _ = try JSONPath(parsing: $1 == "note" ? "$.note" : "$.\"note\\u0000x\"") }),
         ("a changed document", { try $0.db.main.updateJSON("j", in: "note", where: "TRUE", .set($1, to: 2)) }),
         ("a removed member", { try $0.db.main.updateJSON("j", in: "note", where: "TRUE", .remove(JSONPath($1))) }),
@@ -90,7 +99,8 @@ import Testing
         ("an index on JSON", { try $0.db.main.createJSONIndex("new", on: "note", column: "j", [$1]) }),
         ("a column on JSON", { try $0.db.main.addJSONColumn("new", to: "note", from: "j", at: $1) }),
         ("a full-text column on JSON", { fixture, name in
-            try fixture.db.create(FTS5Table("new", columns: [.json("a", in: "j", at: JSONPath(name))], content: .external(table: "note")))
+            try fixture.db.create(FTS5Table("new", columns: [.json("a", in: "j", at: JSONPath(name))],
+                content: .external(table: "note")))
         }),
     ]
 
@@ -120,7 +130,8 @@ import Testing
     /// What SQL finds under a key, and what Swift does, is never two things.
     @Test func documentsFromElsewhere() throws {
         let db = try Connection(.memory)
-        for text in [#"{"role\u0000x":"admin","role":"user"}"#, #"{"a":[{"role\u0000x":"admin","role":"user"}]}"#, #"{"role":"user","\u0000":1}"#] {
+        for text in [#"{"role\u0000x":"admin","role":"user"}"#, #"{"a":[{"role\u0000x":"admin","role":"user"}]}"#,
+            #"{"role":"user","\u0000":1}"#] {
             #expect(throws: DatabaseError.self) { try JSONValue(text: text) }
             let jsonb = try #require(try db.fetchOne(Data.self, "SELECT jsonb(\(text))"))
             #expect(throws: DatabaseError.self) { try JSONValue(jsonb: jsonb) }

@@ -20,12 +20,14 @@ import Testing
 
     static let peers = [
         Peer(
-            name: "sap", profile: .sap, declaration: "id TEXT PRIMARY KEY, created INTEGER, price REAL", date: "CAST(d AS INTEGER)"),
+            name: "sap", profile: .sap, declaration: "id TEXT PRIMARY KEY, created INTEGER, price REAL",
+            date: "CAST(d AS INTEGER)"),
         Peer(
             name: "dataLiteCore", profile: .dataLiteCore, declaration: "id TEXT PRIMARY KEY, created TEXT, price REAL",
             date: "strftime('%Y-%m-%dT%H:%M:%SZ', d, 'unixepoch')"),
         Peer(
-            name: "skipSQL", profile: .skipSQL, declaration: "id TEXT PRIMARY KEY, created REAL, price REAL", date: "CAST(d AS REAL)"),
+            name: "skipSQL", profile: .skipSQL, declaration: "id TEXT PRIMARY KEY, created REAL, price REAL",
+            date: "CAST(d AS REAL)"),
         Peer(
             name: "grdb", profile: .grdb, declaration: "id BLOB PRIMARY KEY, created DATETIME, price",
             date: "strftime('%Y-%m-%d %H:%M:%f', d, 'unixepoch')", uuid: "unhex(u, '-')", price: "CAST(p AS TEXT)"),
@@ -95,7 +97,8 @@ import Testing
         try db.execute("UPDATE event SET created = \(Self.date(31)) WHERE id = \(Self.uuid(8))")
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM event") == 21)
         #expect(try forms().map(\.values) == before.map(\.values))
-        #expect(try db.fetchAll(Date.self, "SELECT created FROM event ORDER BY created DESC LIMIT 3") == [40, 31, 30].map(Self.date))
+        #expect(try db.fetchAll(Date.self, "SELECT created FROM event ORDER BY created DESC LIMIT 3")
+            == [40, 31, 30].map(Self.date))
         #expect(try db.delete(event))
         // And it is found out which profile that was.
         let report = try db.main.valueReport()

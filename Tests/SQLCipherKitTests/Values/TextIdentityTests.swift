@@ -37,7 +37,9 @@ import Testing
         init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: Key.self)
             id = try container.decode(Int.self, forKey: Key("id"))
-            values = try container.allKeys.filter { $0.stringValue != "id" }.map { ($0.stringValue, try container.decode(Int.self, forKey: $0)) }
+            values = try container.allKeys.filter { $0.stringValue != "id" }.map {
+                ($0.stringValue, try container.decode(Int.self, forKey: $0))
+            }
         }
 
         func encode(to encoder: any Encoder) throws {
@@ -170,7 +172,8 @@ import Testing
         access.functions = [a]
         try db.withAccess(access) { db in
             try db.execute("SELECT \(identifier: a), \(identifier: a)() FROM \(identifier: a)")
-            for refused: SQL in ["SELECT \(identifier: b) FROM \(identifier: a)", "SELECT \(identifier: a) FROM \(identifier: b)", "SELECT \(identifier: b)()"] {
+            for refused: SQL in ["SELECT \(identifier: b) FROM \(identifier: a)", "SELECT \(identifier: a) FROM \(identifier: b)",
+                "SELECT \(identifier: b)()"] {
                 #expect(throws: DatabaseError.self, "\(refused.text)") { try db.execute(refused) }
             }
         }
@@ -290,7 +293,9 @@ import Testing
         try db.withAccess(access) { db in
             try db.execute("SELECT id FROM \(identifier: "Stra\u{df}e")")
             // To SQLite, another letter.
-            #expect(throws: DatabaseError.self) { try db.execute("SELECT \(identifier: "\u{c9}t\u{e9}") FROM \(identifier: "STRA\u{df}E")") }
+            #expect(throws: DatabaseError.self) {
+                try db.execute("SELECT \(identifier: "\u{c9}t\u{e9}") FROM \(identifier: "STRA\u{df}E")")
+            }
         }
         try db.create(SQLTable("t") { SQLColumn("\u{c9}"); SQLColumn("\u{e9}") })
         #expect(throws: DatabaseError.self) { try db.create(SQLTable("u") { SQLColumn("a"); SQLColumn("A") }) }

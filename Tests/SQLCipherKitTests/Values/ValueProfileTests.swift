@@ -116,7 +116,9 @@ import Testing
         #expect(try db.fetchOne(Event.self, id: Self.uuid)?.id == Self.uuid)
         #expect(try db.count(Event.filter { $0.id == Self.uuid && $0.at <= Self.date && $0.price == Self.price }) == 1)
         let later = Self.date + 1
-        let query = Event.filter { $0.created < later && $0.created.between(.distantPast, and: later) && $0.created.in([Self.date]) }
+        let query = Event.filter {
+            $0.created < later && $0.created.between(.distantPast, and: later) && $0.created.in([Self.date])
+        }
         #expect(try db.count(query) == 1)
         // The rows of other ways are the same.
         try db.upsert(event)
