@@ -119,8 +119,7 @@ static int sqlcipherkit_attach_codec(sqlite3 *db, int index, const void *key, in
         /* VACUUM's copy has the form of the database that is vacuumed. */
         const codec_ctx *like = sqlcipherkit_vacuumed_codec(db, index);
         if (like == NULL) like = sqlcipherkit_codec_of(db->aDb[0].pBt);
-        cipher = (sqlcipherkit_cipher_settings){like->page_sz, like->kdf_iter, like->kdf_algorithm, like->hmac_algorithm,
-                                       SQLCIPHER_FLAG_GET(like->flags, CIPHER_FLAG_HMAC) != 0, like->plaintext_header_sz, 0};
+        cipher = sqlcipherkit_settings_of(like);
     } else {
         return SQLITE_AUTH;
     }

@@ -22,12 +22,37 @@ int sqlcipherkit_copy_key(sqlite3 *db, const char *schema, unsigned char *key) {
     return rc;
 }
 
-int sqlcipherkit_copy_salt(sqlite3 *db, const char *schema, unsigned char *salt) {
+/* The settings of an open database. Memory security is the process's. */
+static sqlcipherkit_cipher_settings sqlcipherkit_settings_of(const codec_ctx *codec) {
+    return (sqlcipherkit_cipher_settings){
+        .page_size = codec->page_sz,
+        .kdf_iterations = codec->kdf_iter,
+        .kdf_algorithm = codec->kdf_algorithm,
+        .hmac_algorithm = codec->hmac_algorithm,
+        .uses_hmac = SQLCIPHER_FLAG_GET(codec->flags, CIPHER_FLAG_HMAC) != 0,
+        .plaintext_header_size = codec->plaintext_header_sz};
+}
+
+#ifdef CIPHER_VERSION_QUALIFIER
+#define SQLCIPHERKIT_VERSION_QUALIFIER " " CIPHER_XSTR(CIPHER_VERSION_QUALIFIER)
+#else
+#define SQLCIPHERKIT_VERSION_QUALIFIER ""
+#endif
+
+int sqlcipherkit_read_cipher(sqlite3 *db, const char *schema, sqlcipherkit_cipher_info *cipher) {
     codec_ctx *codec = sqlcipherkit_codec_of(sqlcipherkit_btree(db, schema));
     if (codec == NULL || codec->kdf_salt_sz != 16) return SQLITE_NOTFOUND;
     sqlite3_mutex_enter(db->mutex);
     int rc = sqlcipherkit_read_salt(codec);
-    if (rc == SQLITE_OK) memcpy(salt, codec->kdf_salt, 16);
+    if (rc == SQLITE_OK) {
+        cipher->settings = sqlcipherkit_settings_of(codec);
+        cipher->settings.uses_memory_security = sqlcipher_mem_security_on && sqlcipher_mem_executed;
+        memcpy(cipher->salt, codec->kdf_salt, 16);
+        cipher->version = CIPHER_XSTR(CIPHER_VERSION_NUMBER) SQLCIPHERKIT_VERSION_QUALIFIER " " CIPHER_XSTR(CIPHER_VERSION_BUILD);
+        cipher->name = codec->provider->get_cipher(codec->provider_ctx);
+        cipher->provider = codec->provider->get_provider_name(codec->provider_ctx);
+        cipher->provider_version = codec->provider->get_provider_version(codec->provider_ctx);
+    }
     sqlite3_mutex_leave(db->mutex);
     return rc;
 }

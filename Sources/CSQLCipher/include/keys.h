@@ -1,15 +1,26 @@
 /* The key of an open database. */
 #pragma once
 
+#include "guard.h"
 #include "sqlite.h"
 
 /* The key of an open database that is encrypted: writes its 32 bytes and the 16 of its salt, one after the other, for a second
  * database with the same key. Returns SQLITE_OK, SQLITE_NOTFOUND for a plaintext database, or another result code. */
 int sqlcipherkit_copy_key(sqlite3 *db, const char *schema, unsigned char *key);
 
-/* Writes the 16 bytes of the salt. PRAGMA cipher_salt returns the same, but ends the use of the database where memory is short.
- * Returns SQLITE_OK, SQLITE_NOTFOUND for a plaintext database, or another result code. */
-int sqlcipherkit_copy_salt(sqlite3 *db, const char *schema, unsigned char *salt);
+/* How an open database is encrypted. The texts are the engine's own. */
+typedef struct sqlcipherkit_cipher_info {
+    sqlcipherkit_cipher_settings settings;
+    unsigned char salt[16];
+    const char *version;
+    const char *name;
+    const char *provider;
+    const char *provider_version;
+} sqlcipherkit_cipher_info;
+
+/* What SQLCipher's pragmas return, but without a statement: where memory is short they return nothing, and cipher_salt ends the
+ * use of the database. Returns SQLITE_OK, SQLITE_NOTFOUND for a plaintext database, or another result code. */
+int sqlcipherkit_read_cipher(sqlite3 *db, const char *schema, sqlcipherkit_cipher_info *cipher);
 
 /* 1 if a page with an authentication code was read or written with the key, so that it is the right one for certain; otherwise
  * 0. Reads nothing. */

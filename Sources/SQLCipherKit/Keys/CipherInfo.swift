@@ -21,39 +21,41 @@ extension Schema {
     /// ```swift
     /// if let cipher = try db.main.cipher { print(cipher.settings.pageSize, cipher.provider) }
     /// ```
-    /// - Throws: ``DatabaseError/Reason/schemaName`` if it is no longer attached.
+    /// - Throws: ``DatabaseError/Reason/schemaName`` if it is no longer attached; ``DatabaseError/Reason/misuse`` in a closure that
+    ///   a rewrite calls.
     public var cipher: CipherInfo? {
         get throws(DatabaseError) {
-            try live()
-            // Only a database with a codec answers.
-            guard let provider = try ask("cipher_provider") else { return nil }
-            var settings = CipherConfiguration()
-            settings.pageSize = try ask("cipher_page_size").flatMap { Int($0) } ?? settings.pageSize
-            settings.kdfIterations = try ask("kdf_iter").flatMap { Int($0) } ?? settings.kdfIterations
-            settings.kdfAlgorithm = try hash(ask("cipher_kdf_algorithm"), "PBKDF2_HMAC_")
-            settings.hmacAlgorithm = try hash(ask("cipher_hmac_algorithm"), "HMAC_")
-            settings.usesHMAC = try ask("cipher_use_hmac") != "0"
-            settings.plaintextHeaderSize = try ask("cipher_plaintext_header_size").flatMap { Int($0) } ?? 0
-            settings.usesMemorySecurity = try ask("cipher_memory_security") == "1"
-            var salt = [UInt8](repeating: 0, count: 16)
-            try connection.check(sqlcipherkit_copy_salt(live(), name, &salt))
-            if settings.plaintextHeaderSize > 0 { settings.salt = salt }
+            var cipher = sqlcipherkit_cipher_info()
+            // Who asks goes on to read pages or keys, which a rewrite is changing.
+            _ = try connection.liveForUse()
+            let code = try sqlcipherkit_read_cipher(live(), name, &cipher)
+            if code == SQLITE_NOTFOUND { return nil }
+            try connection.check(code)
             return CipherInfo(
-                version: try ask("cipher_version") ?? "", provider: provider,
-                providerVersion: try ask("cipher_provider_version") ?? "",
+                version: String(cString: cipher.version), provider: String(cString: cipher.provider),
+                providerVersion: String(cString: cipher.provider_version),
                 // OpenSSL writes it in capitals.
-                cipher: try ask("cipher")?.lowercased() ?? "", settings: settings, salt: salt)
+                cipher: String(cString: cipher.name).lowercased(), settings: try CipherConfiguration(cipher),
+                salt: withUnsafeBytes(of: cipher.salt) { [UInt8]($0) })
         }
     }
+}
 
-    private func ask(_ pragma: String) throws(DatabaseError) -> String? {
-        try connection.fetchOne(String.self, SQL(raw: "PRAGMA \(quotedName).\(pragma)"))
-    }
-
-    private func hash(_ label: String?, _ prefix: String) throws(DatabaseError) -> CipherConfiguration.Hash {
-        guard let label, label.hasPrefix(prefix),
-            let hash = CipherConfiguration.Hash(rawValue: String(label.dropFirst(prefix.count)))
-        else { throw DatabaseError(code: .internal, message: "the engine uses an unknown hash function, \(label ?? "none")") }
-        return hash
+extension CipherConfiguration {
+    fileprivate init(_ cipher: sqlcipherkit_cipher_info) throws(DatabaseError) {
+        let settings = cipher.settings
+        func hash(_ number: Int32) throws(DatabaseError) -> Hash {
+            if let hash = Hash.allCases.first(where: { $0.number == number }) { return hash }
+            throw DatabaseError(code: .internal, message: "the engine uses an unknown hash function, \(number)")
+        }
+        self.init()
+        pageSize = Int(settings.page_size)
+        kdfIterations = Int(settings.kdf_iterations)
+        kdfAlgorithm = try hash(settings.kdf_algorithm)
+        hmacAlgorithm = try hash(settings.hmac_algorithm)
+        usesHMAC = settings.uses_hmac != 0
+        plaintextHeaderSize = Int(settings.plaintext_header_size)
+        usesMemorySecurity = settings.uses_memory_security != 0
+        if plaintextHeaderSize > 0 { salt = withUnsafeBytes(of: cipher.salt) { [UInt8]($0) } }
     }
 }

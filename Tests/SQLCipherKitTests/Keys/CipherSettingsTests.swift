@@ -109,6 +109,25 @@ import Testing
         #expect(error?.reason == .schemaName)
     }
 
+    @Test(arguments: [CipherConfiguration.sqlCipher1, .sqlCipher3, .sqlCipher4, .quick]) func allIsAsThePragmasSay(
+        cipher: CipherConfiguration
+    ) throws {
+        let db = try open(.passphrase("k"), cipher)
+        let info = try #require(try db.main.cipher)
+        let settings = info.settings
+        for (pragma, value) in [
+            ("cipher_version", info.version), ("cipher_provider", info.provider), ("cipher_provider_version", info.providerVersion),
+            ("cipher_page_size", "\(settings.pageSize)"), ("kdf_iter", "\(settings.kdfIterations)"),
+            ("cipher_kdf_algorithm", "PBKDF2_HMAC_\(settings.kdfAlgorithm.rawValue)"),
+            ("cipher_hmac_algorithm", "HMAC_\(settings.hmacAlgorithm.rawValue)"), ("cipher_use_hmac", settings.usesHMAC ? "1" : "0"),
+            ("cipher_plaintext_header_size", "\(settings.plaintextHeaderSize)"),
+            ("cipher_salt", info.salt.map { String(format: "%02x", $0) }.joined()),
+        ] {
+            #expect(try db.fetchOne(String.self, "PRAGMA \(raw: pragma)") == value, "\(pragma)")
+        }
+        #expect(try db.fetchOne(String.self, "PRAGMA cipher")?.lowercased() == info.cipher)
+    }
+
     @Test func thePresetsAreTheEnginesOwn() throws {
         for (version, preset) in [(1, CipherConfiguration.sqlCipher1), (2, .sqlCipher2), (3, .sqlCipher3), (4, .sqlCipher4)] {
             let db = try Connection(.memory, key: .passphrase("k"))
