@@ -163,8 +163,12 @@ import Testing
         String(repeating: "{\"next\":", count: depth - 1) + "{}" + String(repeating: "}", count: depth - 1)
     }
 
-    /// It is never freed: letting go of a thousand objects, one inside of the other, takes more stack than the thread below has.
+    private static let depths = Array(1...40) + [64, 100, 128, 200, 240, 300, 500, 512, 700, 1000]
+
+    // These are never freed: letting go of a thousand values, one inside of the other, takes more stack than the thread below has,
+    // and the last to let go might be that one.
     nonisolated(unsafe) private static let chain = Corpus.List.of(1000)
+    private static let values = depths.map { depth in (1..<depth).reduce(JSONValue.array([])) { value, _ in .array([value]) } }
 
     /// A thread of 128 KB: what it has no stack for is an error, and what it has is read and written.
     @Test func aStackOf128KilobytesIsEnough() async throws {
@@ -172,9 +176,7 @@ import Testing
         options.maximumDepth = 1000
         let (encoder, decoder) = (JSONBEncoder(options: options), JSONBDecoder(options: options))
         let db = try Connection(.memory)
-        let depths = Array(1...40) + [64, 100, 128, 200, 240, 300, 500, 512, 700, 1000]
-        let jsonb = try depths.map { try #require(try db.fetchOne(Data.self, "SELECT jsonb(\(Self.objects($0)))")) }
-        let values = try depths.map { try JSONValue(text: Self.lists($0)) }
+        let jsonb = try Self.depths.map { try #require(try db.fetchOne(Data.self, "SELECT jsonb(\(Self.objects($0)))")) }
         let problems = await onSmallStack {
             var problems: [String] = []
             var deepest = (encoded: 0, decoded: 0, value: 0, lists: 0)
@@ -184,7 +186,7 @@ import Testing
                 parts[current.length] = current
                 list = current.next
             }
-            for (index, depth) in depths.enumerated() {
+            for (index, depth) in Self.depths.enumerated() {
                 if let part = parts[depth], let bytes = try? encoder.encode(part) {
                     deepest.encoded = depth
                     if bytes != jsonb[index] { problems.append("another document of depth \(depth)") }
@@ -195,8 +197,8 @@ import Testing
                 }
                 if (try? JSONValue(jsonb: jsonb[index])) != nil { deepest.value = depth }
                 if (try? decoder.decode(Deep.self, fromText: Self.lists(depth))) != nil { deepest.lists = depth }
-                _ = try? values[index].jsonb()
-                _ = try? encoder.encode([values[index]])
+                _ = try? Self.values[index].jsonb()
+                _ = try? encoder.encode([Self.values[index]])
                 // Nothing of this goes deeper in calls.
                 if (try? encoder.encode(Chain(depth: depth, fails: false))) == nil { problems.append("no chain of \(depth)") }
                 _ = try? encoder.encode(Chain(depth: depth, fails: true))
