@@ -73,7 +73,7 @@ if isDevelopment {
         // File by file in release, too: as one module its optimization takes one core many minutes.
         .testTarget(
             name: "SQLCipherKitTests", dependencies: ["SQLCipherKit", "TestSupport", "FaultDriver"],
-            swiftSettings: [.unsafeFlags(["-no-whole-module-optimization"], .when(configuration: .release))]),
+            swiftSettings: [.unsafeFlags(["-no-whole-module-optimization", "-enable-batch-mode"], .when(configuration: .release))]),
         .testTarget(name: "CLITests", dependencies: ["SQLCipherKit", "SQLCipherKitCLI", "TestSupport"]),
     ]
 }
