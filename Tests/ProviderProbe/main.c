@@ -69,7 +69,7 @@ static int run_choice(void) {
 
 static int usage(void) {
     fputs("usage: ProviderProbe kernels | choice\n"
-          "       ProviderProbe vectors | pages\n"
+          "       ProviderProbe vectors | pages | argon2 | argon2-memory\n"
           "       ProviderProbe differential openssl|libtomcrypt CASES SEED\n"
           "       ProviderProbe fork | memory | scan | writes | threads | errors FOLDER\n"
           "       ProviderProbe exchange-write | exchange-check FOLDER\n",
@@ -95,6 +95,12 @@ int main(int count, char **arguments) {
     }
     if (strcmp(command, "pages") == 0) {
         return run_pages();
+    }
+    if (strcmp(command, "argon2") == 0) {
+        return run_argon2();
+    }
+    if (strcmp(command, "argon2-memory") == 0) {
+        return run_argon2_memory();
     }
     if (strcmp(command, "differential") == 0 && count == 5) {
         return run_differential(argument, atol(arguments[3]), strtoull(arguments[4], NULL, 10));

@@ -30,6 +30,8 @@ int run_kernels(void);
 int run_vectors(void);
 int run_differential(const char *oracle, long cases, uint64_t seed);
 int run_pages(void);
+int run_argon2(void);
+int run_argon2_memory(void);
 int run_fork(const char *folder);
 int run_memory(const char *folder);
 int run_scan(const char *folder);

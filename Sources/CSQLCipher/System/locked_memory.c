@@ -25,17 +25,25 @@ static size_t rounded_to_pages(size_t size) {
     return (size + page - 1) / page * page;
 }
 
-static void *pages_alloc(size_t size) {
-    size_t length = rounded_to_pages(size);
+/* Pages of their own that no core dump has, as far as the system can leave them out. */
+static void *undumped_alloc(size_t length) {
     void *bytes = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
     if (bytes == MAP_FAILED) {
         return NULL;
     }
-    /* Both are best effort: a limit on locked memory must not keep a program from its data. */
-    (void)mlock(bytes, length);
 #ifdef MADV_DONTDUMP
     (void)madvise(bytes, length, MADV_DONTDUMP);
 #endif
+    return bytes;
+}
+
+static void *pages_alloc(size_t size) {
+    size_t length = rounded_to_pages(size);
+    void *bytes = undumped_alloc(length);
+    /* Best effort: a limit on locked memory must not keep a program from its data. */
+    if (bytes != NULL) {
+        (void)mlock(bytes, length);
+    }
     return bytes;
 }
 
@@ -83,6 +91,24 @@ void sqlcipherkit_locked_free(void *bytes, size_t size) {
     if (pages != NULL && distance < places * place_size) {
         atomic_fetch_and_explicit(&taken, ~(1u << distance / place_size), memory_order_release);
     } else {
+        pages_free(bytes, size);
+    }
+}
+
+void *sqlcipherkit_large_alloc(size_t size) {
+    void *bytes = size > SIZE_MAX / 2 ? NULL : undumped_alloc(rounded_to_pages(size));
+#ifdef MADV_HUGEPAGE
+    /* Thousands of page faults cost a tenth of an Argon2 derivation. */
+    if (bytes != NULL) {
+        (void)madvise(bytes, rounded_to_pages(size), MADV_HUGEPAGE);
+    }
+#endif
+    return bytes;
+}
+
+void sqlcipherkit_large_free(void *bytes, size_t size) {
+    if (bytes != NULL) {
+        sqlcipherkit_wipe(bytes, size);
         pages_free(bytes, size);
     }
 }

@@ -21,6 +21,11 @@ void *sqlcipherkit_locked_alloc(size_t size);
 /* Wipes and gives back; NULL is allowed. */
 void sqlcipherkit_locked_free(void *bytes, size_t size);
 
+/* Memory for work with secrets that is too large to be locked: zeros on pages of its own, aligned to pages, left out of core
+ * dumps. `size` must be the same for the call that wipes it and gives it back; NULL is allowed there. NULL without memory. */
+void *sqlcipherkit_large_alloc(size_t size);
+void sqlcipherkit_large_free(void *bytes, size_t size);
+
 /* `size` bytes from the system's generator, asked on every call: no state of ours that a fork could copy, and no lock.
  * Returns 0, or -1 when the system cannot give them; `out` is then zeros, to be used for nothing. */
 int sqlcipherkit_system_random(void *out, size_t size);

@@ -23,6 +23,7 @@
 #include "vacuum.h"
 
 /* The package's own. */
+#include "argon2.h"
 #include "key_wrapping.h"
 #include "keyring.h"
 #include "provider.h"
