@@ -1,3 +1,4 @@
+import Foundation
 import Harness
 import SQLCipherKit
 import Workloads
@@ -10,13 +11,25 @@ enum BenchOurs {
             ("fetch-ints-name", fetchIntsByName),
             ("fetch-ints-struct", fetchIntsAsStruct),
             ("fetch-ints-codable", fetchIntsAsCodable),
-            ("fetch-mixed", { try fetchMixed(open(), $0) }),
+            ("fetch-mixed", { try fetchMixed(open(), [UInt8].self, $0) }),
+            ("fetch-mixed-data", { try fetchMixed(open(), Data.self, $0) }),
             ("fetch-mixed-codable", fetchMixedAsCodable),
             ("insert-ints", insertInts),
-            ("insert-mixed", { try insertMixed(open(), $0.rows(INSERT_MIXED_ROWS)) }),
+            ("insert-mixed", { try insertMixed(open(), mixedBody, $0.rows(INSERT_MIXED_ROWS)) }),
+            ("insert-mixed-data", { try insertMixed(open(), Data(mixedBody), $0.rows(INSERT_MIXED_ROWS)) }),
             ("insert-codable-ints", insertCodableInts),
             ("insert-codable-mixed", insertCodableMixed),
             ("lookup-pk", lookupByPrimaryKey),
+            ("lookup-pk-text", {
+                try lookupByPrimaryKeyInText($0) { db, id in
+                    try db.fetchOne(Mixed.self, "SELECT id, score, title, body FROM mixed WHERE id = \(id)")
+                }
+            }),
+            ("lookup-pk-arguments", {
+                try lookupByPrimaryKeyInText($0) { db, id in
+                    try db.fetchOne(Mixed.self, "SELECT id, score, title, body FROM mixed WHERE id = ?", [id])
+                }
+            }),
             ("lookup-sql-text", lookupBySQLText),
             ("read-one", readOne),
             ("async-read", { try readFromTasks($0, tasks: 1) }),
@@ -26,8 +39,8 @@ enum BenchOurs {
             ("fts-search", searchText),
             ("json-extract", extractJSON),
             ("json-codable", decodeJSON),
-            ("keyed-fetch-mixed", { try fetchMixed(openKeyed($0), $0) }),
-            ("keyed-insert-mixed", { try insertMixed(openKeyed($0), $0.rows(KEYED_INSERT_ROWS)) }),
+            ("keyed-fetch-mixed", { try fetchMixed(openKeyed($0), [UInt8].self, $0) }),
+            ("keyed-insert-mixed", { try insertMixed(openKeyed($0), mixedBody, $0.rows(KEYED_INSERT_ROWS)) }),
         ])
     }
 }

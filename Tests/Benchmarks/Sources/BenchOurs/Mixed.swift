@@ -1,12 +1,14 @@
+import Foundation
 import Harness
 import SQLCipherKit
 import Workloads
 
-struct Mixed: SQLRow {
+/// Its bytes are `[UInt8]` or `Data`.
+struct Mixed<Bytes: SQLValueConvertible & RandomAccessCollection>: SQLRow {
     var id: Int64
     var score: Double
     var title: String
-    var body: [UInt8]
+    var body: Bytes
 
     init(row: borrowing Row) throws {
         id = try row[0]
@@ -18,18 +20,18 @@ struct Mixed: SQLRow {
     var checkNumber: Int64 { id &+ Int64(score) &+ Int64(title.utf8.count) &+ Int64(body.count) }
 }
 
-func fetchMixed(_ db: Connection, _ settings: Settings) throws -> Workload {
+func fetchMixed<Bytes>(_ db: Connection, _: Bytes.Type, _ settings: Settings) throws -> Workload
+where Bytes: SQLValueConvertible & RandomAccessCollection {
     try db.fill(CREATE_MIXED, FILL_MIXED, settings.rows(FETCH_ROWS))
     let statement = try db.prepare(SQL(raw: SELECT_MIXED))
     return Workload {
-        try statement.fetchAll(Mixed.self).reduce(0) { $0 &+ $1.checkNumber }
+        try statement.fetchAll(Mixed<Bytes>.self).reduce(0) { $0 &+ $1.checkNumber }
     }
 }
 
-func insertMixed(_ db: Connection, _ count: Int) throws -> Workload {
+func insertMixed<Bytes>(_ db: Connection, _ body: Bytes, _ count: Int) throws -> Workload where Bytes: SQLValueConvertible {
     try db.execute(SQL(raw: CREATE_MIXED))
     let statement = try db.prepare(SQL(raw: INSERT_MIXED))
-    let body: [UInt8] = [1, 2, 3] + [UInt8](repeating: 0, count: 37)
     let title = TITLE_TEXT
     return Workload {
         try db.transaction { _ in
@@ -45,6 +47,8 @@ func insertMixed(_ db: Connection, _ count: Int) throws -> Workload {
     }
 }
 
+let mixedBody: [UInt8] = [1, 2, 3] + [UInt8](repeating: 0, count: 37)
+
 func lookupByPrimaryKey(_ settings: Settings) throws -> Workload {
     let db = try open()
     let range = Int64(settings.rows(FETCH_ROWS))
@@ -54,7 +58,24 @@ func lookupByPrimaryKey(_ settings: Settings) throws -> Workload {
     return Workload {
         var sum: Int64 = 0
         for n in 0..<count {
-            if let row = try statement.fetchOne(Mixed.self, binding: lookup_key(n, range)) { sum &+= row.checkNumber }
+            if let row = try statement.fetchOne(Mixed<[UInt8]>.self, binding: lookup_key(n, range)) { sum &+= row.checkNumber }
+        }
+        return sum
+    }
+}
+
+/// The same rows, each with SQL of its own.
+func lookupByPrimaryKeyInText(
+    _ settings: Settings, _ fetch: @escaping (Connection, Int64) throws -> Mixed<Data>?
+) throws -> Workload {
+    let db = try open()
+    let range = Int64(settings.rows(FETCH_ROWS))
+    try db.fill(CREATE_MIXED, FILL_MIXED, Int(range))
+    let count = Int64(settings.rows(LOOKUPS))
+    return Workload {
+        var sum: Int64 = 0
+        for n in 0..<count {
+            if let row = try fetch(db, lookup_key(n, range)) { sum &+= row.checkNumber }
         }
         return sum
     }
