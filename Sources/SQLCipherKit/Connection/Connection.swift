@@ -14,7 +14,7 @@ import Synchronization
 /// every call throws ``DatabaseError/Reason/closed``.
 public final class Connection {
     /// SQLite's connection; nil once closed.
-    @usableFromInline var handle: OpaquePointer?
+    @usableFromInline @exclusivity(unchecked) var handle: OpaquePointer?
     /// What the connection was opened with.
     public let configuration: DatabaseConfiguration
     /// Where the database is.

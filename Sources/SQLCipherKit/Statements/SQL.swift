@@ -37,26 +37,40 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
         @usableFromInline var text = ""
         @usableFromInline var values: [(any SQLValueConvertible)?] = []
 
+        // What the text still needs room for: the first literal is not copied before something follows it.
+        @usableFromInline var capacity: Int
+
         @inlinable
         public init(literalCapacity: Int, interpolationCount: Int) {
-            text.reserveCapacity(literalCapacity + interpolationCount)
+            capacity = literalCapacity + interpolationCount
             values.reserveCapacity(interpolationCount)
         }
 
         @inlinable
-        public mutating func appendLiteral(_ literal: String) { text += literal }
+        public mutating func appendLiteral(_ literal: String) {
+            if text.isEmpty { text = literal } else { text += literal }
+        }
+
+        @usableFromInline
+        mutating func appendMark() {
+            if capacity != 0 {
+                text.reserveCapacity(capacity)
+                capacity = 0
+            }
+            text += "?"
+        }
 
         /// Binds a value.
         @inlinable
         public mutating func appendInterpolation(_ value: some SQLValueConvertible) {
-            text += "?"
+            appendMark()
             values.append(value)
         }
 
         /// Binds bytes as a blob.
         @inlinable
         public mutating func appendInterpolation(_ bytes: [UInt8]) {
-            text += "?"
+            appendMark()
             values.append(bytes)
         }
 

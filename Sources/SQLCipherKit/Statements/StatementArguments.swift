@@ -45,10 +45,9 @@ extension Statement {
     func bindAll(_ arguments: StatementArguments, _ handle: OpaquePointer) throws(DatabaseError) {
         if arguments.named.isEmpty {
             try expectParameters(arguments.positional.count, handle)
-            var index: Int32 = 0
-            for value in arguments.positional {
-                index += 1
-                try bind(value, index, handle)
+            // By index: to iterate would copy each value.
+            for index in arguments.positional.indices {
+                try bind(arguments.positional[index], Int32(truncatingIfNeeded: index + 1), handle)
             }
         } else {
             try bindNamed(arguments, handle)
