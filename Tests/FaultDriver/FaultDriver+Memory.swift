@@ -1,7 +1,9 @@
+import CSQLCipher
 import Foundation
 import SQLCipherKit
 
-/// Uses a secret in every way, and then looks for it in the memory of this process.
+/// Uses a secret in every way, closes what has used it, and then looks for it in the memory of this process. What was closed is
+/// kept until then: it is closing that drops the keys.
 ///
 /// What is looked for comes masked, and is unmasked nowhere but in the secret itself, which is wiped once handed over.
 extension FaultDriver {
@@ -19,15 +21,17 @@ extension FaultDriver {
         say("control: \(found(needles).count > 0 ? "found" : "not found")")
         for index in control.indices { control[index] = 0 }
         say("cleared: \(found(needles))")
-        try use(action, path, secret)
+        let closed = try use(action, path, secret)
         say("closed: \(found(needles))")
+        withExtendedLifetime(closed) {}
         control.deallocate()
     }
 
-    /// Runs `body` with the secret in clear, in memory that is wiped behind it.
-    private static func withClear<R>(_ masked: [UInt8], _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+    /// Runs `body` with the secret in clear, in memory that is wiped behind it, as are the registers that unmasking went through.
+    static func withClear<R>(_ masked: [UInt8], _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
         let clear = UnsafeMutableRawBufferPointer.allocate(byteCount: masked.count, alignment: 1)
         for index in masked.indices { clear[index] = masked[index] ^ mask }
+        sqlcipherkit_wipe_traces()
         defer {
             for index in clear.indices { clear[index] = 0 }
             clear.deallocate()
@@ -35,8 +39,9 @@ extension FaultDriver {
         return try body(UnsafeRawBufferPointer(clear))
     }
 
+    /// - Returns: what was closed.
     @inline(never)
-    private static func use(_ action: String, _ path: String, _ masked: [UInt8]) throws {
+    private static func use(_ action: String, _ path: String, _ masked: [UInt8]) throws -> [Any] {
         let location = DatabaseLocation.file(path)
         func work(_ db: Connection) throws {
             try db.execute("INSERT INTO t VALUES (\(String(repeating: "x", count: 5000)))")
@@ -56,10 +61,12 @@ extension FaultDriver {
             try again.changeKey(to: withClear(masked) { try .passphrase($0) })
             try work(again)
             again.close()
+            return [db, again]
         case "memory-raw":
             let db = try Connection(location, key: withClear(masked) { try .raw($0) })
             try work(db)
             db.close()
+            return [db]
         case "memory-slots":
             let secret = try withClear(masked) { try SlotSecret.passphrase($0) }
             var slots = try KeySlots.unlock(secret, of: location)
@@ -74,18 +81,46 @@ extension FaultDriver {
             let again = try Connection(location, key: .slots(slots))
             try work(again)
             again.close()
+            return [db, again]
         case "memory-recovery":
             let db = try Connection(location, key: .slots(secret: .recoveryKey(withClear(masked) { try RecoveryKey(utf8: $0) })))
             try work(db)
             db.close()
+            return [db]
         case "memory-file":
             let db = try Connection(location, key: .provided(by: .file(path + ".key"), cipher: quick))
             try work(db)
             db.close()
+            return [db]
         case "memory-environment":
             let db = try Connection(location, key: .provided(by: .environment("SQLCIPHERKIT_TEST_KEY"), cipher: quick))
             try work(db)
             db.close()
+            return [db]
+        case "memory-store":
+            let db = try Connection(location, key: withClear(masked) { try .passphrase($0, cipher: quick) })
+            let store = try KeyValueStore("settings", in: db)
+            try store.set("x", to: 1)
+            db.close()
+            return [db, store]
+        case "memory-descriptor":
+            var ends: [Int32] = [-1, -1]
+            guard pipe(&ends) == 0 else { throw DatabaseError(message: "no pipe") }
+            let written = withClear(masked) { write(ends[1], $0.baseAddress, $0.count) }
+            close(ends[1])
+            guard written == masked.count else { throw DatabaseError(message: "the pipe is full") }
+            let source = KeySource.descriptor(ends[0])
+            let db = try Connection(location, key: .provided(by: source, cipher: quick))
+            try work(db)
+            db.close()
+            return [db, source]
+        case "memory-queue":
+            return try useShared(try DatabaseQueue(location, key: withClear(masked) { try .passphrase($0, cipher: quick) }), masked)
+        case "memory-pool":
+            return try useShared(try DatabasePool(location, key: withClear(masked) { try .passphrase($0, cipher: quick) }), masked)
+        case "memory-pool-slots":
+            let secret = try withClear(masked) { try SlotSecret.passphrase($0) }
+            return try useShared(try DatabasePool(location, key: .slots(secret: secret)), nil)
         default:
             throw DatabaseError(message: "no action \(action)")
         }

@@ -48,7 +48,10 @@ static void *sqlite3Codec(void *argument, void *data, Pgno number, int mode) {
     if (mode == CODEC_READ_OP || number == 1 || codec->provider->cipher != provider_cipher ||
         !SQLCIPHER_FLAG_GET(codec->flags, CIPHER_FLAG_HMAC) || codec->hmac_algorithm != SQLCIPHER_HMAC_SHA512 ||
         codec->reserve_sz != aes_block_size + sha512_digest_size) {
-        return sqlcipherkit_sqlcipher_codec(argument, data, number, mode);
+        void *page = sqlcipherkit_sqlcipher_codec(argument, data, number, mode);
+        /* SQLCipher has masked the key again, which takes it through them. */
+        sqlcipherkit_wipe_registers();
+        return page;
     }
     struct sqlcipherkit_pipeline *pipeline = sqlcipherkit_state_pipeline(codec->provider_ctx);
     const enum sqlcipherkit_destination destination = mode == CODEC_JOURNAL_OP ? to_journal : to_database;
@@ -61,5 +64,6 @@ static void *sqlite3Codec(void *argument, void *data, Pgno number, int mode) {
     }
     void *out = sqlcipherkit_sqlcipher_codec(argument, data, number, mode);
     sqlcipherkit_pipeline_end(pipeline);
+    sqlcipherkit_wipe_registers();
     return out;
 }

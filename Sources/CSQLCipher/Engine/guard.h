@@ -3,6 +3,7 @@
  * overrides.h puts the functions of this file and of guarded_pragmas.h in the places where the engine would act on SQL, so that it
  * does not matter how the SQL came. */
 #include "../include/guard.h"
+#include "../include/wipe.h"
 
 typedef struct sqlcipherkit_guard {
     /* The settings of the key that the Swift layer is setting right now: the permission to set one. */
@@ -57,6 +58,7 @@ int sqlcipherkit_key(sqlite3 *db, const char *schema, const void *key, int count
     guard->granted = cipher;
     int rc = sqlite3_key_v2(db, schema, key, count);
     guard->granted = NULL;
+    sqlcipherkit_wipe_traces();
     return rc;
 }
 
@@ -78,6 +80,7 @@ int sqlcipherkit_attach(sqlite3 *db, const char *location, const char *name, con
     if (rc == SQLITE_OK) rc = sqlite3_step(statement);
     guard->granted = NULL;
     int finalized = sqlite3_finalize(statement);
+    sqlcipherkit_wipe_traces();
     return rc == SQLITE_DONE ? SQLITE_OK : finalized != SQLITE_OK ? finalized : rc;
 }
 

@@ -1,5 +1,6 @@
 /* The key of an open database. engine.c includes this after the amalgamation; nothing else does. */
 #include "../include/keys.h"
+#include "../include/wipe.h"
 
 int sqlcipherkit_copy_key(sqlite3 *db, const char *schema, unsigned char *key) {
     Btree *btree = sqlcipherkit_btree(db, schema);
@@ -19,6 +20,7 @@ int sqlcipherkit_copy_key(sqlite3 *db, const char *schema, unsigned char *key) {
         }
     }
     sqlite3_mutex_leave(db->mutex);
+    sqlcipherkit_wipe_traces();
     return rc;
 }
 
@@ -74,5 +76,6 @@ int sqlcipherkit_derived_key(sqlite3 *db, const char *schema, void *text, int ca
     else memcpy(text, copy, *count = size);
     /* Wipes it. */
     sqlcipher_free(copy, size);
+    sqlcipherkit_wipe_traces();
     return rc;
 }

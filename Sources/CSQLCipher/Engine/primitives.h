@@ -1,5 +1,6 @@
 /* Random bytes and key derivation, from the provider. engine.c includes this after the amalgamation; nothing else does. */
 #include "../include/primitives.h"
+#include "../include/wipe.h"
 
 /* The provider with a context of its own: there may be no open connection yet. */
 static int sqlcipherkit_with_provider(sqlcipher_provider **provider, void **context) {
@@ -19,6 +20,7 @@ int sqlcipherkit_derive_key(int algorithm, const void *passphrase, int passphras
     if (rc != SQLITE_OK) return rc;
     rc = provider->kdf(context, algorithm, passphrase, passphrase_count, salt, salt_count, iterations, key_count, key);
     provider->ctx_free(&context);
+    sqlcipherkit_wipe_traces();
     return rc;
 }
 

@@ -1,5 +1,6 @@
 /* Another key for every page. engine.c includes this after the amalgamation; nothing else does. */
 #include "../include/rekey.h"
+#include "../include/wipe.h"
 
 /* Reads a page and marks it for writing, which saves it in the journal. */
 static int sqlcipherkit_journal_page(Pager *pager, Pgno number) {
@@ -53,5 +54,6 @@ int sqlcipherkit_rekey(sqlite3 *db, const char *schema, const void *key, int cou
         }
     }
     sqlite3_mutex_leave(db->mutex);
+    sqlcipherkit_wipe_traces();
     return rc;
 }

@@ -7,9 +7,14 @@
 
 /* Writes zeros over the stack below the caller, where the functions that it called just now had their frames: the
  * compiler spills secrets there that no source line names. The first reaches as deep as any kernel, and is for the end of
- * a key's derivation or life; the second covers a lone block's compression, and is cheap enough for each page. */
+ * a key's derivation or life; the second covers a lone block's compression, and is cheap enough for each page. Both clear the
+ * vector registers as well. */
 void sqlcipherkit_wipe_stack(void);
 void sqlcipherkit_wipe_stack_near(void);
+
+/* Clears the vector registers, all of their bits: what copied or masked a key last has left parts of it there. The dynamic linker
+ * saves them on the stack when a function of a library is called for the first time, and a switch of threads saves them too. */
+void sqlcipherkit_wipe_registers(void);
 
 /* Memory for secrets: zeros, aligned to 64 bytes, kept out of swap and core dumps where the system's limits allow it, on
  * pages that nothing else shares (so that no other munlock() unlocks them). `size` must be the same for the call that

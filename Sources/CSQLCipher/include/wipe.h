@@ -1,7 +1,10 @@
-/* Wiping of secret bytes. */
+/* Wiping of secret bytes, and of what work with them leaves behind. */
 #pragma once
 
 #include <stddef.h>
 
 /* Writes zeros over `count` bytes in a way that no optimiser removes as a dead store. */
 void sqlcipherkit_wipe(void *bytes, size_t count);
+
+/* Clears the vector registers and the stack below the caller, 16 KiB of it: for the end of a call that has worked with a key. */
+void sqlcipherkit_wipe_traces(void);

@@ -106,6 +106,8 @@ public class SharedDatabase: @unchecked Sendable {
             for slot in pool.slots { slot.close() }
             pool.releaseAll()
         }
+        // The readers' derived key.
+        readerConfiguration?.current = nil
         observers.writerWasReplaced()
     }
 }

@@ -18,6 +18,8 @@ extension Connection {
             }
             try withSafeguards(configuration.safeguards) {
                 if !key.isPlaintext { try unlock(with: key) }
+                // The key was derived below this call.
+                defer { if !key.isPlaintext { sqlcipherkit_wipe_traces() } }
                 try verify(key)
                 if configuration.safeguards?.checksStructure == true { try main.requireStructure() }
             }

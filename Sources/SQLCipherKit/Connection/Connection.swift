@@ -127,6 +127,7 @@ public final class Connection {
         }
         // The _v2 form: a row on the stack may still be read, and its statement is finalized by the call that reads it.
         sqlite3_close_v2(handle)
+        sqlcipherkit_wipe_traces()
     }
 
     /// Closes a handle that a callback wanted closed, now that SQLite has returned.
@@ -134,6 +135,7 @@ public final class Connection {
         guard callbackDepth == 0, !isForked, let handle = closingHandle else { return }
         closingHandle = nil
         sqlite3_close_v2(handle)
+        sqlcipherkit_wipe_traces()
     }
 
     /// The handle, for as long as the connection is open.

@@ -24,6 +24,8 @@ public struct SecureBytes: ~Copyable, @unchecked Sendable {
         #if os(Linux)
             madvise(base, mapped, MADV_DONTDUMP)
         #endif
+        // Copying leaves bytes in registers, which the next call into a library may put on the stack.
+        defer { sqlcipherkit_wipe_traces() }
         do throws(DatabaseError) { try fill(UnsafeMutableRawBufferPointer(rebasing: memory[..<count])) } catch {
             Self.release(memory)
             throw error

@@ -4,7 +4,8 @@
     import TestSupport
     import Testing
 
-    /// After a connection is closed, no passphrase and no key is left in the process's memory.
+    /// After a connection, a queue or a pool is closed, no passphrase and no key is left in the process's memory, although the object
+    /// that was closed lives on. So with the dynamic linker's lazy binding, which saves vector registers on the stack, and without.
     ///
     /// A process of its own does the work and searches itself. It knows what it looks for only masked; Python's hashlib derives
     /// it.
@@ -54,10 +55,13 @@
 
         private func header() throws -> [UInt8] { try Array(Data(contentsOf: URL(fileURLWithPath: path)).prefix(16)) }
 
-        private func expectNothing(_ action: String, _ secret: String, _ needles: [String], environment: [String: String] = [:]) throws {
+        private func expectNothing(
+            _ action: String, _ secret: String, _ needles: [String], bindsNow: Bool, environment: [String: String] = [:]
+        ) throws {
             #expect(needles.count > 5)
             let outcome = try Command.run(
-                BuildProducts.executable("FaultDriver"), [action, path, secret] + needles, environment: environment)
+                BuildProducts.executable("FaultDriver"), [action, path, secret] + needles,
+                environment: environment.merging(bindsNow ? ["LD_BIND_NOW": "1"] : [:]) { $1 })
             #expect(outcome.status == 0, "\(outcome)")
             let lines = outcome.output.split(separator: "\n")
             #expect(lines.contains("control: found"), "\(outcome)")
@@ -71,36 +75,43 @@
             return try needles(salt: header(), passphrase: Self.passphrase, iterations: 10)
         }
 
-        @Test func aPassphraseAsBytes() throws {
-            try expectNothing("memory-passphrase", masked(Self.passphrase.utf8), makeWithPassphrase())
+        @Test(arguments: ["memory-passphrase", "memory-store", "memory-descriptor", "memory-queue", "memory-pool"], [false, true])
+        func aPassphraseAsBytes(action: String, bindsNow: Bool) throws {
+            try expectNothing(action, masked(Self.passphrase.utf8), makeWithPassphrase(), bindsNow: bindsNow)
         }
 
-        @Test func aRawKey() throws {
+        @Test(arguments: [false, true]) func aRawKey(bindsNow: Bool) throws {
             try Connection(.file(path), key: .raw(Self.raw)).execute("CREATE TABLE t(x)")
-            try expectNothing("memory-raw", masked(Self.raw), needles(salt: header(), passphrase: nil, iterations: 0))
+            let needles = try needles(salt: header(), passphrase: nil, iterations: 0)
+            try expectNothing("memory-raw", masked(Self.raw), needles, bindsNow: bindsNow)
         }
 
-        @Test func aPassphraseFromAFile() throws {
+        @Test(arguments: [false, true]) func aPassphraseFromAFile(bindsNow: Bool) throws {
             let needles = try makeWithPassphrase()
             try Data((Self.passphrase + "\n").utf8).write(to: URL(fileURLWithPath: path + ".key"))
             try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path + ".key")
-            try expectNothing("memory-file", "00", needles)
+            try expectNothing("memory-file", "00", needles, bindsNow: bindsNow)
         }
 
-        @Test func aPassphraseFromTheEnvironment() throws {
-            try expectNothing("memory-environment", "00", makeWithPassphrase(), environment: ["SQLCIPHERKIT_TEST_KEY": Self.passphrase])
+        @Test(arguments: [false, true]) func aPassphraseFromTheEnvironment(bindsNow: Bool) throws {
+            try expectNothing(
+                "memory-environment", "00", makeWithPassphrase(), bindsNow: bindsNow,
+                environment: ["SQLCIPHERKIT_TEST_KEY": Self.passphrase])
         }
 
-        @Test(arguments: [false, true]) func slots(recovery: Bool) throws {
+        @Test(arguments: ["memory-slots", "memory-pool-slots", "memory-recovery"], [false, true])
+        func slots(action: String, bindsNow: Bool) throws {
             try Connection(.file(path), key: .raw(Self.raw)).execute("CREATE TABLE t(x)")
             let slots = try KeySlots.create(
                 .passphrase(Self.passphrase), label: "first", for: .file(path), existingKey: .raw(Self.raw), iterations: 1000)
             let slotSalt = try Array(Data(contentsOf: URL(fileURLWithPath: path + ".keys"))[61..<93])
             var needles = try needles(salt: header(), passphrase: Self.passphrase, iterations: 0, slotSalt: slotSalt)
-            guard recovery else { return try expectNothing("memory-slots", masked(Self.passphrase.utf8), needles) }
+            guard action == "memory-recovery" else {
+                return try expectNothing(action, masked(Self.passphrase.utf8), needles, bindsNow: bindsNow)
+            }
             let key = try slots.addRecoveryKey(label: "safe", iterations: 1000)
             needles.append("recovery key=" + masked(key.text.utf8))
-            try expectNothing("memory-recovery", masked(key.text.utf8), needles)
+            try expectNothing(action, masked(key.text.utf8), needles, bindsNow: bindsNow)
         }
     }
 #endif

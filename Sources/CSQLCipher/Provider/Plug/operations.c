@@ -24,6 +24,12 @@ int sqlcipherkit_cipher(struct sqlcipherkit_state *state, struct sqlcipherkit_ke
         }
     }
     sqlcipherkit_wipe(&ready, sizeof ready);
+    /* The first round keys are the key. After an encryption comes the HMAC, which wipes behind it. */
+    if (encrypting) {
+        sqlcipherkit_wipe_registers();
+    } else {
+        sqlcipherkit_wipe_stack_near();
+    }
     return failed ? -1 : 0;
 }
 
