@@ -97,7 +97,7 @@ public struct KeySlots: Sendable {
         try validate(label: label)
         try validate(iterations: iterations)
         let path = try path(of: location)
-        let existingKey = try existingKey?.resolvedForNewKey()
+        let existingKey = try existingKey?.resolvedForOldKey()
         let cipher = cipher ?? existingKey?.cipher
         if !configuration.followsSymbolicLinks, DatabaseFile.isLink(path) {
             throw DatabaseFile.cannotOpen(path, "it is a symbolic link, and none is followed")

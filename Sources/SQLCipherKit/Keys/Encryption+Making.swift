@@ -5,6 +5,9 @@ extension Encryption {
     /// A passphrase, from which SQLCipher derives the key with PBKDF2: slow on purpose. Any text, in UTF-8 as it is, without
     /// normalisation.
     ///
+    /// A new file, or a new key, cannot have a passphrase with a NUL character: what makes it throws
+    /// ``DatabaseError/Reason/invalidKey``. A file that has one already opens with it; see <doc:Keys>.
+    ///
     /// A `String` stays in memory until Swift reuses it; where that matters, hand over bytes and wipe them.
     /// - Parameters:
     ///   - text: the passphrase.

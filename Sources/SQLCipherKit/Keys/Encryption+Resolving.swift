@@ -30,23 +30,48 @@ extension Encryption {
     }
 
     /// What a new or rewritten file is encrypted with. A provider is asked once, however often the file is opened.
-    /// - Throws: ``DatabaseError/Reason/invalidKey`` for settings that SQLCipher would misunderstand,
-    ///   ``DatabaseError/Reason/misuse`` for key slots, and what a provider throws.
+    /// - Throws: ``DatabaseError/Reason/invalidKey`` for settings that SQLCipher would misunderstand, and for a passphrase that no new
+    ///   file may have; ``DatabaseError/Reason/misuse`` for key slots, and what a provider throws.
     func resolvedForNewFile() throws -> Encryption {
+        let key = try resolvedForRewriting()
+        try key.requireFitForNewFile()
+        return key
+    }
+
+    /// The key that a file has already, as it is needed to rewrite it: any that a file can have.
+    func resolvedForRewriting() throws -> Encryption {
         guard case .deferred(let deferred) = form else {
             try cipher?.validate()
             return self
         }
         let key = try deferred.resolveForNewFile()
-        return try key.with(cipher: cipher ?? key.cipher).resolvedForNewFile()
+        return try key.with(cipher: cipher ?? key.cipher).resolvedForRewriting()
     }
 
-    /// The same, for what must not become plaintext.
+    /// Throws for a passphrase with a NUL byte. PBKDF2 hands it to HMAC, which fills it up with NUL bytes to a block of its hash
+    /// function (RFC 2104): one that ends with such bytes is the same key as one without them, and one of nothing else is as good
+    /// as empty. Elsewhere in it NUL is refused as well, since many programs take it for the passphrase's end.
+    func requireFitForNewFile() throws(DatabaseError) {
+        guard case .passphrase(let bytes) = form, bytes.withUnsafeBytes({ $0.contains(0) }) else { return }
+        throw CipherConfiguration.invalid(
+            "a new passphrase cannot have NUL characters: at its end they make no difference, and other programs stop at the first one")
+    }
+
+    /// As ``resolvedForNewFile()``, for what must not become plaintext.
     func resolvedForNewKey() throws -> Encryption {
-        guard !isPlaintext else {
-            throw CipherConfiguration.invalid("a key is needed here, and plaintext was given: DatabaseConverter decrypts a database")
-        }
+        try requireEncryption()
         return try resolvedForNewFile()
+    }
+
+    /// As ``resolvedForRewriting()``, for a file that is encrypted.
+    func resolvedForOldKey() throws -> Encryption {
+        try requireEncryption()
+        return try resolvedForRewriting()
+    }
+
+    private func requireEncryption() throws(DatabaseError) {
+        guard isPlaintext else { return }
+        throw CipherConfiguration.invalid("a key is needed here, and plaintext was given: DatabaseConverter decrypts a database")
     }
 
     /// What opening a database without the right key throws.

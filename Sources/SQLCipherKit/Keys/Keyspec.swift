@@ -9,6 +9,7 @@ struct Keyspec: ~Copyable {
     ///   - salt: the first 16 bytes of the database's file, if it has any.
     init(_ key: Encryption, salt: [UInt8]?) throws(DatabaseError) {
         let cipher = key.settings
+        if salt == nil { try key.requireFitForNewFile() }
         let external = try Self.externalSalt(key, cipher)
         bytes = try key.withUnsafeBytes { bytes throws(DatabaseError) in
             switch key.form {
