@@ -47,4 +47,13 @@ import TestSupport
         try Connection(.file(plain), key: .plaintext).execute("CREATE TABLE t(x)")
         #expect(try Tool.run(["identify", plain] + Tool.key).output == "plaintext SQLite database\n")
     }
+
+    @Test func identifyNamesWeaknesses() throws {
+        let strong = try Tool.run(["identify", database] + Tool.key)
+        #expect(!strong.output.contains("weakness"), "\(strong)")
+        let old = folder.path("old.db")
+        try Connection(.file(old), key: .passphrase("p", cipher: .sqlCipher3)).execute("CREATE TABLE t(x)")
+        let outcome = try Tool.run(["identify", old, "--key-env", "OTHER"], environment: ["OTHER": "p"])
+        #expect(outcome.output.contains("\nweakness a passphrase is derived with 64000 rounds"), "\(outcome)")
+    }
 }

@@ -82,6 +82,10 @@ struct IdentifyCommand: ParsableCommand {
             Output.line("page_size \(settings.pageSize)")
             Output.line("key_derivation PBKDF2-HMAC-\(settings.kdfAlgorithm.rawValue), \(settings.kdfIterations) rounds")
             Output.line("page_authentication \(settings.usesHMAC ? "HMAC-\(settings.hmacAlgorithm.rawValue)" : "none")")
+            for weakness in settings.weaknesses {
+                if case .keyDerivation = weakness, file.key.isRaw { continue }
+                Output.line("weakness \(weakness)")
+            }
         case .unknown:
             throw Failure(
                 "\(file.path) is no plaintext database, and the key fits no version of SQLCipher: it is wrong, or no database",
