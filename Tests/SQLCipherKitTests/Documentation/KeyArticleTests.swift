@@ -14,6 +14,13 @@ import Testing
             try db.execute("CREATE TABLE note(title TEXT)")
             db.close()
         }
+        do {
+            let path = folder.path("cost.db")
+            var cipher = CipherConfiguration()
+            cipher.kdfIterations = try CipherConfiguration.iterations(taking: .milliseconds(500))
+            let db = try Connection(.file(path), key: .passphrase("correct horse", cipher: cipher))
+            print(try db.main.cipher?.settings.weaknesses ?? [])      // nothing
+        }
         try DatabaseConverter.decrypt(fileAt: path, key: .passphrase("correct horse"))
         try makeOldFile(oldPath, key)
 

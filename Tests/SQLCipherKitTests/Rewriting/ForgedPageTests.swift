@@ -113,6 +113,7 @@ import Testing
             }
         }
     }
+
     /// In a write-ahead log, whose checksums need no key.
     @Test(arguments: [0, 1, 2]) func nothingTakesThemFromTheLog(autoVacuum: Int) throws {
         _ = try make(autoVacuum, .wal)
@@ -181,51 +182,6 @@ import Testing
             let copy = try Connection(.file(folder.path(name)), key: key)
             #expect(try copy.fetchAll(Data.self, "SELECT x FROM t ORDER BY id") == rows, "\(name)")
             #expect(try copy.main.verify().problems.isEmpty, "\(name)")
-        }
-    }
-}
-
-/// A write-ahead log as a file (<https://sqlite.org/fileformat2.html#the_write_ahead_log>).
-private struct WriteAheadLog {
-    var bytes: Data
-    private let frame: Int
-
-    init(_ bytes: Data, pageSize: Int) {
-        self.bytes = bytes
-        frame = 24 + pageSize
-    }
-
-    private var frames: StrideTo<Int> { stride(from: 32, to: bytes.count - frame + 1, by: frame) }
-
-    private func word(_ offset: Int, bigEndian: Bool = true) -> UInt32 {
-        let value = bytes[offset..<offset + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-        return bigEndian ? value : value.byteSwapped
-    }
-
-    /// - Returns: in how many frames.
-    mutating func zero(page: Int) -> Int {
-        let found = frames.filter { word($0) == UInt32(page) }
-        for start in found { bytes.replaceSubrange(start + 24..<start + frame, with: Data(count: frame - 24)) }
-        return found.count
-    }
-
-    /// Makes the checksums right.
-    mutating func sign() {
-        let isBigEndian = word(0) & 1 == 1
-        var (a, b) = (UInt32(0), UInt32(0))
-        func add(_ range: Range<Int>) {
-            for offset in stride(from: range.lowerBound, to: range.upperBound, by: 8) {
-                a = a &+ word(offset, bigEndian: isBigEndian) &+ b
-                b = b &+ word(offset + 4, bigEndian: isBigEndian) &+ a
-            }
-        }
-        func sum() -> Data { Data([a, b].flatMap { value in (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) } }) }
-        add(0..<24)
-        bytes.replaceSubrange(24..<32, with: sum())
-        for start in frames where word(start + 8) == word(16) && word(start + 12) == word(20) {
-            add(start..<start + 8)
-            add(start + 24..<start + frame)
-            bytes.replaceSubrange(start + 16..<start + 24, with: sum())
         }
     }
 }
