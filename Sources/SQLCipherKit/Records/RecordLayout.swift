@@ -10,27 +10,39 @@ struct RecordLayout {
     let keyDefaults: [SQLName: String]
 
     /// From a description.
-    init(_ table: SQLTable, _ profile: ValueProfile) throws(DatabaseError) {
+    init(_ table: SQLTable, _ profiles: [String: ValueProfile], _ profile: ValueProfile) throws(DatabaseError) {
+        try Self.check(profiles, table.columns.map(\.name), table)
         columns = table.columns.map(\.name)
         key = table.primaryKeyColumns
         generated = table.columns.filter(\.isGenerated).map(\.name).nameSet
         var defaults: [(String, String)] = []
         for column in table.columns {
-            guard let value = try column.defaultSQL(in: table.profiles[column.name] ?? profile) else { continue }
+            guard let value = try column.defaultSQL(in: profiles[column.name] ?? profile) else { continue }
             defaults.append((column.name, value.text))
         }
         keyDefaults = Self.only(key, defaults)
     }
 
     /// From the database.
-    init(_ table: SQLTable, _ db: Connection) throws(DatabaseError) {
+    init(_ table: SQLTable, _ profiles: [String: ValueProfile], _ db: Connection) throws(DatabaseError) {
         let found = try db.schema(of: table).columns(of: table.name)
         guard !found.isEmpty else { throw .invalidArgument("there is no table \(table.qualifiedName)") }
+        try Self.check(profiles, found.map(\.name), table)
         columns = nil
         key = found.primaryKey.map(\.name)
         generated = found.filter(\.isGenerated).map(\.name).nameSet
         keyDefaults = Self.only(
             key, found.compactMap { column in column.defaultValue.map { (column.name, Self.expression($0)) } })
+    }
+
+    /// A profile under a name that is no column's would not be used, without a word.
+    private static func check(
+        _ profiles: [String: ValueProfile], _ columns: [String], _ table: SQLTable
+    ) throws(DatabaseError) {
+        if profiles.isEmpty { return }
+        let columns = Set(columns.map { ExactText($0) })
+        guard let stray = profiles.keys.filter({ !columns.contains(ExactText($0)) }).min() else { return }
+        throw .invalidArgument("columnProfiles names \(stray), and \(table.qualifiedName) has no such column")
     }
 
     private static func only(_ key: [String], _ defaults: [(String, String)]) -> [SQLName: String] {

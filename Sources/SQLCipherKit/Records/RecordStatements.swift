@@ -81,7 +81,8 @@ final class RecordStatements: ConnectionState {
             }
         }
         if let known = layouts[id] { return known }
-        let layout = table.columns.isEmpty ? try RecordLayout(table, db) : try RecordLayout(table, db.profile)
+        let profiles = Record.columnProfiles
+        let layout = try table.columns.isEmpty ? RecordLayout(table, profiles, db) : RecordLayout(table, profiles, db.profile)
         layouts[id] = layout
         return layout
     }

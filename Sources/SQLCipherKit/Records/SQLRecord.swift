@@ -34,7 +34,7 @@ public protocol SQLRecord: Codable, SQLSource {
 
     /// How single columns store dates, UUIDs and decimals, by their names, where they do not follow the connection's
     /// ``DatabaseConfiguration/values``. It applies wherever the record is written and in its queries; SQL of your own binds by
-    /// the connection's profile. Default: none.
+    /// the connection's profile. A name that is no column's, in its spelling, is an error when a record is written. Default: none.
     /// ```swift
     /// static let columnProfiles: [String: ValueProfile] = ["created": .sap]
     /// ```
