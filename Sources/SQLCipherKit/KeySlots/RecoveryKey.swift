@@ -9,7 +9,7 @@ import Foundation
 /// print(key.text)  // 4T0W-9MJC-…
 /// ```
 /// The alphabet is Crockford's Base32 (<https://www.crockford.com/base32.html>): no letter looks like a digit, and what is typed
-/// is read in either case, with O for 0 and I or L for 1, and with hyphens and blanks anywhere or nowhere.
+/// is read in either case, with O for 0 and I or L for 1, and with dashes, spaces, tabs and line ends of any kind anywhere or nowhere.
 public struct RecoveryKey: Sendable {
     static let byteCount = 20
     private static let characterCount = 36
@@ -54,8 +54,16 @@ public struct RecoveryKey: Sendable {
         var check: UInt32 = 0
         let bytes = try SecureBytes(count: byteCount) { memory throws(DatabaseError) in
             var count = 0
-            for character in text where character != UInt8(ascii: "-") && character != UInt8(ascii: " ") && character != 10 && character != 13 {
-                guard let value = value(of: character), count < characterCount else { throw .malformedRecoveryKey }
+            var codec = UTF8(), bytes = text.makeIterator()
+            decoding: while true {
+                let scalar: Unicode.Scalar
+                switch codec.decode(&bytes) {
+                case .emptyInput: break decoding
+                case .error: throw .malformedRecoveryKey
+                case .scalarValue(let decoded): scalar = decoded
+                }
+                if isSeparator(scalar) { continue }
+                guard let value = value(of: scalar), count < characterCount else { throw .malformedRecoveryKey }
                 for bit in 0..<5 where count < 32 && value >> UInt32(4 - bit) & 1 == 1 {
                     let position = count * 5 + bit
                     memory[position / 8] |= 0x80 >> UInt8(position % 8)
@@ -71,7 +79,16 @@ public struct RecoveryKey: Sendable {
         return SharedSecureBytes(bytes)
     }
 
-    private static func value(of character: UInt8) -> UInt32? {
+    /// What word processors, mail programs and people put between groups: every dash and space that Unicode has, and marks without
+    /// a width.
+    private static func isSeparator(_ scalar: Unicode.Scalar) -> Bool {
+        if scalar.isASCII { return scalar == "-" || scalar == " " || (9...13).contains(scalar.value) }
+        let properties = scalar.properties
+        return properties.isDash || properties.isWhitespace || properties.generalCategory == .format || scalar == "\u{2043}"
+    }
+
+    private static func value(of scalar: Unicode.Scalar) -> UInt32? {
+        guard let character = UInt8(exactly: scalar.value), scalar.isASCII else { return nil }
         let upper = character >= UInt8(ascii: "a") && character <= UInt8(ascii: "z") ? character - 32 : character
         switch upper {
         case UInt8(ascii: "O"): return 0
@@ -106,6 +123,6 @@ extension RecoveryKey: CustomStringConvertible, CustomDebugStringConvertible, Cu
 
 extension DatabaseError {
     fileprivate static var malformedRecoveryKey: DatabaseError {
-        CipherConfiguration.invalid("a recovery key has 36 digits and letters, without U; hyphens and blanks do not count")
+        CipherConfiguration.invalid("a recovery key has 36 digits and letters, without U; dashes and spaces do not count")
     }
 }

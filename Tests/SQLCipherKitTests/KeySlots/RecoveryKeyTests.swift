@@ -16,6 +16,25 @@ import Testing
         }
     }
 
+    /// As word processors, mail programs and phones change it.
+    @Test func itIsReadAsItIsPasted() throws {
+        let text = try RecoveryKey().text
+        let separators = [
+            "\u{2013}", "\u{2014}", "\u{2010}", "\u{2011}", "\u{2012}", "\u{2015}", "\u{2212}", "\u{FE63}", "\u{FF0D}", "\u{AD}",
+            "\u{2043}", "\u{A0}", "\u{202F}", "\u{2007}", "\u{2009}", "\u{3000}", "\u{200B}", "\u{FEFF}", "\u{2060}", "\t", "\r\n",
+            "\u{2028}", "\u{B}", " \u{2013} ",
+        ]
+        for separator in separators {
+            let pasted = separator + text.lowercased().replacingOccurrences(of: "-", with: separator) + separator
+            #expect(try RecoveryKey(text: pasted).text == text, "\(separator.unicodeScalars.map(\.properties.name))")
+        }
+        // No other character is passed over, nor are bytes that are no text.
+        for other in ["_", ".", "\u{0}", "é", "\u{FF10}", "·"] { #expect(throws: DatabaseError.self) { try RecoveryKey(text: text + other) } }
+        for bytes in [[0xff], [0xe2, 0x80], [0xc0, 0xad]] as [[UInt8]] {
+            #expect(throws: DatabaseError.self) { try RecoveryKey(utf8: Array(text.utf8) + bytes) }
+        }
+    }
+
     @Test func twoAreNeverTheSame() throws {
         #expect(try Set((0..<100).map { _ in try RecoveryKey().text }).count == 100)
     }
