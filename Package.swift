@@ -67,7 +67,7 @@ if isDevelopment {
         .target(name: "KillPoints", path: "Tests/KillPoints", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "FaultMemory", dependencies: ["CSQLCipher"], path: "Tests/FaultMemory"),
         .executableTarget(
-            name: "FaultDriver", dependencies: ["CSQLCipher", "FaultMemory", "KillPoints", "SQLCipherKit"],
+            name: "FaultDriver", dependencies: ["CSQLCipher", "FaultMemory", "KillPoints", "SQLCipherKit", "TestSupport"],
             path: "Tests/FaultDriver"),
         .testTarget(name: "CSQLCipherTests", dependencies: ["CSQLCipher", "ProviderProbe", "TestSupport"]),
         // File by file in release, too: as one module its optimization takes one core many minutes.

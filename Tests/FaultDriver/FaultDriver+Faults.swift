@@ -45,6 +45,7 @@ final class FaultSweep {
                 try db.execute("INSERT INTO search(x) VALUES (\("word \(number)"))")
             }
         }
+        try scenario.prepare(template)
     }
 
     /// The number of calls in an undisturbed run.
@@ -103,6 +104,7 @@ final class FaultSweep {
             return bytes.first ?? 0 != 0
         }
         if !remains.isEmpty { problems.append("\(error.map { "\($0)" } ?? "success"): remains \(remains.sorted())") }
+        do { try scenario.check(folder) } catch let second { problems.append("\(error.map { "\($0)" } ?? "success"): \(second)") }
         return problems
     }
 

@@ -44,11 +44,11 @@ extension FaultDriver {
         let location = DatabaseLocation.file(path + ".4")
         try Connection(location, key: rawKey).execute("CREATE TABLE t(x)")
         let secret = try SlotSecret.passphrase(passphrase), code = try RecoveryKey(text: recovery)
-        attempt { _ = try KeySlots.create(secret, label: "a", for: location, iterations: 1000) }
-        let slots = try KeySlots.create(secret, label: "a", for: location, existingKey: rawKey, iterations: 1000)
-        try slots.add(.recoveryKey(code), label: "b", iterations: 1000)
+        attempt { _ = try KeySlots.create(secret, label: "a", for: location, derivation: .quick) }
+        let slots = try KeySlots.create(secret, label: "a", for: location, existingKey: rawKey, derivation: .quick)
+        try slots.add(.recoveryKey(code), label: "b", derivation: .quick)
         show(slots, secret, code, SlotSecret.recoveryKey(code), try slots.list())
-        attempt { try slots.add(secret, label: "a", iterations: 1000) }
+        attempt { try slots.add(secret, label: "a", derivation: .quick) }
         attempt { try slots.changePassphrase("a", from: .recoveryKey(code), to: secret) }
         attempt { _ = try KeySlots.unlock(.passphrase(passphrase + "x"), of: location) }
         attempt { _ = try KeySlots.unlock(secret, of: .file(path)) }

@@ -11,12 +11,12 @@ extension FaultDriver {
         case "slots-add":
             // Adds slots labelled with a prefix and a number.
             for number in 0..<(Int(arguments[2]) ?? 0) {
-                try slots.add(.passphrase(arguments[1]), label: "\(arguments[1]) \(number)", iterations: 1000)
+                try slots.add(.passphrase(arguments[1]), label: "\(arguments[1]) \(number)", derivation: .quick)
             }
         case "slots-churn":
             // Adds and revokes until it is killed.
             while true {
-                try slots.add(.passphrase("churn"), label: "churn", iterations: 1000)
+                try slots.add(.passphrase("churn"), label: "churn", derivation: .quick)
                 try slots.revoke("churn")
             }
         case "slots-rotate":
@@ -28,4 +28,9 @@ extension FaultDriver {
             throw DatabaseError(message: "no action \(action)")
         }
     }
+}
+
+extension SlotDerivation {
+    /// As few rounds of key derivation as a slot may have.
+    static var quick: SlotDerivation { .pbkdf2(iterations: 1000) }
 }

@@ -97,7 +97,7 @@ extension FaultScenario {
         },
     ]
 
-    static let all: [FaultScenario] = readings + copies + conversions + logs + [
+    static let all: [FaultScenario] = readings + copies + conversions + logs + slots + [
         inPlace,
         changing("write", [a], [File("a.db", "one", 90)]) { folder in
             try using(folder + "/a.db") { db in

@@ -19,7 +19,11 @@ struct FaultScenario: Sendable {
     var beside: Set<String> = []
     /// Whether a failure may come after the change: the operation is several ones.
     var isStepwise = false
+    /// What is made in the folder beyond the files.
+    var prepare: @Sendable (String) throws -> Void = { _ in }
     var run: @Sendable (String) throws -> Void
+    /// What must hold afterwards beyond the files, and may change them.
+    var check: @Sendable (String) throws -> Void = { _ in }
 
     static func key(_ name: String) throws -> Encryption {
         var cipher = FaultDriver.quick
@@ -30,6 +34,7 @@ struct FaultScenario: Sendable {
         }
         switch name {
         case "-": return .plaintext
+        case "slots": return .slots(secret: try .passphrase("one"), cipher: cipher)
         case "raw": return try .raw([UInt8](repeating: 1, count: 32), salt: [UInt8](repeating: 2, count: 16), cipher: cipher)
         case "old version", "migrated": return try .raw([UInt8](repeating: 3, count: 32), cipher: name == "migrated" ? nil : cipher)
         default: return try .passphrase(name, cipher: cipher)

@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKit
+import TestSupport
 
 /// Making key slots, changing them, and rotating the key that they hold.
 extension SweepScenario {
@@ -10,7 +11,13 @@ extension SweepScenario {
         case "slots-for-a-passphrase": return creating(for: try one(), mode)
         case "slots-for-a-raw-key": return creating(for: try raw(), mode)
         case "slots-add":
-            return changing(mode) { slots, _ in try slots.add(.passphrase("three"), label: "third", iterations: 1000) }
+            return changing(mode) { slots, _ in try slots.add(.passphrase("three"), label: "third", derivation: .quick) }
+        case "slots-remove": return changing(mode) { slots, _ in try slots.revoke("second") }
+        case "slots-change":
+            return changing(mode) { slots, _ in
+                try slots.changePassphrase("second", from: .passphrase("two"), to: .passphrase("new"))
+            }
+        case "slots-upgrade": return try upgrading()
         case "slots-rotate-in-place", "slots-rotate-by-file":
             return changing(mode) { slots, db in
                 try slots.rotateKey(
@@ -25,26 +32,36 @@ extension SweepScenario {
 
     private static func raw() throws -> Encryption { try .raw([UInt8](repeating: 7, count: 32), cipher: FaultDriver.quick) }
 
-    private static func create(_ folder: String, _ key: Encryption) throws {
+    @discardableResult
+    private static func create(_ folder: String, _ key: Encryption) throws -> KeySlots {
         let location = DatabaseLocation.file(folder + "/a.db")
-        _ = try KeySlots.create(.passphrase("one"), label: "first", for: location, existingKey: key, iterations: 1000)
+        return try KeySlots.create(.passphrase("one"), label: "first", for: location, existingKey: key, derivation: .quick)
+    }
+
+    private static func createSeveral(_ folder: String, _ key: Encryption) throws {
+        let slots = try create(folder, key)
+        try slots.add(.passphrase("two"), label: "second", derivation: .quick)
+        try slots.add(.passphrase("gone"), label: "gone", derivation: .quick)
+        try slots.revoke("gone")
     }
 
     /// The first opening after a kill has nothing unfinished left.
     private static func check(_ folder: String) throws {
         let slots = try KeySlots.unlock(.passphrase("one"), of: .file(folder + "/a.db"), cipher: FaultDriver.quick)
         guard !slots.isRotationUnfinished else { throw Wrong(description: "the rotation is unfinished") }
+        let gone = try? KeySlots.unlock(.passphrase("gone"), of: .file(folder + "/a.db"), cipher: FaultDriver.quick)
+        guard gone == nil else { throw Wrong(description: "a revoked slot opens") }
         try expect(folder + "/a.db", [.slots(slots)], rows: count)
         try expect(folder, files: files)
         // And they can be changed.
-        try slots.add(.passphrase("four"), label: "fourth", iterations: 1000)
+        try slots.add(.passphrase("four"), label: "fourth", derivation: .quick)
         try expect(folder + "/a.db", [.slots(secret: .passphrase("four"), cipher: FaultDriver.quick)], rows: count)
     }
 
     private static func creating(for key: Encryption, _ mode: String) -> SweepScenario {
         SweepScenario(
             prepare: { try make($0 + "/a.db", key, mode, rows: count) },
-            act: { try create($0, key) },
+            act: { _ = try create($0, key) },
             check: { folder in
                 // Without slots the database is what it was.
                 if !FileManager.default.fileExists(atPath: folder + "/a.db.keys") {
@@ -60,7 +77,7 @@ extension SweepScenario {
             prepare: { folder in
                 let key = try raw()
                 try make(folder + "/a.db", key, mode, rows: count)
-                try create(folder, key)
+                try createSeveral(folder, key)
             },
             act: { folder in
                 let location = DatabaseLocation.file(folder + "/a.db")
@@ -68,5 +85,36 @@ extension SweepScenario {
                 try change(&slots, Connection(location, key: .slots(slots)))
             },
             check: { try check($0) })
+    }
+
+    /// Slots of version 1, and the first change of them.
+    private static func upgrading() throws -> SweepScenario {
+        SweepScenario(
+            prepare: { folder in
+                for (name, bytes) in [("a.db", FormerSlots.database), ("a.db.keys", FormerSlots.slots)] {
+                    let path = folder + "/" + name
+                    guard FileManager.default.createFile(atPath: path, contents: bytes, attributes: [.posixPermissions: 0o600]) else {
+                        throw Wrong(description: "\(name) could not be made")
+                    }
+                }
+            },
+            act: { folder in
+                let location = DatabaseLocation.file(folder + "/a.db")
+                let slots = try KeySlots.unlock(.passphrase(FormerSlots.first), of: location)
+                try slots.add(.passphrase("new"), label: "new", derivation: .quick)
+            },
+            check: { folder in
+                let location = DatabaseLocation.file(folder + "/a.db")
+                for secret in try [.passphrase(FormerSlots.first), .passphrase(FormerSlots.second), .recoveryKey(FormerSlots.recovery)]
+                    as [SlotSecret] {
+                    let db = try Connection(location, key: .slots(secret: secret))
+                    guard try db.fetchOne(String.self, "SELECT x FROM t") == "kept" else { throw Wrong(description: "other rows") }
+                }
+                let gone = try? KeySlots.unlock(.passphrase(FormerSlots.revoked), of: location)
+                guard gone == nil else { throw Wrong(description: "a revoked slot opens") }
+                let slots = try KeySlots.unlock(.passphrase(FormerSlots.first), of: location)
+                try slots.add(.passphrase("four"), label: "fourth", derivation: .quick)
+                try expect(folder, files: files)
+            })
     }
 }

@@ -85,6 +85,7 @@
 #include "access.h"
 #include "guard.h"
 #include "guarded_pragmas.h"
+#include "slot_mark.h"
 #pragma GCC diagnostic pop
 
 #ifdef SQLCIPHERKIT_OWN_PROVIDER

@@ -8,6 +8,8 @@
 typedef struct sqlcipherkit_guard {
     /* The settings of the key that the Swift layer is setting right now: the permission to set one. */
     const sqlcipherkit_cipher_settings *granted;
+    /* How many callers are writing the mark of the key slots, or copying it with the rest of a database. */
+    int mark_writers;
 } sqlcipherkit_guard;
 
 static const char sqlcipherkit_guard_name[] = "sqlcipherkit_guard";
@@ -49,6 +51,7 @@ int sqlcipherkit_open(const char *name, sqlite3 **db, int flags) {
     sqlcipherkit_guard *guard = sqlite3_malloc(sizeof *guard);
     if (guard == NULL) return SQLITE_NOMEM;
     guard->granted = NULL;
+    guard->mark_writers = 0;
     return sqlite3_set_clientdata(*db, sqlcipherkit_guard_name, guard, sqlite3_free);
 }
 

@@ -89,3 +89,13 @@ static void sqlcipherkit_select_is_resolved(struct Parse *, struct Select *);
 #define sqlite3SelectAddTypeInfo(first, ...) SQLCIPHERKIT_SELECT_##first, __VA_ARGS__)
 #define SQLCIPHERKIT_SELECT_Parse sqlcipherkit_sqlite_select_types(Parse
 #define SQLCIPHERKIT_SELECT_pParse sqlcipherkit_select_is_resolved(pParse
+
+/* Where SQL would change or drop a table, or make something of a name: slot_mark.h keeps SQL from the mark of the key slots. */
+static int sqlcipherkit_may_change(struct Parse *, int, const char *, const char *, const char *);
+static int sqlcipherkit_may_be_named(struct Parse *, const char *, const char *, const char *);
+#define sqlite3AuthCheck(first, ...) SQLCIPHERKIT_AUTH_##first, __VA_ARGS__)
+#define SQLCIPHERKIT_AUTH_Parse sqlcipherkit_sqlite_auth_check(Parse
+#define SQLCIPHERKIT_AUTH_pParse sqlcipherkit_may_change(pParse
+#define sqlite3CheckObjectName(first, ...) SQLCIPHERKIT_NAME_##first, __VA_ARGS__)
+#define SQLCIPHERKIT_NAME_Parse sqlcipherkit_sqlite_check_name(Parse
+#define SQLCIPHERKIT_NAME_pParse sqlcipherkit_may_be_named(pParse

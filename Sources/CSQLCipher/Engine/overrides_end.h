@@ -59,9 +59,13 @@ SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_codec);
 #undef sqlite3Attach
 #undef sqlite3FinishCoding
 #undef sqlite3SelectAddTypeInfo
+#undef sqlite3AuthCheck
+#undef sqlite3CheckObjectName
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_codec_attach);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_attach_function);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_pragma);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_attach);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_finish);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_select_types);
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_auth_check);
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_check_name);

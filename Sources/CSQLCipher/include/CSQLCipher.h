@@ -18,6 +18,7 @@
 #include "primitives.h"
 #include "query_only.h"
 #include "rekey.h"
+#include "slot_mark.h"
 #include "tokens.h"
 #include "transactions.h"
 #include "vacuum.h"

@@ -42,6 +42,7 @@ public final class ChangeRecorder: ConnectionDependent {
             handle,
             { context, table in
                 guard let context, let table else { return 1 }
+                if sqlcipherkit_is_slot_mark(table) != 0 { return 0 }
                 let recorder = Unmanaged<ChangeRecorder>.fromOpaque(context).takeUnretainedValue()
                 return recorder.shadows.contains(SQLName(String(cString: table))) ? 0 : 1
             }, Unmanaged.passUnretained(self).toOpaque())

@@ -82,7 +82,7 @@ extension Changeset {
             withExtendedLifetime(application) {
                 sqlite3changeset_apply_v2(
                     handle, count, bytes,
-                    tables == nil ? nil : { context, table in ChangesetApplication.at(context)?.wants(table) ?? 1 },
+                    { context, table in ChangesetApplication.at(context)?.wants(table) ?? 1 },
                     { context, kind, iterator in ChangesetApplication.at(context)?.resolve(kind, iterator) ?? SQLITE_CHANGESET_ABORT },
                     Unmanaged.passUnretained(application).toOpaque(), &rebase, &rebaseCount, 0)
             }
@@ -144,7 +144,10 @@ private final class ChangesetApplication {
     }
 
     func wants(_ table: UnsafePointer<CChar>?) -> Int32 {
-        guard let table, let tables else { return 1 }
+        guard let table else { return 1 }
+        // What a database remembers of its key slots is its own.
+        if sqlcipherkit_is_slot_mark(table) != 0 { return 0 }
+        guard let tables else { return 1 }
         return tables.contains(SQLName(String(cString: table))) ? 1 : 0
     }
 

@@ -28,7 +28,7 @@ extension DatabaseError {
             message = "VACUUM INTO is refused: use backup(toFileAt:)"
         }
         let isRefused = rc == SQLITE_AUTH && message.contains(" is refused")
-            && ["PRAGMA ", "ATTACH ", "VACUUM "].contains { message.hasPrefix($0) }
+            && ["PRAGMA ", "ATTACH ", "VACUUM ", "CHANGE "].contains { message.hasPrefix($0) }
         var reason = isRefused ? .refusedSQL : Self.reason(for: code)
         // SQLite and SQLCipher know no such error, and take the want of a salt or a vector for one of memory.
         if code.primary == .outOfMemory || code == .error, let refusal = Self.refusalOfRandomBytes {

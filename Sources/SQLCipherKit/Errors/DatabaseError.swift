@@ -70,8 +70,11 @@ public struct DatabaseError: Error, Sendable {
         case noSlotOpens
         /// The key slots are damaged, cut short, forged or of an unknown version.
         case keySlotsDamaged
-        /// The key slots are older than the database has seen them, or belong to another database.
+        /// The key slots, or their database, are not the latest: one of them was put back, or taken from a copy.
+        /// ``DatabaseError/underlyingError`` is a ``KeySlotsRollback``, which says what would come back, and unlocking can accept it.
         case keySlotsRolledBack
+        /// A change of the key of a database with key slots was cut off, and what stands in the way of finishing it is still there.
+        case keyRotationUnfinished
         /// A key provider has no key, or one that it must not use; the message says which and why.
         case keyProvider
         /// There is no row with the key of the record that was to be changed or read again.

@@ -4,17 +4,25 @@ extension Encryption {
     /// let db = try Connection(.file("notes.db"), key: .slots(secret: .passphrase("correct horse")))
     /// ```
     /// The slots are read when the database is opened, which throws what
-    /// ``KeySlots/unlock(_:of:at:first:iterationLimit:cipher:configuration:)`` throws.
+    /// ``KeySlots/unlock(_:of:at:first:costLimit:acceptingRollback:cipher:configuration:)`` throws; and
+    /// ``DatabaseError/Reason/keyRotationUnfinished`` unless the access is read-only, if a rotation was cut off and cannot be
+    /// finished now. To go on under the old key all the same, unlock the slots and open with ``slots(_:cipher:)``.
     /// - Parameters:
     ///   - place: where the slots are. Default: beside the database.
     ///   - secret: what opens a slot.
     ///   - label: the slot to try first.
+    ///   - acceptsRollback: whether to go on with slots, or a database, that are not the latest: see ``KeySlotsRollback``.
     ///   - cipher: the database's cipher settings; nil for SQLCipher 4's.
     public static func slots(
-        _ place: KeySlots.Place = .beside, secret: SlotSecret, first label: String? = nil, cipher: CipherConfiguration? = nil
+        _ place: KeySlots.Place = .beside, secret: SlotSecret, first label: String? = nil,
+        acceptingRollback acceptsRollback: Bool = false, cipher: CipherConfiguration? = nil
     ) -> Encryption {
         let key = SlotsKey { location, cipher, configuration in
-            try KeySlots.unlock(secret, of: location, at: place, first: label, cipher: cipher, configuration: configuration)
+            let slots = try KeySlots.unlock(
+                secret, of: location, at: place, first: label, acceptingRollback: acceptsRollback, cipher: cipher,
+                configuration: configuration)
+            guard !slots.isRotationUnfinished || configuration.access == .readOnly else { throw unfinishedRotation(location) }
+            return slots
         }
         return Encryption(.deferred(key), cipher: cipher)
     }
@@ -29,15 +37,25 @@ extension Encryption {
     ///   - slots: the slots of the database that will be opened.
     ///   - cipher: the database's cipher settings; nil for those that the slots were made or unlocked with.
     public static func slots(_ slots: KeySlots, cipher: CipherConfiguration? = nil) -> Encryption {
-        let key = SlotsKey { location, _, _ in
+        let key = SlotsKey { location, _, configuration in
             let path = try KeySlots.path(of: location), own = try KeySlots.path(of: slots.location)
             guard DatabaseFile.isSame(path, own) else {
                 throw DatabaseError.misuse("the key slots are those of the database \(own), not of \(path)")
             }
+            if configuration.access == .readWriteCreate { try slots.requireDatabaseOrNew() }
             return slots
         }
         return Encryption(.deferred(key), cipher: cipher)
     }
+}
+
+private func unfinishedRotation(_ location: DatabaseLocation) -> DatabaseError {
+    let path = location.path ?? location.name
+    return DatabaseError(
+        code: .busy, reason: .keyRotationUnfinished,
+        message: "a change of the key of \(path) was cut off, and another connection, or a full disk, keeps it from being finished: "
+            + "what is written now is written under the old key. Close the other connections, or unlock the slots and open with them",
+        path: path)
 }
 
 private struct SlotsKey: DeferredKey {
@@ -52,7 +70,8 @@ private struct SlotsKey: DeferredKey {
         return ResolvedKey(key: slots.key.with(cipher: cipher ?? slots.key.cipher)) { schema in
             schema.noteKeySlots()
             // A database that was just made knows nothing of its slots yet.
-            if try schema.slotMark() == nil {
+            let isAccepted = try slots.acceptedRollback != nil && schema.isReadOnly
+            if !isAccepted, try schema.slotMark() == nil {
                 try slots.check(try slots.verified(try slots.storage.read()), on: schema, updates: true)
             }
         }

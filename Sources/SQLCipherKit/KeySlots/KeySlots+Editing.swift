@@ -6,15 +6,15 @@ extension KeySlots {
     /// - Parameters:
     ///   - secret: what opens it.
     ///   - label: its name, which no other slot has: 1 to 200 bytes in UTF-8, without control characters.
-    ///   - iterations: the rounds of key derivation that an attempt at it costs.
+    ///   - derivation: how its key is derived, and so what an attempt at it costs.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a label that is taken or a number out of range, or when there are
     ///   ``maximumSlots``; ``DatabaseError/Reason/busy``; ``DatabaseError/Reason/keySlotsDamaged``,
     ///   ``DatabaseError/Reason/keySlotsRolledBack``. Nothing has changed then.
-    public func add(_ secret: SlotSecret, label: String, iterations: Int = defaultIterations) throws {
+    public func add(_ secret: SlotSecret, label: String, derivation: SlotDerivation = .standard) throws {
         try Self.validate(label: label)
-        try Self.validate(iterations: iterations)
+        try derivation.validate()
         // Before the lock is taken: key derivation is slow.
-        let slot = try SlotRecord(wrapping: slotKey, for: secret, label: label, iterations: iterations, file: id)
+        let slot = try SlotRecord(wrapping: slotKey, for: secret, label: label, derivation: derivation, file: id)
         try edit { table throws(DatabaseError) in
             guard !table.slots.contains(where: { $0.label.isSameText(as: label) }) else {
                 throw .invalidArgument("there is a key slot labelled \(label) already")
@@ -27,19 +27,19 @@ extension KeySlots {
     }
 
     /// Adds a slot for a new random recovery key, and gives that key: it is kept nowhere else.
-    /// - Throws: what ``add(_:label:iterations:)`` throws.
-    public func addRecoveryKey(label: String, iterations: Int = defaultIterations) throws -> RecoveryKey {
+    /// - Throws: what ``add(_:label:derivation:)`` throws.
+    public func addRecoveryKey(label: String, derivation: SlotDerivation = .standard) throws -> RecoveryKey {
         let key = try RecoveryKey()
-        try add(.recoveryKey(key), label: label, iterations: iterations)
+        try add(.recoveryKey(key), label: label, derivation: derivation)
         return key
     }
 
     /// Removes a slot. Its secret no longer opens the database.
     ///
     /// Revocation is not retroactive: with a copy of the earlier slots and the secret, the key of the database can still be found.
-    /// To shut that out as well, give the database a new key with ``rotateKey(of:keeping:droppingOthers:iterations:mode:progress:)``.
+    /// To shut that out as well, give the database a new key with ``rotateKey(of:keeping:droppingOthers:derivation:mode:progress:)``.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if there is no slot of that label; ``DatabaseError/Reason/misuse`` for the
-    ///   last one, without which nothing could open the database; and as ``add(_:label:iterations:)``.
+    ///   last one, without which nothing could open the database; and as ``add(_:label:derivation:)``.
     public func revoke(_ label: String) throws {
         try edit { table throws(DatabaseError) in
             let index = try table.index(of: label)
@@ -58,19 +58,19 @@ extension KeySlots {
     ///   - label: the slot.
     ///   - old: what opens it now.
     ///   - new: what opens it from now on.
-    ///   - iterations: the rounds of key derivation that an attempt at it costs; nil keeps their number.
+    ///   - derivation: how its key is derived; nil for ``SlotDerivation/standard``, unless the slot has its own.
     /// - Throws: ``DatabaseError/Reason/noSlotOpens`` if `old` does not open the slot;
     ///   ``DatabaseError/Reason/busy`` as well if the slot has been changed by another caller meanwhile; and as
-    ///   ``add(_:label:iterations:)``.
+    ///   ``add(_:label:derivation:)``.
     public func changePassphrase(
-        _ label: String, from old: SlotSecret, to new: SlotSecret, iterations: Int? = nil
+        _ label: String, from old: SlotSecret, to new: SlotSecret, derivation: SlotDerivation? = nil
     ) throws {
-        if let iterations { try Self.validate(iterations: iterations) }
+        try derivation?.validate()
         let table = try verified(try storage.read())
         let slot = table.slots[try table.index(of: label)]
         guard slot.kind == old.kind, try slot.open(with: old, file: id) != nil else { throw Self.wrongSecret(label, old) }
         let changed = try SlotRecord(
-            wrapping: slotKey, for: new, label: label, iterations: iterations ?? slot.iterations, file: id, id: slot.id,
+            wrapping: slotKey, for: new, label: label, derivation: derivation ?? slot.derivation.renewed, file: id, id: slot.id,
             created: slot.created)
         try edit { table throws(DatabaseError) in
             let index = try table.index(of: label)
@@ -88,27 +88,30 @@ extension KeySlots {
     }
 
     /// Changes the table as it is stored now, under the lock that keeps others from changing it.
-    func edit(_ change: (inout SlotTable) throws(DatabaseError) -> Void) throws {
+    /// - Parameter accepts: whether slots that are not the latest are gone on with.
+    func edit(accepting accepts: Bool = false, _ change: (inout SlotTable) throws(DatabaseError) -> Void) throws {
         try storage.update { bytes, write in
             var table = try verified(bytes)
             let db = try connect()
             defer { db?.close() }
-            // The database's lock first: once the slots are written, its mark must follow.
-            try db?.begin(.immediate)
-            if let db { try check(table, on: db.main, updates: false) }
+            var seen = 0
+            if let db {
+                // What the database knows before the slots change is known after a crash as well.
+                if !accepts { try check(table, on: db.main, updates: true) }
+                // The database's lock first: once the slots are written, its mark must follow.
+                try db.begin(.immediate)
+                if !accepts { try check(table, on: db.main, updates: false) }
+                seen = try db.main.slotMark()?.generation ?? 0
+                table.isForNewDatabase = false
+            } else if accepts {
+                table.isForNewDatabase = true
+            }
             try change(&table)
-            let new = try next(&table)
+            try table.advance(beyond: seen, under: slotKey)
             try db?.main.setSlotMark(table)
-            try write(new)
+            try write(try table.bytes(under: slotKey))
             // From here on the change counts. Should the mark get lost, the next opening sets it.
             try? db?.commit()
         }
-    }
-
-    /// The bytes of the table's next generation.
-    func next(_ table: inout SlotTable, under key: Encryption? = nil) throws(DatabaseError) -> [UInt8] {
-        guard table.generation < Int.max else { throw .damagedSlots("they cannot be changed once more") }
-        table.generation += 1
-        return try table.bytes(under: key ?? slotKey)
     }
 }

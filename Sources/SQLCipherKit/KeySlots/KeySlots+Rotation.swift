@@ -14,17 +14,17 @@ extension KeySlots {
     ///   - db: a connection to the database.
     ///   - kept: the secrets of the slots to keep, by label.
     ///   - droppingOthers: whether slots that are not named go; otherwise they are an error.
-    ///   - iterations: the rounds of key derivation of the kept slots; nil keeps their numbers.
+    ///   - derivation: how the keys of the kept slots are derived; nil as for ``changePassphrase(_:from:to:derivation:)``.
     ///   - mode: how the database is rewritten. Default: by a new file, which takes the place of the old one when it is whole.
     ///   - progress: called now and then while it is; if it throws, the database and the slots stay as they were.
     /// - Throws: ``DatabaseError/Reason/misuse`` if no slot is kept, if one is not named, or if `db` is another database's;
     ///   ``DatabaseError/Reason/noSlotOpens`` for a wrong secret; and what ``Connection/changeKey(to:mode:progress:)`` throws: the slots are
     ///   as before then.
     public mutating func rotateKey(
-        of db: Connection, keeping kept: [String: SlotSecret], droppingOthers: Bool = false, iterations: Int? = nil,
+        of db: Connection, keeping kept: [String: SlotSecret], droppingOthers: Bool = false, derivation: SlotDerivation? = nil,
         mode: KeyChangeMode = .newFile, progress: RewriteProgressHandler? = nil
     ) throws {
-        if let iterations { try Self.validate(iterations: iterations) }
+        try derivation?.validate()
         guard !kept.isEmpty else { throw DatabaseError.misuse("a database without a key slot could not be opened any more") }
         let path = try Self.path(of: location)
         guard let other = db.location.path, DatabaseFile.isSame(other, path) else {
@@ -34,7 +34,7 @@ extension KeySlots {
         let new = try Self.randomKey()
         try storage.update { bytes, write in
             let old = try before.verified(bytes)
-            try before.check(old, on: db.main, updates: false)
+            try before.check(old, on: db.main, updates: true)
             let left = old.slots.map(\.label).filter { !kept.keys.contains(text: $0) }
             guard left.isEmpty || droppingOthers else {
                 throw DatabaseError.misuse("without their secrets these key slots cannot get the new key: \(left.joined(separator: ", "))")
@@ -48,19 +48,24 @@ extension KeySlots {
                 }
                 table.slots.append(
                     try SlotRecord(
-                        wrapping: new, for: secret, label: label, iterations: iterations ?? slot.iterations, file: old.id,
+                        wrapping: new, for: secret, label: label, derivation: derivation ?? slot.derivation.renewed, file: old.id,
                         id: slot.id, created: slot.created))
             }
             table.slots.sort { ($0.created, $0.label) < ($1.created, $1.label) }
             try table.setPrevious(before.key, under: new)
-            try write(try before.next(&table, under: new))
+            try table.advance(under: new)
+            try write(try table.bytes(under: new))
             do { try before.replaceKey(of: db, by: new, &table, mode, progress, write) } catch {
                 // The old key still opens the database: the old slots come back, with a number that the database accepts.
                 if let probe = try? before.connect() {
                     probe.close()
-                    var restored = old
-                    restored.generation = table.generation
-                    try write(try before.next(&restored))
+                    var restored = table
+                    (restored.slots, restored.previous) = (old.slots, nil)
+                    if let earlier = try old.previousKey(under: before.slotKey) {
+                        try restored.setPrevious(earlier, under: before.slotKey)
+                    }
+                    try restored.advance(under: before.slotKey)
+                    try write(try restored.bytes(under: before.slotKey))
                 }
                 throw error
             }
@@ -77,7 +82,7 @@ extension KeySlots {
         // The database has the new key, and the slots hold it. Should removing the note of the old one fail, the next opening
         // does it.
         table.previous = nil
-        guard let bytes = try? next(&table, under: new), (try? write(bytes)) != nil else { return }
+        guard (try? table.advance(under: new)) != nil, let bytes = try? table.bytes(under: new), (try? write(bytes)) != nil else { return }
         if db.isOpen { try? db.main.setSlotMark(table) } else { try? connect(new)?.main.setSlotMark(table) }
     }
 }

@@ -6,60 +6,78 @@ extension KeySlots {
     /// A rotation, or the making of the slots for a database with a passphrase, that was cut off is brought to its end first, which
     /// rewrites the database, unless the access is read-only.
     ///
-    /// Slots of the secret's kind are tried in turn, and each costs its full key derivation: `label` saves those before the right
-    /// one.
+    /// Slots of the secret's kind are tried in turn, the cheapest first, and each costs its full key derivation: `label` saves
+    /// those before the right one. A wrong secret and a damaged slot give one error, so that it tells nothing of a secret.
     /// - Parameters:
     ///   - secret: the passphrase or recovery key.
     ///   - location: the database, by its path.
     ///   - place: where the slots are. Default: beside the database.
     ///   - label: the slot to try first.
-    ///   - iterationLimit: the largest number of rounds of key derivation to spend, against slots that were made to take hours.
+    ///   - costLimit: what to spend on key derivation at most, in rounds of PBKDF2, against slots that were made to take hours. A slot
+    ///     that costs more than the limit leaves is passed over, and hides no other.
+    ///   - acceptsRollback: whether to go on with slots, or a database, that are not the latest, and to make them the latest if the
+    ///     access is not read-only. Look at the error's ``KeySlotsRollback`` first. Default: no.
     ///   - cipher: the database's cipher settings; nil for SQLCipher 4's.
     ///   - configuration: its access, busy timeout and treatment of links count.
-    /// - Throws: ``DatabaseError/Reason/noSlotOpens`` for a wrong secret, or when the limit was reached before one opened;
-    ///   ``DatabaseError/Reason/keySlotsDamaged``; ``DatabaseError/Reason/keySlotsRolledBack``;
+    /// - Throws: ``DatabaseError/Reason/noSlotOpens`` for a wrong secret, a damaged slot, or when the limit was reached before one
+    ///   opened; ``DatabaseError/Reason/keySlotsDamaged``; ``DatabaseError/Reason/keySlotsRolledBack``, with a
+    ///   ``KeySlotsRollback`` that names what would come back;
     ///   ``DatabaseError/Reason/cannotOpen`` if there are no slots; and what opening the database throws.
     public static func unlock(
         _ secret: SlotSecret, of location: DatabaseLocation, at place: Place = .beside, first label: String? = nil,
-        iterationLimit: Int = defaultIterationLimit, cipher: CipherConfiguration? = nil,
-        configuration: DatabaseConfiguration = DatabaseConfiguration()
+        costLimit: Int = defaultCostLimit, acceptingRollback acceptsRollback: Bool = false,
+        cipher: CipherConfiguration? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws -> KeySlots {
         _ = try path(of: location)
         let storage = try storage(place, location, configuration)
-        if configuration.access != .readOnly { (storage as? SlotFile)?.removeRemains() }
+        if configuration.access != .readOnly, let file = storage as? SlotFile {
+            file.removeRemains()
+            file.shareLock()
+        }
         guard let bytes = try storage.read() else { throw missing(location) }
         let table = try SlotTable(parsing: bytes)
-        let key = try open(table, secret, first: label, iterationLimit)
-        try SlotTable.authenticate(bytes, under: key)
+        let key = try open(table, bytes, secret, first: label, costLimit)
+        try table.authenticate(bytes, under: key)
         var slots = KeySlots(location, key, table, storage, Settings(configuration, cipher))
-        try slots.settle(table)
+        try slots.settle(table, accepting: acceptsRollback)
         return slots
     }
 
+    /// The database key in the first slot that opens. What one slot costs, or a fault of it, does not keep another from being tried.
     private static func open(
-        _ table: SlotTable, _ secret: SlotSecret, first label: String?, _ limit: Int
+        _ table: SlotTable, _ bytes: [UInt8], _ secret: SlotSecret, first label: String?, _ limit: Int
     ) throws(DatabaseError) -> Encryption {
-        var candidates = table.slots.filter { $0.kind == secret.kind }
-        if let label, let index = candidates.firstIndex(where: { $0.label.isSameText(as: label) }) {
-            candidates.insert(candidates.remove(at: index), at: 0)
-        }
+        let own = table.slots.filter { $0.kind == secret.kind }.sorted { $0.derivation.cost < $1.derivation.cost }
+        let named = own.filter { slot in label.map { slot.label.isSameText(as: $0) } ?? false }
         var left = limit
-        for slot in candidates {
-            guard slot.iterations <= left else {
-                throw DatabaseError(
-                    code: .authorization, reason: .noSlotOpens,
-                    message: "the slot \(slot.label) asks for \(slot.iterations) rounds of key derivation, more than the limit leaves")
+        var passed: [String] = []
+        for slot in named + own.filter({ !named.contains($0) }) {
+            guard slot.derivation.cost <= left else {
+                passed.append("\(slot.label) costs more than the limit leaves")
+                continue
             }
-            left -= slot.iterations
-            if let key = try slot.open(with: secret, file: table.id) { return key }
+            left -= slot.derivation.cost
+            let key: Encryption?
+            do throws(DatabaseError) { key = try slot.open(with: secret, file: table.id) } catch {
+                guard error.code.primary == .outOfMemory else { throw error }
+                passed.append("\(slot.label) needs more memory than there is")
+                continue
+            }
+            guard let key else { continue }
+            // A slot of version 1 may have been made to open with several secrets: it must not tell which of them was tried.
+            if slot.form == .uncommitted {
+                do throws(DatabaseError) { try table.authenticate(bytes, under: key) } catch { continue }
+            }
+            return key
         }
+        let hint = passed.isEmpty ? "" : "; not tried: \(passed.joined(separator: ", "))"
         throw DatabaseError(
             code: .authorization, reason: .noSlotOpens,
-            message: "no key slot opens with this \(secret.kind): it is wrong, was revoked, or its slot is damaged")
+            message: "no key slot opens with this \(secret.kind): it is wrong, was revoked, or its slot is damaged\(hint)")
     }
 
-    /// Finds out which key the database has, if a change of it was cut off, and whether the slots are as new as the database.
-    private mutating func settle(_ table: SlotTable) throws {
+    /// Finds out which key the database has, if a change of it was cut off, and whether slots and database are the latest.
+    private mutating func settle(_ table: SlotTable, accepting accepts: Bool) throws {
         if let previous = try table.previousKey(under: slotKey) {
             var other = self
             other.key = previous.with(cipher: settings.cipher)
@@ -71,18 +89,56 @@ extension KeySlots {
             } catch let error as DatabaseError where error.reason == .wrongKeyOrNotADatabase {
                 self = other
                 isRotationUnfinished = true
-                finishRotation()
-            } catch let error as DatabaseError where error.reason == .busy || error.code.primary == .readOnly {
+            } catch let error as DatabaseError
+                where error.reason == .busy || error.reason == .keySlotsRolledBack || error.code.primary == .readOnly
+            {
                 // The next opening may remove it.
             }
         }
-        guard let db = try connect() else { return }
+        do { try checkStanding() } catch let error as DatabaseError {
+            guard accepts, let rollback = error.underlyingError as? KeySlotsRollback else { throw error }
+            // From now on these are the latest.
+            if !settings.isReadOnly { try edit(accepting: true) { _ in } }
+            acceptedRollback = rollback
+        }
+        // After the check: slots from a rotation that was given up would bring its key.
+        if isRotationUnfinished { finishRotation() }
+    }
+
+    private func checkStanding() throws {
+        guard let db = try connectForCheck() else {
+            // Whether opening the database would make one.
+            return settings.access == .readWriteCreate ? try requireDatabaseOrNew() : ()
+        }
         defer { db.close() }
         do { try check(try verified(try storage.read()), on: db.main, updates: true) } catch let error as DatabaseError {
             guard error.reason == .keySlotsRolledBack else { throw error }
             // Another process may have been between its two steps: under the lock none is.
-            try storage.update { bytes, _ in try check(try verified(bytes), on: db.main, updates: false) }
+            do { try storage.update { bytes, _ in try check(try verified(bytes), on: db.main, updates: false) } } catch let second
+                as DatabaseError
+            {
+                // Where nothing may be written, there is no lock to take.
+                throw second.reason == .keySlotsRolledBack || !settings.isReadOnly ? second : error
+            }
         }
+    }
+
+    private func connectForCheck() throws -> Connection? {
+        do { return try connect() } catch let error as DatabaseError where error.reason == .wrongKeyOrNotADatabase {
+            throw DatabaseError(
+                code: error.code, reason: error.reason,
+                message: "the key slots hold another key than the database has: one of the two is from before a change of the key, or "
+                    + "another database's, or the cipher settings are others (\(error.message))",
+                path: error.path, underlying: error)
+        }
+    }
+
+    /// Throws if opening the database would make one in the place of one that the slots were used with.
+    func requireDatabaseOrNew() throws {
+        let path = try Self.path(of: location)
+        if acceptedRollback != nil || DatabaseFile.exists(path) && !DatabaseFile.isEmpty(path) { return }
+        let table = try verified(try storage.read())
+        if !table.isForNewDatabase { throw DatabaseError.rolledBackSlots(KeySlotsRollback(.noDatabase, table, nil)) }
     }
 
     /// Gives the database the key that its slots hold already, as the process that died was about to. What stands in the way, a
@@ -115,45 +171,16 @@ extension KeySlots {
 
     /// Compares the slots with what the database remembers of them.
     func check(_ table: SlotTable, on schema: Schema, updates: Bool) throws(DatabaseError) {
-        if let mark = try schema.slotMark() {
-            guard mark.id == table.id else { throw .rolledBackSlots("the database belongs to others") }
-            guard mark.generation <= table.generation else {
-                throw .rolledBackSlots("they are of generation \(table.generation), and the database has seen \(mark.generation)")
-            }
-            if mark.generation == table.generation { return }
-        }
+        switch table.standing(to: try schema.slotMark()) {
+        case .current: return
+        case .rolledBack(let rollback): throw .rolledBackSlots(rollback)
         // A process died between the two steps of a change, or the database is new.
+        case .ahead: break
+        }
         guard updates, try !schema.isReadOnly else { return }
         do throws(DatabaseError) { try schema.setSlotMark(table) } catch {
             // Another connection is writing: the next opening does it.
             guard error.reason == .busy else { throw error }
         }
-    }
-}
-
-/// What the database remembers of its slots, in a table of one row: encrypted like the rest, so that only a holder of the key can
-/// have written it.
-extension Schema {
-    private static let markTable = "sqlcipherkit_key_slots"
-
-    func slotMark() throws(DatabaseError) -> (id: [UInt8], generation: Int)? {
-        let exists: SQL = "SELECT count(*) FROM \(identifier: name).sqlite_schema WHERE type = 'table' AND name = \(Self.markTable)"
-        guard try connection.fetchOne(Int.self, exists) == 1 else { return nil }
-        return try connection.fetchOne(([UInt8], Int).self, SQL(raw: "SELECT id, generation FROM \(quotedName).\(Self.markTable)"))
-    }
-
-    func setSlotMark(_ table: SlotTable) throws(DatabaseError) {
-        try connection.execute(SQL(raw: """
-            CREATE TABLE IF NOT EXISTS \(quotedName).\(Self.markTable)(
-                one INTEGER PRIMARY KEY CHECK (one = 1), id BLOB NOT NULL, generation INTEGER NOT NULL)
-            """))
-        try connection.execute(
-            SQL(raw: "INSERT OR REPLACE INTO \(quotedName).\(Self.markTable) VALUES (1, ?, ?)"), [table.id, table.generation])
-    }
-}
-
-extension DatabaseError {
-    static func rolledBackSlots(_ message: String) -> DatabaseError {
-        DatabaseError(code: .corrupt, reason: .keySlotsRolledBack, message: "the key slots are not the latest: \(message)")
     }
 }

@@ -29,13 +29,9 @@ public struct KeySlots: Sendable {
         case storage(any KeySlotStorage)
     }
 
-    /// The rounds of PBKDF2-HMAC-SHA-512 that a new slot gets unless told otherwise: 256,000, like SQLCipher 4. OWASP asks for
-    /// 210,000 (<https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html>).
-    public static let defaultIterations = 256_000
-    /// What a slot may ask for: from 1,000 rounds, the least that NIST SP 800-132 allows, to 10,000,000.
-    public static let iterationRange = 1_000...10_000_000
-    /// The rounds that one attempt may cost over all slots that it tries: 20,000,000, some seconds.
-    public static let defaultIterationLimit = 20_000_000
+    /// What one attempt may cost over all slots that it tries, in rounds of PBKDF2: 20,000,000, some seconds. A slot is tried
+    /// unless it, and the cheaper ones together, cost more. ``maximumSlots`` of ``SlotDerivation/standard`` cost less.
+    public static let defaultCostLimit = 20_000_000
     /// The largest number of slots.
     public static let maximumSlots = 32
 
@@ -45,8 +41,10 @@ public struct KeySlots: Sendable {
     public internal(set) var key: Encryption
     /// Whether a change of the database key was cut off, and unlocking could not bring it to its end, because another connection uses
     /// the database for instance. The slots open the database all the same, with the key from before; a later opening, or
-    /// ``rotateKey(of:keeping:droppingOthers:iterations:mode:progress:)``, gives it the new one.
+    /// ``rotateKey(of:keeping:droppingOthers:derivation:mode:progress:)``, gives it the new one.
     public internal(set) var isRotationUnfinished = false
+    /// What was accepted when these slots were unlocked, if they or the database were not the latest.
+    public internal(set) var acceptedRollback: KeySlotsRollback?
 
     /// The key that the slots hold, and that authenticates them: `key`, or the one that a cut off rotation was to bring.
     var slotKey: Encryption
@@ -59,13 +57,14 @@ public struct KeySlots: Sendable {
         let cipher: CipherConfiguration?
         let busyTimeout: Duration
         let followsSymbolicLinks: Bool
-        let isReadOnly: Bool
+        let access: DatabaseConfiguration.Access
+        var isReadOnly: Bool { access == .readOnly }
 
         init(_ configuration: DatabaseConfiguration, _ cipher: CipherConfiguration?) {
             self.cipher = cipher
             busyTimeout = configuration.busyTimeout
             followsSymbolicLinks = configuration.followsSymbolicLinks
-            isReadOnly = configuration.access == .readOnly
+            access = configuration.access
         }
     }
 
@@ -82,7 +81,7 @@ public struct KeySlots: Sendable {
     ///   - location: the database, by its path.
     ///   - place: where the slots go. Default: beside the database.
     ///   - existingKey: the key of a database that exists, with its cipher settings.
-    ///   - iterations: the rounds of key derivation that an attempt at the slot costs.
+    ///   - derivation: how the slot's key is derived, and so what an attempt at it costs.
     ///   - cipher: the cipher settings; nil for those of `existingKey`, or SQLCipher 4's.
     ///   - configuration: its busy timeout and treatment of links and folders count.
     /// - Throws: ``DatabaseError/Reason/misuse`` if there are slots already, or for a database that exists without its key;
@@ -91,11 +90,11 @@ public struct KeySlots: Sendable {
     ///   ``DatabaseError/Reason/cannotOpen``.
     public static func create(
         _ secret: SlotSecret, label: String, for location: DatabaseLocation, at place: Place = .beside,
-        existingKey: Encryption? = nil, iterations: Int = defaultIterations, cipher: CipherConfiguration? = nil,
+        existingKey: Encryption? = nil, derivation: SlotDerivation = .standard, cipher: CipherConfiguration? = nil,
         configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws -> KeySlots {
         try validate(label: label)
-        try validate(iterations: iterations)
+        try derivation.validate()
         let path = try path(of: location)
         let existingKey = try existingKey?.resolvedForOldKey()
         let cipher = cipher ?? existingKey?.cipher
@@ -110,24 +109,32 @@ public struct KeySlots: Sendable {
         }
         let storage = try storage(place, location, configuration)
         var table = try SlotTable()
+        table.isForNewDatabase = isMissing
         // The database's own key if it can be wrapped as it is, otherwise a new one.
         let slotKey: Encryption
         if let existingKey, existingKey.isRaw { slotKey = existingKey } else { slotKey = try randomKey() }
         let changesKey = existingKey.map { !$0.isRaw } ?? false
         if let existingKey, changesKey { try table.setPrevious(existingKey, under: slotKey) }
-        table.slots = [try SlotRecord(wrapping: slotKey, for: secret, label: label, iterations: iterations, file: table.id)]
+        table.slots = [try SlotRecord(wrapping: slotKey, for: secret, label: label, derivation: derivation, file: table.id)]
         var slots = KeySlots(location, slotKey, table, storage, Settings(configuration, cipher))
         slots.key = (existingKey ?? slotKey).with(cipher: cipher)
         let made = slots
         try storage.update { bytes, write in
             guard bytes == nil else { throw DatabaseError.misuse("the database \(path) has key slots already") }
             let db = try made.connect()
-            if !changesKey { try db?.main.setSlotMark(table) }
-            try write(try table.bytes(under: slotKey))
-            guard changesKey, let db else { return }
-            do { try made.replaceKey(of: db, by: slotKey, &table, .newFile, nil, write) } catch {
+            let before = try db?.main.slotMark()
+            do {
+                // First: a process that dies in between leaves a database without slots, and never slots that it does not know.
+                try db?.main.setSlotMark(table)
+                try write(try table.bytes(under: slotKey))
+                if changesKey, let db { try made.replaceKey(of: db, by: slotKey, &table, .newFile, nil, write) }
+            } catch {
                 // The database has the key that it had: the slots go again.
-                if let file = storage as? SlotFile, (try? made.connect()) != nil { file.remove() }
+                if let file = storage as? SlotFile {
+                    let same = try? made.connect()
+                    if isMissing || same != nil { file.remove() }
+                    try? same?.main.putBack(before)
+                }
                 throw error
             }
         }
@@ -163,8 +170,8 @@ public struct KeySlots: Sendable {
     func verified(_ bytes: [UInt8]?) throws(DatabaseError) -> SlotTable {
         guard let bytes else { throw Self.missing(location) }
         let table = try SlotTable(parsing: bytes)
-        try SlotTable.authenticate(bytes, under: slotKey)
-        guard table.id == id else { throw .rolledBackSlots("they are those of another database, or were made from scratch") }
+        try table.authenticate(bytes, under: slotKey)
+        guard table.id == id else { throw .rolledBackSlots(KeySlotsRollback(.others, table, nil)) }
         return table
     }
 
@@ -175,12 +182,6 @@ public struct KeySlots: Sendable {
         // A label is shown in a terminal, and may come from a hostile file.
         guard label.unicodeScalars.allSatisfy({ ![.control, .format, .lineSeparator, .paragraphSeparator].contains($0.properties.generalCategory) })
         else { throw .invalidArgument("the label of a key slot has no control characters") }
-    }
-
-    static func validate(iterations: Int) throws(DatabaseError) {
-        guard iterationRange.contains(iterations) else {
-            throw .invalidArgument("a key slot has from \(iterationRange.lowerBound) to \(iterationRange.upperBound) rounds of key derivation")
-        }
     }
 
     static func path(of location: DatabaseLocation) throws(DatabaseError) -> String {

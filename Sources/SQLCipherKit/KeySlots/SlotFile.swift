@@ -41,8 +41,30 @@ struct SlotFile: KeySlotStorage {
         if lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0 { unlink(path + ".tmp") }
     }
 
+    /// Gives the lock's file the permissions of the slots, so that whoever may change them can lock them: those of a group, if the
+    /// owner has opened them to it. Only the owner can; for anyone else nothing happens.
+    func shareLock() {
+        let lock = systemOpen(path + ".lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0)
+        guard lock >= 0 else { return }
+        takePermissions(of: path, lock)
+        close(lock)
+    }
+
+    /// Gives a file of ours the group and the permissions of another one. Where the group cannot be had, it gets nothing.
+    @discardableResult
+    private func takePermissions(of path: String, _ file: Int32) -> Bool {
+        var info = stat(), own = stat()
+        guard lstat(path, &info) == 0, fstat(file, &own) == 0 else { return true }
+        // Another owner only the system's may give.
+        if own.st_uid != info.st_uid { _ = fchown(file, info.st_uid, gid_t.max) }
+        let isGroupKept = own.st_gid == info.st_gid || fchown(file, uid_t.max, info.st_gid) == 0
+        let mode = info.st_mode & (isGroupKept ? 0o777 : 0o707)
+        return own.st_mode & 0o777 == mode || fchmod(file, mode) == 0
+    }
+
     private func lock() throws(DatabaseError) -> Int32 {
         guard let file = try open(path + ".lock", O_RDWR | O_CREAT, ifMissing: false) else { throw failure("cannot be locked", ENOENT) }
+        takePermissions(of: path, file)
         let clock = ContinuousClock()
         let end = clock.now + timeout
         // flock belongs to the open file, not to the process: it keeps threads apart as well.
@@ -72,11 +94,7 @@ struct SlotFile: KeySlotStorage {
         var written = 0
         var error: Int32 = 0
         // The permissions stay; giving the file to another owner may be refused, and then it is the caller's.
-        var info = stat()
-        if lstat(path, &info) == 0 {
-            _ = fchown(file, info.st_uid, info.st_gid)
-            if fchmod(file, info.st_mode & 0o777) != 0 { error = errno }
-        }
+        if !takePermissions(of: path, file) { error = errno }
         while written < bytes.count, error == 0 {
             let count = bytes.withUnsafeBytes { systemWrite(file, $0.baseAddress, written, $0.count) }
             if count >= 0 { written += count } else if errno != EINTR { error = errno }

@@ -56,15 +56,30 @@ public struct SlotSecret: Sendable {
         return SlotSecret(kind: .passphrase, bytes: SharedSecureBytes(try SecureBytes(copying: bytes)))
     }
 
-    /// The key that wraps a slot's: PBKDF2-HMAC-SHA-512 (RFC 8018), 32 bytes.
-    func derive(salt: [UInt8], iterations: Int) throws(DatabaseError) -> SecureBytes {
-        try SecureBytes(count: Int(SQLCIPHERKIT_SEAL_KEY)) { key throws(DatabaseError) in
-            let rc = bytes.withUnsafeBytes { bytes in
-                sqlcipherkit_derive_key(
-                    2, bytes.baseAddress, Int32(bytes.count), salt, Int32(salt.count), Int32(iterations), key.baseAddress,
-                    SQLCIPHERKIT_SEAL_KEY)
+    /// 64 bytes for a slot. The secret goes in with its kind and length, under a name of its own: no two secrets are one, as "abc"
+    /// and "abc" with a zero behind it are to HMAC.
+    func derive(_ salt: [UInt8], _ derivation: SlotDerivation) throws(DatabaseError) -> SecureBytes {
+        let name = Array("SQLCipherKit key slots 2: secret".utf8)
+        let digest = try bytes.withUnsafeBytes { bytes throws(DatabaseError) in
+            let prefix = [kind.rawValue] + (0..<8).map { UInt8(truncatingIfNeeded: bytes.count >> (8 * (7 - $0))) }
+            let message = try SecureBytes(count: prefix.count + bytes.count) { memory throws(DatabaseError) in
+                memory.copyBytes(from: prefix)
+                UnsafeMutableRawBufferPointer(rebasing: memory[prefix.count...]).copyMemory(from: bytes)
             }
-            if rc != SQLITE_OK { throw DatabaseError(code: ResultCode(rawValue: rc), message: "the key of a slot could not be derived") }
+            return try SecureBytes(count: Int(SQLCIPHERKIT_MAC)) { digest throws(DatabaseError) in
+                let rc = message.withUnsafeBytes { message in
+                    sqlcipherkit_mac(name, name.count, message.baseAddress, message.count, digest.baseAddress)
+                }
+                if rc != SQLITE_OK { throw DatabaseError(code: ResultCode(rawValue: rc), message: "a key could not be derived") }
+            }
+        }
+        return try digest.withUnsafeBytes { digest throws(DatabaseError) in try derivation.derive(digest, salt: salt) }
+    }
+
+    /// The key that wraps a slot's of version 1, 32 bytes.
+    func deriveUncommitted(_ salt: [UInt8], _ derivation: SlotDerivation) throws(DatabaseError) -> SecureBytes {
+        try bytes.withUnsafeBytes { bytes throws(DatabaseError) in
+            try derivation.derive(bytes, salt: salt, count: Int(SQLCIPHERKIT_SEAL_KEY))
         }
     }
 }

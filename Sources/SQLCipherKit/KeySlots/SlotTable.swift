@@ -3,20 +3,32 @@ import CSQLCipher
 /// All slots of a database, as the slot file holds them. The format is written down in the article "Key slots".
 struct SlotTable: Hashable, Sendable {
     static let magic = Array("SQCKSLOT".utf8)
-    static let version = 1
+    /// What is written. Version 1 is read.
+    static let version = 2
     static let idCount = 16
     static let maximumBytes = 65_536
+    /// The changes that a table knows itself to descend from.
+    static let maximumHistory = 64
     private static let macCount = Int(SQLCIPHERKIT_MAC)
 
+    private(set) var version = Self.version
     /// Names this set of slots, for good.
     var id: [UInt8]
     /// Grows with every change.
     var generation = 1
+    /// A random name for each of the last changes, that of this generation at the end; empty in version 1.
+    private(set) var history: [[UInt8]] = []
+    /// Whether the slots were made for a database that did not exist, and that they have not been changed with since: that
+    /// database may know nothing of them.
+    var isForNewDatabase = false
     /// The key from before a change of the database key that may not have come to its end.
     var previous: WrappedKey?
     var slots: [SlotRecord] = []
 
-    init() throws(DatabaseError) { id = try randomBytes(Self.idCount) }
+    init() throws(DatabaseError) {
+        id = try randomBytes(Self.idCount)
+        history = [try randomBytes(Self.idCount)]
+    }
 
     /// Reads a table without knowing the key: its sizes are checked, its truth is not. See `authenticate`.
     init(parsing bytes: [UInt8]) throws(DatabaseError) {
@@ -24,18 +36,27 @@ struct SlotTable: Hashable, Sendable {
         guard bytes.count > Self.macCount else { throw .damagedSlots("they are cut short") }
         var reader = ByteReader(bytes[..<(bytes.count - Self.macCount)])
         guard try reader.bytes(Self.magic.count) == Self.magic else { throw .damagedSlots("they are no slots of SQLCipherKit") }
-        let version = try reader.integer(2)
-        guard version == Self.version else { throw .damagedSlots("they have the unknown version \(version)") }
+        version = try reader.integer(2)
+        guard (1...Self.version).contains(version) else { throw .damagedSlots("they have the unknown version \(version)") }
         let flags = try reader.integer(2)
-        guard flags & ~1 == 0 else { throw .damagedSlots("they have unknown flags") }
+        guard flags & ~(version == 1 ? 1 : 3) == 0 else { throw .damagedSlots("they have unknown flags") }
         id = try reader.bytes(Self.idCount)
         generation = try reader.integer(8)
+        // Version 1 does not say.
+        isForNewDatabase = version == 1 ? generation == 1 : flags & 2 != 0
         guard generation > 0 else { throw .damagedSlots("they have no generation") }
+        if version > 1 {
+            let count = try reader.integer(2)
+            guard (1...Self.maximumHistory).contains(count), count <= generation else {
+                throw .damagedSlots("they name \(count) changes")
+            }
+            for _ in 0..<count { history.append(try reader.bytes(Self.idCount)) }
+        }
         let count = try reader.integer(2)
         guard (1...KeySlots.maximumSlots).contains(count) else { throw .damagedSlots("they claim to be \(count)") }
         if flags & 1 == 1 { previous = try WrappedKey(&reader) }
         for _ in 0..<count {
-            let slot = try SlotRecord(&reader)
+            let slot = try SlotRecord(&reader, version: version)
             guard !slots.contains(where: { $0.label.isSameText(as: slot.label) || $0.id == slot.id }) else {
                 throw .damagedSlots("two are the same")
             }
@@ -44,36 +65,59 @@ struct SlotTable: Hashable, Sendable {
         guard reader.isAtEnd else { throw .damagedSlots("there is something after them") }
     }
 
+    /// Counts one change more than there were, or than `seen`, in the present version.
+    mutating func advance(beyond seen: Int = 0, under key: Encryption) throws(DatabaseError) {
+        let last = max(generation, seen)
+        guard last < Int.max else { throw .damagedSlots("they cannot be changed once more") }
+        // After a gap the changes before it are not these slots' own.
+        if last > generation { history = [] }
+        generation = last + 1
+        history = history.suffix(Self.maximumHistory - 1) + [try randomBytes(Self.idCount)]
+        if version == 1, let before = try previousKey(under: key) {
+            version = Self.version
+            try setPrevious(before, under: key)
+        }
+        version = Self.version
+    }
+
+    /// The name of the change that made a generation, if it is known.
+    func change(of generation: Int) -> [UInt8]? {
+        let index = history.count - 1 - (self.generation - generation)
+        return history.indices.contains(index) ? history[index] : nil
+    }
+
     /// The bytes to be stored, authenticated under the database key.
     func bytes(under key: Encryption) throws(DatabaseError) -> [UInt8] {
         var writer = ByteWriter()
         writer.bytes(Self.magic)
         writer.integer(Self.version, 2)
-        writer.integer(previous == nil ? 0 : 1, 2)
+        writer.integer((previous == nil ? 0 : 1) | (isForNewDatabase ? 2 : 0), 2)
         writer.bytes(id)
         writer.integer(generation, 8)
+        writer.integer(history.count, 2)
+        for change in history { writer.bytes(change) }
         writer.integer(slots.count, 2)
         previous?.write(to: &writer)
         for slot in slots { slot.write(to: &writer) }
         let body = writer.result
-        let bytes = body + (try Self.mac(body[...], key))
+        let bytes = body + (try Self.mac(body[...], key, Self.version))
         guard bytes.count <= Self.maximumBytes else { throw .invalidArgument("the key slots would be larger than \(Self.maximumBytes) bytes") }
         return bytes
     }
 
-    /// Throws unless a holder of the database key has written these bytes.
-    static func authenticate(_ bytes: [UInt8], under key: Encryption) throws(DatabaseError) {
-        guard bytes.count > macCount else { throw .damagedSlots("they are cut short") }
-        let mac = try mac(bytes[..<(bytes.count - macCount)], key)
-        let stored = Array(bytes[(bytes.count - macCount)...])
-        guard sqlcipherkit_equal(mac, stored, macCount) == 1 else {
+    /// Throws unless a holder of the database key has written these bytes, which this table was read from.
+    func authenticate(_ bytes: [UInt8], under key: Encryption) throws(DatabaseError) {
+        guard bytes.count > Self.macCount else { throw .damagedSlots("they are cut short") }
+        let mac = try Self.mac(bytes[..<(bytes.count - Self.macCount)], key, version)
+        let stored = Array(bytes[(bytes.count - Self.macCount)...])
+        guard sqlcipherkit_equal(mac, stored, Self.macCount) == 1 else {
             throw .damagedSlots("they were changed without the database's key, or another process has made a new key")
         }
     }
 
-    private static func mac(_ body: ArraySlice<UInt8>, _ key: Encryption) throws(DatabaseError) -> [UInt8] {
+    private static func mac(_ body: ArraySlice<UInt8>, _ key: Encryption, _ version: Int) throws(DatabaseError) -> [UInt8] {
         var mac = [UInt8](repeating: 0, count: macCount)
-        let rc = try key.derived(for: "the whole file", count: 64).withUnsafeBytes { key in
+        let rc = try key.derived(for: "the whole file", version: version, count: 64).withUnsafeBytes { key in
             body.withUnsafeBytes { body in sqlcipherkit_mac(key.baseAddress, key.count, body.baseAddress, body.count, &mac) }
         }
         if rc != SQLITE_OK { throw DatabaseError(code: ResultCode(rawValue: rc), message: "the slots could not be authenticated") }
@@ -82,15 +126,20 @@ struct SlotTable: Hashable, Sendable {
 
     // MARK: The key before this one
 
-    private var associated: [UInt8] { Self.magic + [UInt8(Self.version)] + id }
+    private var associated: [UInt8] { Self.magic + [UInt8(version)] + id }
+
+    private func wrapping(under key: Encryption) throws(DatabaseError) -> SecureBytes {
+        try key.derived(for: "the key before", version: version, count: 32)
+    }
 
     mutating func setPrevious(_ previous: Encryption, under key: Encryption) throws(DatabaseError) {
-        self.previous = try WrappedKey(previous, under: key.derived(for: "the key before", count: 32), associated: associated)
+        version = Self.version
+        self.previous = try WrappedKey(previous, under: wrapping(under: key), associated: associated)
     }
 
     func previousKey(under key: Encryption) throws(DatabaseError) -> Encryption? {
         guard let previous else { return nil }
-        guard let key = try previous.open(under: key.derived(for: "the key before", count: 32), associated: associated) else {
+        guard let key = try previous.open(under: wrapping(under: key), associated: associated) else {
             throw .damagedSlots("the key from before the last change of keys does not open")
         }
         return key
@@ -101,38 +150,5 @@ struct SlotTable: Hashable, Sendable {
             throw .invalidArgument("there is no key slot labelled \(label)")
         }
         return index
-    }
-}
-
-/// Reads big-endian integers and bytes, and throws where there are none left.
-struct ByteReader {
-    private var rest: ArraySlice<UInt8>
-
-    init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
-
-    var isAtEnd: Bool { rest.isEmpty }
-
-    mutating func bytes(_ count: Int) throws(DatabaseError) -> [UInt8] {
-        guard count >= 0, count <= rest.count else { throw .damagedSlots("they are cut short") }
-        defer { rest = rest.dropFirst(count) }
-        return Array(rest.prefix(count))
-    }
-
-    /// An integer of up to 8 bytes; the highest bit of 8 must not be set.
-    mutating func integer(_ count: Int) throws(DatabaseError) -> Int {
-        let value = try bytes(count).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        guard let value = Int(exactly: value) else { throw .damagedSlots("a number is too large") }
-        return value
-    }
-}
-
-/// Writes what `ByteReader` reads.
-struct ByteWriter {
-    private(set) var result: [UInt8] = []
-
-    mutating func bytes(_ bytes: [UInt8]) { result += bytes }
-
-    mutating func integer(_ value: Int, _ count: Int) {
-        for index in 0..<count { result.append(UInt8(truncatingIfNeeded: value >> (8 * (count - 1 - index)))) }
     }
 }

@@ -78,14 +78,9 @@ struct WrappedKey: Hashable, Sendable {
 extension Encryption {
     /// A key for one purpose, made from this one: the first `count` bytes of HMAC-SHA-512 over the purpose's name. SQLCipher
     /// makes its own second key with the same function from 20 bytes; a name is longer, so that the two never meet.
-    func derived(for purpose: String, count: Int) throws(DatabaseError) -> SecureBytes {
-        let name = Array("SQLCipherKit key slots 1: \(purpose)".utf8)
-        let mac = try SecureBytes(count: Int(SQLCIPHERKIT_MAC)) { mac throws(DatabaseError) in
-            let rc = withUnsafeBytes { key in sqlcipherkit_mac(key.baseAddress, key.count, name, name.count, mac.baseAddress) }
-            if rc != SQLITE_OK { throw DatabaseError(code: ResultCode(rawValue: rc), message: "a key could not be derived") }
-        }
-        return try mac.withUnsafeBytes { mac throws(DatabaseError) in
-            try SecureBytes(copying: UnsafeRawBufferPointer(rebasing: mac[..<min(count, mac.count)]))
+    func derived(for purpose: String, version: Int, count: Int) throws(DatabaseError) -> SecureBytes {
+        try withUnsafeBytes { key throws(DatabaseError) in
+            try SecureBytes(mac: Array("SQLCipherKit key slots \(version): \(purpose)".utf8), under: key, count: count)
         }
     }
 }

@@ -31,6 +31,8 @@ struct DatabaseCopy {
         }
         try reporter?.report(0)
         try copy.begin()
+        // What the database remembers of its key slots comes along.
+        try copy.main.allowSlotMark()
         try copyTables(entries)
         for index in entries where index.type == "index" {
             guard let text = try index.text() else { continue }

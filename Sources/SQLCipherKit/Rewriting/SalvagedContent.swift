@@ -21,6 +21,8 @@ struct SalvagedContent {
         self.report = report
         try copy.begin()
         let stored = objects.filter { $0.entry.type == "table" && $0.root > 0 && $0.entry.name != "sqlite_sequence" }
+        // What the database remembered of its key slots is saved as well.
+        try copy.main.allowSlotMark()
         let made = try stored.filter { try make($0.entry) }
         // An existing row is right even if it fails today's checks.
         try copy.main.ignoreConstraints()

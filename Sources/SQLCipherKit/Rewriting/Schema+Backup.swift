@@ -82,7 +82,11 @@ extension Schema {
         try connection.rewriting(with: target.connection) {
             let journal = try target.replaceJournal()
             defer { target.restoreJournal(journal) }
+            // What the target remembers of its key slots stays its own. If it is damaged, that is gone with the rest.
+            let mark = Result { try target.slotMark() }
             try copy(to: target, options, progress)
+            // Should the process end here, the next opening finds slots that are not the latest, which can be accepted.
+            if case .success(let mark) = mark { try? target.putBack(mark) }
         }
     }
 

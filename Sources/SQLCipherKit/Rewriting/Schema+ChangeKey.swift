@@ -30,7 +30,7 @@ extension Schema {
     ///     the change is undone, this call throws the same error, and the connection continues with the old key.
     /// - Throws: ``DatabaseError/Reason/misuse`` inside a transaction, while a cursor is open or on a read-only database;
     ///   and on one with ``KeySlots``, which would hold another key then, where
-    ///   ``KeySlots/rotateKey(of:keeping:droppingOthers:iterations:mode:progress:)`` changes both;
+    ///   ``KeySlots/rotateKey(of:keeping:droppingOthers:derivation:mode:progress:)`` changes both;
     ///   ``DatabaseError/Reason/notEncrypted`` on a plaintext one; ``DatabaseError/Reason/busy`` when another connection has the
     ///   database open or locked for longer than the busy timeout; ``DatabaseError/Reason/schemaName`` if it is no longer
     ///   attached; and what `progress` throws. In all these cases nothing has changed. ``DatabaseError/Reason/rekeyFailed`` if the

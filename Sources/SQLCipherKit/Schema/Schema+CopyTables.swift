@@ -56,12 +56,14 @@ extension Schema {
             SELECT s.name FROM \(raw: qualified("sqlite_schema")) AS s
             JOIN pragma_table_list(s.name) AS l ON l.schema = \(name) COLLATE NOCASE AND l.name = s.name
             WHERE s.type = 'table' AND l.type = 'table' AND s.name NOT LIKE 'sqlite^_%' ESCAPE '^' ORDER BY s.rowid
-            """)
+            """
+        ).filter { !$0.isSlotMark }
     }
 
     /// The name as the schema spells it.
     private func copyable(_ table: String) throws(DatabaseError) -> String {
         guard let form = try form(of: table) else { throw .invalidArgument("the database \(name) has no table \(table)") }
+        guard !form.name.isSlotMark else { throw .invalidArgument("what a database remembers of its key slots is not copied") }
         guard form.kind == .table else { throw .invalidArgument("\(table) is no ordinary table, but \(form.kind.rawValue)") }
         return form.name
     }

@@ -26,8 +26,30 @@ struct KeyCommand: ParsableCommand {
 struct NewSlotOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The slot's name. It can be read without a key.", valueName: "name"))
     var label: String
-    @Option(help: ArgumentHelp("The rounds of key derivation that an attempt at the slot costs.", valueName: "rounds"))
-    var iterations = KeySlots.defaultIterations
+    @Option(
+        help: ArgumentHelp(
+            "How the slot's key is derived: argon2id, argon2id:KIB,PASSES,LANES or pbkdf2:ROUNDS. By default \(SlotDerivation.standard).",
+            valueName: "algorithm"),
+        transform: SlotDerivation.parse)
+    var derivation = SlotDerivation.standard
+}
+
+extension SlotDerivation {
+    /// A derivation as an option names it.
+    static func parse(_ text: String) throws -> SlotDerivation {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        let numbers = parts.dropFirst().first?.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) } ?? []
+        switch (parts[0], parts.count, numbers) {
+        case ("pbkdf2", 2, let numbers): if numbers.count == 1, let rounds = numbers[0] { return .pbkdf2(iterations: rounds) }
+        case ("argon2id", 1, _): return .standard
+        case ("argon2id", 2, let numbers):
+            if numbers.count == 3, let memory = numbers[0], let passes = numbers[1], let lanes = numbers[2] {
+                return .argon2id(memory: memory, passes: passes, lanes: lanes)
+            }
+        default: break
+        }
+        throw ValidationError("a key derivation is argon2id, argon2id:KIB,PASSES,LANES or pbkdf2:ROUNDS, not \(text)")
+    }
 }
 
 extension FileOptions {
@@ -36,7 +58,7 @@ extension FileOptions {
         try Self.requireDatabase(path)
         guard try UnlockedKey.hasSlots(path) else { throw Failure("\(path) has no key slots: sqlcipherkit key init makes them") }
         let secret = try key.secret(for: path)
-        return (try KeySlots.unlock(secret, of: .file(path), first: label), secret)
+        return (try UnlockedKey.slots(secret, of: path, first: label, acceptingRollback: key.acceptsRollback), secret)
     }
 }
 
@@ -60,7 +82,7 @@ struct KeyInit: ParsableCommand {
             throw Failure("a plaintext database has no key slots: sqlcipherkit encrypt comes first", status: .usage)
         }
         let secret = try SlotSecret.passphrase(of: new.reference.key(for: "the slot \(slot.label)", isNew: true))
-        _ = try KeySlots.create(secret, label: slot.label, for: .file(file.path), existingKey: key, iterations: slot.iterations)
+        _ = try KeySlots.create(secret, label: slot.label, for: .file(file.path), existingKey: key, derivation: slot.derivation)
         Output.line("\(file.path.onOneLine) has key slots, in \(file.path.onOneLine).keys, the first of them \(slot.label)")
         Output.error("sqlcipherkit key recovery makes a recovery key, for the day on which the passphrase is forgotten")
     }
@@ -80,10 +102,10 @@ struct KeyList: ParsableCommand {
         try FileOptions.requireDatabase(path)
         let slots = try KeySlots.unverifiedList(of: .file(path))
         try output.write(
-            ["label", "kind", "rounds", "created", "changed"],
+            ["label", "kind", "derivation", "created", "changed"],
             slots.map { slot in
                 [
-                    .text(slot.label), .text(slot.kind.description), .integer(Int64(slot.iterations)), .text(slot.created.minute),
+                    .text(slot.label), .text(slot.kind.description), .text(slot.derivation.description), .text(slot.created.minute),
                     .text(slot.changed.minute),
                 ]
             })
@@ -100,7 +122,7 @@ struct KeyAdd: ParsableCommand {
     func run() throws {
         let slots = try file.slots().slots
         let secret = try SlotSecret.passphrase(of: new.reference.key(for: "the slot \(slot.label)", isNew: true))
-        try slots.add(secret, label: slot.label, iterations: slot.iterations)
+        try slots.add(secret, label: slot.label, derivation: slot.derivation)
         Output.line("added the slot \(slot.label)")
     }
 }
@@ -115,7 +137,7 @@ struct KeyRecovery: ParsableCommand {
     @OptionGroup var slot: NewSlotOptions
 
     func run() throws {
-        let key = try file.slots().slots.addRecoveryKey(label: slot.label, iterations: slot.iterations)
+        let key = try file.slots().slots.addRecoveryKey(label: slot.label, derivation: slot.derivation)
         Output.line(key.text)
         Output.error("this recovery key opens the database with --recovery-key; it is not shown again")
     }

@@ -36,6 +36,11 @@ struct KeyOptions: ParsableArguments {
     @Flag(name: .customLong("no-key"), help: "The database is not encrypted.")
     var isPlain = false
 
+    @Flag(
+        name: .customLong("accept-rollback"),
+        help: "Go on with key slots, or a database with key slots, that are not the latest, after a restore for instance.")
+    var acceptsRollback = false
+
     func validate() throws {
         let given = [file != nil, variable != nil, descriptor != nil, credential != nil, isPlain].count { $0 }
         if given > 1 {
@@ -64,7 +69,8 @@ struct KeyOptions: ParsableArguments {
     /// How an existing database is unlocked; nil for a plaintext one.
     func access(to path: String, _ configuration: DatabaseConfiguration = DatabaseConfiguration()) throws -> UnlockedKey? {
         if isPlain { return nil }
-        return try UnlockedKey(reference, to: path, isRecoveryKey: isRecoveryKey, configuration)
+        return try UnlockedKey(
+            reference, to: path, isRecoveryKey: isRecoveryKey, acceptsRollback: acceptsRollback, configuration)
     }
 
     /// What opens a slot of a database that has key slots.
@@ -95,7 +101,10 @@ struct UnlockedKey {
     let slots: KeySlots?
 
     /// Asks for the key, and opens the database's key slots with it if it has any. A raw key passes them by.
-    init(_ reference: KeyReference, to path: String, isRecoveryKey: Bool = false, _ configuration: DatabaseConfiguration = DatabaseConfiguration()) throws {
+    init(
+        _ reference: KeyReference, to path: String, isRecoveryKey: Bool = false, acceptsRollback: Bool = false,
+        _ configuration: DatabaseConfiguration = DatabaseConfiguration()
+    ) throws {
         let hasSlots = try Self.hasSlots(path)
         if isRecoveryKey, !hasSlots { throw Failure("the database \(path) has no key slots, and so no recovery key", status: .key) }
         let given = try reference.key(for: path)
@@ -104,8 +113,33 @@ struct UnlockedKey {
             return
         }
         let secret: SlotSecret = try isRecoveryKey ? .recoveryKey(of: given) : .passphrase(of: given)
-        let slots = try KeySlots.unlock(secret, of: .file(path), configuration: configuration)
+        let slots = try Self.slots(secret, of: path, acceptingRollback: acceptsRollback, configuration)
         (key, self.slots) = (slots.key, slots)
+    }
+
+    /// The key slots of a database, opened, with a word about what was accepted or is unfinished.
+    static func slots(
+        _ secret: SlotSecret, of path: String, first label: String? = nil, acceptingRollback: Bool,
+        _ configuration: DatabaseConfiguration = DatabaseConfiguration()
+    ) throws -> KeySlots {
+        let slots: KeySlots
+        do {
+            slots = try KeySlots.unlock(
+                secret, of: .file(path), first: label, acceptingRollback: acceptingRollback, configuration: configuration)
+        } catch let error as DatabaseError where error.reason == .keySlotsRolledBack {
+            let what = (error.underlyingError as? KeySlotsRollback)?.description ?? error.message
+            throw Failure(
+                "the key slots of \(path) are not the latest of their database: \(what). --accept-rollback goes on with them",
+                status: .key)
+        }
+        if let rollback = slots.acceptedRollback { Output.error("accepted: \(rollback)") }
+        if slots.isRotationUnfinished {
+            let what = "a change of the key of \(path) was cut off, and something keeps it from being finished"
+            // What would be written now would be written under the old key.
+            if configuration.access != .readOnly { throw Failure("\(what): close other connections and try again") }
+            Output.error(what)
+        }
+        return slots
     }
 
     static func hasSlots(_ path: String) throws -> Bool {

@@ -212,7 +212,7 @@ import Testing
     }
 
     @Test func keySlotsAndProvidersOpenPools() throws {
-        let slots = try KeySlots.create(.passphrase("correct horse"), label: "laptop", for: location, iterations: 1000)
+        let slots = try KeySlots.create(.passphrase("correct horse"), label: "laptop", for: location, derivation: .quick)
         do {
             let pool = try DatabasePool(location, key: .slots(slots))
             try pool.write { db in try db.execute("CREATE TABLE t(x)") }

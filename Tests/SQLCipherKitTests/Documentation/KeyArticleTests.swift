@@ -1,3 +1,4 @@
+import Foundation
 import SQLCipherKit
 import TestSupport
 import Testing
@@ -57,6 +58,29 @@ import Testing
         #expect(throws: DatabaseError.self) {
             _ = try Connection(notes, key: .slots(secret: .passphrase("battery staple"), first: "desktop"))
         }
+    }
+
+    /// "Key slots", slots that are not the latest.
+    @Test func keySlotsThatWerePutBack() throws {
+        let folder = try TemporaryFolder()
+        let notes = DatabaseLocation.file(folder.path("notes.db")), passphrase = try SlotSecret.passphrase("one")
+        let made = try KeySlots.create(passphrase, label: "laptop", for: notes, derivation: .quick)
+        try Connection(notes, key: .slots(made)).close()
+        try made.add(.passphrase("two"), label: "desktop", derivation: .quick)
+        let file = URL(fileURLWithPath: folder.path("notes.db.keys"))
+        let before = try Data(contentsOf: file)
+        try made.revoke("desktop")
+        try before.write(to: file)
+
+        do {
+            _ = try KeySlots.unlock(passphrase, of: notes)
+        } catch let error as DatabaseError {
+            guard let rollback = error.underlyingError as? KeySlotsRollback else { throw error }
+            print(rollback.revoked ?? [], rollback.superseded ?? [])
+            let slots = try KeySlots.unlock(passphrase, of: notes, acceptingRollback: true)
+            for label in rollback.revoked ?? [] { try slots.revoke(label) }
+        }
+        #expect(try KeySlots.unlock(passphrase, of: notes).list().map(\.label) == ["laptop"])
     }
 
     /// "Security".

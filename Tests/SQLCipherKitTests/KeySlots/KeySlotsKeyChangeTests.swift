@@ -18,7 +18,7 @@ import Testing
     }
 
     private func create(at place: KeySlots.Place = .beside) throws -> KeySlots {
-        try KeySlots.create(.passphrase("one"), label: "a", for: location, at: place, existingKey: raw, iterations: 1000)
+        try KeySlots.create(.passphrase("one"), label: "a", for: location, at: place, existingKey: raw, derivation: .quick)
     }
 
     private func opens(_ place: KeySlots.Place = .beside, _ path: String? = nil) -> Bool {
@@ -81,7 +81,7 @@ import Testing
         let link = folder.path("link.db"), middle = folder.path("middle.db"), target = folder.path("data/real.db")
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: isRelative ? "middle.db" : middle)
         try FileManager.default.createSymbolicLink(atPath: middle, withDestinationPath: isRelative ? "data/real.db" : target)
-        _ = try KeySlots.create(.passphrase("one"), label: "a", for: .file(link), iterations: 1000)
+        _ = try KeySlots.create(.passphrase("one"), label: "a", for: .file(link), derivation: .quick)
         #expect(FileManager.default.fileExists(atPath: target + ".keys"))
         #expect(try !folder.names().contains { $0.hasPrefix("link.db.") || $0.hasPrefix("middle.db.") })
         try Connection(.file(link), key: .slots(secret: .passphrase("one"))).execute("CREATE TABLE t AS SELECT 'kept' AS x")
@@ -95,7 +95,7 @@ import Testing
         var configuration = DatabaseConfiguration()
         configuration.followsSymbolicLinks = false
         #expect(refusal {
-            _ = try KeySlots.create(.passphrase("one"), label: "a", for: .file(link), iterations: 1000, configuration: configuration)
+            _ = try KeySlots.create(.passphrase("one"), label: "a", for: .file(link), derivation: .quick, configuration: configuration)
         }?.reason == .cannotOpen)
         #expect(try folder.names() == ["a.db", "link.db"])
     }

@@ -16,7 +16,7 @@ import Testing
     }
 
     private func make(rows: Int = 1) throws -> KeySlots {
-        let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, iterations: 1000)
+        let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, derivation: .quick)
         let db = try Connection(location, key: .slots(slots))
         try db.execute("CREATE TABLE t(x)")
         try db.transaction { db in
@@ -34,7 +34,7 @@ import Testing
     @Test func concurrentEditsLoseNothing() throws {
         let slots = try make()
         let processes = try ["a", "b", "c", "d"].map { try Command(driver, ["slots-add", path, "one", $0, "5"]) }
-        for number in 0..<5 { try slots.add(.passphrase("here"), label: "here \(number)", iterations: 1000) }
+        for number in 0..<5 { try slots.add(.passphrase("here"), label: "here \(number)", derivation: .quick) }
         for process in processes {
             let outcome = try process.end()
             #expect(outcome.status == 0, "\(outcome)")
@@ -49,7 +49,7 @@ import Testing
         let slots = try make()
         DispatchQueue.concurrentPerform(iterations: 8) { thread in
             for number in 0..<3 {
-                #expect(throws: Never.self) { try slots.add(.passphrase("x"), label: "\(thread) \(number)", iterations: 1000) }
+                #expect(throws: Never.self) { try slots.add(.passphrase("x"), label: "\(thread) \(number)", derivation: .quick) }
             }
         }
         #expect(try slots.list().count == 25)
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: ["in-place", "new-file"]) func aKillDuringRotationLeavesADatabaseThatOpens(mode: String) throws {
-        try make(rows: 3000).add(.passphrase("two"), label: "second", iterations: 1000)
+        try make(rows: 3000).add(.passphrase("two"), label: "second", derivation: .quick)
         let names = ["a.db", "a.db.keys"]
         let saved = try names.map { try Data(contentsOf: URL(fileURLWithPath: folder.path($0))) }
         let old = try KeySlots.unlock(.passphrase("one"), of: location).key
@@ -104,7 +104,7 @@ import Testing
             #expect(!slots.isRotationUnfinished)
             #expect(try slots.list().count == (isOld ? 2 : 1))
             // Whatever has happened, the slots can be gone on with.
-            try slots.add(.passphrase("three"), label: "third", iterations: 1000)
+            try slots.add(.passphrase("three"), label: "third", derivation: .quick)
             #expect(try count("three") == 3000)
         }
         print("kills during a rotation, \(mode): \(outcomes)")
@@ -120,7 +120,7 @@ import Testing
         #expect(try Data(contentsOf: URL(fileURLWithPath: path + ".keys")) == before)
         #expect(try !folder.names().contains("a.db.keys.tmp"))
         #expect(try count() == 1)
-        try slots.add(.passphrase("two"), label: "second", iterations: 1000)
+        try slots.add(.passphrase("two"), label: "second", derivation: .quick)
         #expect(try count("two") == 1)
     }
 
@@ -128,7 +128,7 @@ import Testing
     @Test func leftoversAreOverwritten() throws {
         let slots = try make()
         try Data("left".utf8).write(to: URL(fileURLWithPath: path + ".keys.tmp"))
-        try slots.add(.passphrase("two"), label: "second", iterations: 1000)
+        try slots.add(.passphrase("two"), label: "second", derivation: .quick)
         #expect(try count("two") == 1)
         #expect(try !folder.names().contains("a.db.keys.tmp"))
     }
@@ -141,7 +141,7 @@ import Testing
         let lock = open(path + ".keys.lock", O_RDWR)
         defer { close(lock) }
         #expect(flock(lock, LOCK_EX) == 0)
-        let error = #expect(throws: DatabaseError.self) { try impatient.add(.passphrase("two"), label: "second", iterations: 1000) }
+        let error = #expect(throws: DatabaseError.self) { try impatient.add(.passphrase("two"), label: "second", derivation: .quick) }
         #expect(error?.reason == .busy)
         // Opening needs no lock.
         #expect(try count() == 1)
@@ -149,8 +149,35 @@ import Testing
         // A writer in the database is a reason to wait as well, and nothing has changed meanwhile.
         let db = try Connection(location, key: .slots(slots))
         try db.begin(.immediate)
-        let second = #expect(throws: DatabaseError.self) { try impatient.add(.passphrase("two"), label: "second", iterations: 1000) }
+        let second = #expect(throws: DatabaseError.self) { try impatient.add(.passphrase("two"), label: "second", derivation: .quick) }
         #expect(second?.reason == .busy)
         #expect(try slots.list().count == 1)
+    }
+
+    /// A rotation that cannot be finished is an error of whoever would write, until it can.
+    @Test func aRotationThatCannotBeFinishedIsToldOnOpening() throws {
+        // As a process left it that was killed in the midst.
+        for (bytes, suffix) in [(FormerSlots.database, ""), (FormerSlots.midRotation, ".keys")] {
+            try bytes.write(to: URL(fileURLWithPath: path + suffix))
+        }
+        var configuration = DatabaseConfiguration()
+        configuration.busyTimeout = .milliseconds(100)
+        let other = try Connection(location, key: .raw([UInt8](repeating: 7, count: 32)))
+        try other.begin(.immediate)
+        let error = #expect(throws: DatabaseError.self) {
+            try Connection(location, key: .slots(secret: .passphrase("one")), configuration: configuration)
+        }
+        #expect(error?.reason == .keyRotationUnfinished)
+        // Reading harms nothing, and whoever asks for the slots is told by them.
+        configuration.access = .readOnly
+        _ = try Connection(location, key: .slots(secret: .passphrase("one")), configuration: configuration)
+        configuration.access = .readWrite
+        let unfinished = try KeySlots.unlock(.passphrase("one"), of: location, configuration: configuration)
+        #expect(unfinished.isRotationUnfinished)
+        _ = try Connection(location, key: .slots(unfinished), configuration: configuration)
+        other.close()
+        #expect(try Connection(location, key: .slots(secret: .passphrase("one"))).fetchOne(String.self, "SELECT x FROM t") == "kept")
+        #expect(try !KeySlots.unlock(.passphrase("one"), of: location).isRotationUnfinished)
+        #expect(throws: DatabaseError.self) { try Connection(location, key: .raw([UInt8](repeating: 7, count: 32))) }
     }
 }

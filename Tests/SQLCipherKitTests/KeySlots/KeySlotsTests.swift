@@ -12,7 +12,7 @@ import Testing
 
     /// Slots with "one" as the passphrase of the slot "first", and a database with a row.
     private func make() throws -> KeySlots {
-        let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, iterations: 1000)
+        let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, derivation: .quick)
         let db = try Connection(location, key: .slots(slots))
         try db.execute("CREATE TABLE t(x)")
         try db.execute("INSERT INTO t VALUES ('kept')")
@@ -29,7 +29,7 @@ import Testing
 
     @Test func aSecretFromWhereKeysComeFrom() throws {
         let slots = try make()
-        let recovery = try slots.addRecoveryKey(label: "safe", iterations: 1000)
+        let recovery = try slots.addRecoveryKey(label: "safe", derivation: .quick)
         #expect(opens(try .passphrase(of: .passphrase("one"))))
         #expect(opens(try .recoveryKey(of: .passphrase(recovery.text.lowercased()))))
         #expect(!opens(try .passphrase(of: .passphrase(recovery.text))))
@@ -41,8 +41,8 @@ import Testing
 
     @Test func severalSecretsOpenOneDatabase() throws {
         let slots = try make()
-        try slots.add(.passphrase(Data("two".utf8)), label: "second", iterations: 2000)
-        let recovery = try slots.addRecoveryKey(label: "safe", iterations: 1000)
+        try slots.add(.passphrase(Data("two".utf8)), label: "second", derivation: .pbkdf2(iterations: 2000))
+        let recovery = try slots.addRecoveryKey(label: "safe", derivation: .quick)
         for secret in [try SlotSecret.passphrase("one"), try .passphrase("two"), .recoveryKey(recovery), try .recoveryKey(recovery.text.lowercased())] {
             #expect(opens(secret))
             #expect(opens(secret, first: "second"))
@@ -63,12 +63,12 @@ import Testing
     @Test func theList() throws {
         let start = Date()
         let slots = try make()
-        try slots.add(.passphrase("two"), label: "Büro 🗝️", iterations: 2000)
-        _ = try slots.addRecoveryKey(label: "safe", iterations: 3000)
+        try slots.add(.passphrase("two"), label: "Büro 🗝️", derivation: .pbkdf2(iterations: 2000))
+        _ = try slots.addRecoveryKey(label: "safe", derivation: .pbkdf2(iterations: 3000))
         for list in [try slots.list(), try KeySlots.unverifiedList(of: location)] {
             #expect(list.map(\.label) == ["first", "Büro 🗝️", "safe"])
             #expect(list.map(\.kind) == [.passphrase, .passphrase, .recoveryKey])
-            #expect(list.map(\.iterations) == [1000, 2000, 3000])
+            #expect(list.map(\.derivation.cost) == [1000, 2000, 3000])
             for slot in list {
                 #expect(slot.created == slot.changed)
                 #expect(abs(slot.created.timeIntervalSince(start)) < 60)
@@ -78,16 +78,16 @@ import Testing
 
     @Test func aChangedPassphrase() throws {
         let slots = try make()
-        try slots.add(.passphrase("two"), label: "second", iterations: 1000)
+        try slots.add(.passphrase("two"), label: "second", derivation: .quick)
         let before = try Data(contentsOf: URL(fileURLWithPath: path + ".keys"))
         #expect(reason { try slots.changePassphrase("first", from: .passphrase("two"), to: .passphrase("new")) } == .noSlotOpens)
         #expect(reason { try slots.changePassphrase("third", from: .passphrase("two"), to: .passphrase("new")) } == .invalidArgument)
         #expect(try Data(contentsOf: URL(fileURLWithPath: path + ".keys")) == before)
-        try slots.changePassphrase("first", from: .passphrase("one"), to: .passphrase("new"), iterations: 1500)
+        try slots.changePassphrase("first", from: .passphrase("one"), to: .passphrase("new"), derivation: .pbkdf2(iterations: 1500))
         #expect(!opens(try .passphrase("one")))
         #expect(opens(try .passphrase("new")))
         #expect(opens(try .passphrase("two")))
-        #expect(try slots.list().map(\.iterations) == [1500, 1000])
+        #expect(try slots.list().map(\.derivation.cost) == [1500, 1000])
         // The new passphrase has a salt of its own, and nothing is sealed as it was.
         try slots.changePassphrase("first", from: .passphrase("new"), to: .passphrase("new"))
         #expect(opens(try .passphrase("new")))
@@ -97,7 +97,7 @@ import Testing
         let slots = try make()
         #expect(reason { try slots.revoke("first") } == .misuse)
         #expect(reason { try slots.revoke("second") } == .invalidArgument)
-        try slots.add(.passphrase("two"), label: "second", iterations: 1000)
+        try slots.add(.passphrase("two"), label: "second", derivation: .quick)
         try slots.revoke("first")
         #expect(!opens(try .passphrase("one")))
         #expect(opens(try .passphrase("two")))
@@ -107,19 +107,19 @@ import Testing
 
     @Test func whatIsRefused() throws {
         let slots = try make()
-        #expect(reason { try slots.add(.passphrase("x"), label: "first", iterations: 1000) } == .invalidArgument)
+        #expect(reason { try slots.add(.passphrase("x"), label: "first", derivation: .quick) } == .invalidArgument)
         for label in ["", "a\nb", "\u{1b}[2J", String(repeating: "x", count: 201), "\u{202e}"] {
-            #expect(reason { try slots.add(.passphrase("x"), label: label, iterations: 1000) } == .invalidArgument)
+            #expect(reason { try slots.add(.passphrase("x"), label: label, derivation: .quick) } == .invalidArgument)
         }
         for iterations in [0, 999, -1, 10_000_001, Int.max] {
-            #expect(reason { try slots.add(.passphrase("x"), label: "x", iterations: iterations) } == .invalidArgument)
+            #expect(reason { try slots.add(.passphrase("x"), label: "x", derivation: .pbkdf2(iterations: iterations)) } == .invalidArgument)
         }
-        #expect(reason { try slots.add(.passphrase(""), label: "x", iterations: 1000) } == .emptyKey)
-        for number in 1..<KeySlots.maximumSlots { try slots.add(.passphrase("x"), label: "\(number)", iterations: 1000) }
-        #expect(reason { try slots.add(.passphrase("x"), label: "one more", iterations: 1000) } == .invalidArgument)
+        #expect(reason { try slots.add(.passphrase(""), label: "x", derivation: .quick) } == .emptyKey)
+        for number in 1..<KeySlots.maximumSlots { try slots.add(.passphrase("x"), label: "\(number)", derivation: .quick) }
+        #expect(reason { try slots.add(.passphrase("x"), label: "one more", derivation: .quick) } == .invalidArgument)
         #expect(try slots.list().count == 32)
-        #expect(reason { _ = try KeySlots.create(.passphrase("x"), label: "x", for: location, iterations: 1000) } == .misuse)
-        #expect(reason { _ = try KeySlots.create(.passphrase("x"), label: "x", for: .memory, iterations: 1000) } == .invalidArgument)
+        #expect(reason { _ = try KeySlots.create(.passphrase("x"), label: "x", for: location, derivation: .quick) } == .misuse)
+        #expect(reason { _ = try KeySlots.create(.passphrase("x"), label: "x", for: .memory, derivation: .quick) } == .invalidArgument)
         #expect(opens(try .passphrase("one")))
     }
 
@@ -153,17 +153,56 @@ import Testing
     @Test func theFileKeepsItsPermissions() throws {
         let slots = try make()
         try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path + ".keys")
-        try slots.add(.passphrase("two"), label: "second", iterations: 1000)
+        try slots.add(.passphrase("two"), label: "second", derivation: .quick)
         #expect(try FileManager.default.attributesOfItem(atPath: path + ".keys")[.posixPermissions] as? Int == 0o640)
+    }
+
+    /// The lock's file follows, so that a group that may write the slots can change them; and its access ends with theirs.
+    @Test func theLockHasThePermissionsOfTheSlots() throws {
+        let slots = try make()
+        func mode(_ suffix: String) throws -> Int? {
+            try FileManager.default.attributesOfItem(atPath: path + suffix)[.posixPermissions] as? Int
+        }
+        func set(_ mode: Int) throws {
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path + ".keys")
+        }
+        #expect(try mode(".keys") == 0o600 && mode(".keys.lock") == 0o600)
+        try set(0o660)
+        // The owner's next opening is enough.
+        _ = try KeySlots.unlock(.passphrase("one"), of: location)
+        #expect(try mode(".keys.lock") == 0o660)
+        try slots.add(.passphrase("two"), label: "second", derivation: .quick)
+        #expect(try mode(".keys") == 0o660 && mode(".keys.lock") == 0o660)
+        try set(0o600)
+        try slots.revoke("second")
+        #expect(try mode(".keys") == 0o600 && mode(".keys.lock") == 0o600)
+    }
+
+    /// As root of any group, as anyone else of one of their own.
+    @Test func theGroupOfTheSlotsStays() throws {
+        let slots = try make()
+        let own = getegid()
+        var groups = [gid_t](repeating: 0, count: 256)
+        let count = Int(getgroups(256, &groups))
+        guard let group = getuid() == 0 ? own + 1 : groups.prefix(max(0, count)).first(where: { $0 != own }) else { return }
+        for suffix in [".keys", ".keys.lock"] {
+            #expect(chmod(path + suffix, 0o660) == 0 && chown(path + suffix, uid_t.max, suffix == ".keys" ? group : own) == 0)
+        }
+        try slots.add(.passphrase("two"), label: "second", derivation: .quick)
+        for suffix in [".keys", ".keys.lock"] {
+            let attributes = try FileManager.default.attributesOfItem(atPath: path + suffix)
+            #expect(attributes[.groupOwnerAccountID] as? Int == Int(group))
+            #expect(attributes[.posixPermissions] as? Int == 0o660)
+        }
     }
 
     // MARK: Other places
 
     @Test func slotsThatTheApplicationStores() throws {
         let bytes = KeySlotBytes()
-        let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, at: .storage(bytes), iterations: 1000)
+        let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, at: .storage(bytes), derivation: .quick)
         try Connection(location, key: .slots(slots)).execute("CREATE TABLE t(x)")
-        try slots.add(.passphrase("two"), label: "second", iterations: 1000)
+        try slots.add(.passphrase("two"), label: "second", derivation: .quick)
         #expect(try folder.names() == ["a.db"])
         let stored = KeySlotBytes(bytes.value)
         let db = try Connection(location, key: .slots(.storage(stored), secret: .passphrase("two")))
@@ -172,7 +211,7 @@ import Testing
 
     @Test func aNamedFileAndALink() throws {
         let file = folder.path("slots")
-        let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, at: .file(file), iterations: 1000)
+        let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, at: .file(file), derivation: .quick)
         try Connection(location, key: .slots(slots)).execute("CREATE TABLE t(x)")
         _ = try Connection(location, key: .slots(.file(file), secret: .passphrase("one")))
         try FileManager.default.createSymbolicLink(atPath: folder.path("link"), withDestinationPath: file)
@@ -194,12 +233,12 @@ import Testing
                 ? try .raw([UInt8](repeating: 5, count: 32), salt: [UInt8](repeating: 6, count: 16)) : try .raw([UInt8](repeating: 5, count: 32))
             let location = DatabaseLocation.file(folder.path("\(salted).db"))
             try Connection(location, key: key).execute("CREATE TABLE t(x)")
-            #expect(reason { _ = try KeySlots.create(.passphrase("one"), label: "a", for: location, iterations: 1000) } == .misuse)
+            #expect(reason { _ = try KeySlots.create(.passphrase("one"), label: "a", for: location, derivation: .quick) } == .misuse)
             #expect(reason {
                 _ = try KeySlots.create(
-                    .passphrase("one"), label: "a", for: location, existingKey: .raw([UInt8](repeating: 7, count: 32)), iterations: 1000)
+                    .passphrase("one"), label: "a", for: location, existingKey: .raw([UInt8](repeating: 7, count: 32)), derivation: .quick)
             } == .wrongKeyOrNotADatabase)
-            _ = try KeySlots.create(.passphrase("one"), label: "a", for: location, existingKey: key, iterations: 1000)
+            _ = try KeySlots.create(.passphrase("one"), label: "a", for: location, existingKey: key, derivation: .quick)
             _ = try Connection(location, key: .slots(secret: .passphrase("one")))
             _ = try Connection(location, key: key)
         }
@@ -211,7 +250,7 @@ import Testing
         try db.execute("INSERT INTO t VALUES ('kept')")
         #expect(reason {
             _ = try KeySlots.create(
-                .passphrase("one"), label: "a", for: location, existingKey: .passphrase("wrong").quick, iterations: 1000)
+                .passphrase("one"), label: "a", for: location, existingKey: .passphrase("wrong").quick, derivation: .quick)
         } == .wrongKeyOrNotADatabase)
         #expect(try folder.names().contains("a.db.keys") == false)
         // Another connection reads: the key cannot change, and there are no slots then.
@@ -221,14 +260,14 @@ import Testing
         configuration.busyTimeout = .milliseconds(50)
         #expect(reason {
             _ = try KeySlots.create(
-                .passphrase("one"), label: "a", for: location, existingKey: .passphrase("old").quick, iterations: 1000, configuration: configuration)
+                .passphrase("one"), label: "a", for: location, existingKey: .passphrase("old").quick, derivation: .quick, configuration: configuration)
         } == .busy)
         try db.execute("COMMIT")
         db.close()
         #expect((try? Connection(location, key: .passphrase("old").quick)) != nil)
         #expect(try !folder.names().contains("a.db.keys"))
         let slots = try KeySlots.create(
-            .passphrase("one"), label: "a", for: location, existingKey: .passphrase("old").quick, iterations: 1000)
+            .passphrase("one"), label: "a", for: location, existingKey: .passphrase("old").quick, derivation: .quick)
         #expect(!slots.isRotationUnfinished)
         #expect(opens(try .passphrase("one")))
         #expect(reason { _ = try Connection(location, key: .passphrase("old").quick) } == .wrongKeyOrNotADatabase)
@@ -238,8 +277,8 @@ import Testing
 
     @Test(arguments: [KeyChangeMode.inPlace, .newFile]) func fullRotation(mode: KeyChangeMode) throws {
         var slots = try make()
-        try slots.add(.passphrase("two"), label: "second", iterations: 1000)
-        let recovery = try slots.addRecoveryKey(label: "safe", iterations: 1000)
+        try slots.add(.passphrase("two"), label: "second", derivation: .quick)
+        let recovery = try slots.addRecoveryKey(label: "safe", derivation: .quick)
         let old = slots.key
         let stale = slots
         let db = try Connection(location, key: .slots(slots))
@@ -261,14 +300,14 @@ import Testing
         #expect(try slots.list().map(\.label).sorted() == ["first", "safe"])
         #expect(reason { _ = try Connection(location, key: old) } == .wrongKeyOrNotADatabase)
         // A value from before the rotation is out of date.
-        #expect(reason { try stale.add(.passphrase("x"), label: "x", iterations: 1000) } == .keySlotsDamaged)
-        try slots.add(.passphrase("two"), label: "second", iterations: 1000)
+        #expect(reason { try stale.add(.passphrase("x"), label: "x", derivation: .quick) } == .keySlotsDamaged)
+        try slots.add(.passphrase("two"), label: "second", derivation: .quick)
         #expect(opens(try .passphrase("two")))
     }
 
     @Test func aRotationThatCannotHappenChangesNothing() throws {
         var slots = try make()
-        try slots.add(.passphrase("two"), label: "second", iterations: 1000)
+        try slots.add(.passphrase("two"), label: "second", derivation: .quick)
         var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .milliseconds(50)
         let db = try Connection(location, key: .slots(slots), configuration: configuration)
@@ -285,7 +324,7 @@ import Testing
 
     @Test(arguments: [KeyChangeMode.inPlace, .newFile]) func aRotationThatIsCancelledChangesNothing(mode: KeyChangeMode) throws {
         var slots = try make()
-        try slots.add(.passphrase("two"), label: "second", iterations: 1000)
+        try slots.add(.passphrase("two"), label: "second", derivation: .quick)
         let db = try Connection(location, key: .slots(slots))
         struct Cancelled: Error {}
         #expect(throws: Cancelled.self) {

@@ -14,7 +14,7 @@ import Testing
     private func failure(_ body: () throws -> Void) -> DatabaseError? { #expect(throws: DatabaseError.self) { try body() } }
 
     @Test func onlyTheKindIsShown() throws {
-        let slots = try KeySlots.create(.passphrase("s3cret"), label: "a", for: location, iterations: 1000)
+        let slots = try KeySlots.create(.passphrase("s3cret"), label: "a", for: location, derivation: .quick)
         let all: [(Encryption, String)] = [
             (.plaintext, "plaintext"), (try .passphrase("s3cret"), "passphrase"), (try .raw(raw), "raw"),
             (try .raw(raw, salt: [UInt8](repeating: 2, count: 16)), "raw, salt"),
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test func providersAndSlotsAttachToo() throws {
-        let slots = try KeySlots.create(.passphrase("one"), label: "a", for: location, iterations: 1000)
+        let slots = try KeySlots.create(.passphrase("one"), label: "a", for: location, derivation: .quick)
         let db = try Connection(.memory)
         let attached = try db.attach(location, as: "A b", key: .slots(secret: .passphrase("one")))
         try db.execute("CREATE TABLE \(identifier: "A b").t(x)")
@@ -89,7 +89,7 @@ import Testing
         #expect(try db.fetchOne(Int.self, "SELECT generation FROM \(identifier: "A b").sqlcipherkit_key_slots") == 1)
         try attached.detach()
         let old = try Data(contentsOf: URL(fileURLWithPath: folder.path("a.db.keys")))
-        try slots.add(.passphrase("two"), label: "b", iterations: 1000)
+        try slots.add(.passphrase("two"), label: "b", derivation: .quick)
         let path = try db.withAttached(location, as: "a", key: .slots(slots)) { try $0.path }
         #expect(path == folder.path("a.db"))
         try old.write(to: URL(fileURLWithPath: folder.path("a.db.keys")))

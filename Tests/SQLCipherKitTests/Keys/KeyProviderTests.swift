@@ -64,7 +64,7 @@ import Testing
 
     @Test func slots() throws {
         let location = DatabaseLocation.file(folder.path("b.db"))
-        let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, iterations: 1000)
+        let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, derivation: .quick)
         try Connection(location, key: .slots(slots)).execute("CREATE TABLE t(x)")
         #expect(try Connection(location, key: .provided(by: .slots(slots))).fetchOne(Int.self, "SELECT count(*) FROM t") == 0)
     }

@@ -43,9 +43,15 @@
                 halves("AES key", key)
                 halves("HMAC key", hashlib.pbkdf2_hmac("sha512", key, bytes(b ^ 0x3a for b in salt), 2, 32))
                 if slot:
-                    halves("slot key", hashlib.pbkdf2_hmac("sha512", passphrase.encode(), bytes.fromhex(slot), 1000, 32))
-                    out["file key"] = hmac.new(key, b"SQLCipherKit key slots 1: the whole file", "sha512").digest()[:32]
-                    out["key before"] = hmac.new(key, b"SQLCipherKit key slots 1: the key before", "sha512").digest()[:32]
+                    mac = lambda key, message: hmac.new(key, message, "sha512").digest()
+                    counted = bytes([1]) + struct.pack(">Q", len(passphrase.encode())) + passphrase.encode()
+                    digest = mac(b"SQLCipherKit key slots 2: secret", counted)
+                    derived = hashlib.pbkdf2_hmac("sha512", digest, bytes.fromhex(slot), 1000, 64)
+                    halves("slot secret", digest)
+                    halves("slot key", derived)
+                    halves("slot wrapping key", mac(derived, b"SQLCipherKit key slots 2: wrap")[:32])
+                    out["file key"] = mac(key, b"SQLCipherKit key slots 2: the whole file")[:32]
+                    out["key before"] = mac(key, b"SQLCipherKit key slots 2: the key before")[:32]
                 for name, value in out.items(): print(name + "=" + bytes(b ^ 0x5a for b in value).hex())
                 """, hex(salt), passphrase ?? "", iterations == 0 ? hex(Self.raw) : "", "\(iterations)", slotSalt.map(hex) ?? "")
             return lines.split(separator: "\n").map(String.init)
@@ -103,13 +109,13 @@
         func slots(action: String, bindsNow: Bool) throws {
             try Connection(.file(path), key: .raw(Self.raw)).execute("CREATE TABLE t(x)")
             let slots = try KeySlots.create(
-                .passphrase(Self.passphrase), label: "first", for: .file(path), existingKey: .raw(Self.raw), iterations: 1000)
-            let slotSalt = try Array(Data(contentsOf: URL(fileURLWithPath: path + ".keys"))[61..<93])
+                .passphrase(Self.passphrase), label: "first", for: .file(path), existingKey: .raw(Self.raw), derivation: .quick)
+            let slotSalt = try Array(Data(contentsOf: URL(fileURLWithPath: path + ".keys"))[88..<120])
             var needles = try needles(salt: header(), passphrase: Self.passphrase, iterations: 0, slotSalt: slotSalt)
             guard action == "memory-recovery" else {
                 return try expectNothing(action, masked(Self.passphrase.utf8), needles, bindsNow: bindsNow)
             }
-            let key = try slots.addRecoveryKey(label: "safe", iterations: 1000)
+            let key = try slots.addRecoveryKey(label: "safe", derivation: .quick)
             needles.append("recovery key=" + masked(key.text.utf8))
             try expectNothing(action, masked(key.text.utf8), needles, bindsNow: bindsNow)
         }

@@ -93,7 +93,7 @@ import Testing
     @Test func aFileThatHasOneGetsSlots() throws {
         try makeElsewhere([0x61, 0])
         let slots = try KeySlots.create(
-            .passphrase("new"), label: "a", for: .file(path), existingKey: .passphrase("a\0").quick, iterations: 1000)
+            .passphrase("new"), label: "a", for: .file(path), existingKey: .passphrase("a\0").quick, derivation: .quick)
         #expect(try Connection(.file(path), key: .slots(slots)).fetchOne(Int.self, "SELECT count(*) FROM t") == 0)
     }
 }

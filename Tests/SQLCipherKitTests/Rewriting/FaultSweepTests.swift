@@ -9,7 +9,7 @@ import Testing
     static let scenarios = [
         "open", "verify", "attach", "search", "identify", "vacuum", "pool", "backup", "compact backup", "restore", "salvage",
         "convert", "encrypt", "decrypt", "migrate", "new file", "rekey", "rekey with a log",
-        "new file with a log", "write",
+        "new file with a log", "write", "slots create", "slots add", "slots revoke", "slots rotate", "slots rotate by file",
     ]
     private static let isLong = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] != nil
 

@@ -9,7 +9,8 @@ import Testing
     private static let actions = [
         "key-in-place", "key-by-file", "convert", "encrypt", "decrypt", "backup", "backup-over-another", "backup-by-rows",
         "backup-by-link", "backup-without-links", "export", "restore", "restore-by-rows", "slots-for-a-passphrase",
-        "slots-for-a-raw-key", "slots-add", "slots-rotate-in-place", "slots-rotate-by-file",
+        "slots-for-a-raw-key", "slots-add", "slots-remove", "slots-change", "slots-upgrade", "slots-rotate-in-place",
+        "slots-rotate-by-file",
     ]
 
     /// Kills wherever a file is made, renamed or removed; with `SQLCIPHERKIT_LONG_TESTS` at each write too, and with a log.
@@ -29,7 +30,10 @@ import Testing
 
     /// One failed write, sync, rename or removal leaves the old database or the new one as well, in the journal mode that it had,
     /// and no other file after the next opening.
-    @Test(arguments: ["key-by-file", "encrypt", "decrypt", "backup", "restore-by-rows"])
+    @Test(arguments: [
+        "key-by-file", "encrypt", "decrypt", "backup", "restore-by-rows", "slots-for-a-raw-key", "slots-add", "slots-remove",
+        "slots-rotate-in-place", "slots-rotate-by-file", "slots-upgrade",
+    ])
     func oneFailedCall(action: String) throws {
         let folder = try TemporaryFolder()
         let outcome = try Command.run(

@@ -107,7 +107,7 @@ import Testing
 
     private func slots(for operation: Operation) throws -> KeySlots? {
         guard operation == .rotateInPlace || operation == .rotateNewFile else { return nil }
-        return try KeySlots.create(.passphrase("one"), label: "first", for: .file(path), iterations: 1000)
+        return try KeySlots.create(.passphrase("one"), label: "first", for: .file(path), derivation: .quick)
     }
 
     private func expectRows(_ key: Encryption, _ comment: Comment) throws {

@@ -26,3 +26,8 @@ extension DatabaseConfiguration {
         return configuration
     }
 }
+
+extension SlotDerivation {
+    /// As few rounds of key derivation as a slot may have.
+    static var quick: SlotDerivation { .pbkdf2(iterations: 1000) }
+}

@@ -49,11 +49,11 @@ import Testing
         ("key slots", { fixture, name in
             let place = KeySlots.Place.file(fixture.folder.url.path + "/slots-" + name)
             let location = DatabaseLocation.file(fixture.folder.path("slotted"))
-            _ = try KeySlots.create(.passphrase("one"), label: "a", for: location, at: place, iterations: 1000)
+            _ = try KeySlots.create(.passphrase("one"), label: "a", for: location, at: place, derivation: .quick)
         }),
         ("a slot's label", { fixture, name in
             let location = DatabaseLocation.file(fixture.folder.path("slotted"))
-            _ = try KeySlots.create(.passphrase("one"), label: name, for: location, iterations: 1000)
+            _ = try KeySlots.create(.passphrase("one"), label: name, for: location, derivation: .quick)
         }),
         ("a function", { try $0.db.register(.function($1) { 1 }) }),
         ("a collation", { try $0.db.register(.collation($1) { _, _ in .orderedSame }) }),

@@ -274,10 +274,10 @@ import Testing
     @Test(arguments: pairs) func keySlots(_ pair: Pair) throws {
         let folder = try TemporaryFolder(), (a, b) = (pair.a, pair.b)
         let location = DatabaseLocation.file(folder.path("a.db"))
-        let slots = try KeySlots.create(.passphrase("one"), label: a, for: location, iterations: 1000)
-        try slots.add(.passphrase("two"), label: b, iterations: 1000)
+        let slots = try KeySlots.create(.passphrase("one"), label: a, for: location, derivation: .quick)
+        try slots.add(.passphrase("two"), label: b, derivation: .quick)
         #expect(try utf8(slots.list().map(\.label)) == utf8([a, b]))
-        try slots.changePassphrase(b, from: .passphrase("two"), to: .passphrase("three"), iterations: 1000)
+        try slots.changePassphrase(b, from: .passphrase("two"), to: .passphrase("three"), derivation: .quick)
         try slots.revoke(a)
         #expect(try utf8(slots.list().map(\.label)) == utf8([b]))
         #expect(throws: DatabaseError.self) { try slots.revoke(a) }

@@ -1,0 +1,104 @@
+/* The mark of the key slots is out of SQL's reach. engine.c includes this after guard.h; nothing else does. */
+#include "../include/slot_mark.h"
+
+static const char sqlcipherkit_mark_refusal[] = "CHANGE of " SQLCIPHERKIT_SLOT_MARK " is refused: KeySlots alone writes it";
+
+int sqlcipherkit_is_slot_mark(const char *name) { return name != NULL && sqlite3_stricmp(name, SQLCIPHERKIT_SLOT_MARK) == 0; }
+
+/* Whether a statement of this connection's must leave the table of that name alone. A schema that is being read, and VACUUM, which
+ * copies all tables, name it as well. */
+static int sqlcipherkit_is_kept(Parse *parse, const char *name) {
+    sqlite3 *db = parse->db;
+    if (db->init.busy || (db->mDbFlags & DBFLAG_Vacuum) != 0 || !sqlcipherkit_is_slot_mark(name)) return 0;
+    const sqlcipherkit_guard *guard = sqlcipherkit_guard_of(db);
+    return guard != NULL && guard->mark_writers == 0;
+}
+
+/* In place of sqlite3AuthCheck, which is asked about everything that a statement does, with an authorizer or without. */
+static int sqlcipherkit_may_change(Parse *parse, int code, const char *first, const char *second, const char *third) {
+    const int changes = code == SQLITE_INSERT || code == SQLITE_UPDATE || code == SQLITE_DELETE || code == SQLITE_DROP_TABLE;
+    if ((changes && sqlcipherkit_is_kept(parse, first)) || (code == SQLITE_ALTER_TABLE && sqlcipherkit_is_kept(parse, second))) {
+        sqlcipherkit_refuse(parse, sqlcipherkit_mark_refusal);
+        return SQLITE_DENY;
+    }
+    return sqlcipherkit_sqlite_auth_check(parse, code, first, second, third);
+}
+
+/* In place of sqlite3CheckObjectName, which is asked about each name that a statement gives, with the table's of an index or a
+ * trigger. */
+static int sqlcipherkit_may_be_named(Parse *parse, const char *name, const char *type, const char *table) {
+    if (sqlcipherkit_is_kept(parse, name) || sqlcipherkit_is_kept(parse, table)) {
+        sqlcipherkit_refuse(parse, sqlcipherkit_mark_refusal);
+        return SQLITE_ERROR;
+    }
+    return sqlcipherkit_sqlite_check_name(parse, name, type, table);
+}
+
+void sqlcipherkit_allow_slot_mark(sqlite3 *db, int is_allowed) {
+    sqlcipherkit_guard *guard = sqlcipherkit_guard_of(db);
+    if (guard != NULL) guard->mark_writers += is_allowed ? 1 : -1;
+}
+
+static int sqlcipherkit_run_format(sqlite3 *db, const char *format, const char *schema) {
+    char *sql = sqlite3_mprintf(format, schema);
+    if (sql == NULL) return SQLITE_NOMEM;
+    int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+    sqlite3_free(sql);
+    return rc;
+}
+
+/* The statement that writes the row; SQLITE_ERROR if the table is not there, or is another one. */
+static int sqlcipherkit_prepare_mark(sqlite3 *db, const char *schema, sqlite3_stmt **statement) {
+    char *sql = sqlite3_mprintf(
+        "INSERT OR REPLACE INTO \"%w\"." SQLCIPHERKIT_SLOT_MARK "(one, id, generation, change, slots) VALUES (1, ?, ?, ?, ?)", schema);
+    if (sql == NULL) return SQLITE_NOMEM;
+    int rc = sqlite3_prepare_v2(db, sql, -1, statement, NULL);
+    sqlite3_free(sql);
+    return rc;
+}
+
+static int sqlcipherkit_write_mark(sqlite3 *db, const char *schema, const void *id, sqlite3_int64 generation, const void *change,
+                                   const void *slots, int slots_count) {
+    sqlite3_stmt *statement = NULL;
+    int rc = sqlcipherkit_prepare_mark(db, schema, &statement);
+    if (rc == SQLITE_ERROR) {
+        rc = sqlcipherkit_run_format(db, "DROP TABLE IF EXISTS \"%w\"." SQLCIPHERKIT_SLOT_MARK, schema);
+        if (rc == SQLITE_OK) {
+            rc = sqlcipherkit_run_format(
+                db,
+                "CREATE TABLE \"%w\"." SQLCIPHERKIT_SLOT_MARK
+                "(one INTEGER PRIMARY KEY CHECK (one = 1), id BLOB NOT NULL, generation INTEGER NOT NULL, change BLOB, slots BLOB)",
+                schema);
+        }
+        if (rc == SQLITE_OK) rc = sqlcipherkit_prepare_mark(db, schema, &statement);
+    }
+    if (rc == SQLITE_OK) rc = sqlite3_bind_blob(statement, 1, id, 16, SQLITE_STATIC);
+    if (rc == SQLITE_OK) rc = sqlite3_bind_int64(statement, 2, generation);
+    if (rc == SQLITE_OK && change != NULL) rc = sqlite3_bind_blob(statement, 3, change, 16, SQLITE_STATIC);
+    if (rc == SQLITE_OK && slots != NULL) rc = sqlite3_bind_blob(statement, 4, slots, slots_count, SQLITE_STATIC);
+    if (rc == SQLITE_OK) rc = sqlite3_step(statement);
+    int finalized = sqlite3_finalize(statement);
+    return rc == SQLITE_DONE ? SQLITE_OK : finalized != SQLITE_OK ? finalized : rc;
+}
+
+int sqlcipherkit_set_slot_mark(sqlite3 *db, const char *schema, const void *id, sqlite3_int64 generation, const void *change,
+                               const void *slots, int slots_count) {
+    int rc = sqlite3_exec(db, "SAVEPOINT sqlcipherkit_slot_mark", NULL, NULL, NULL);
+    if (rc != SQLITE_OK) return rc;
+    sqlcipherkit_allow_slot_mark(db, 1);
+    rc = sqlcipherkit_write_mark(db, schema, id, generation, change, slots, slots_count);
+    sqlcipherkit_allow_slot_mark(db, 0);
+    if (rc == SQLITE_OK) rc = sqlite3_exec(db, "RELEASE sqlcipherkit_slot_mark", NULL, NULL, NULL);
+    if (rc != SQLITE_OK) {
+        sqlite3_exec(db, "ROLLBACK TO sqlcipherkit_slot_mark", NULL, NULL, NULL);
+        sqlite3_exec(db, "RELEASE sqlcipherkit_slot_mark", NULL, NULL, NULL);
+    }
+    return rc;
+}
+
+int sqlcipherkit_remove_slot_mark(sqlite3 *db, const char *schema) {
+    sqlcipherkit_allow_slot_mark(db, 1);
+    int rc = sqlcipherkit_run_format(db, "DROP TABLE IF EXISTS \"%w\"." SQLCIPHERKIT_SLOT_MARK, schema);
+    sqlcipherkit_allow_slot_mark(db, 0);
+    return rc;
+}

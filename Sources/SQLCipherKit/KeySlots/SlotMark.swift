@@ -1,0 +1,107 @@
+import CSQLCipher
+
+/// What the database remembers of its slots, in a table of one row: encrypted like the rest, so that only a holder of the key can
+/// have written it, and out of the reach of SQL.
+struct SlotMark: Hashable, Sendable {
+    /// A slot as the database last saw it.
+    struct Slot: Hashable, Sendable {
+        static let secretCount = 16
+
+        let id: [UInt8]
+        /// Names the slot's secret: each has a salt of its own.
+        let secret: [UInt8]
+        let label: String
+
+        init(_ slot: SlotRecord) { (id, secret, label) = (slot.id, Array(slot.salt.prefix(Self.secretCount)), slot.label) }
+
+        init(_ reader: inout ByteReader) throws(DatabaseError) {
+            id = try reader.bytes(SlotTable.idCount)
+            secret = try reader.bytes(Self.secretCount)
+            label = String(decoding: try reader.bytes(try reader.integer(2)), as: UTF8.self)
+        }
+
+        func write(to writer: inout ByteWriter) {
+            writer.bytes(id)
+            writer.bytes(secret)
+            writer.integer(label.utf8.count, 2)
+            writer.bytes(Array(label.utf8))
+        }
+    }
+
+    let id: [UInt8]
+    let generation: Int
+    /// The name of the change that made the generation; nil for one of version 1.
+    let change: [UInt8]?
+    /// Nil if it was not noted.
+    let slots: [Slot]?
+
+    init(_ table: SlotTable) {
+        (id, generation, change) = (table.id, table.generation, table.history.last)
+        slots = table.slots.map { Slot($0) }
+    }
+
+    init(id: [UInt8], generation: Int, change: [UInt8]?, slots: [UInt8]?) {
+        (self.id, self.generation, self.change) = (id, generation, change?.count == SlotTable.idCount ? change : nil)
+        self.slots = slots.flatMap { try? Self.read($0) }
+    }
+
+    private static func read(_ bytes: [UInt8]) throws(DatabaseError) -> [Slot] {
+        var reader = ByteReader(bytes[...]), slots: [Slot] = []
+        while !reader.isAtEnd { slots.append(try Slot(&reader)) }
+        return slots
+    }
+
+    fileprivate var slotBytes: [UInt8]? {
+        guard let slots else { return nil }
+        var writer = ByteWriter()
+        for slot in slots { slot.write(to: &writer) }
+        return writer.result
+    }
+}
+
+extension Schema {
+    private static let markTable = SQLCIPHERKIT_SLOT_MARK
+
+    /// What is remembered of the slots; nil if nothing is, or nothing that can be read.
+    func slotMark() throws(DatabaseError) -> SlotMark? {
+        let exists: SQL = "SELECT count(*) FROM \(raw: qualified("sqlite_schema")) WHERE type = 'table' AND name = \(Self.markTable)"
+        guard try connection.fetchOne(Int.self, exists) == 1 else { return nil }
+        let rows = SQL(raw: "SELECT * FROM \(qualified(Self.markTable)) WHERE one = 1")
+        do {
+            let row = try connection.fetchOne(RowCopy.self, rows)
+            guard let row, let id: [UInt8] = try row["id"], id.count == SlotTable.idCount, let generation: Int = try row["generation"]
+            else { return nil }
+            // The table of version 1 has three columns.
+            guard row.columnNames.contains("change") else { return SlotMark(id: id, generation: generation, change: nil, slots: nil) }
+            return SlotMark(id: id, generation: generation, change: try row["change"], slots: try row["slots"])
+        } catch let error as DatabaseError {
+            // A table that something else has made.
+            if [.noSuchColumn, .typeMismatch].contains(error.reason) || error.code.primary == .error { return nil }
+            throw error
+        } catch { return nil }
+    }
+
+    /// Remembers a table, in a savepoint.
+    func setSlotMark(_ mark: SlotMark) throws(DatabaseError) {
+        let slots = mark.slotBytes
+        let rc = sqlcipherkit_set_slot_mark(
+            try connection.live(), name, mark.id, Int64(mark.generation), mark.change, slots, Int32(slots?.count ?? 0))
+        try connection.check(rc)
+    }
+
+    func setSlotMark(_ table: SlotTable) throws(DatabaseError) { try setSlotMark(SlotMark(table)) }
+
+    /// Remembers what was remembered before something else came over it.
+    func putBack(_ mark: SlotMark?) throws(DatabaseError) {
+        if let mark { return try setSlotMark(mark) }
+        try connection.check(sqlcipherkit_remove_slot_mark(connection.live(), name))
+    }
+
+    /// Lets SQL write what the database remembers, for as long as the connection is open: a whole database is copied to it.
+    func allowSlotMark() throws(DatabaseError) { sqlcipherkit_allow_slot_mark(try connection.live(), 1) }
+}
+
+extension String {
+    /// Whether a table of that name is what a database remembers of its slots.
+    var isSlotMark: Bool { sqlcipherkit_is_slot_mark(self) != 0 }
+}

@@ -1,0 +1,187 @@
+import Foundation
+
+/// A database with key slots as version 1 of their format had them, made by the tool of that time: SQLCipher's default settings, a
+/// table `t(x)` with the row `kept`.
+public enum FormerSlots {
+    /// Secrets that open a slot: of 1,000 rounds, of 2,000, and a recovery key's.
+    public static let first = "one", second = "abc", recovery = "G6K5-6PW8-50HW-GAXR-AW75-KVW1-N2WB-ZCED-27CT"
+    /// A passphrase that was revoked.
+    public static let revoked = "gone"
+
+    /// The database's file.
+    public static let database = decode(
+        """
+        Hw71T/bVNEZhIKSOHIaTpbGGLoRSQYfG9dyLtXLAy55jgVvQ9giFfD+Ya181PvIuJ7TYYp7s1Sb1loz7KRwzlb+eJpcKdAd84hvrSc2kprr4uOiyPPmOH/eX
+        l3StNwDRtpYF3pP/vs9ctuRmjb3keThsHZck6xrDdxUaHRrnfZ4eKROIPuP64+8gNDhfHbZfIbJcOPb2y31kK+5v9gvv1+4nw8UxFsgKkqGTQfZsEv79xLqf
+        FdB97d85H4WqNbDzEXg5MgS+hFq0Tl9oqCrWgfIenRZf43VVuxNyP3UD2nptejMa0pVnAgJMHt0q/AsAtfdnvs+k76psVb6Y+xU9Zz8qXAMaLeLuNw9vfv2z
+        FGHrAFEiy9tO9Q1pnDHg6GZxsv5yh84NxhpX4Tao8iqjnh22aLX26u25m8tBNiwRyzx+OHHkHaGFUCJtYfFtNUyvQix0bJljekJet1ui709mpduSxKxSRKDD
+        MNW7c54YaZlZ7+SUk5kuYb/IJnsaEoTOExGKvWB4R99Yxoy7vaKjuWmgPPheWnNo3OaBLkTY2NbFLbPZEC30RApdC4sGLZfhIwu4Eh4nSsa61GuJFMODm81+
+        U0VVBaAcmPAny1DPsCSoePn0kfr6dDFTn3GC3Lk1Y8PtH3TqYalLu1ONx5evUCtuttePY4QbwXxJSqrGlSkuqcMO3PvJi5zm+e/RbCkLOQAdMeT6xGE2bHmg
+        cZGfr2RL1dNr8SW1uMlqgIcUXdVYhZ4AhuiFi+RuTQxLdFRnYP4vxF/g/TD3FUpXuNhrxQ/A0eTXO56fPzOXYZdMhivljLnnENlgurGsiKQHy3evD2E38OYF
+        ns/qQRuCtxFQWuSqDfwyapLQe/0xzezqAl85rPNPclVsTNOe+Zt/ClFZCJfUuOr+w/0OR7rtNurtscd1BQX78u2IZ08k1LDNy3Ej8L0T5KKm91GR8Ov6o7+q
+        ANAhYFm5H36O6gOIrWawGKn+eoNpP0EmxLWlplV9mTCG0B1G7yYABElixlWTKXD7LBKaYLc1NZgTDbQkb8oM7y2cU30d4W41XM97utyzrpaD+d06p0FoF6xo
+        NtQgyfOSOgKeMuJ2har1XGRFEvSdLpXLRpOWxXCQQad69lYEN95/jJAA/dWGP6uQg8A28LFGl9IguUZQUUhqZ33TC7FZfRoKt6ZYyAjqTM9yaEO0RuuSxwpx
+        7d1C251k+bdh48IlxsfbPBFdezKdR1KBQxRUBoC/twfdYctaCc4cz3R+RydTrkgF1fjujAU2EvHj2f3hJeE5I3ztcz+T5PvkbNQ1yCEOkSsui5oUpsfE9Vu9
+        einplh9vkg4g6IlmyJFmi/dFjzWN6h0VPqPN4zMV/gaMsuCS/PnWSYS1h0kNYSMpOm4HA+aSBG3Z8PYp/PJMoKne7thWaLqYS+T/D6mn1yD9aFq+1tIU1ytS
+        xEjyFUq4dGhe5aDSVRl5LwDKf8uO9eVcM7nBFkxFde7UPRm2prJUTWOXIr+OnIOt0M5Xsr9nKMEMWsblFgh3FrZTv3RvooeJWxJO4B0+X9W+PP/4OuLX8Tj9
+        6lHokuCwofXT1xLjiKa3Zf9DhImhftm6q5o6iKegCAEnk/AtfyEwdNXQ3m8O/U30s9YBWEu8BGHqjo9+qYsq02Fa4ozExBOo5KwH6u5xs7+cdTLO1EPGh4tQ
+        41nO6yPPtg0EWgpE31CPG0hIpDEszF54sWwC+wBjWUQQtLYXVZFLez6KYx8AZbAvIZrNCvs8c66cfBf/uN4aX+tKDI4XdLLRWUOZ/XMheOIEgiaaBQP4RxAO
+        vo2zQXXRQCUwScBX3TGWljBuSI63ga2t1l4f9WVGGR25H8Etton8dXz/c4kUhK9PkfDF8jNzXtcxQJikVz5IDeFzPSSoJLp8Ykcth6PY/Ja9XKKfE0BCUrRb
+        PqJ2QoCUH5JnWhf3aKJQy0IwYZRJXjrP6RSG0xZW0d0dKawjoVzIMuj62YYvxdbxDmJzwHPDhMdwUkbBJWqeVZILM2UyqLhN3vNMeKcog9aYmuB71cMLbHVC
+        HH3OrG0cAnRUUiWrOiLyWNbSxz+NZC5sRgVDmv4e3lNhvvL24wEEzSxCjuTCE4VHAkRt2b6LUevZObfVK+z3CrkhV6XjaU91Zh7LOiJf6x/INZB0hcd1WhB9
+        XMvz1zJ2VdZm82MXOmV4Kvp1Qr6kmGf5ABYFlBtlhm6tJAyfMhvfGaPHx/P9hZeOnvorXsupfd2S7/pLanJ3vI/qJz8QXNTn/YypCmf4n4l+iPufGmmP5jl0
+        n84wVIjlEQKedA/HyHGE/FTWOHMn5qbBzxYpX3TiWEn71TUY0Jh2iQT7ND98Xxe5pBaCnDj9g8w5qdHlb8/xRvd+eiZaTZFwfVMj8/BSzHm0/Hd/SBqOeRyA
+        SOrqBWK8WC014SRaQb+mg/ZLpd/lpi0x2jn9rnLlp+1OpVt7b55TnBgo5wY+DOlpZagNmFE9eeheSJ3IRyLQd4V5UphuLp5fZCltclJTzI1zKUOXX/f9BxvG
+        rkv4VkbkVsgJMesCjGrkDJ48Pl/g6nd4xt5VUJaNu/yaM2mnEmnkTyN4fVtLFDI2pYtKqkHvPe6OSAdTXTDhfgSf0eB7X4aeiVnCWjH0NVUTQfPQXYewayZ1
+        d79LBQjxXP7r4WKuNQb8fpaVzEa7tdAX1SbEJDUsaU8NaX42QutyUJhIR05uN/B72JIRuhz8tc55JqUNQhJNOHgFYULW2tmY3CA1WbatKVqT63h+y/vYUkYx
+        vXdBrTbgQeO1shS9qNfj97kpKBh2KdzZC6MhDpjIggDgILUSwa8INSWKqYuSwOcd7LBUjHQ6P2v4zyp1J6wqtx89LskLL+KHrdU16VAs9Mv9w5qypW1IDl/8
+        ie9k2I7mc6rHb84N9kykwSVrxHEjKEczJk6kEf0c8m1HEuWeDv1hufHgm5YeZQArdbRt35TDZ8IDfZV1m1vItjYe7WAM8cOwDk70cpr5uebD3kyIZkudmZn9
+        MIuTw26ceD6KcnyAHJ6KqoXBT+BJJ5/JlSkoWI148bcpwC40OjiiKjUAifEEBGm5oGHd1b+Csfq+2hC8fXTys1zWHUep8tVKwo+lo8zUr+uJmUA3XImXOYOV
+        o1EpzkxSntjzjbQQCPBfxcLoGcTnYGAWkLkskv17H8VEpMY+eiOJYpkLH7SkOhkHGL0S2MmbrtP5kDceKO8qfGQnSm29Gh05vlSeKSzdRBd3Q3OhURLqO3OW
+        WgjdfU8KvFi+qDNV8KQawZyaFBGJnmz1ELuciuaiSNzQ6N1qoVpdK0jHxe4rH5SPicDLVDWud/77okDiD6Wnf/UCMa/4vj3oUVet6sHUIq3pFRnomppGTE8o
+        BL0AYoZTzGV0as2T0TawrlaVKj8I4V9/2fuk3bUeHhk0iRAGnKuFs4mW7NOhL0b4qJmGRKA2WsMCuLhdU7Xg4XVWdOHV3jtWB1HMmTQW6enf5oCiIk7IpAr2
+        m1IXaxoFOXl5ns6Jx3JLgVaSvH7IwA3Ee+6WsYeNY1+DQTbI3SjNo2fE0dwSBVqiEXheV8vA4+2z7VxiklrFs1kuArgG/goS/OzcrUD/AiU3/4m7IowBsA8S
+        miBvSn/RbrI4EOH6tdMMSWgqQ7rgqyhTovEO5F+1Y5zsHTxiA8x4Saxt9sP9lDzPP5EtGOHdjylvpAyYl7qzgK8CrfKXVjdANdbhKJG2CFKPwXoPKU31kcmt
+        OGGYlIqHexWTQyaUjcUDYOEWAHKQreoNV8XpC8/jb3ZxYB0DstEytG0Njp1oGTnwc6LaDTRQNCHaV5G7mkYAU0QegSRJ0M6JtOM8ta8apDdsxEiKn0T5MVXm
+        Po5zSUIJSkohhHGvah19iaruq3VwTD5BWroyjABZqt7gSgJ0DzUdrIY+vyLvq8bEEavDgpvi2MAXLd9VWHucN4hgul3eW78BS7bA5fwGAuJN2rZ+7h8B92S1
+        G6viHIiWQLBydo2Ppda8LM+BRjz+so7a7Hay++kg0J3z7Tiq0yL0TlphZKU0wH9uzJeaS2hvfASk/rtLzEg5jNAKs/VCxbPHV3aBOLOuvFTBlOhQdiYWhteL
+        mfPHV7PkhMYg6du6dX3pMoX1qMr8hM3S040BrWzgPnIVW8MjRHEP0l4VQ2T45NKRsI3pw1sz5MvH5TSiwpxSoHMHU/zDMVha2aJLk87WapLBIpsmzN8IFDN0
+        i4kmpuPLZa+aByUOWD1gzV1akplRvZGhUPEgyvPxAzS8/26DulZQ6KXPyXlw0ArG7tfUMlSqZ1EXzu826rM+jRf21vPXdHbxelRxx/E2X7yPd6dfkRs7Cdht
+        6arR+rk5SysXrCPucLkKEZ3c8qoVudgVgzEHcYSna0d9aiIraSfeB1ufbYXE2kNBZ0ESute6RrqSoY1S/l3Mg8xTnQB3RmliY3W6WfWoM/uwFxAQ7xDZHjv2
+        agRxc/5A2TUMWPSMVxd7CDGM8oHkgkgHoCvpIu9uYVML1Ydne4uX/h4AYTvvwg5H866COlEyr4ehQLH3J18z0Ryw3xaXdPHnkQUDTW/qk8NkRFZSeiTsBlU5
+        9L9kkcHnAj1P8w4TzX9hTtPB3UQhd7P8pffqT0alE7y9FWDG/MV9hznUCiFG8dKGn6I6a0pkRRNLCFIXgP+7AUxxt5vJzOwx55ctzU6iilo8XSY3yUoCeYah
+        h/1VjEPQSlNxIRbuEueMjHRQ2Y8yOsu67I88TnoU4DJanTqekgG1eqlR24hafeovixwTBVRZSy371f4BOOEQnEbRKgfXP+QJ3TuEvt8NlWIxd8wb54IAxGQ4
+        jNzlYHfbprJHkivXTXj5T68cFmoO4Go7aAdc3Tse1I655R87ccQnP7VPteW+mr0i+kuYUAVO44kTn65F5MwslQaL/7puThcrG+si1zcR+piN9/TOdFexWyXB
+        b3sAbtyXowdjhvPD6wKl+ZHHrUnihGoMpxu5kE4pvW6+qLG+IiS3C57otHgEZMJs1oGZfwDwKcOmc2x9MFGXrFpXEQIaChStX1uqnzM9scUNjpWGmnD2YwqF
+        tXPbpLEN2NU6IAMPPdFdv/brsa3ywinAgwwru1tLFDt97Xt4YDbPIldSMBV2wMPhQpSCzVN75xDLfiMwRtwKMwtfF1u0d4TjoNW+izsNgvBKPw8NAM3AgS8S
+        NE1qvDGv6ROE8k0OSD4YtwyOkULiDxCSvzlRbXkR8dRC1V6aagAnSBqkH5Wx3iMoGlUUBWGi7JFci4eAyNYzlfriNEqUQJ4XVCTaOhCnfhj14kfI4cFChcXS
+        BYjXLZ3Tjg9apTT5EIhv5KBxNcGaMjOI7UfnpcXDWaGp4GGRda7ED1f4XakYIDMIhSBZI+FiNThyBqgfH6OrNMBtYIjEptLCzzTCvKOUSt9Z7T54vC/4KAlp
+        MZp8b6yr/DApldotYZYrx8+e/pUojkfu3FjfwAZFRsvTU6yLDjNWgRYhuvZgRTAlu2puPNH7QoD3LPhx3kKD7CEZiLWEyeoVOzx0QlM/TWhL53eOtYnpZFjo
+        E+OhYNpnKNAzq8nxGCR1Nmx6wf99nSxMcM4HB53a19HotETXdBq9Gl8L64mie1bGstBgLt05vNK3Sy0ieSRegILfSkWMZlSextL2nNlo/DDchvJM9pf8sQnP
+        01G2iDuyM56xEE79BSaXDRQkJLKkb4BXASAsMzHXKYQZuMBgZIRola3SKGGRVqU8Cs9IPjFbghvKuKE+Uy0+1aHwDyBgAjzp5/5Dt+Ud6jadXtz+OIPWsGc4
+        RMCeaMFedqFA3bT+8VkBBH+JwJYOJJ0Yt5T1pyPPZ2nf2ojVKTMRihMKbDsKIuxscwqtj2hZn0mWU8S+iVPyNkStw34I6Nl4wyHv3U6/+tqXpM5Erdavj1DI
+        ZAT9BrCMhwbllXg7jaohuo0FrF4E8W5sWCh9SI47nWIiJwtOKYXH3vfzO5vcOCoq3b50OrOdszK7QUFx2XfNgByDQlIcmjKkicsuO4QOmvkKnOzadzsaIoMM
+        BXjvyBk2eCigQ5rhnEqIUwewZHi8CJ7Wn1DtUXFzYXdM4RQHyZMDToMYFa0yhR7yHoeXKQQ52YiDN8W/7l3hfjJ1U6r5yWPYY++gYWd//Gw5Xv5RDmwBL1dZ
+        yJYv78dgEXtN8e9jYRh3txs6G9NRh9nDzIEsksO5rz0KTsWr1a1muclS28Ca3E32XdCskESOyAvo6tcNwkgps0GE+mDj50ILSlQy15b/lgZ77/N2v03jaSo+
+        vN5StkMXaTMC/qZNTmyDmNwhZktUBvvLjod7bwTrUy3iyzZba3KorL/bUyx4DbkHl30U2+YiCnjpTy1VkdyP0Svs7/M1v408xYDeursKcrSmvJW+5hR295Cw
+        qUN8iyq21K76O+Pq0VwixQE8vAXxrTut/VU1bCeHzlAaR4DY4NwkCBgnthG1dySVQ6NvSFgVkUjpywmedNu7BRaK6UzGkAEOVipEoHWkZC4aG7bZ3Zlzj44Z
+        eFeL4ZIocPd8m3UZlDYxklxtuOMrBExYd4jZTQl16oW9/9xCfe62nIT+ILR8B1JX/ZJhOFgZqK4YTz67+KoJKr8NsBTTb0tDP3qeRqyVVO7weEU+HrMEv7LI
+        9bP3U9UqFPEXcaBydXcQlVel4NpRyY1BQpWIJsZBk97p2dNIs8qCotnu/3aoUeT3ESqcHe8jWlpym86T30E6NZlOi7JeYj6CJrMEhW8vfdkCh0P1zFcznWva
+        J9wqpDU9igsz0ALg2d+dEv9GsgFYVvYjVuzcWCIaxqMVbPEgwPZLa4hp1YPklusbzyHgibaWpOp6Sdxl5JnIJt6V4HFmsmtBqTTiOglahSwTYsI+Grz6BDLc
+        sRFUfY08mpNAe5ejRqz6OCvOgUZB3xEZpdf2wVKpht72kTqF3CdQBIpq8NYCEbLloq3O3rbOM10KuFJuurioo2LR8VnNuw+5LWwgyw8Td/+pQwEKgQ6O07+8
+        MvQNwFbcTBuQF8AQWZeF9MPiVqL2Hv77rd3oXkFlGwa+qnBOGmTZi0VJSUVxyTkofxVczYkZdClMfek5o+0050srRpz1YAx563YmeuMnik7HxVnsus8i7blu
+        lkhZOebkVL4Tb4MKTW95CaeSZD1YEPm1YSzfdRXg42P2aZaOpTvLicxdMXfufjmITrwP3zedop3ZL0OWqsO7CbtqQDRyYovVRGuBWxqv1y33HiyOh9v8rAsh
+        2lXRVpYsyPqVhXw+L83QUCqYPtgTG2XAJH2woN8hYjjlKUgtlMV8bDmTl0JuHIyPgQQjmll4Sg0v2YV2gsbAu5OhNMMFYFed4MrOwkgCglXqXK3zE12PCOPT
+        4kvAGo1FgQZtvDHy+AXSAzZqO01cBA0gC/vjbd9DXsTXmo8jSB3tfJwOqDDLHUxciCk5tX5AZO0slFjQJ/LTrqR5UNKu9YY4vO0qDExEP45v4Ypjk2Zn/e4z
+        1I9qDBvAqczSrFQ4BQUxzt3iiJTYsdvF74tzBXWOHk+efSGxfYUPXCakrUUvyXy7BGfhbfGpSWBEr/mU2kcxGscNIz87E4NNKLLbXojhLbdDxW/kZrl9Y+b/
+        T/eOXD4pYdv4RtaJyWr+ktbxaCm2sTH69Yy9cMPhGMUJtmmD/XuRrfa8ySpj3BwcnFhmoQ2/tZut6BmCjWZT0nE0QiCUnF4S74IGTT/zxRxd2fBnLPgnTmQw
+        j4gIgOTIhXyIRiFtD/Qm5I0ZSsKXtgXKHTx3/ZAFE3ZYs3VSUYPozWhOkEXvFZF/mGVI3cqlGU6PROGICwTRvI61niq8co8oOPyFveJun/N7kFqeQSUzTF42
+        Eb+LacUni2ufIclIU5QL8oGnQH28eQMScorzid8hETQP0c6fJfabUSZB+le/cXXBm2ywfUPOqqf9FRtPc5mcv6NP/JU7p3TGdAV9w3WTnFW4jzyGHusIXiDl
+        QRDn2BC/Qjy3mrEG7hdgaGbvSHbzTO90pUkQ2iIii9C0O6g70R1N5IIfvLgmAc9RWzviMSmRmIKBygP+ORaTjfHgtcI7iGhD/FjK0pg/N7BpH7G10GO7qn78
+        EKl1Ch2yUbzvwGdjD5+SDvbdpukGlom19ZQrMCmaQJFQsZkNRJ5V3LhNu8MReeBEO/+IBtHbKC0Aun2jYR+e8kz2GKMMk8hJfH2heXLswtgiO9Ndd7dkSGhN
+        ejNLgyPP3iIq67wxHNJadqL8fNSBkqx0pV3GJ+UFLtom61FGPJAaCpUGj/tdF9zMWy/zwhWosrXUErvm2OAjvCGLY4S3RYY5oKyrc0geDxVZFDNSMwBj+vbH
+        hIXcM6a3hrX1cRfoxqy1s3ymcpzHMpbdi36MXgoEri+ZfFQdks0DVLXpeFo8vVsbU1LKlzvGzv59g/84jK17J0DKLjNEVKGR/fXxPPzk5m3niD255th6SLXD
+        PMiRAKIpz2ZjYpmwnkqHJEeFXChkZ6CDkSKFZ/fLyBRIjXGKbxoD3OhryZIKIlQYWiDLRGmf9hx1BBSRoGLRXONwOHSj4ENNJG/QomhMt0ODI+sh882SpYJW
+        1rgLm2dJo86eca0e6WFZdDDKwWp9dd1E4YUKWO2p4WteoJphxsl/eq6r2d/B5n8eFbeELISfyb2N+ecv20DiCjb1bNCx0b5G7p+a3H7EmBEApCyenzWBQIMP
+        WtOdSrg/8EyMaZ/enAoS3awsB8Km718wpsW4NGkVBzYXmMaKnwtOdm6NrWMjLAGWBn4CbjROLQO44mF/zS0qfTDXLpz3CPFIiGagtVtFrzm9ZhPrTf+f0FQG
+        XKIYLEOZdXG0HDNrCvN2VGic/Oa6bizItILVR8zmgceGWlCldOQBGbKGBl90jo4otcox0GEKUfTOPPJRilQUHOmv452BF4c77KjWipVKgJJKbkjcL7H07BqW
+        iFbij/VH5UYPjZTJoVSYeU6sta5i1wjAP9hgTXWcNqvGwmIwZaEiX92n5YxyxLYfGTdMC8FvSeOpqtXZTDTFn+u21woKAKIv9xWyBm8YPzg0zlqG2g6hf1A6
+        MFCIg89Tk7A4dLDXWB0SbhBnaFxC1c5jMUgkWw9pSpTd86iSBboFSMv3nOhcMIlqIBVNWsh+UcJxSk8ykNYDyYixuwct+7eTR4snpa5OGxb/LSP7LWU/qQe7
+        I4tngq9wfNsfL3v8Iqr/Zf0Bnbra3PMqbbpsDHC3R5JP2KFfEij54fMucwFEigpYollGTMdToSsnOCbHYtPjm+Lz41bk43K9CL3iuMAl2PPypag4AEMjRgBH
+        xAPdk9vW9HQASFslhqGcs1okp/9mNf2RvILIKBirvLGycSAqxc7vlDLOa60cjQsWSKdbRr9WBY4DTNF7Bxj/567AvqoJ7xFZcgKR94VCPLGa94vGzcTob85h
+        D4dt9cMjdZpsqwBkucawNTs+6sdPOY4Kk+7GoGStQMS1F/+Z9WpQIQb48sNUK0TPXvJ6HdOFHHgfyomrfLHsPl3x0tMMEaW8RY7BRj+/q8g7tRT4kEotbLQH
+        W+xijK+a2shwO2cTnOlj1qbaJ72JcbaCUmT9F3qQODj5YenQjgW3m5h02yaDqRpa6E0DcuZOOrK3ar3UUxk8Yjh6IcZqqAROrQZqootBlQssUx9gnabGZKPU
+        W92/J7CWw5EsET9Pkn7Lr2xOf43ZIO/dqSPZHAhibFRj8gUtWVodhTBpdiuz10oI3k73bTQJ0kT4I5V2bv0Tc8xiV3Q+qpFnYfNV3ozh4uxLUBMQE//aWykN
+        ETo/EMMrUCPF4GXZMr9jbh+h1wLEhi+Up1QK/Sz6UKLciJm0rMsxJN+QtgohprepisLh76dk7PJDkzM4DMoKjTDlRUe1ULWRXIbFv/NXWRcYuu9+llPG48oy
+        6RrhQsYuMejl6jisD86zx5k9G3NwBfburwckpdBAOJpttARhazD/cOggACvqkMD+ayj+pTHAjZvIq7xno4/KixUGn2G56wMgH4EZO1a9i1TDxeuDyIshffO2
+        7ctJ6MhjvpY1w6jz6ofTvv9A4UM9sKmQ7c/Z30dZI7xkarLBeiVYC1Sk5L3Vfj4JeQrRoMxegBXDSu1Smu6DF7bg24nsMYfi8+7v53GGhmn4CnEPNqqBFzbR
+        yJuEphL3guZOED6rvaBVYdYt9l2XgPbyEQrOa5Rqx7rpRcD7FrMPkJBT2OYrsB8JBO7b2InFQIB4eDKoK2xADOwl+weyYC5bOI+MBnIUAfuJgJeT4LQjmpvp
+        e8Ym49XzCHeoAmKpHg3n+hgaoFfF4wlwqBdew+m3uH0tL5dnp4u8J7DVaWN0/vJxPO73KJgzKdffxhlXOWAmeS9ebUwtIm830CJcLGz9fHvu6A1of9HFV08G
+        mOWT5ozACEkNrHQS266cqxiBVslOcNYL2+M61H21lzQ6ucTN2JsUdR8JikXAxCiRB0qWpiMrIfRMz7iHBQ+SFQYDuPDMFRcZcsKk/V6E5WfTsCWGCwj6481E
+        X9ALgF8Db+CQP9elxg5iurH6NQ25gK2zJOVbV3YSaUDE48ZqsKrF0ecj/y0yOBfkAsa0y8UcAS3hx7eT8BrDbjHlbm48/lbTL46NEqV5rmHQgDVT9fiQGFe7
+        A134e4qECuPzJWdNebxWd1YoKBTq98HukzhKgllfPlKqhEHpD5Qd+IHumzxaJJQjwt+2SBmjqkOw6oqROM8TW6tKjL72tUFaQbXu8VG6ABkNLCKJL1xyti0A
+        +EUxFpNrwu5dV/pTSERi9CUT1YPUQWbGaddiSVYmsrAMYNJSBf5NVc3YRiyoiCxWKPMP4taDHsVHLFK1j/wfq30crYmkqzBINY3+JhsBd5pn1rQbW/XRH6Sa
+        Q4T3S2lRJNo2GIY6XprKryuAPE1TTrpGIPnKyu4DTo5bPpwt7QX9hMTu31u/3PA0QiLVHZ7SGOYSylhD3Ibc+07RjGx7h8RH/MYyFWcrPoK1e1oJNVJuarfa
+        8vvJ+5yB8VGkFMtj8N09VsrvMpZIuR7v5QhZS+YExQB3ZMVS/r+nXK5bY3OETWkW8uvwuMnWi8jhW3+q6Ut6qTQ1bRGzqCxwqe06uslblOhqXKdkUlvS/1pS
+        9o4JmrPMNNnEBSrWE1P6RG2HOcgBA7SUup6TIHn71yFUw9ry0htMUSREsP6gPkKj346WLfgl+L91X0zmR6JIJwnRKrG4o/e9Jm4z4paBsH1+YcWLjLVRY8mG
+        WYD+Maxg2bUHEcb/7QNO1sqLGejTYkrEcGRzPKIMnvE8xM/T7jgFd4H6ra9zZb4EBpNNirLQVFgP7pmTzBmIqZds9m39K1HiJ9Qz1ybTu8X8m36W6Npx4g3S
+        KrTakNORaRTV3Xtr3DbMXNmq2s+JYSGCVsKYOnuGSy1jRa2OGAp7uqvGduIRDrJMehWwrjIxUJ2757dkx8LOU/VTglEaLsSqEYQFF6bXWIoF7hFGg5rOX+px
+        ClgBR1qPyvvbRBNlEeItSODVSo/gFdOkhrx5rBnWxNySHkxqHc3h/qUEpAHwmr6KrVl73ygA1ND20LAZQW9HdY+12uSWS+7YQfNJVYzC1orCLjH6NPb6CMvC
+        usFI9mBXFYqtspI5+GKUB4d1Y4N0koIyy5XxlzRj8ub9qdJcvyg6NvOK8az+Ik38ibjQzZv3cqs/w9NbleT1vdUm2+m7BDuF8071nJ0X7bFl6AroN70bhdOD
+        HZmOhAZ5iqeS14k0lDzBnnOF+Jmp5VBOKEMjkHA/JPoo2HA8p9bE7h8HGf9FL3/cfwoibHrx8wkqziWGrl5Eun5CxItmjGLySd9L+sJZ4QUgY7HpSy0VM2qO
+        3XvtEKUJanQzwdl7S+GmsF4Y1qXOAuYdylgEqamRqA8/xgvLSt2m99PMsPCe16Jej5DVEXkhz40IqthVbY8BbLAf5PCG58NYPtsz5Rp6M8JHOYzQn2P3RiTl
+        u7Vyx453MnIeqjUOnvRcWMSubwviKRIooOpoeJNn1lo0ErffESET616ei3XU8+V6ZPK/SYZKT35h28ONhYBCLCiZ36YkQNE9u7k8Z4ZdyN+0hqyUisvIB8YT
+        oIsfTTU2VrDMQfuafpxdEtpO0G4lP6CbhZEsSVHwv1+Fpeps4S+akrA1SNeFv8q4YaJatCggNQhoXAFh80RGot0qHm1wsgvCcSL3Cbr9gSbSErARmGMtkrbU
+        0zjY+Fd2wEIfTB0cItAM4iNAPnpLcijXJFiT2RQmxyy7SS4TKlHYdHx2JvWACG+/TQKzcyGpIx76TA8+a17IL+a7FJHjEgx3QoEd1ZUIuY12tYgnS1y3Kdme
+        nNkZZPUX0rXTiJw0trfCbZdD0L4Wcqf6Ti0YMW6cEwsRi88uhCmKhw0UV2P2VlkpEYVYbQgSg5NlkGZlAn8/qBE2Qxo54py/ijRW8NeHvTXWOxqoEVivwv2+
+        AhmJpA+EJfLz2OHu73ARQH4vYREtn0Am+MvHxWl/KWgCu1i8hGHDBMRRdFxWM8nEytulKXuTjGD8XYQAe03Vg5d887YSS55SIi8vrrUodwI+hYMCZ7o1oPwP
+        UXhcYjMUX3qnWUBzT+jMR4cTTVY14yZMDEAgy70JeiRCYuYqSeJ1mKDkShQfSMVNwHcA5WiBRbeUiLXkWnZRqjKeYh5ir3u3MPdzYhnPqR3YxnVl7GXgmx0e
+        hB3LlMjkedPJQkkgXeCaxrhV7PFfxj5mtX3Zk8UCaIWdeqft+GMffsLxTkcMhqsoDW/xwKC98F4n6Q09uWkGKLEg1axV2nnJPwrcQaCYZR9w37WvsvPlG87T
+        nv/TcUFq6V8K9uQw38WBmJpzjYWbUgs5KB6f3huHTRkfJVtrgBOg+fHLEEccxaiE+CnhoNaWaHUO76voPuYTPCQHVCcmHHhDa/59jzt8JW1EZh3pI6XP+Pnj
+        krCJypHaJ2MTUzw1UjAyrJLtBbBV6i52ONUlsdvocGYLbr+lrsH9jayQnSVPnXhV344SAarTNoXkV9eqj8ib4wwylYMCphHlG7dbX+p5GC907bRBaGcaUwrf
+        QolTW4SLBdBgoIp6oG0N1URb2AjwgjYlah9dMHaVe/6+tDc1hlL2dSuD2xuFSCBubePacHnsx9w06wC8tFjiy2akXydc8spFRFbby9gKknEfs6suTiLEfTrz
+        5566A4w6m5XSQkYYva4ruH4lmxhDDBSW80dLOL2Fft2jXXRUVLjj2ukqBjhT1fXZkzbfzCrl5Yg4l5DkpQ9FaJOuL30V1bs4dLbGOtfCjZPmncnlzbt/fI4b
+        nTiJu/Dde9NbyM2ef3q9RSCvLfb2FM8DinrK1ZHGnJ55E3x6p5uOiktxhmkt8b/+RjVU8kWbyfPt6j5DWeO+cXvG1oW4cnxcPBv5Wcv3NwV3RckF/rYgf7sA
+        3J/JF/8rd7s6JxKae4ARqXFW3/WbMAeZ9goGrxzIL5Z7JGVJq02g3ud14xD2h/vBnCIY+Cp/hWe3/KdyGHW+Nb671QVRlCPY/FiWaT+Z8+7X2b9Q+C8Lzint
+        p5mDLz3afdgYy9oOsXstdTsYtuKdLX1u/7j+XqZnmt+ms0mZEgNAaR6+2+UTpsrhkky+fwXC2hCpBQ2vE3UYSh8fERvMl0oinL59dl5GwMsxjjq3GMeJzm3b
+        dFUAu+IwmkzTcatCqn/myDOyFXqfB2LHZoC/ipn+fLLWirZWjZJ3qVNsK/JbWrNuyJ7JTNzGc3AtZdG071pNFAYHB2Xdz2T5/q2fDqP6BW0Z5dOZPbBgYY1P
+        NIE3+SyL1ySwZhkU2NgwYBIKFr4u1zzvHXsQe6MrM3nzO28Cwsqniv88bGA1xffzOl5XYJKJjrONjz2lJ2xf0UY6oYfC5MYwqkm2Y7Oz70r4+6AlWfxwXY2W
+        LyI10hp7U+ItqgsXkuxr10efd2x+mIeEJDQCELOJOfIyD0JpaP/BqDmUigdcR0Onb+6ALqMEGNa+B7u66sxTwkfj4TDexw+aNSFbSsOc1JTP1xK4fNRboxPZ
+        on1MeTWGCepO/OmdkFgz1NdpqvmlT0TpMlNIVYQWpQ975vJasJuXS4WQkzE7zDj9XPBbm/7mZyLshZlMciLE9mBXm3w85OTjq4m1y+JK810C2dSyO6burF8Q
+        AN3MQ4cHvCql8ae+N07lY0pgUkbHRJFVgzVpTz+I/NgQvyoVByQt13oLUVgHykrykGITNqni+D7WFczXas3j7MO5FHoE5cFtsnfB6AxyNa2WZZ9YSeHirIQh
+        qoyrwCoHK97O2H8UdEu1HZuVQ7D8d4dMy6ToKS1r0yLqqnviAfkAMhQnjQ4s0LWJQxrNNp4HiZ/uGljr4jWGJS7r/Ngid8RyRZZMJyoVvQmITh+kPANLZUdj
+        VeDr0R12HGPF2oe/jj8WkkXtSdg6BF5VVMQ3tlxr6OQCEGxa58HoLg7ZTOexweWlChtGRYlm7mBRjVtqngwmHTsNftnjsmW0cnmxMGvZfkSuXeoPzgAgtHH9
+        /KB+Uk9/kJ+BYZvFmcSlCzp0ijGONfxx6+lib7XOzrv90Ap/GQE1utgEQEKQFN1sJMnWIuM+MxwR0n0b2IKCkoECGhGLevoCuYO2xHdmdv9iEVHTToPAn1dg
+        hVJy3+0DrGoQYlVIKPDVHxSDtLHKidZnHUY9jDwn++4fb0UralHnyZNqwODhh4k1Iyl9QFxiCQxu0CkH1TljqwrA+qizi1tsnHFxZJPSN5jPYkdJqINjR63p
+        i68ulFyWB2xYi1LvBWDU2yU8phgnglp5c9g5Z30bMa2ioFt4nXd4uY6/g4wwCq4kJvM9i4E9iBOWgjxmCd+pvSS63S+Bu2w/i9CcG9K6PALwI7aArGhawA9Y
+        SJWWZ/RhQAryrGMAUS5ik6I3eNzDwv3AWhaxMgPdCcdfZhU6brxkejR8FOtX9VS32ppEcP1Drpt/Og0ACD2aP+moZdI1UF+tybJUt9RxnJwidf8LC9MFfHs3
+        X23BatWKb8Yt1RHy478HVjdHKL6nB5aiKE5UdzpTlR+iJm4l2Me2bgV+wTBvtu5sC83hlhGs0khCxDNvEc25m9TWqS6VQ9gVOcyaVOnIjWNMPqzjDuy9H6Z+
+        B49LZzMTXGAAQ6KWrzJfTj0q5Nh1lh12KILZPO0hEyPFOF7BCZEVfNAuvAU8qZpyeRbXFWMQjjUSGexSuHEP9B55ocU0vPFPgErmX2LgDW8a5KiSgmLVnfSf
+        ZyLxlQi4SRcRSYsqj7qD1NQjEVf1V0BWCWuBupNgU/jPpp4sOs5cuLBjUPka1UmN3Ci47zrlYLtyKPlUMwK9TmyRHe0zTPLGJRkGH6B98m+z5E/3AfjqBycG
+        ufDoAQqg3EklL3mCDUDXX9RycSy1myGqdJoM/U+dPmVnGQuvTK62fvIF4gjaGf/+sV7YXgBWHwy2+d2mLlURF+X6jCC2dEMxL/so9KwZSHCDQNlutPBUyL43
+        2HhZhnLHUxCz5gPtNWMywgdR1843qJcEoFQXpErzNzmuuwlUdVlebbWfi1GAjZlHg+Nw7zKDGU2zU3K9hVUownnIwHuBv2aGUGeSEJWknYurAjgf7O3rgnAo
+        fy3ZE+xSJkNwrQbwt50o8od5ipi2ve3mj+L6kKnGUmVeD4mpakk/xes92cR9QDElTZSopSIS60SgiG7DzUZT4UvLyjlEaQcIMuM+sSSCYsB118l3og0c5iVr
+        pZupukWKj3SI1lsXVsq/bXB9w3hJN31rYsovjw9ogMW9WR6/2ugsxUVCNQQW9CDGxEnN1jUxCXLKgbDwa665+MtY1gO/6wTSDZrvxnjNTZrdYD0e1FlFu1lh
+        h+qSX29T7NQaL+LMndE3D4JttWdBSxTzol9V06op653fmM00k3O7oC6EiKnJAaxGr8OBXwfn64XujKiG1HgobgBJeozCYtN3jz87QZDL2x5sWUaAqfB4ceI8
+        uGpIf2+yOq0DVySIDYNB3Jktj40v1V2vvCgdzcswTFzs6FQc3zJTSnlBGsSGkj3439vkKq+DW0oE8dkwhyKK+xJ/dsxEHgFUhA4GBkq+vMqSYdtrTwnBN6Tt
+        vusCBLwGq9xhvIxlG0WR2y7FkZRvGUIx+YK01WlvrLpNDwJAG0Pu4KJboqrfG0MptXXHHZFkfGJKq9zhKHeypAL9bGIYJEYcUD/v0DINvxX4pyfklixnbp+T
+        WNEb779ULb7Qsy1+ElvJOt2/gyZD1WAwQiWqwpE97crJrnbOGe5JXIq9HTt+Y4FBe8BaIRZmnXrp0tdAQn3eppwIOkzQyiy1UGAB8ORyhec/UlUQjIw2w/XA
+        lfaYuKfhr2AQUA8x7tHCGUvQbyKLfWftBf58yiYIw+RTftWJrd3HNhbmw2EzgNkmMOV6Ysl+CvvhjsxIPLEiFzgifiZPvjN+pYB2WNJDMB0nxKD4GutitL75
+        rQiSOfk0CGZuaRjrp82O3RQVf/WNBq6b/Yj73TvToH7M/ZIlRcVfu6JAqrITRUS8
+        """)
+
+    /// The slots `first`, `second` and `safe`: what belongs to the database.
+    public static let slots = decode(
+        """
+        U1FDS1NMT1QAAQAAfThGT/m3qFmioiInSe52YgAAAAAAAAAFAANUJFeBynnBhaROfn7q3z6UAQEBAAAD6Eqnh3vvt9kQlbQi+Wa1r0fvyM3vX0Ib9ochBO6a
+        SVAaAAAAAGsC4HQAAAAAawLgdAAFZmlyc3QCACAq55y/QEyN3+f87XTc8eK8EZ/z9Aanx/lyxgk1yOt7CxuAVBLwcsH2vUBxyJDAyFIAcgOfz4hqJZdLXH6V
+        7A65cdfNbluqpoiGZ4VKAQEBAAAH0OOpjqyeg2GCJQ4ZkuuLdXiEXzqdUtKwdd0fshDtygZNAAAAAGsC4HQAAAAAawLgdAAGc2Vjb25kAgAgXo8BdrShJadr
+        cf7ObgEoQ+rdJjkuSmfLrS9HQT/US6swHFDfAcHLNyZ9H1WIdWl5gyO7P4O++9fh+tYzC1Ed62BLDeHO29ckB0tAPwIBAQAAA+gedJn+gwF/grsSuwXjI7jD
+        fXZ1YiPLsEKONeQU/iMDUgAAAABrAuB0AAAAAGsC4HQABHNhZmUCACDdPRl49luiyJecgzvi5uvUrb1syJDpNu+i6M6CZ2/TUvZEQAouzVzLe+MgI9iNBEn1
+        ijV+FD+kbXdYLQylyP4P2+dstiGjcEnKDd4uGO95B0k0dEl36IxNM1mf+adAsKf8sLFouD3HZEnVn8TAAs6l6huCIp+ok4rNEipK
+        """)
+
+    /// The slots from before the one that was revoked was.
+    public static let withRevoked = decode(
+        """
+        U1FDS1NMT1QAAQAAfThGT/m3qFmioiInSe52YgAAAAAAAAAEAARUJFeBynnBhaROfn7q3z6UAQEBAAAD6Eqnh3vvt9kQlbQi+Wa1r0fvyM3vX0Ib9ochBO6a
+        SVAaAAAAAGsC4HQAAAAAawLgdAAFZmlyc3QCACAq55y/QEyN3+f87XTc8eK8EZ/z9Aanx/lyxgk1yOt7CxuAVBLwcsH2vUBxyJDAyFIAcgOfz4hqJZdLXH6V
+        7A65cdfNbluqpoiGZ4VKAQEBAAAH0OOpjqyeg2GCJQ4ZkuuLdXiEXzqdUtKwdd0fshDtygZNAAAAAGsC4HQAAAAAawLgdAAGc2Vjb25kAgAgXo8BdrShJadr
+        cf7ObgEoQ+rdJjkuSmfLrS9HQT/US6swHFDfAcHLNyZ9H1WIdWl5gyO7P4O++9fh+tYzC1Ed62BLDeHO29ckB0tAPwIBAQAAA+gedJn+gwF/grsSuwXjI7jD
+        fXZ1YiPLsEKONeQU/iMDUgAAAABrAuB0AAAAAGsC4HQABHNhZmUCACDdPRl49luiyJecgzvi5uvUrb1syJDpNu+i6M6CZ2/TUvZEQAouzVzLe+MgI9iNBEn1
+        ijV+FD+kbXdYLQwDd6/pTzFzpgOi8xqIlj3rAQEBAAAD6GeXyoOyrwlhBSErDZ/nnBQ4JqrIYaAZfW0HUqVx1XdkAAAAAGsC4HQAAAAAawLgdAAFdGhpcmQC
+        ACBZBKxHwMxQov+yUWsYhJPUEn09Wq8PtmTztel31sWE9Aj/7o+668WlIyX29qU0vrsf8t0Xtu7vy24s+coJ3nJEQXDBNCFkkQy/p6gnB+FiF6JX4Ck4oWFL
+        cd8wEjhWFKLao1utQcWD9SMQGXdXau1SNYvAqYzRUpMg3g2b
+        """)
+
+    /// The slot `first` alone, with a new key that the database has not got yet: written by a process that was killed then.
+    public static let midRotation = decode(
+        """
+        U1FDS1NMT1QAAQABfThGT/m3qFmioiInSe52YgAAAAAAAAAGAAECACBwIeN96UKcqWHn1mBfZPmkcrNUh4wyspDbQ6xggS/hUbgTLddPs/x6dzEE9+9siavo
+        Hc1Q5YvzLo6jYvVUJFeBynnBhaROfn7q3z6UAQEBAAAD6L77V3ojEpjn7Y9JTUacwkhTyZx9r3oxLanke9RlPiScAAAAAGsC4HQAAAAAawLgdQAFZmlyc3QC
+        ACBQLZG9zvq7yxlY6NMTpzaHiFyjA4ooDnk5p4AV55Igd9o0yf6L3w177eUTU165SOHwLqd6ULzRqESYBbj4xT3HBIZscSoVSsuRAI55IRpgCEi97nh14/MD
+        zqOfthW+/pnIkOgrXlMVHFBp12sABXmd4nnRS2MHQsYk17aE
+        """)
+
+    private static func decode(_ text: String) -> Data { Data(base64Encoded: text, options: .ignoreUnknownCharacters) ?? Data() }
+}
