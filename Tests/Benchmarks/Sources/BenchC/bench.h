@@ -19,6 +19,8 @@ extern const struct workload workloads[];
 
 /* In concurrency.c. */
 void open_shared(void), fill_reads(void), fill_async_reads(void), open_keyed_twice(void);
+void make_passphrase(void);
+long long open_passphrase(void);
 long long read_one(void), async_read(void), two_readers_and_a_writer(void), finish_shared(void), open_second(void);
 
 /* The open database, and what rows are divided by. */

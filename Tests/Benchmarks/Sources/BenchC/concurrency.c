@@ -132,6 +132,29 @@ long long finish_shared(void) {
     return count;
 }
 
+/* --- Opening with a passphrase --- */
+
+static sqlite3 *open_with_passphrase(void) {
+    sqlite3 *opened = open_file("slots.db");
+    check(sqlite3_key_v2(opened, "main", "correct horse", 13));
+    return opened;
+}
+
+/* Beside key slots: the passphrase is the database's own, and SQLCipher derives the key. */
+void make_passphrase(void) {
+    db = open_with_passphrase();
+    execute("CREATE TABLE t(x); INSERT INTO t VALUES (1)");
+}
+
+long long open_passphrase(void) {
+    sqlite3 *first = db;
+    db = open_with_passphrase();
+    long long value = number("SELECT count(*) FROM t");
+    check(sqlite3_close(db));
+    db = first;
+    return value;
+}
+
 /* --- A second connection --- */
 
 /* With the raw key, which is the least that any second connection can cost. */

@@ -274,5 +274,6 @@ const struct workload workloads[] = {
     {"async-read-busy", fill_async_reads, async_read, 0},
     {"pool-2-readers-writer", open_shared, two_readers_and_a_writer, finish_shared},
     {"pool-open-second", open_keyed_twice, open_second, 0},
+    {"open-slots", make_passphrase, open_passphrase, 0},
     {0, 0, 0, 0},
 };

@@ -36,6 +36,7 @@ enum BenchOurs {
             ("async-read-busy", { try readFromTasks($0, tasks: 8) }),
             ("pool-2-readers-writer", twoReadersAndAWriter),
             ("pool-open-second", openSecond),
+            ("open-slots", openWithSlots),
             ("fts-search", searchText),
             ("json-extract", extractJSON),
             ("json-codable", decodeJSON),
