@@ -11,6 +11,8 @@ static _Thread_local struct {
 
 void sqlcipherkit_vacuum_begins(sqlite3 *db, const char *schema) {
     const codec_ctx *codec = sqlcipherkit_codec_of(sqlcipherkit_btree(db, schema));
+    /* With it, as with VACUUM INTO, each row keeps its id. It says nothing else. */
+    db->mDbFlags |= DBFLAG_VacuumInto;
     /* VACUUM keys its copy if the main database has a key. */
     const int isKeyed = sqlcipherkit_codec_of(db->aDb[0].pBt) != NULL;
     if (isKeyed != (codec != NULL)) return;
@@ -19,7 +21,10 @@ void sqlcipherkit_vacuum_begins(sqlite3 *db, const char *schema) {
     sqlcipherkit_vacuumed.attached = db->nDb;
 }
 
-void sqlcipherkit_vacuum_ended(void) { sqlcipherkit_vacuumed.db = NULL; }
+void sqlcipherkit_vacuum_ended(sqlite3 *db) {
+    sqlcipherkit_vacuumed.db = NULL;
+    db->mDbFlags &= ~(u32)DBFLAG_VacuumInto;
+}
 
 /* While VACUUM attaches its copy, the b-tree is opened first, then counted, then keyed. */
 static int sqlcipherkit_temporary_is_in_memory(const sqlite3 *db) {

@@ -9,8 +9,9 @@ extension Schema {
     /// does not grow with the database: two caches of 8 MB, whatever ``cacheSize`` is. The disk needs room for the file, in the
     /// folder that SQLite keeps temporary files in (<https://sqlite.org/tempfiles.html>), and for the journal. If only one of the
     /// main database and this one is encrypted, the content is collected in memory instead, as with `VACUUM` in SQL.
-    /// Tables without an `INTEGER PRIMARY KEY` get new row ids, which breaks everything that has stored the old ones, a full-text
-    /// table with external content for instance; a compact backup keeps them.
+    /// Every row keeps its row id, also in a table without an `INTEGER PRIMARY KEY`, to which `VACUUM` in SQL gives new ones.
+    /// Values are copied byte for byte: the words of deleted rows stay in a full-text index until its segments are merged, and the
+    /// samples that `ANALYZE` has taken of them until it runs again.
     /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, while a result is being read or on a read-only database,
     ///   ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/busy``, and what SQLite reports.
     public func vacuum() throws(DatabaseError) {
@@ -19,12 +20,18 @@ extension Schema {
         try requireRewritable()
         let journal = try replaceJournal()
         defer { restoreJournal(journal) }
+        try vacuumPages()
+    }
+
+    /// The statement itself, where nothing else stands in its way.
+    func vacuumPages() throws(DatabaseError) {
         // The database and its copy have a cache of this size each; neither reads a page twice.
         let cacheSize = try self.cacheSize
         try setCacheSize(-8192)
         defer { _ = try? setCacheSize(cacheSize) }
-        sqlcipherkit_vacuum_begins(try live(), name)
-        defer { sqlcipherkit_vacuum_ended() }
+        let handle = try live()
+        sqlcipherkit_vacuum_begins(handle, name)
+        defer { sqlcipherkit_vacuum_ended(handle) }
         try connection.execute(SQL(raw: "VACUUM \(quotedName)"))
     }
 }

@@ -118,9 +118,8 @@ struct VacuumCommand: ParsableCommand {
         commandName: "vacuum",
         abstract: "Rewrite a database without its free pages.",
         discussion: """
-            It is one transaction: interrupted, the database is as before. The new content is collected in memory, as nothing \
-            temporary may lie on the disk in plaintext; --into writes a compact copy with little memory, and keeps the row ids of \
-            tables without an INTEGER PRIMARY KEY.
+            It is one transaction: interrupted, the database is as before. The new content is collected in a temporary file \
+            without a name, encrypted with the same key; rows keep their ids. --into writes a compact copy into another file.
 
             EXAMPLES
               sqlcipherkit vacuum notes.db
