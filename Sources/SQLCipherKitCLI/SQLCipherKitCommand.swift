@@ -16,7 +16,7 @@ struct SQLCipherKitCommand: ParsableCommand {
               0  done
               1  failed
               3  wrong or missing key, or no database
-              4  verify has found damage, recover lost something, or diff a difference
+              4  verify has found damage, recover lost something, diff a difference, or residue what was deleted
               64  wrong usage
               130  interrupted; what is written is complete
 
@@ -45,7 +45,8 @@ struct SQLCipherKitCommand: ParsableCommand {
             CommandGroup(name: "Maintenance", subcommands: [
                     InfoCommand.self, IdentifyCommand.self, AdoptCommand.self, VerifyCommand.self, RecoverCommand.self,
                     BackupCommand.self,
-                    RestoreCommand.self, VacuumCommand.self, AnalyzeCommand.self, SpaceCommand.self, DiffCommand.self,
+                    RestoreCommand.self, VacuumCommand.self, EraseCommand.self, ResidueCommand.self, AnalyzeCommand.self,
+                    SpaceCommand.self, DiffCommand.self,
                 ]),
             CommandGroup(name: "About", subcommands: [TourCommand.self, VersionCommand.self]),
         ])

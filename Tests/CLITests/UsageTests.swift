@@ -7,7 +7,7 @@ import TestSupport
     static let commands = [
         "create", "import", "search", "query", "shell", "schema", "kv", "key", "rekey", "encrypt", "decrypt", "migrate", "info",
         "verify", "adopt",
-        "backup", "restore", "vacuum", "analyze", "space", "diff", "tour", "version",
+        "backup", "restore", "vacuum", "erase", "residue", "analyze", "space", "diff", "tour", "version",
     ]
 
     @Test func unknownThings() throws {

@@ -18,11 +18,17 @@ extension SweepScenario {
             var cipher = FaultDriver.quick
             cipher.pageSize = 1024
             keys.new = keys.new.with(cipher: cipher)
+        case "erase":
+            keys.new = keys.old
+            change = { path in
+                let db = try Connection(.file(path), key: keys.old)
+                try db.main.erase()
+            }
         case "encrypt": keys.old = .plaintext
         case "decrypt": keys.new = .plaintext
         default: return nil
         }
-        let (old, new) = keys
+        let (old, new) = keys, possible = action == "erase" ? [old] : [old, new]
         return SweepScenario(
             prepare: { try make($0 + "/a.db", old, mode, rows: count) },
             act: { folder in
@@ -30,11 +36,11 @@ extension SweepScenario {
                 try DatabaseConverter.convert(fileAt: folder + "/a.db", from: old, to: new)
             },
             check: { folder in
-                try expect(folder + "/a.db", [old, new], rows: count)
+                try expect(folder + "/a.db", possible, rows: count)
                 try expect(folder, files: ["a.db"])
             },
             hasPlaintext: old.isPlaintext || new.isPlaintext,
-            checkError: { try expect($0 + "/a.db", [old, new], mode: mode) })
+            checkError: { try expect($0 + "/a.db", possible, mode: mode) })
     }
 
     static func copying(_ action: String, _ mode: String) throws -> SweepScenario? {

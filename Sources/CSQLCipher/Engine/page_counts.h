@@ -79,3 +79,18 @@ int sqlcipherkit_copy_page(sqlite3 *db, const char *schema, unsigned int number,
     sqlite3_mutex_leave(db->mutex);
     return rc;
 }
+
+int sqlcipherkit_decrypt_image(sqlite3 *db, const char *schema, unsigned int number, void *bytes) {
+    Btree *btree = sqlcipherkit_btree(db, schema);
+    if (btree == NULL || number == 0) return SQLITE_MISUSE;
+    codec_ctx *codec = sqlcipherkit_codec_of(btree);
+    if (codec == NULL) return SQLITE_OK;
+    sqlite3_mutex_enter(db->mutex);
+    int rc = sqlcipherkit_ensure_key(codec);
+    if (rc == SQLITE_OK && SQLCIPHER_FLAG_GET(codec->flags, CIPHER_FLAG_HMAC)) {
+        rc = sqlcipherkit_authenticate(codec, number, bytes);
+    }
+    if (rc == SQLITE_OK) rc = sqlcipherkit_decrypt_bytes(codec, number, bytes);
+    sqlite3_mutex_leave(db->mutex);
+    return rc;
+}

@@ -61,17 +61,21 @@ static int sqlcipherkit_authenticate(codec_ctx *codec, Pgno number, unsigned cha
     return sqlcipher_memcmp(bytes + size, mac, codec->hmac_sz) == 0 ? SQLITE_OK : SQLITE_CORRUPT;
 }
 
-/* Decrypts the page. An error leaves SQLCipher's state, and the b-tree's, as they were. */
-static int sqlcipherkit_decrypt_page(codec_ctx *codec, PgHdr *page) {
+/* Decrypts a page's bytes in their place. An error leaves SQLCipher's state, and the b-tree's, as they were. */
+static int sqlcipherkit_decrypt_bytes(codec_ctx *codec, Pgno number, void *bytes) {
     BtShared *tree = codec->pBt->pBt;
     const u16 flags = tree->btsFlags;
     const int last = tree->db->errCode;
-    void *out = page->pPager->xCodec(codec, page->pData, page->pgno, CODEC_READ_OP);
+    void *out = sqlite3BtreePager(codec->pBt)->xCodec(codec, bytes, number, CODEC_READ_OP);
     if (codec->error == SQLITE_OK) return out == NULL ? SQLITE_NOMEM : SQLITE_OK;
     codec->error = SQLITE_OK;
     tree->btsFlags = flags;
     tree->db->errCode = last;
     return SQLITE_CORRUPT;
+}
+
+static int sqlcipherkit_decrypt_page(codec_ctx *codec, PgHdr *page) {
+    return sqlcipherkit_decrypt_bytes(codec, page->pgno, page->pData);
 }
 
 /* What has kept a page from being decrypted, or SQLITE_OK if nothing does when it is read again. */

@@ -20,3 +20,8 @@ int sqlcipherkit_page_layout(sqlite3 *db, const char *schema, int *size, int *us
 /* Copies a page, counted from 1, decrypted, to `bytes`, which has room for one. Returns SQLITE_OK, SQLITE_CORRUPT for a damaged or
  * missing page (SQLITE_NOTADB for the first), or what kept it from being read. */
 int sqlcipherkit_copy_page(sqlite3 *db, const char *schema, unsigned int number, void *bytes);
+
+/* Decrypts the bytes of a page, counted from 1, that were found in a file: an old one of the database, its log or its journal. They
+ * are as many as a page has. Returns SQLITE_OK, also for a plaintext database, SQLITE_CORRUPT if the key does not fit, or another
+ * code; the bytes are what they were then. */
+int sqlcipherkit_decrypt_image(sqlite3 *db, const char *schema, unsigned int number, void *bytes);

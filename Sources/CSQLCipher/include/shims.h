@@ -1,6 +1,8 @@
 /* What Swift cannot say for itself: calls with variable arguments, and pointer constants. */
 #pragma once
 
+#include <stddef.h>
+#include <string.h>
 #include <sys/resource.h>
 #include "sqlite.h"
 
@@ -33,4 +35,17 @@ static inline long long sqlcipherkit_memory_lock_limit(void) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return 0;
     return limit.rlim_cur == RLIM_INFINITY ? -1 : (long long)limit.rlim_cur;
+}
+
+/* Where `part_count` bytes, one at least, stand in `count` bytes for the first time; NULL if they do not. Not every C library has
+ * memmem under that name without an extension. */
+static inline const void *sqlcipherkit_find(const void *bytes, size_t count, const void *part, size_t part_count) {
+    const unsigned char *at = bytes, *const end = at + count;
+    while (part_count > 0 && (size_t)(end - at) >= part_count) {
+        at = memchr(at, *(const unsigned char *)part, (size_t)(end - at) - part_count + 1);
+        if (at == NULL) return NULL;
+        if (memcmp(at, part, part_count) == 0) return at;
+        at++;
+    }
+    return NULL;
 }

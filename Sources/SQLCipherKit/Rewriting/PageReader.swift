@@ -3,6 +3,7 @@ import CSQLCipher
 /// The pages of a database, decrypted, for what looks at them without SQL.
 struct PageReader {
     let connection: Connection
+    private let schemaName: String
     /// The size of a page in bytes.
     let pageSize: Int
     /// How much of a page holds content.
@@ -16,9 +17,15 @@ struct PageReader {
         var configuration = DatabaseConfiguration()
         configuration.access = access
         configuration.readsPagesOnly = true
-        connection = try Connection(location, key: key, configuration: configuration)
+        try self.init(try Connection(location, key: key, configuration: configuration).main)
+    }
+
+    /// The pages of a database that is open.
+    init(_ schema: Schema) throws(DatabaseError) {
+        connection = schema.connection
+        schemaName = schema.name
         var size: Int32 = 0, usable: Int32 = 0, count: UInt32 = 0
-        try connection.check(sqlcipherkit_page_layout(connection.live(), "main", &size, &usable, &count))
+        try connection.check(sqlcipherkit_page_layout(schema.live(), schemaName, &size, &usable, &count))
         (pageSize, usableSize, pageCount) = (Int(size), Int(usable), Int(count))
         reservedSize = pageSize - usableSize
         // What the b-tree leaves free of each page stands in the header.
@@ -32,7 +39,7 @@ struct PageReader {
         let handle = try connection.live()
         var rc = SQLITE_OK
         let bytes = [UInt8](unsafeUninitializedCapacity: pageSize) { bytes, count in
-            rc = sqlcipherkit_copy_page(handle, "main", index, bytes.baseAddress)
+            rc = sqlcipherkit_copy_page(handle, schemaName, index, bytes.baseAddress)
             count = rc == SQLITE_OK ? pageSize : 0
         }
         switch rc & 0xff {
@@ -40,6 +47,15 @@ struct PageReader {
         case SQLITE_CORRUPT, SQLITE_NOTADB: return nil
         default: throw DatabaseError(rc: rc, database: nil, path: connection.location.path)
         }
+    }
+
+    /// How much of a record is on the page itself.
+    func localSize(of total: Int, isTable: Bool) -> Int {
+        let most = isTable ? usableSize - 35 : (usableSize - 12) * 64 / 255 - 23
+        if total <= most { return total }
+        let least = (usableSize - 12) * 32 / 255 - 23
+        let wanted = least + (total - least) % (usableSize - 4)
+        return wanted <= most ? wanted : least
     }
 }
 

@@ -39,7 +39,7 @@ extension Schema {
     }
 
     /// Whether the path now leads to another file than the one that is open. A database without a file has no path.
-    private var wasReplaced: Bool {
+    var wasReplaced: Bool {
         get throws(DatabaseError) {
             var moved: Int32 = 0
             let rc = sqlite3_file_control(try live(), name, SQLITE_FCNTL_HAS_MOVED, &moved)
@@ -73,7 +73,7 @@ extension Schema {
         connection.restoring { try connection.execute(SQL(raw: "PRAGMA \(quotedName).journal_mode = \(mode)")) }
     }
 
-    private func setRollbackJournal() throws(DatabaseError) {
+    func setRollbackJournal() throws(DatabaseError) {
         // A database in memory knows no other.
         let hasFile = try path != nil, wanted = hasFile ? "delete" : "memory"
         let mode = try connection.fetchOne(String.self, SQL(raw: "PRAGMA \(quotedName).journal_mode = \(wanted)"))
@@ -121,7 +121,7 @@ extension Schema {
     /// Whether the database has a write-ahead log.
     var hasWAL: Bool { get throws(DatabaseError) { try journalModeName == "wal" } }
 
-    private var journalModeName: String? {
+    var journalModeName: String? {
         get throws(DatabaseError) { try connection.fetchOne(String.self, SQL(raw: "PRAGMA \(quotedName).journal_mode")) }
     }
 }

@@ -9,9 +9,8 @@ extension Schema {
     /// does not grow with the database: two caches of 8 MB, whatever ``cacheSize`` is. The disk needs room for the file, in the
     /// folder that SQLite keeps temporary files in (<https://sqlite.org/tempfiles.html>), and for the journal. If only one of the
     /// main database and this one is encrypted, the content is collected in memory instead, as with `VACUUM` in SQL.
-    /// Every row keeps its row id, also in a table without an `INTEGER PRIMARY KEY`, to which `VACUUM` in SQL gives new ones.
-    /// Values are copied byte for byte: the words of deleted rows stay in a full-text index until its segments are merged, and the
-    /// samples that `ANALYZE` has taken of them until it runs again.
+    /// Every row keeps its row id, also in a table without an `INTEGER PRIMARY KEY`, to which `VACUUM` in SQL gives new ones. What
+    /// was deleted from full-text indexes and the samples of `ANALYZE` is copied with them: see ``erase(progress:)``.
     /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, while a result is being read or on a read-only database,
     ///   ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/busy``, and what SQLite reports.
     public func vacuum() throws(DatabaseError) {

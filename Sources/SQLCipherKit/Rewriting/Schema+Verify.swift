@@ -73,7 +73,7 @@ extension Schema {
     }
 
     /// The size of the file in bytes, as the engine sees it.
-    private var fileSize: Int {
+    var fileSize: Int {
         get throws(DatabaseError) {
             var file: UnsafeMutablePointer<sqlite3_file>?
             try connection.check(sqlite3_file_control(try live(), name, SQLITE_FCNTL_FILE_POINTER, &file))

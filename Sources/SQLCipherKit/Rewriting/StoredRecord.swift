@@ -34,6 +34,12 @@ struct StoredRecord {
         }
     }
 
+    /// The bytes of a text or a blob.
+    func bytes(_ index: Int) -> ArraySlice<UInt8>? {
+        guard index < count, values[index].type >= 12, let size = Self.size(of: values[index].type) else { return nil }
+        return bytes[values[index].start..<values[index].start + size]
+    }
+
     func isNull(_ index: Int) -> Bool { values[index].type == 0 }
 
     func integer(_ index: Int) -> Int64? {

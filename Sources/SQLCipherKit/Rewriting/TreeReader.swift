@@ -69,7 +69,7 @@ struct TreeReader {
             guard let (id, end) = page.variableLength(at: at) else { return nil }
             (rowID, at) = (Int64(bitPattern: id), end)
         }
-        let local = localSize(of: total, isTable: isTable)
+        let local = source.localSize(of: total, isTable: isTable)
         guard at + local <= page.count else { return nil }
         var record = Array(page[at..<at + local])
         guard local < total else { return (rowID, record) }
@@ -86,15 +86,5 @@ struct TreeReader {
             next = more.bigEndian(at: 0, bytes: 4) ?? 0
         }
         return (rowID, record)
-    }
-
-    /// How much of a record is on the page itself.
-    private func localSize(of total: Int, isTable: Bool) -> Int {
-        let usable = source.usableSize
-        let most = isTable ? usable - 35 : (usable - 12) * 64 / 255 - 23
-        if total <= most { return total }
-        let least = (usable - 12) * 32 / 255 - 23
-        let wanted = least + (total - least) % (usable - 4)
-        return wanted <= most ? wanted : least
     }
 }

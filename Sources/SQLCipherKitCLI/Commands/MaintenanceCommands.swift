@@ -119,7 +119,8 @@ struct VacuumCommand: ParsableCommand {
         abstract: "Rewrite a database without its free pages.",
         discussion: """
             It is one transaction: interrupted, the database is as before. The new content is collected in a temporary file \
-            without a name, encrypted with the same key; rows keep their ids. --into writes a compact copy into another file.
+            without a name, encrypted with the same key. Rows keep their ids. --into writes a compact copy instead. What was \
+            deleted is not gone for certain after it: sqlcipherkit erase does that.
 
             EXAMPLES
               sqlcipherkit vacuum notes.db

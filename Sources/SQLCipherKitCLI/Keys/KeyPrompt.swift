@@ -29,6 +29,20 @@ enum KeyPrompt {
         return try source(first, encoding)
     }
 
+    /// Another text that nobody may read over a shoulder, or in the shell's history.
+    static func text(_ question: String) throws -> String {
+        let own = open("/dev/tty", O_RDWR | O_CLOEXEC)
+        defer { if own >= 0 { close(own) } }
+        let terminal = own >= 0 ? own : STDIN_FILENO
+        guard Terminal.isTerminal(terminal) else {
+            throw Failure("there is no terminal to ask on: give a text, or -", status: .usage)
+        }
+        let typed = try TerminalMode.hidingInput(terminal) { try line(terminal, question) }
+        return typed.withUnsafeBytes { bytes in
+            String(decoding: bytes.prefix { $0 != 0 && $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+        }
+    }
+
     /// What was typed, filled up with zeroes.
     private static func line(_ terminal: Int32, _ question: String) throws -> SecureBytes {
         let messages = terminal == STDIN_FILENO ? STDERR_FILENO : terminal

@@ -7,8 +7,8 @@ import Testing
 /// connection goes on to work, and the error is true. A few n of each; all with SQLCIPHERKIT_LONG_TESTS.
 @Suite struct FaultSweepTests {
     static let scenarios = [
-        "open", "verify", "attach", "search", "identify", "vacuum", "pool", "backup", "compact backup", "restore", "salvage",
-        "convert", "encrypt", "decrypt", "migrate", "new file", "rekey", "rekey with a log",
+        "open", "verify", "attach", "search", "identify", "vacuum", "erase", "residue", "pool", "backup", "compact backup",
+        "restore", "salvage", "convert", "encrypt", "decrypt", "migrate", "new file", "rekey", "rekey with a log",
         "new file with a log", "write", "slots create", "slots add", "slots revoke", "slots rotate", "slots rotate by file",
     ]
     private static let isLong = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] != nil

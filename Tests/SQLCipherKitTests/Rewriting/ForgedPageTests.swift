@@ -37,7 +37,8 @@ import Testing
     }
 
     enum Operation: CaseIterable {
-        case read, backup, compactBackup, inPlace, newFile, vacuum, copyTables, diff, restore, decrypt, salvage
+        case read, blob, backup, compactBackup, backupOver, inPlace, newFile, convert, vacuum, erase, copyTables
+        case diff, restore, decrypt, salvage
 
         func run(_ test: ForgedPageTests) throws {
             let copy = test.folder.path("copy.db")
@@ -48,6 +49,17 @@ import Testing
             }
             switch self {
             case .read: try using { _ = try $0.fetchAll(Data.self, "SELECT x FROM t") }
+            case .blob:
+                try using { db in
+                    let blob = try db.main.openBlob(table: "t", column: "x", rowID: 2)
+                    _ = try blob.read(blob.count, at: 0)
+                }
+            case .backupOver: try using { try $0.main.backup(to: Connection(.memory, key: test.other).main, options: .compact) }
+            case .convert:
+                var cipher = CipherConfiguration.quick
+                cipher.pageSize = 8192
+                try DatabaseConverter.convert(fileAt: test.path, from: test.key, to: test.other.with(cipher: cipher))
+            case .erase: try using { try $0.main.erase() }
             case .backup: try using { try $0.main.backup(toFileAt: copy) }
             case .compactBackup: try using { try $0.main.backup(toFileAt: copy, key: test.other, options: .compact) }
             case .inPlace: try using { try $0.changeKey(to: test.other) }

@@ -7,10 +7,10 @@ import Testing
 /// finds one whole database, the old or the new one, and leaves no other file.
 @Suite struct KillSweepTests {
     private static let actions = [
-        "key-in-place", "key-by-file", "convert", "encrypt", "decrypt", "backup", "backup-over-another", "backup-by-rows",
-        "backup-by-link", "backup-without-links", "export", "restore", "restore-by-rows", "slots-for-a-passphrase",
-        "slots-for-a-raw-key", "slots-add", "slots-remove", "slots-change", "slots-upgrade", "slots-rotate-in-place",
-        "slots-rotate-by-file",
+        "key-in-place", "key-by-file", "convert", "encrypt", "decrypt", "erase", "backup", "backup-over-another",
+        "backup-by-rows", "backup-by-link", "backup-without-links", "export", "restore", "restore-by-rows",
+        "slots-for-a-passphrase", "slots-for-a-raw-key", "slots-add", "slots-remove", "slots-change", "slots-upgrade",
+        "slots-rotate-in-place", "slots-rotate-by-file",
     ]
 
     /// Kills wherever a file is made, renamed or removed; with `SQLCIPHERKIT_LONG_TESTS` at each write too, and with a log.
@@ -31,8 +31,8 @@ import Testing
     /// One failed write, sync, rename or removal leaves the old database or the new one as well, in the journal mode that it had,
     /// and no other file after the next opening.
     @Test(arguments: [
-        "key-by-file", "encrypt", "decrypt", "backup", "restore-by-rows", "slots-for-a-raw-key", "slots-add", "slots-remove",
-        "slots-rotate-in-place", "slots-rotate-by-file", "slots-upgrade",
+        "key-by-file", "encrypt", "decrypt", "erase", "backup", "restore-by-rows", "slots-for-a-raw-key", "slots-add",
+        "slots-remove", "slots-rotate-in-place", "slots-rotate-by-file", "slots-upgrade",
     ])
     func oneFailedCall(action: String) throws {
         let folder = try TemporaryFolder()

@@ -89,6 +89,21 @@ import Testing
         #expect(rows == 1)
     }
 
+    @Test func erasing() throws {
+        let db = try open("a.db")
+        try db.execute("PRAGMA secure_delete = OFF")
+        try db.execute("INSERT INTO note VALUES (2, 'Foxes')")
+        try db.execute("DELETE FROM note WHERE title = 'Foxes'")
+        let found = try db.main.residue(of: ["Foxes"])
+        for place in found.residue { print(place.kind, place.file ?? "", place.page ?? 0, place.object ?? "") }
+        #expect(found.residue.map(\.kind).contains(.slack))
+        let erasure = try db.main.erase()
+        print(erasure.pages, erasure.fullTextIndexes, erasure.isComplete)
+        #expect(erasure.isComplete)
+        print(try db.main.residue(of: ["Foxes"]).isErased)
+        #expect(try db.main.residue(of: ["Foxes"]).isErased)
+    }
+
     @Test func largeValues() async throws {
         let db = try open("a.db")
         try db.execute("CREATE TABLE film(id INTEGER PRIMARY KEY, data BLOB)")

@@ -18,7 +18,7 @@ import Testing
 
     enum Operation: String, CaseIterable {
         case inPlace, newFile, restore, restoreOtherKey, backup, compactBackup, backupFrom, backupOver, rotateInPlace, rotateNewFile
-        case copyTables, fullText
+        case copyTables, fullText, erase
     }
 
     private func make(_ mode: DatabaseConfiguration.JournalMode, _ key: Encryption) throws -> Connection {
@@ -96,6 +96,7 @@ import Testing
             let copy = try Connection(.memory, key: new)
             try db.main.backup(to: copy.main)
             try copy.main.backup(to: db.main, options: steps, progress: report)
+        case .erase: try db.main.erase(progress: report)
         case .copyTables:
             let target = try db.attach(.memory, as: "target", key: nil)
             defer { try? target.detach() }

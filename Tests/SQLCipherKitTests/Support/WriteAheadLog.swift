@@ -27,6 +27,18 @@ struct WriteAheadLog {
         bytes.replaceSubrange(32 + (count - 1) * frame + 4..<32 + (count - 1) * frame + 8, with: size)
     }
 
+    /// The numbers of the frames' pages.
+    var pages: [Int] { frames.map { Int(word($0)) } }
+
+    /// Writes the page of one frame, counted from 0, into another, and the other's into the first if they are swapped.
+    mutating func copyPage(_ from: Int, to: Int, swapped: Bool = false) {
+        let starts = Array(frames)
+        let ranges = [from, to].map { starts[$0] + 24..<starts[$0] + frame }
+        let pages = ranges.map { Data(bytes[$0]) }
+        bytes.replaceSubrange(ranges[1], with: pages[0])
+        if swapped { bytes.replaceSubrange(ranges[0], with: pages[1]) }
+    }
+
     /// - Returns: in how many frames.
     mutating func zero(page: Int) -> Int {
         let found = frames.filter { word($0) == UInt32(page) }

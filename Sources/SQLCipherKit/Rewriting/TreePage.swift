@@ -1,0 +1,73 @@
+/// What a page of a b-tree holds, and where (<https://sqlite.org/fileformat2.html#b_tree_pages>). What makes no sense is left out.
+struct TreePage {
+    struct Cell {
+        /// Where it is on the page.
+        let range: Range<Int>
+        /// The part of its record that is on the page; nil for an inner page of a table, which has none.
+        let record: Range<Int>?
+        /// The size of the whole record.
+        let size: Int
+        let rowID: Int64?
+        /// The first page that the record goes on, if it does.
+        let overflow: Int?
+    }
+
+    private(set) var cells: [Cell] = []
+    private(set) var children: [Int] = []
+    /// The ranges of bytes that mean something, sorted, those that touch as one.
+    private(set) var used: [Range<Int>] = []
+
+    /// Nil for a page that is none of a b-tree.
+    init?(_ page: [UInt8], isFirst: Bool, _ source: PageReader) {
+        let header = isFirst ? 100 : 0, kind = page[header]
+        guard [2, 5, 10, 13].contains(kind), let count = page.bigEndian(at: header + 3, bytes: 2) else { return nil }
+        let isInner = kind == 2 || kind == 5, isTable = kind == 5 || kind == 13
+        let pointers = header + (isInner ? 12 : 8)
+        guard pointers + 2 * count <= source.usableSize else { return nil }
+        var ranges = [0..<pointers + 2 * count]
+        for index in 0..<count {
+            guard let start = page.bigEndian(at: pointers + 2 * index, bytes: 2), start < source.usableSize else { continue }
+            if isInner { children.append(page.bigEndian(at: start, bytes: 4) ?? 0) }
+            guard let cell = Self.cell(page, at: start, isInner, isTable, source) else { continue }
+            cells.append(cell)
+            ranges.append(cell.range)
+        }
+        if isInner { children.append(page.bigEndian(at: header + 8, bytes: 4) ?? 0) }
+        used = Self.joined(ranges)
+    }
+
+    private static func cell(_ page: [UInt8], at start: Int, _ isInner: Bool, _ isTable: Bool, _ source: PageReader) -> Cell? {
+        var at = start + (isInner ? 4 : 0)
+        guard !isInner || !isTable else {
+            guard let (_, end) = page.variableLength(at: at) else { return nil }
+            return Cell(range: start..<end, record: nil, size: 0, rowID: nil, overflow: nil)
+        }
+        guard let (size, afterSize) = page.variableLength(at: at), let total = Int(exactly: size),
+            total <= source.pageCount * source.usableSize
+        else { return nil }
+        at = afterSize
+        var rowID: Int64?
+        if isTable {
+            guard let (id, end) = page.variableLength(at: at) else { return nil }
+            (rowID, at) = (Int64(bitPattern: id), end)
+        }
+        let end = at + source.localSize(of: total, isTable: isTable)
+        guard end <= source.usableSize else { return nil }
+        guard end - at < total else { return Cell(range: start..<end, record: at..<end, size: total, rowID: rowID, overflow: nil) }
+        guard end + 4 <= source.usableSize else { return nil }
+        let next = page.bigEndian(at: end, bytes: 4)
+        return Cell(range: start..<end + 4, record: at..<end, size: total, rowID: rowID, overflow: next)
+    }
+
+    static func joined(_ ranges: [Range<Int>]) -> [Range<Int>] {
+        var joined: [Range<Int>] = []
+        for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            if let last = joined.last, range.lowerBound <= last.upperBound {
+                joined[joined.count - 1] = last.lowerBound..<max(last.upperBound, range.upperBound)
+            } else {
+                joined.append(range)
+            }
+        }
+        return joined
+    }
+}

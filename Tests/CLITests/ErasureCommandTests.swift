@@ -1,0 +1,76 @@
+import Foundation
+import Testing
+import TestSupport
+
+/// erase, residue.
+@Suite struct ErasureCommandTests {
+    let folder: TemporaryFolder
+    let database: String
+
+    init() throws {
+        folder = try TemporaryFolder()
+        database = folder.path("a.db")
+        let script = folder.path("s.sql")
+        let text = """
+            CREATE TABLE t(id INTEGER PRIMARY KEY, x TEXT);
+            CREATE VIRTUAL TABLE f USING fts5(x);
+            INSERT INTO t(x) VALUES ('kept row'), ('zqsecret row');
+            INSERT INTO f(x) VALUES ('kept words');
+            INSERT INTO f(x) VALUES ('zqsecret words');
+            DELETE FROM t WHERE id = 2;
+            DELETE FROM f WHERE rowid = 2;
+            """
+        try Data(text.utf8).write(to: URL(fileURLWithPath: script))
+        try Tool.run(["create", database, "--script", script] + Tool.key).expectSuccess()
+    }
+
+    private func run(_ command: String, _ arguments: String..., input: String? = nil) throws -> Command.Outcome {
+        let arguments = [command, database] + arguments + Tool.key
+        guard let input else { return try Tool.run(arguments) }
+        let file = folder.path("input")
+        try Data(input.utf8).write(to: URL(fileURLWithPath: file))
+        return try Command.run(
+            "bash", ["-c", "tool=$1; shift; exec \"$tool\" \"$@\" < \"$0\"", file, try Tool.path] + arguments,
+            environment: ["TEST_KEY": Tool.rawKey])
+    }
+
+    @Test func erasingRemovesWhatResidueFinds() throws {
+        let before = try run("residue", "zqsecret", "--format", "csv")
+        #expect(before.status == 4 && before.errors.contains("erase"), "\(before.errors)")
+        #expect(before.output.hasPrefix("text,state,kind,page,object,file\n"))
+        #expect(before.output.contains("1,deleted,full-text index,"), "\(before.output)")
+        #expect(!before.output.contains("zqsecret"))
+        let erased = try run("erase")
+        erased.expectSuccess()
+        #expect(erased.output.contains("1 full-text index"), "\(erased.output)")
+        let after = try run("residue", "zqsecret")
+        after.expectSuccess()
+        #expect(after.output.hasPrefix("nothing deleted: "))
+        let live = try run("residue", "kept", "--format", "csv")
+        live.expectSuccess()
+        #expect(live.output.contains("1,live,content,") && live.output.contains("1,live,full-text index,"), "\(live.output)")
+    }
+
+    @Test func textsFromStandardInput() throws {
+        let outcome = try run("residue", "-", "--format", "csv", input: "nowhere\nzqsecret\n")
+        #expect(outcome.status == 4 && outcome.output.contains("\n2,deleted,"), "\(outcome.output)")
+        #expect(!outcome.output.contains("\n1,"), "\(outcome.output)")
+        let hex = try run("residue", "7a71736563726574", "--hex", "--format", "csv")
+        #expect(hex.status == 4 && hex.output.contains("1,deleted,"), "\(hex.errors)")
+        try run("residue", "7a7", "--hex").expectFailure(64, "hexadecimal")
+        try run("residue", "").expectFailure(64, "no text")
+        try run("residue", "-", input: "").expectFailure(64, "no text")
+    }
+
+    @Test func anIndexThatIsNotItsContentIsNamed() throws {
+        for statement in [
+            "CREATE VIRTUAL TABLE g USING fts5(x, content='t', content_rowid='id')", "INSERT INTO g(g) VALUES ('rebuild')",
+            "DELETE FROM t",
+        ] {
+            try run("query", statement, "--write").expectSuccess()
+        }
+        let outcome = try run("erase")
+        #expect(outcome.status == 4 && outcome.errors.contains("still hold"), "\(outcome.errors)")
+        #expect(outcome.output.contains("g: holds other words"), "\(outcome.output)")
+    }
+}
