@@ -30,7 +30,12 @@ final class ObservationListener: Sendable {
 
     private let state = Mutex(State())
 
-    func interest(in table: DatabaseTable) -> UInt64 { state.withLock { $0.region.columns[table]?.bits ?? 0 } }
+    func interest(in table: DatabaseTable) -> UInt64 {
+        state.withLock { state in
+            // What the first read looks at is not known before its end.
+            state.isFetching && state.region.isEverything ? .max : state.region.columns[table]?.bits ?? 0
+        }
+    }
 
     /// Called on the writer's thread for each commit, in order.
     func notify(_ changes: DatabaseChanges) {
