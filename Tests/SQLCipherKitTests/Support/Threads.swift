@@ -47,7 +47,7 @@ final class Outcomes: @unchecked Sendable {
 
     /// The same without holding a thread, for tests with tasks.
     func ended() async throws {
-        for _ in 0..<60000 {
+        for _ in 0..<240_000 {
             if isEnded { return try wait() }
             try await Task.sleep(for: .milliseconds(5))
         }
@@ -82,8 +82,8 @@ final class Latch: @unchecked Sendable {
         }
     }
 
-    /// Waits for five minutes at most.
+    /// Waits for twenty minutes at most: a task may starve for minutes beside tests that hold all of Swift's threads.
     func wait() {
-        condition.withLock { while !isOpen, condition.wait(until: Date(timeIntervalSinceNow: 300)) {} }
+        condition.withLock { while !isOpen, condition.wait(until: Date(timeIntervalSinceNow: 1200)) {} }
     }
 }
