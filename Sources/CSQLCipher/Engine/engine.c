@@ -65,6 +65,7 @@
 #pragma GCC diagnostic error "-Wunused-function"
 #include "reads.h"
 #include "vacuum.h"
+#include "full_text.h"
 #pragma GCC diagnostic pop
 #include "columns.h"
 #include "primitives.h"

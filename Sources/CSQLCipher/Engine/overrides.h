@@ -60,6 +60,12 @@ struct sqlite3_value;
 static void attachFunc(struct sqlite3_context *, int, struct sqlite3_value **);
 #define attachFunc(context, count, values) sqlcipherkit_sqlite_attach_function(context, count, values)
 
+/* How integrity_check looks at a full-text index: full_text.h has why. */
+struct sqlite3_vtab;
+static int fts5IntegrityMethod(struct sqlite3_vtab *, const char *, const char *, int, char **);
+#define fts5IntegrityMethod(table, schema, name, quick, message) \
+    sqlcipherkit_sqlite_fts5_integrity(table, schema, name, quick, message)
+
 /* Where SQL would reach a key or a setting, guard.h and guarded_pragmas.h come first. These are called by name, so that the first
  * argument has to tell a call from a definition and a declaration, which begin with its type. The originals get other names. */
 struct sqlite3;

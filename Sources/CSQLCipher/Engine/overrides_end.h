@@ -55,6 +55,7 @@ SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_codec);
 
 #undef sqlcipherCodecAttach
 #undef attachFunc
+#undef fts5IntegrityMethod
 #undef sqlite3Pragma
 #undef sqlite3Attach
 #undef sqlite3FinishCoding
@@ -63,6 +64,7 @@ SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_codec);
 #undef sqlite3CheckObjectName
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_codec_attach);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_attach_function);
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_fts5_integrity);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_pragma);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_attach);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_finish);

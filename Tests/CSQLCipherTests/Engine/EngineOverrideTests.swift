@@ -8,7 +8,7 @@ import Testing
         let copy = try EngineCopy()
         let renamed = try copy.compile(replacing: [
             ("sqlcipher_atexit", "sqlcipher_at_exit"), ("sqlcipher_fini", "sqlcipher_finish"), ("sqlite3Codec(", "sqlcipherCodec("),
-            (" sqlite3Codec,", " sqlcipherCodec,"), ("attachFunc", "attachFunction"),
+            (" sqlite3Codec,", " sqlcipherCodec,"), ("attachFunc", "attachFunction"), ("fts5IntegrityMethod", "fts5Integrity"),
             ("sqlcipherCodecAttach", "sqlcipherAttachCodec"), ("sqlite3Pragma(", "sqlite3Pragmas("),
             ("sqlite3Attach(", "sqlite3Attaches("), ("sqlite3FinishCoding(", "sqlite3FinishCode("),
             ("sqlite3SelectAddTypeInfo(", "sqlite3SelectTypes("), ("readDbPage(", "readPage("), ("unixRead(", "unixReads("),
@@ -19,7 +19,8 @@ import Testing
         #expect(renamed.status != 0)
         for name in [
             "sqlcipher_atexit", "sqlcipher_fini", "sqlcipher_codec", "sqlcipher_codec_attach", "sqlite_attach_function",
-            "sqlite_pragma", "sqlite_attach", "sqlite_finish", "sqlite_select_types", "sqlite_read_page", "sqlite_unix_read",
+            "sqlite_fts5_integrity", "sqlite_pragma", "sqlite_attach",
+            "sqlite_finish", "sqlite_select_types", "sqlite_read_page", "sqlite_unix_read",
             "sqlcipher_read_salt", "sqlite_temporary_is_in_memory", "sqlite_auth_check", "sqlite_check_name",
         ] {
             #expect(renamed.errors.contains("error: use of undeclared identifier 'sqlcipherkit_\(name)'"), "\(renamed.errors)")

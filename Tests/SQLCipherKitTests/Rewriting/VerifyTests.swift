@@ -18,6 +18,25 @@ import Testing
         try Connection(.file(path), key: .passphrase("k", cipher: cipher), configuration: configuration)
     }
 
+    /// A connection that has read a full-text index before another one changed it.
+    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal])
+    func whatOthersWroteIsNoDamage(mode: DatabaseConfiguration.JournalMode) throws {
+        var configuration = DatabaseConfiguration()
+        configuration.journalMode = mode
+        let writer = try open(configuration), reader = try open(configuration)
+        try writer.create(FTS5Table("words", columns: ["a"]))
+        for round in 0..<20 {
+            #expect(try reader.fullText("words").count(.phrase("common")) == round)
+            try writer.execute("INSERT INTO words VALUES (\("common \(round)"))")
+            #expect(try reader.fetchAll(String.self, "PRAGMA integrity_check") == ["ok"])
+            #expect(try reader.main.verify().isIntact)
+        }
+        // Real damage is still found.
+        try writer.settings.setEnabled(.defensive, to: false)
+        try writer.execute("DELETE FROM words_content WHERE id = 3")
+        #expect(try reader.fetchAll(String.self, "PRAGMA integrity_check") != ["ok"])
+    }
+
     @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal]) func aWholeDatabase(mode: DatabaseConfiguration.JournalMode) throws {
         var configuration = DatabaseConfiguration()
         configuration.journalMode = mode
