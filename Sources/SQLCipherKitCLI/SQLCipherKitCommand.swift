@@ -16,7 +16,7 @@ struct SQLCipherKitCommand: ParsableCommand {
               0  done
               1  failed
               3  wrong or missing key, or no database
-              4  verify has found damage, recover lost something, diff a difference, or residue what was deleted
+              4  verify has found damage, recover lost something, erase left something, diff or residue found something
               64  wrong usage
               130  interrupted; what is written is complete
 

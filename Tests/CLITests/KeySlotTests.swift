@@ -71,7 +71,8 @@ import TestSupport
         let before = try Data(contentsOf: file)
         try run(["revoke", "desktop", "--key-env", "ONE"]).expectSuccess()
         try before.write(to: file)
-        try run(["query", database, "SELECT x FROM t", "--key-env", "TWO"]).expectFailure(3, "revoked since", "desktop", "--accept-rollback")
+        try run(["query", database, "SELECT x FROM t", "--key-env", "TWO"]).expectFailure(3, "revoked since", "desktop",
+            "--accept-rollback")
         let outcome = try run(["revoke", "desktop", "--key-env", "ONE", "--accept-rollback"])
         outcome.expectSuccess()
         #expect(outcome.errors.contains("accepted") && outcome.errors.contains("desktop"))

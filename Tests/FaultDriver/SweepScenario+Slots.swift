@@ -93,7 +93,8 @@ extension SweepScenario {
             prepare: { folder in
                 for (name, bytes) in [("a.db", FormerSlots.database), ("a.db.keys", FormerSlots.slots)] {
                     let path = folder + "/" + name
-                    guard FileManager.default.createFile(atPath: path, contents: bytes, attributes: [.posixPermissions: 0o600]) else {
+                    guard FileManager.default.createFile(atPath: path, contents: bytes,
+                        attributes: [.posixPermissions: 0o600]) else {
                         throw Wrong(description: "\(name) could not be made")
                     }
                 }
@@ -105,7 +106,8 @@ extension SweepScenario {
             },
             check: { folder in
                 let location = DatabaseLocation.file(folder + "/a.db")
-                for secret in try [.passphrase(FormerSlots.first), .passphrase(FormerSlots.second), .recoveryKey(FormerSlots.recovery)]
+                for secret in try [.passphrase(FormerSlots.first), .passphrase(FormerSlots.second),
+                    .recoveryKey(FormerSlots.recovery)]
                     as [SlotSecret] {
                     let db = try Connection(location, key: .slots(secret: secret))
                     guard try db.fetchOne(String.self, "SELECT x FROM t") == "kept" else { throw Wrong(description: "other rows") }

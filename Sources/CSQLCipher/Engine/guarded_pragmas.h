@@ -50,7 +50,8 @@ static _Thread_local Parse *sqlcipherkit_deferred = NULL;
 /* An empty program in the place of a pragma, with the columns that SQLite gives it. */
 static void sqlcipherkit_defer(Parse *parse, const PragmaName *known, const char *name, const char *value, const char *schema) {
     Vdbe *program = sqlite3GetVdbe(parse);
-    if (program == NULL || sqlcipherkit_sqlite_auth_check(parse, SQLITE_PRAGMA, name, value, schema) != SQLITE_OK || known == NULL) return;
+    if (program == NULL || sqlcipherkit_sqlite_auth_check(parse, SQLITE_PRAGMA, name, value, schema) != SQLITE_OK ||
+        known == NULL) return;
     int hidden = known->mPragFlg & (value == NULL ? PragFlg_NoColumns : PragFlg_NoColumns | PragFlg_NoColumns1);
     if (!hidden) setPragmaResultColumnNames(program, known);
     /* EXPLAIN shows the empty program and never the pragma's, as compiling that runs it. */

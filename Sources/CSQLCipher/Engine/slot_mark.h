@@ -50,7 +50,8 @@ static int sqlcipherkit_run_format(sqlite3 *db, const char *format, const char *
 /* The statement that writes the row; SQLITE_ERROR if the table is not there, or is another one. */
 static int sqlcipherkit_prepare_mark(sqlite3 *db, const char *schema, sqlite3_stmt **statement) {
     char *sql = sqlite3_mprintf(
-        "INSERT OR REPLACE INTO \"%w\"." SQLCIPHERKIT_SLOT_MARK "(one, id, generation, change, slots) VALUES (1, ?, ?, ?, ?)", schema);
+        "INSERT OR REPLACE INTO \"%w\"." SQLCIPHERKIT_SLOT_MARK "(one, id, generation, change, slots) VALUES (1, ?, ?, ?, ?)",
+        schema);
     if (sql == NULL) return SQLITE_NOMEM;
     int rc = sqlite3_prepare_v2(db, sql, -1, statement, NULL);
     sqlite3_free(sql);

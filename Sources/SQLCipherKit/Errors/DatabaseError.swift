@@ -24,8 +24,8 @@ public struct DatabaseError: Error, Sendable {
         /// A change of key met an error; ``DatabaseError/workingKey-swift.property`` says with which key the file opens. The
         /// connection is closed, as going on with it could harm data.
         case rekeyFailed
-        /// The last step of a copy over a database failed, and the database could not be read to find out whether it took effect. It
-        /// is whole: the copy, or what it held before. Look again when the cause is gone.
+        /// The last step of a copy over a database failed, and the database could not be read to find out whether it took effect.
+        /// It is whole: the copy, or what it held before. Look again when the cause is gone.
         case unknownOutcome
         /// A database could not be rewritten with another encryption: what was written is not what was read, or the file was
         /// replaced meanwhile. The message says what the file is now.
@@ -71,7 +71,8 @@ public struct DatabaseError: Error, Sendable {
         /// The key slots are damaged, cut short, forged or of an unknown version.
         case keySlotsDamaged
         /// The key slots, or their database, are not the latest: one of them was put back, or taken from a copy.
-        /// ``DatabaseError/underlyingError`` is a ``KeySlotsRollback``, which says what would come back, and unlocking can accept it.
+        /// ``DatabaseError/underlyingError`` is a ``KeySlotsRollback``, which says what would come back, and unlocking can accept
+        /// it.
         case keySlotsRolledBack
         /// A change of the key of a database with key slots was cut off, and what stands in the way of finishing it is still there.
         case keyRotationUnfinished

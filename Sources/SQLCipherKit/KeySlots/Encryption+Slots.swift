@@ -53,8 +53,9 @@ private func unfinishedRotation(_ location: DatabaseLocation) -> DatabaseError {
     let path = location.path ?? location.name
     return DatabaseError(
         code: .busy, reason: .keyRotationUnfinished,
-        message: "a change of the key of \(path) was cut off, and another connection, or a full disk, keeps it from being finished: "
-            + "what is written now is written under the old key. Close the other connections, or unlock the slots and open with them",
+        message: "a change of the key of \(path) was cut off, and another connection, or a full disk, keeps it from being "
+            + "finished: what is written now is written under the old key. Close the other connections, or unlock the slots and "
+            + "open with them",
         path: path)
 }
 

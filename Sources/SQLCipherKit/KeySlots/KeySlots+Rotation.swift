@@ -82,7 +82,9 @@ extension KeySlots {
         // The database has the new key, and the slots hold it. Should removing the note of the old one fail, the next opening
         // does it.
         table.previous = nil
-        guard (try? table.advance(under: new)) != nil, let bytes = try? table.bytes(under: new), (try? write(bytes)) != nil else { return }
+        guard (try? table.advance(under: new)) != nil, let bytes = try? table.bytes(under: new), (try? write(bytes)) != nil else {
+            return
+        }
         if db.isOpen { try? db.main.setSlotMark(table) } else { try? connect(new)?.main.setSlotMark(table) }
     }
 }

@@ -13,8 +13,8 @@ extension KeySlots {
     ///   - location: the database, by its path.
     ///   - place: where the slots are. Default: beside the database.
     ///   - label: the slot to try first.
-    ///   - costLimit: what to spend on key derivation at most, in rounds of PBKDF2, against slots that were made to take hours. A slot
-    ///     that costs more than the limit leaves is passed over, and hides no other.
+    ///   - costLimit: what to spend on key derivation at most, in rounds of PBKDF2, against slots that were made to take hours. A
+    ///     slot that costs more than the limit leaves is passed over, and hides no other.
     ///   - acceptsRollback: whether to go on with slots, or a database, that are not the latest, and to make them the latest if the
     ///     access is not read-only. Look at the error's ``KeySlotsRollback`` first. Default: no.
     ///   - cipher: the database's cipher settings; nil for SQLCipher 4's.
@@ -43,7 +43,8 @@ extension KeySlots {
         return slots
     }
 
-    /// The database key in the first slot that opens. What one slot costs, or a fault of it, does not keep another from being tried.
+    /// The database key in the first slot that opens. What one slot costs, or a fault of it, does not keep another from being
+    /// tried.
     private static func open(
         _ table: SlotTable, _ bytes: [UInt8], _ secret: SlotSecret, first label: String?, _ limit: Int
     ) throws(DatabaseError) -> Encryption {
@@ -127,8 +128,8 @@ extension KeySlots {
         do { return try connect() } catch let error as DatabaseError where error.reason == .wrongKeyOrNotADatabase {
             throw DatabaseError(
                 code: error.code, reason: error.reason,
-                message: "the key slots hold another key than the database has: one of the two is from before a change of the key, or "
-                    + "another database's, or the cipher settings are others (\(error.message))",
+                message: "the key slots hold another key than the database has: one of the two is from before a change of the key, "
+                    + "or another database's, or the cipher settings are others (\(error.message))",
                 path: error.path, underlying: error)
         }
     }

@@ -94,7 +94,8 @@ extension DatabaseError {
     static func rolledBackSlots(_ rollback: KeySlotsRollback) -> DatabaseError {
         DatabaseError(
             code: .corrupt, reason: .keySlotsRolledBack,
-            message: "the key slots are not the latest of their database: \(rollback). Unlock with acceptingRollback to go on with them",
+            message: "the key slots are not the latest of their database: \(rollback). Unlock with acceptingRollback to go on "
+                + "with them",
             underlying: rollback)
     }
 }

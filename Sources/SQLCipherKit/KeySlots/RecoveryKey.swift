@@ -9,7 +9,8 @@ import Foundation
 /// print(key.text)  // 4T0W-9MJC-…
 /// ```
 /// The alphabet is Crockford's Base32 (<https://www.crockford.com/base32.html>): no letter looks like a digit, and what is typed
-/// is read in either case, with O for 0 and I or L for 1, and with dashes, spaces, tabs and line ends of any kind anywhere or nowhere.
+/// is read in either case, with O for 0 and I or L for 1, and with dashes, spaces, tabs and line ends of any kind, wherever they
+/// stand.
 public struct RecoveryKey: Sendable {
     static let byteCount = 20
     private static let characterCount = 36

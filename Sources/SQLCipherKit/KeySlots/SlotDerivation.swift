@@ -5,8 +5,8 @@ import CSQLCipher
 /// The slot file holds it, authenticated with the slot. What a file may ask for is bounded: see ``KeySlots/defaultCostLimit``.
 public enum SlotDerivation: Hashable, Sendable {
     /// Argon2id, version 1.3 (RFC 9106): computing time and memory, which makes guessing with graphics cards expensive. The memory
-    /// is in KiB, from 7,168 to 1,048,576 (1 GiB); passes are 1 to 64, and lanes 1 to 16, computed one after the other. Memory times
-    /// passes is at least 35,840, the least that OWASP names
+    /// is in KiB, from 7,168 to 1,048,576 (1 GiB); passes are 1 to 64, and lanes 1 to 16, computed one after the other. Memory
+    /// times passes is at least 35,840, the least that OWASP names
     /// (<https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html>).
     case argon2id(memory: Int = 65_536, passes: Int = 3, lanes: Int = 1)
     /// PBKDF2 with HMAC-SHA-512 (RFC 8018): computing time, and hardly any memory, so that graphics cards guess fast. From 1,000
@@ -38,11 +38,12 @@ public enum SlotDerivation: Hashable, Sendable {
     func validate() throws(DatabaseError) {
         switch self {
         case .argon2id(let memory, let passes, let lanes):
-            guard (7_168...1_048_576).contains(memory), (1...64).contains(passes), (1...16).contains(lanes), memory * passes >= 35_840
+            guard (7_168...1_048_576).contains(memory), (1...64).contains(passes), (1...16).contains(lanes),
+                memory * passes >= 35_840
             else {
                 throw .invalidArgument(
-                    "Argon2id for a key slot takes 7,168 to 1,048,576 KiB of memory, 1 to 64 passes and 1 to 16 lanes, with memory times "
-                        + "passes at least 35,840: not \(memory), \(passes) and \(lanes)")
+                    "Argon2id for a key slot takes 7,168 to 1,048,576 KiB of memory, 1 to 64 passes and 1 to 16 lanes, with memory "
+                        + "times passes at least 35,840: not \(memory), \(passes) and \(lanes)")
             }
         case .pbkdf2(let iterations):
             guard (1_000...10_000_000).contains(iterations) else {
@@ -65,7 +66,9 @@ public enum SlotDerivation: Hashable, Sendable {
                         2, secret.baseAddress, Int32(secret.count), salt, Int32(salt.count), Int32(iterations), key.baseAddress,
                         Int32(count))
                 }
-            if rc != SQLITE_OK { throw DatabaseError(code: ResultCode(rawValue: rc), message: "the key of a slot could not be derived") }
+            if rc != SQLITE_OK {
+                throw DatabaseError(code: ResultCode(rawValue: rc), message: "the key of a slot could not be derived")
+            }
         }
     }
 }
@@ -74,7 +77,8 @@ extension SlotDerivation: CustomStringConvertible {
     /// The algorithm and its numbers.
     public var description: String {
         switch self {
-        case .argon2id(let memory, let passes, let lanes): "Argon2id, \(memory) KiB, \(passes) passes, \(lanes) lanes"
+        case .argon2id(let memory, let passes, let lanes):
+            "Argon2id, \(memory) KiB, \(passes) pass\(passes == 1 ? "" : "es"), \(lanes) lane\(lanes == 1 ? "" : "s")"
         case .pbkdf2(let iterations): "PBKDF2, \(iterations) rounds"
         }
     }

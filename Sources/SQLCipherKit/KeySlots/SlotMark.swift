@@ -64,15 +64,19 @@ extension Schema {
 
     /// What is remembered of the slots; nil if nothing is, or nothing that can be read.
     func slotMark() throws(DatabaseError) -> SlotMark? {
-        let exists: SQL = "SELECT count(*) FROM \(raw: qualified("sqlite_schema")) WHERE type = 'table' AND name = \(Self.markTable)"
+        let schema = qualified("sqlite_schema")
+        let exists: SQL = "SELECT count(*) FROM \(raw: schema) WHERE type = 'table' AND name = \(Self.markTable)"
         guard try connection.fetchOne(Int.self, exists) == 1 else { return nil }
         let rows = SQL(raw: "SELECT * FROM \(qualified(Self.markTable)) WHERE one = 1")
         do {
             let row = try connection.fetchOne(RowCopy.self, rows)
-            guard let row, let id: [UInt8] = try row["id"], id.count == SlotTable.idCount, let generation: Int = try row["generation"]
+            guard let row, let id: [UInt8] = try row["id"], id.count == SlotTable.idCount,
+                let generation: Int = try row["generation"]
             else { return nil }
             // The table of version 1 has three columns.
-            guard row.columnNames.contains("change") else { return SlotMark(id: id, generation: generation, change: nil, slots: nil) }
+            guard row.columnNames.contains("change") else {
+                return SlotMark(id: id, generation: generation, change: nil, slots: nil)
+            }
             return SlotMark(id: id, generation: generation, change: try row["change"], slots: try row["slots"])
         } catch let error as DatabaseError {
             // A table that something else has made.

@@ -56,10 +56,14 @@ struct SlotRecord: Hashable, Sendable {
         }
         self.form = form
         id = try reader.bytes(SlotTable.idCount)
-        guard let kind = KeySlot.Kind(rawValue: UInt8(try reader.integer(1))) else { throw .damagedSlots("a slot of an unknown kind") }
+        guard let kind = KeySlot.Kind(rawValue: UInt8(try reader.integer(1))) else {
+            throw .damagedSlots("a slot of an unknown kind")
+        }
         self.kind = kind
         if form == .uncommitted {
-            guard try reader.integer(1) == 1, try reader.integer(1) == 1 else { throw .damagedSlots("a slot of an unknown algorithm") }
+            guard try reader.integer(1) == 1, try reader.integer(1) == 1 else {
+                throw .damagedSlots("a slot of an unknown algorithm")
+            }
             derivation = .pbkdf2(iterations: try reader.integer(4))
             do throws(DatabaseError) { try derivation.validate() } catch { throw .damagedSlots(error.message) }
         } else {

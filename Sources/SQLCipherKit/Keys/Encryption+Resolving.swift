@@ -30,8 +30,8 @@ extension Encryption {
     }
 
     /// What a new or rewritten file is encrypted with. A provider is asked once, however often the file is opened.
-    /// - Throws: ``DatabaseError/Reason/invalidKey`` for settings that SQLCipher would misunderstand, and for a passphrase that no new
-    ///   file may have; ``DatabaseError/Reason/misuse`` for key slots, and what a provider throws.
+    /// - Throws: ``DatabaseError/Reason/invalidKey`` for settings that SQLCipher would misunderstand, and for a passphrase that no
+    ///   new file may have; ``DatabaseError/Reason/misuse`` for key slots, and what a provider throws.
     func resolvedForNewFile() throws -> Encryption {
         let key = try resolvedForRewriting()
         try key.requireFitForNewFile()
@@ -54,7 +54,7 @@ extension Encryption {
     func requireFitForNewFile() throws(DatabaseError) {
         guard case .passphrase(let bytes) = form, bytes.withUnsafeBytes({ $0.contains(0) }) else { return }
         throw CipherConfiguration.invalid(
-            "a new passphrase cannot have NUL characters: at its end they make no difference, and other programs stop at the first one")
+            "a new passphrase cannot have NUL characters: at its end they make no difference, and other programs stop at the first")
     }
 
     /// As ``resolvedForNewFile()``, for what must not become plaintext.

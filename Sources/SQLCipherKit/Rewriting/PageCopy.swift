@@ -71,8 +71,8 @@ struct PageCopy {
             let path = try? target.path
             throw DatabaseError(
                 code: error.code, reason: .unknownOutcome,
-                message: "the last step of the copy failed (\(error.message)), and the database could not be read again to find out "
-                    + "whether it holds the copy or what it held before (\(second.message))", path: path, underlying: error)
+                message: "the last step of the copy failed (\(error.message)), and the database could not be read again to find "
+                    + "out whether it holds the copy or what it held before (\(second.message))", path: path, underlying: error)
         }
     }
 

@@ -38,7 +38,8 @@ public final class Blob: ConnectionDependent {
         let database = try db.liveForUse()
         let (table, column) = (try table.cName("the name of a table"), try column.cName("the name of a column"))
         if forWriting, sqlcipherkit_is_slot_mark(table) != 0 {
-            throw DatabaseError(code: .authorization, reason: .refusedSQL, message: "KeySlots alone writes \(SQLCIPHERKIT_SLOT_MARK)")
+            throw DatabaseError(code: .authorization, reason: .refusedSQL,
+                message: "KeySlots alone writes \(SQLCIPHERKIT_SLOT_MARK)")
         }
         let rc = sqlite3_blob_open(database, schema.name, table, column, rowID, forWriting ? 1 : 0, &handle)
         guard rc == SQLITE_OK, let handle else {

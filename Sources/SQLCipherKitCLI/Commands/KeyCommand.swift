@@ -28,7 +28,8 @@ struct NewSlotOptions: ParsableArguments {
     var label: String
     @Option(
         help: ArgumentHelp(
-            "How the slot's key is derived: argon2id, argon2id:KIB,PASSES,LANES or pbkdf2:ROUNDS. By default \(SlotDerivation.standard).",
+            "How the slot's key is derived: argon2id, argon2id:KIB,PASSES,LANES or pbkdf2:ROUNDS. By default "
+                + "\(SlotDerivation.standard).",
             valueName: "algorithm"),
         transform: SlotDerivation.parse)
     var derivation = SlotDerivation.standard

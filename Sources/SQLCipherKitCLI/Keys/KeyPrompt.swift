@@ -29,7 +29,7 @@ enum KeyPrompt {
         return try source(first, encoding)
     }
 
-    /// Another text that nobody may read over a shoulder, or in the shell's history.
+    /// Another text that must not be seen over a shoulder, or in the shell's history.
     static func text(_ question: String) throws -> String {
         let own = open("/dev/tty", O_RDWR | O_CLOEXEC)
         defer { if own >= 0 { close(own) } }

@@ -24,22 +24,28 @@ import Testing
         return (slots, db)
     }
 
-    private func mark(_ db: Connection) throws -> [RowCopy] { try db.fetchAll(RowCopy.self, SQL(raw: "SELECT * FROM \(Self.table)")) }
+    private func mark(_ db: Connection) throws -> [RowCopy] {
+        try db.fetchAll(RowCopy.self, SQL(raw: "SELECT * FROM \(Self.table)"))
+    }
 
     private func opens(_ name: String = "a.db") -> Bool {
         (try? Connection(.file(folder.path(name)), key: .slots(secret: .passphrase("one")))) != nil
     }
 
     private static let statements = [
-        "UPDATE \(table) SET generation = generation + 1", "DELETE FROM \(table)", "INSERT INTO \(table) VALUES (2, x'', 1, NULL, NULL)",
-        "REPLACE INTO \(table)(one, id, generation) VALUES (1, x'00', 9)", "DROP TABLE \(table)", "ALTER TABLE \(table) RENAME TO other",
-        "ALTER TABLE \(table) ADD COLUMN more", "ALTER TABLE \(table) DROP COLUMN slots", "ALTER TABLE \(table) RENAME COLUMN id TO name",
+        "UPDATE \(table) SET generation = generation + 1", "DELETE FROM \(table)",
+        "INSERT INTO \(table) VALUES (2, x'', 1, NULL, NULL)",
+        "REPLACE INTO \(table)(one, id, generation) VALUES (1, x'00', 9)", "DROP TABLE \(table)",
+        "ALTER TABLE \(table) RENAME TO other",
+        "ALTER TABLE \(table) ADD COLUMN more", "ALTER TABLE \(table) DROP COLUMN slots",
+        "ALTER TABLE \(table) RENAME COLUMN id TO name",
         "CREATE INDEX i ON \(table)(id)", "CREATE TRIGGER r AFTER INSERT ON \(table) BEGIN SELECT 1; END",
         "CREATE TEMP TRIGGER r AFTER INSERT ON main.\(table) BEGIN SELECT 1; END",
         "CREATE TRIGGER r AFTER INSERT ON t BEGIN DELETE FROM \(table); END; INSERT INTO t(x) VALUES (1)",
         "UPDATE main.[SQLCIPHERKIT_KEY_SLOTS] SET generation = 1", "WITH n AS (SELECT 1) DELETE FROM \"\(table)\" WHERE one IN n",
         "INSERT INTO \(table) SELECT * FROM \(table) WHERE true ON CONFLICT DO UPDATE SET generation = 7",
-        "CREATE TEMP TABLE \(table)(x)", "CREATE VIEW temp.\(table) AS SELECT 1", "PRAGMA writable_schema = ON; DROP TABLE \(table)",
+        "CREATE TEMP TABLE \(table)(x)", "CREATE VIEW temp.\(table) AS SELECT 1",
+        "PRAGMA writable_schema = ON; DROP TABLE \(table)",
         "CREATE TEMP TABLE o(x); ALTER TABLE o RENAME TO \(table)",
         "PRAGMA writable_schema = ON; CREATE TEMP TABLE o(x); ALTER TABLE temp.o RENAME TO \(table)",
         "CREATE VIRTUAL TABLE \(table) USING fts5(x)", "CREATE TABLE temp.\(table) AS SELECT 1",
@@ -97,7 +103,8 @@ import Testing
         // As an engine without this package records it.
         let c = try Connection(.memory)
         for sql in ["CREATE TABLE other(one INTEGER PRIMARY KEY, id, generation, change, slots)"] { try c.execute(SQL(raw: sql)) }
-        var bytes = try [UInt8](c.main.recordingChanges { try $0.execute("INSERT INTO other VALUES (1, x'00', 99, NULL, NULL)") }.data)
+        let changes = try c.main.recordingChanges { try $0.execute("INSERT INTO other VALUES (1, x'00', 99, NULL, NULL)") }
+        var bytes = [UInt8](changes.data)
         let name = Array("other".utf8)
         let start = try #require(bytes.indices.first { bytes[$0...].starts(with: name) })
         bytes.replaceSubrange(start..<start + name.count, with: Array(Self.table.utf8))

@@ -95,7 +95,8 @@ import Testing
         var configuration = DatabaseConfiguration()
         configuration.followsSymbolicLinks = false
         #expect(refusal {
-            _ = try KeySlots.create(.passphrase("one"), label: "a", for: .file(link), derivation: .quick, configuration: configuration)
+            _ = try KeySlots.create(.passphrase("one"), label: "a", for: .file(link), derivation: .quick,
+                configuration: configuration)
         }?.reason == .cannotOpen)
         #expect(try folder.names() == ["a.db", "link.db"])
     }

@@ -141,7 +141,9 @@ import Testing
         let lock = open(path + ".keys.lock", O_RDWR)
         defer { close(lock) }
         #expect(flock(lock, LOCK_EX) == 0)
-        let error = #expect(throws: DatabaseError.self) { try impatient.add(.passphrase("two"), label: "second", derivation: .quick) }
+        let error = #expect(throws: DatabaseError.self) {
+            try impatient.add(.passphrase("two"), label: "second", derivation: .quick)
+        }
         #expect(error?.reason == .busy)
         // Opening needs no lock.
         #expect(try count() == 1)
@@ -149,7 +151,9 @@ import Testing
         // A writer in the database is a reason to wait as well, and nothing has changed meanwhile.
         let db = try Connection(location, key: .slots(slots))
         try db.begin(.immediate)
-        let second = #expect(throws: DatabaseError.self) { try impatient.add(.passphrase("two"), label: "second", derivation: .quick) }
+        let second = #expect(throws: DatabaseError.self) {
+            try impatient.add(.passphrase("two"), label: "second", derivation: .quick)
+        }
         #expect(second?.reason == .busy)
         #expect(try slots.list().count == 1)
     }
@@ -176,7 +180,8 @@ import Testing
         #expect(unfinished.isRotationUnfinished)
         _ = try Connection(location, key: .slots(unfinished), configuration: configuration)
         other.close()
-        #expect(try Connection(location, key: .slots(secret: .passphrase("one"))).fetchOne(String.self, "SELECT x FROM t") == "kept")
+        #expect(try Connection(location, key: .slots(secret: .passphrase("one"))).fetchOne(String.self, "SELECT x FROM t")
+            == "kept")
         #expect(try !KeySlots.unlock(.passphrase("one"), of: location).isRotationUnfinished)
         #expect(throws: DatabaseError.self) { try Connection(location, key: .raw([UInt8](repeating: 7, count: 32))) }
     }

@@ -129,7 +129,9 @@ import Testing
         try expectAccepted(.unknown, ["one", "two"])
     }
 
-    @Test(arguments: ["UPDATE sqlite_schema SET sql = 'CREATE TABLE sqlcipherkit_key_slots(a)' WHERE name = 'sqlcipherkit_key_slots'"])
+    @Test(arguments: [
+        "UPDATE sqlite_schema SET sql = 'CREATE TABLE sqlcipherkit_key_slots(a)' WHERE name = 'sqlcipherkit_key_slots'",
+    ])
     func aMarkThatIsSpoiltIsTold(sql: String) throws {
         let slots = try make()
         let db = try Connection(location, key: .slots(slots))
@@ -181,7 +183,8 @@ import Testing
         let key: Encryption = isRaw ? slots.key : try .passphrase("copy").quick
         let copy = folder.path("b.db")
         try Connection(location, key: .slots(slots)).main.backup(toFileAt: copy, key: key)
-        _ = try KeySlots.create(.passphrase("mine"), label: "mine", for: .file(copy), existingKey: key, derivation: .quick, cipher: isRaw ? nil : .quick)
+        _ = try KeySlots.create(.passphrase("mine"), label: "mine", for: .file(copy), existingKey: key, derivation: .quick,
+            cipher: isRaw ? nil : .quick)
         let opened = try KeySlots.unlock(.passphrase("mine"), of: .file(copy), cipher: isRaw ? nil : .quick)
         #expect(opened.acceptedRollback == nil)
     }
@@ -216,13 +219,16 @@ import Testing
     /// They hold a key that nothing has, and would give it to the database.
     @Test func slotsOfARotationThatWasGivenUp() throws {
         let capture = Capture()
-        var slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, at: .storage(capture), derivation: .quick)
+        var slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, at: .storage(capture),
+            derivation: .quick)
         let db = try Connection(location, key: .slots(slots))
         try slots.add(.passphrase("two"), label: "second", derivation: .quick)
         let count = capture.all.count
         struct Cancelled: Error {}
         #expect(throws: Cancelled.self) {
-            try slots.rotateKey(of: db, keeping: ["first": .passphrase("one"), "second": .passphrase("two")]) { _ in throw Cancelled() }
+            try slots.rotateKey(of: db, keeping: ["first": .passphrase("one"), "second": .passphrase("two")]) { _ in
+                throw Cancelled()
+            }
         }
         try slots.revoke("second")
         db.close()

@@ -112,14 +112,16 @@ import Testing
             #expect(reason { try slots.add(.passphrase("x"), label: label, derivation: .quick) } == .invalidArgument)
         }
         for iterations in [0, 999, -1, 10_000_001, Int.max] {
-            #expect(reason { try slots.add(.passphrase("x"), label: "x", derivation: .pbkdf2(iterations: iterations)) } == .invalidArgument)
+            #expect(reason { try slots.add(.passphrase("x"), label: "x", derivation: .pbkdf2(iterations: iterations)) }
+                == .invalidArgument)
         }
         #expect(reason { try slots.add(.passphrase(""), label: "x", derivation: .quick) } == .emptyKey)
         for number in 1..<KeySlots.maximumSlots { try slots.add(.passphrase("x"), label: "\(number)", derivation: .quick) }
         #expect(reason { try slots.add(.passphrase("x"), label: "one more", derivation: .quick) } == .invalidArgument)
         #expect(try slots.list().count == 32)
         #expect(reason { _ = try KeySlots.create(.passphrase("x"), label: "x", for: location, derivation: .quick) } == .misuse)
-        #expect(reason { _ = try KeySlots.create(.passphrase("x"), label: "x", for: .memory, derivation: .quick) } == .invalidArgument)
+        #expect(reason { _ = try KeySlots.create(.passphrase("x"), label: "x", for: .memory, derivation: .quick) }
+            == .invalidArgument)
         #expect(opens(try .passphrase("one")))
     }
 
@@ -233,10 +235,12 @@ import Testing
                 ? try .raw([UInt8](repeating: 5, count: 32), salt: [UInt8](repeating: 6, count: 16)) : try .raw([UInt8](repeating: 5, count: 32))
             let location = DatabaseLocation.file(folder.path("\(salted).db"))
             try Connection(location, key: key).execute("CREATE TABLE t(x)")
-            #expect(reason { _ = try KeySlots.create(.passphrase("one"), label: "a", for: location, derivation: .quick) } == .misuse)
+            #expect(reason { _ = try KeySlots.create(.passphrase("one"), label: "a", for: location, derivation: .quick) }
+                == .misuse)
             #expect(reason {
                 _ = try KeySlots.create(
-                    .passphrase("one"), label: "a", for: location, existingKey: .raw([UInt8](repeating: 7, count: 32)), derivation: .quick)
+                    .passphrase("one"), label: "a", for: location, existingKey: .raw([UInt8](repeating: 7, count: 32)),
+                        derivation: .quick)
             } == .wrongKeyOrNotADatabase)
             _ = try KeySlots.create(.passphrase("one"), label: "a", for: location, existingKey: key, derivation: .quick)
             _ = try Connection(location, key: .slots(secret: .passphrase("one")))
@@ -260,7 +264,8 @@ import Testing
         configuration.busyTimeout = .milliseconds(50)
         #expect(reason {
             _ = try KeySlots.create(
-                .passphrase("one"), label: "a", for: location, existingKey: .passphrase("old").quick, derivation: .quick, configuration: configuration)
+                .passphrase("one"), label: "a", for: location, existingKey: .passphrase("old").quick, derivation: .quick,
+                    configuration: configuration)
         } == .busy)
         try db.execute("COMMIT")
         db.close()

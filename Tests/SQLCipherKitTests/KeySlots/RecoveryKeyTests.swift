@@ -29,7 +29,11 @@ import Testing
             #expect(try RecoveryKey(text: pasted).text == text, "\(separator.unicodeScalars.map(\.properties.name))")
         }
         // No other character is passed over, nor are bytes that are no text.
-        for other in ["_", ".", "\u{0}", "é", "\u{FF10}", "·"] { #expect(throws: DatabaseError.self) { try RecoveryKey(text: text + other) } }
+        for other in ["_", ".", "\u{0}", "é", "\u{FF10}", "·"] {
+            #expect(throws: DatabaseError.self) {
+                try RecoveryKey(text: text + other)
+            }
+        }
         for bytes in [[0xff], [0xe2, 0x80], [0xc0, 0xad]] as [[UInt8]] {
             #expect(throws: DatabaseError.self) { try RecoveryKey(utf8: Array(text.utf8) + bytes) }
         }

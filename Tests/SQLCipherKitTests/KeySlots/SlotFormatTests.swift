@@ -76,7 +76,8 @@ import Testing
         let slots = try make()
         let refused: [SlotDerivation] = [
             .argon2id(memory: 7_167, passes: 5), .argon2id(memory: 19_455, passes: 1), .argon2id(memory: 1_048_577, passes: 1),
-            .argon2id(passes: 0), .argon2id(passes: 65), .argon2id(lanes: 0), .argon2id(lanes: 17), .argon2id(memory: Int.max, passes: Int.max),
+            .argon2id(passes: 0), .argon2id(passes: 65), .argon2id(lanes: 0), .argon2id(lanes: 17),
+            .argon2id(memory: Int.max, passes: Int.max),
             .argon2id(memory: -1, passes: -1), .pbkdf2(iterations: 999), .pbkdf2(iterations: 10_000_001),
         ]
         for derivation in refused {
@@ -85,7 +86,8 @@ import Testing
         }
         // In a file, more than that is damage, and not one block is filled. The derivation stands in bytes 74 to 86.
         let bytes = try bytes()
-        for numbers in [[2, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 1, 0, 0, 0, 1], [2, 0, 0x10, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1], [3] + [UInt8](repeating: 1, count: 12)]
+        for numbers in [[2, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 1, 0, 0, 0, 1], [2, 0, 0x10, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1], [3]
+            + [UInt8](repeating: 1, count: 12)]
             as [[UInt8]] {
             var changed = bytes
             changed.replaceSubrange(74..<87, with: numbers)

@@ -119,7 +119,8 @@ import Testing
             ("cipher_version", info.version), ("cipher_provider", info.provider), ("cipher_provider_version", info.providerVersion),
             ("cipher_page_size", "\(settings.pageSize)"), ("kdf_iter", "\(settings.kdfIterations)"),
             ("cipher_kdf_algorithm", "PBKDF2_HMAC_\(settings.kdfAlgorithm.rawValue)"),
-            ("cipher_hmac_algorithm", "HMAC_\(settings.hmacAlgorithm.rawValue)"), ("cipher_use_hmac", settings.usesHMAC ? "1" : "0"),
+            ("cipher_hmac_algorithm", "HMAC_\(settings.hmacAlgorithm.rawValue)"),
+            ("cipher_use_hmac", settings.usesHMAC ? "1" : "0"),
             ("cipher_plaintext_header_size", "\(settings.plaintextHeaderSize)"),
             ("cipher_salt", info.salt.map { String(format: "%02x", $0) }.joined()),
         ] {

@@ -4,8 +4,9 @@
     import TestSupport
     import Testing
 
-    /// After a connection, a queue or a pool is closed, no passphrase and no key is left in the process's memory, although the object
-    /// that was closed lives on. So with the dynamic linker's lazy binding, which saves vector registers on the stack, and without.
+    /// After a connection, a queue or a pool is closed, no passphrase and no key is left in the process's memory, although the
+    /// object that was closed lives on. So with the dynamic linker's lazy binding, which saves vector registers on the stack, and
+    /// without.
     ///
     /// A process of its own does the work and searches itself. It knows what it looks for only masked; Python's hashlib derives
     /// it.

@@ -62,6 +62,37 @@ enum Store: String, CaseIterable, Sendable {
         #expect(try await titles.next() == [])
     }
 
+    /// What the first read looks at is not known before its end: commits to other columns meanwhile are no reason for a second one.
+    @Test func otherColumnsDuringTheFirstRead() async throws {
+        let database = try Store.pool.open(folder)
+        try await insert("one", database)
+        let reads = Mutex(0)
+        let entered = Latch(), leave = Latch()
+        let titles = database.observe { db in
+            let titles = try db.fetchAll(String.self, "SELECT title FROM note ORDER BY id")
+            if reads.withLock({ $0 += 1; return $0 }) == 1 {
+                entered.open()
+                leave.wait()
+            }
+            return titles
+        }
+        let seen = Task {
+            var seen: [[String]] = []
+            for try await element in titles {
+                seen.append(element)
+                if element.count == 2 { break }
+            }
+            return seen
+        }
+        try await entered.opened()
+        try await database.write { db in try db.execute("UPDATE note SET n = n + 1") }
+        leave.open()
+        try await Task.sleep(for: .milliseconds(100))
+        try await insert("two", database)
+        #expect(try await seen.value == [["one"], ["one", "two"]])
+        #expect(reads.withLock { $0 } == 2)
+    }
+
     /// How often something was read: nothing that does not touch it leads to another read.
     @Test(arguments: Store.allCases) func nothingIsReadInVain(store: Store) async throws {
         let database = try store.open(folder)

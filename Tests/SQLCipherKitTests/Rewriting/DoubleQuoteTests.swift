@@ -43,7 +43,8 @@ import Testing
     @Test func allowedItWorksAsBefore() throws {
         try make(Self.schemas[0] + ";" + Self.schemas[1].replacing("TRIGGER g", with: "TRIGGER h") + ";"
             + Self.schemas[3...6].joined(separator: ";")
-            .replacing("VIEW v AS SELECT id FROM t", with: "VIEW w AS SELECT id FROM t").replacing("INSERT ON v", with: "INSERT ON w")
+            .replacing("VIEW v AS SELECT id FROM t", with: "VIEW w AS SELECT id FROM t").replacing("INSERT ON v",
+                with: "INSERT ON w")
             .replacing("TRIGGER g", with: "TRIGGER i"))
         let key = try Encryption.passphrase("k", cipher: .quick)
         try DatabaseConverter.encrypt(fileAt: path, key: key, configuration: allowing)
