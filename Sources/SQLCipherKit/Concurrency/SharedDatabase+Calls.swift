@@ -74,7 +74,7 @@ extension SharedDatabase {
         _ mode: ConnectionSlot.Mode, timeout: Duration?, _ body: (Connection) throws -> sending R
     ) throws -> sending R {
         try checkCall()
-        let deadline = timeout.map { ContinuousClock.now + $0 }
+        let deadline = timeout.map(ContinuousClock.Instant.after)
         let pool = pool(for: mode)
         let slot = try pool.acquire(until: deadline)
         defer { pool.release(slot) }
@@ -107,7 +107,7 @@ extension SharedDatabase {
 
     func runExclusively<R>(timeout: Duration?, _ body: (Connection) throws -> sending R) throws -> sending R {
         try checkCall()
-        let deadline = timeout.map { ContinuousClock.now + $0 }
+        let deadline = timeout.map(ContinuousClock.Instant.after)
         let slot = try writer.acquire(until: deadline)
         defer { writer.release(slot) }
         return try performExclusively(slot, until: deadline, nil, body)

@@ -8,7 +8,7 @@ extension SharedDatabase {
     ) async throws -> sending R {
         try checkCall()
         try Task.checkCancellation()
-        let deadline = timeout.map { ContinuousClock.now + $0 }
+        let deadline = timeout.map(ContinuousClock.Instant.after)
         let cancellation = Cancellation()
         let pool = pool(for: mode)
         if case .read = mode, let slot = try acquireForShortRead(pool) {
@@ -30,7 +30,7 @@ extension SharedDatabase {
     ) async throws -> sending R {
         try checkCall()
         try Task.checkCancellation()
-        let deadline = timeout.map { ContinuousClock.now + $0 }
+        let deadline = timeout.map(ContinuousClock.Instant.after)
         let cancellation = Cancellation()
         return try await wait(for: writer, cancellation, timeout) { [self] slot in
             try performExclusively(slot, until: deadline, cancellation, body)
@@ -45,7 +45,7 @@ extension SharedDatabase {
         // A running call has a thread that looks at the clock; a waiting one has not.
         let timer = timeout.map { timeout in
             Task {
-                try await Task.sleep(for: timeout)
+                try await Task.sleep(for: timeout.bounded)
                 cancellation.cancel(DatabaseError.timeout)
             }
         }

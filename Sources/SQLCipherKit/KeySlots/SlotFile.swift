@@ -66,7 +66,7 @@ struct SlotFile: KeySlotStorage {
         guard let file = try open(path + ".lock", O_RDWR | O_CREAT, ifMissing: false) else { throw failure("cannot be locked", ENOENT) }
         takePermissions(of: path, file)
         let clock = ContinuousClock()
-        let end = clock.now + timeout
+        let end = clock.now + timeout.bounded
         // flock belongs to the open file, not to the process: it keeps threads apart as well.
         while flock(file, LOCK_EX | LOCK_NB) != 0 {
             let error = errno

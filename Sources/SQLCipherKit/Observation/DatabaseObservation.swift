@@ -30,7 +30,7 @@ public struct DatabaseObservation<Element: Sendable>: AsyncSequence, Sendable {
     /// SQLite does not report them. So the connection that writes polls for them
     /// (<https://sqlite.org/pragma.html#pragma_data_version>). What such a commit has touched is not known, so that each leads to a
     /// new read: ``removingDuplicates()`` helps here.
-    /// - Parameter interval: the time between two polls.
+    /// - Parameter interval: the time between two polls; 10 ms at least.
     public func includingOtherProcesses(every interval: Duration) -> DatabaseObservation {
         var result = self
         result.interval = interval

@@ -28,7 +28,7 @@ final class ObservationSubscription: Sendable {
         versions.withLock { $0 = version }
         poll.withLock { poll in
             poll = Task { [weak self] in
-                repeat { try? await Task.sleep(for: interval) } while await self?.pollOnce() == true
+                repeat { try? await Task.sleep(for: interval.betweenPolls) } while await self?.pollOnce() == true
             }
         }
     }

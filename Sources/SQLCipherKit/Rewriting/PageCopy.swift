@@ -90,7 +90,7 @@ struct PageCopy {
                 }
                 return
             }
-            if options.pause > .zero { pause() }
+            try pause(from, to)
         }
     }
 
@@ -128,9 +128,13 @@ struct PageCopy {
         }
     }
 
-    private func pause() {
-        let (seconds, attoseconds) = options.pause.components
-        Thread.sleep(forTimeInterval: Double(seconds) + Double(attoseconds) / 1e18)
+    /// Leaves the disk to others for a while, which a cancellation ends.
+    private func pause(_ from: OpaquePointer, _ to: OpaquePointer) throws {
+        let end = ContinuousClock.Instant.after(options.pause)
+        while case let left = end - .now, left > .zero {
+            Thread.sleep(forTimeInterval: min(left, .milliseconds(20)) / .seconds(1))
+            try checkCancellation(from, to)
+        }
     }
 
     /// The step's code is not among the connections' last errors.

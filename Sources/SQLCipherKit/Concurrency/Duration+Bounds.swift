@@ -1,0 +1,15 @@
+extension Duration {
+    /// As long as any wait: a century. A longer one overflows what the system's clocks count in.
+    static let longestWait = Duration.seconds(3_155_760_000)
+
+    /// A time to wait: never negative, and never longer than ``longestWait``.
+    var bounded: Duration { min(max(self, .zero), .longestWait) }
+
+    /// The time between two polls: long enough to leave the processor to others.
+    var betweenPolls: Duration { max(bounded, .milliseconds(10)) }
+}
+
+extension ContinuousClock.Instant {
+    /// When a time from now on has passed.
+    static func after(_ time: Duration) -> Self { .now + time.bounded }
+}
