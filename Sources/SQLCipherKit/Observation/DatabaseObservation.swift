@@ -16,14 +16,18 @@
 /// that an element has already shown leads to no other one. The result itself may still be the same as before:
 /// ``removingDuplicates()`` skips those.
 ///
-/// The sequence ends when the loop's task is cancelled. It throws what the read throws, ``DatabaseError/Reason/closed`` when
-/// the database is closed, and ends then. Each loop observes independently, and holds the database, which does not close by itself
-/// meanwhile.
+/// On a pool the first element never waits for a write: it is read on a reader, at once. A queue has one connection for both.
+///
+/// The sequence ends when the loop's task is cancelled. It throws what the read throws, and ends then; ``DatabaseError/Reason/closed``
+/// when the database is closed, or the connection that writes was, as after a key change that failed. Each loop observes
+/// independently, unless the observation is ``shared()``, and holds the database, which does not close by itself meanwhile.
 public struct DatabaseObservation<Element: Sendable>: AsyncSequence, Sendable {
-    let database: SharedDatabase
-    let fetch: @Sendable (Connection) throws -> Element
+    let source: ObservationSource<Element>
     var isSame: (@Sendable (Element, Element) -> Bool)?
     var interval: Duration?
+    var sharing: ObservationSharing<Element>?
+
+    init(_ source: ObservationSource<Element>) { self.source = source }
 
     /// The same, and commits by other processes and other queues or pools lead to a new element as well.
     ///
@@ -34,15 +38,43 @@ public struct DatabaseObservation<Element: Sendable>: AsyncSequence, Sendable {
     public func includingOtherProcesses(every interval: Duration) -> DatabaseObservation {
         var result = self
         result.interval = interval
+        if sharing != nil { result.sharing = ObservationSharing() }
+        return result
+    }
+
+    /// The same, with one read for all loops over this value and its copies, and for whatever is started on them.
+    ///
+    /// ```swift
+    /// let unread = pool.observe { db in try db.fetchOne(Int.self, "SELECT count(*) FROM message WHERE isUnread") ?? 0 }.shared()
+    /// // in each of ten views:
+    /// for try await count in unread { badge = count }
+    /// ```
+    /// A commit leads to one read, however many loops there are. A loop that begins while others run gets their newest element at
+    /// once, without a read, unless a commit has touched it since. Each loop gets the elements in order, at its own pace. When the
+    /// read throws, all loops throw that error; a loop that begins later reads again. A loop that is cancelled leaves the others
+    /// alone, and the last one to leave ends the observation. The read runs with the task-local values of one of the loops.
+    public func shared() -> DatabaseObservation {
+        var result = self
+        result.sharing = ObservationSharing()
+        return result
+    }
+
+    /// The same, without elements that are the same as the one before it.
+    /// - Parameter isSame: whether two elements are the same.
+    public func removingDuplicates(by isSame: @escaping @Sendable (Element, Element) -> Bool) -> DatabaseObservation {
+        var result = self
+        result.isSame = isSame
         return result
     }
 
     public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
-    /// One loop over the results.
+    /// One loop over the results. A copy is a loop of its own, which goes on from where it was copied: each of the two gets every
+    /// later result, also in another task.
     public struct Iterator: AsyncIteratorProtocol, Sendable {
         private let observation: DatabaseObservation
-        private var subscription: ObservationSubscription?
+        private var run: ObservationRun<Element>?
+        private var position = ObservationRun<Element>.Position()
         private var last: Element?
         private var isFinished = false
 
@@ -54,8 +86,11 @@ public struct DatabaseObservation<Element: Sendable>: AsyncSequence, Sendable {
 
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
             if isFinished { return nil }
+            let run = joined()
             do {
-                if let element = try await nextElement() { return element }
+                while let element = try await run.next(&position) {
+                    if isNew(element) { return element }
+                }
             } catch {
                 finish()
                 // A task that is cancelled ends its loops, whatever the read makes of that.
@@ -66,30 +101,31 @@ public struct DatabaseObservation<Element: Sendable>: AsyncSequence, Sendable {
             return nil
         }
 
+        /// The result as it is now, read on this thread: the first element of the loop.
+        mutating func first() throws -> Element {
+            let element = try joined().current(&position)
+            _ = isNew(element)
+            return element
+        }
+
+        private mutating func isNew(_ element: Element) -> Bool {
+            guard let isSame = observation.isSame else { return true }
+            if let last, isSame(last, element) { return false }
+            last = element
+            return true
+        }
+
         private mutating func finish() {
             isFinished = true
-            subscription = nil
+            run = nil
             last = nil
         }
 
-        private mutating func nextElement() async throws -> Element? {
-            let subscription = try await subscribed()
-            while true {
-                await subscription.listener.wait()
-                if Task.isCancelled { return nil }
-                let element = try await subscription.fetch(observation.fetch)
-                guard let isSame = observation.isSame else { return element }
-                if let last, isSame(last, element) { continue }
-                last = element
-                return element
-            }
-        }
-
-        private mutating func subscribed() async throws -> ObservationSubscription {
-            if let subscription { return subscription }
-            let made = ObservationSubscription(observation.database)
-            try await made.begin(interval: observation.interval)
-            subscription = made
+        private mutating func joined() -> ObservationRun<Element> {
+            if let run { return run }
+            let (source, interval) = (observation.source, observation.interval)
+            let made = observation.sharing?.join { ObservationRun(source, interval: interval) } ?? ObservationRun(source, interval: interval)
+            run = made
             return made
         }
     }
@@ -97,11 +133,7 @@ public struct DatabaseObservation<Element: Sendable>: AsyncSequence, Sendable {
 
 extension DatabaseObservation where Element: Equatable {
     /// The same, without elements that equal the one before.
-    public func removingDuplicates() -> DatabaseObservation {
-        var result = self
-        result.isSame = { $0 == $1 }
-        return result
-    }
+    public func removingDuplicates() -> DatabaseObservation { removingDuplicates { $0 == $1 } }
 }
 
 extension SharedDatabase {
@@ -111,6 +143,6 @@ extension SharedDatabase {
     /// ```
     /// - Parameter fetch: reads, as in `read(_:)`. Called again for each element.
     public func observe<T: Sendable>(_ fetch: @escaping @Sendable (Connection) throws -> T) -> DatabaseObservation<T> {
-        DatabaseObservation(database: self, fetch: fetch)
+        DatabaseObservation(ObservationSource(database: self, fetch: fetch))
     }
 }

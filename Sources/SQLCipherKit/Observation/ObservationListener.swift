@@ -2,69 +2,94 @@ import Synchronization
 
 /// Identifies the snapshot that a read has seen.
 struct SnapshotID: Sendable {
-    /// The writer's last commit, if the read was on the writer itself.
-    var commit: UInt64 = 0
-    /// The ends of the write-ahead logs for this read.
+    /// The writer's last commit, if the read was on the writer itself: it has seen all up to that one.
+    var commit: UInt64?
+    /// The ends of the write-ahead logs for the read of a reader.
     var positions: [SQLName: DatabaseChanges.LogPosition] = [:]
 
     init() {}
 
-    init(_ db: Connection) throws(DatabaseError) {
+    init(_ db: Connection, isWriter: Bool) throws(DatabaseError) {
         let handle = try db.live()
-        commit = db.hooks?.tracker?.commits ?? 0
-        positions = DatabaseChanges.LogPosition.all(handle)
+        if isWriter { commit = db.hooks?.tracker?.commits ?? 0 } else { positions = DatabaseChanges.LogPosition.all(handle) }
     }
 }
 
-/// One observer of commits: decides whether a commit has touched what the observer has read.
-final class ObservationListener: Sendable {
+/// Decides whether a commit has touched what an observation has read, and wakes those who wait for that.
+final class ObservationListener: CommitObserver {
     private struct State {
         var region = DatabaseRegion.everything
         var snapshot = SnapshotID()
         var isDirty = true
-        var isFetching = false
+        /// The number of the running fetch, 0 for none.
+        var fetch = 0
         /// Commits during a fetch. Whether it has seen them, and whether they matter, is known at its end.
         var missed: [DatabaseChanges] = []
-        var waiter: CheckedContinuation<Void, Never>?
+        var failure: (any Error)?
+        /// The number of times that something has happened.
+        var events: UInt64 = 0
+        var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
+        var lastWaiter: UInt64 = 0
+
+        mutating func signal() -> [CheckedContinuation<Void, Never>] {
+            events += 1
+            defer { waiters = [:] }
+            return Array(waiters.values)
+        }
     }
 
     private let state = Mutex(State())
 
+    // MARK: Commits
+
     func interest(in table: DatabaseTable) -> UInt64 {
         state.withLock { state in
             // What the first read looks at is not known before its end.
-            state.isFetching && state.region.isEverything ? .max : state.region.columns[table]?.bits ?? 0
+            state.fetch != 0 && state.region.isEverything ? .max : state.region.columns[table]?.bits ?? 0
         }
     }
 
-    /// Called on the writer's thread for each commit, in order.
     func notify(_ changes: DatabaseChanges) {
-        let waiter: CheckedContinuation<Void, Never>? = state.withLock { state in
-            if state.isDirty { return nil }
-            if state.isFetching {
+        wake { state in
+            if state.isDirty { return false }
+            if state.fetch != 0 {
                 state.missed.append(changes)
                 // After so many commits another read is due anyway.
                 if state.missed.count > 1000 { state.isDirty = true }
-                return nil
+                return false
             }
-            guard [changes].touch(state.region, after: state.snapshot) else { return nil }
-            state.isDirty = true
-            return state.waiter.take()
+            state.isDirty = [changes].touch(state.region, after: state.snapshot)
+            return state.isDirty
         }
-        waiter?.resume()
     }
 
-    func beginFetch() {
+    func fail(_ error: any Error) {
+        wake { state in
+            state.failure = error
+            return true
+        }
+    }
+
+    // MARK: Fetches
+
+    /// Whether a fetch may have another result than the last one.
+    var isDirty: Bool { state.withLock { $0.isDirty } }
+
+    var failure: (any Error)? { state.withLock { $0.failure } }
+
+    /// - Parameter fetch: its number; one that has a smaller number is no longer listened to.
+    func beginFetch(_ fetch: Int) {
         state.withLock { state in
             state.isDirty = false
-            state.isFetching = true
+            state.fetch = fetch
             state.missed = []
         }
     }
 
-    func endFetch(_ region: DatabaseRegion, _ snapshot: SnapshotID) {
+    func endFetch(_ fetch: Int, _ region: DatabaseRegion, _ snapshot: SnapshotID) {
         state.withLock { state in
-            state.isFetching = false
+            guard state.fetch == fetch else { return }
+            state.fetch = 0
             state.region = region
             state.snapshot = snapshot
             if state.missed.touch(region, after: snapshot) { state.isDirty = true }
@@ -72,19 +97,35 @@ final class ObservationListener: Sendable {
         }
     }
 
-    /// Waits until a fetch may have another result than the last one, or until the task is cancelled.
-    func wait() async {
+    // MARK: Waiting
+
+    var events: UInt64 { state.withLock { $0.events } }
+
+    /// Wakes all that wait.
+    func signal() { wake { _ in true } }
+
+    private func wake(_ isEvent: (inout State) -> Bool) {
+        let waiters = state.withLock { state in isEvent(&state) ? state.signal() : [] }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Waits until something has happened since there were so many events, or until the task is cancelled.
+    func wait(after events: UInt64) async {
+        let number = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isOver = state.withLock { state in
-                    if state.isDirty || Task.isCancelled { return true }
-                    state.waiter = continuation
+                    if state.events != events || Task.isCancelled { return true }
+                    state.waiters[number] = continuation
                     return false
                 }
                 if isOver { continuation.resume() }
             }
         } onCancel: {
-            state.withLock { $0.waiter.take() }?.resume()
+            state.withLock { $0.waiters.removeValue(forKey: number) }?.resume()
         }
     }
 }
@@ -96,7 +137,7 @@ extension [DatabaseChanges] {
     fileprivate func touch(_ region: DatabaseRegion, after snapshot: SnapshotID) -> Bool {
         var seen: Set<SQLName> = []
         for var changes in reversed() {
-            if changes.commit != 0, changes.commit <= snapshot.commit { return false }
+            if let commit = snapshot.commit, changes.commit != 0, changes.commit <= commit { return false }
             for (schema, end) in changes.positions {
                 if let position = snapshot.positions[schema], position.log == end.log, end.frame <= position.frame {
                     seen.insert(schema)

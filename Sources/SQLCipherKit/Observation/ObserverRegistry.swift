@@ -5,71 +5,130 @@ import Synchronization
 /// The writer has a hook only while there are observers: it makes each changed row a little slower.
 final class ObserverRegistry: Sendable {
     private struct State {
-        var listeners: [ObjectIdentifier: ObservationListener] = [:]
+        var observers: [ObjectIdentifier: any CommitObserver] = [:]
         var isInstalled = false
+        /// Whether a call waits for the writer to install the hook.
+        var isInstalling = false
     }
 
     private let state = Mutex(State())
 
-    /// Whether a listener that is added now is notified of every commit from then on.
-    var isInstalled: Bool { state.withLock { $0.isInstalled } }
+    private var all: [any CommitObserver] { state.withLock { Array($0.observers.values) } }
 
-    func add(_ listener: ObservationListener) { state.withLock { $0.listeners[ObjectIdentifier(listener)] = listener } }
+    func add(_ observer: any CommitObserver) { state.withLock { $0.observers[ObjectIdentifier(observer)] = observer } }
 
-    func remove(_ listener: ObservationListener) {
-        _ = state.withLock { $0.listeners.removeValue(forKey: ObjectIdentifier(listener)) }
+    func remove(_ observer: any CommitObserver) {
+        _ = state.withLock { $0.observers.removeValue(forKey: ObjectIdentifier(observer)) }
     }
 
-    /// Makes the writer report its commits. Called by the call that has acquired it.
-    func install(on writer: Connection) throws(DatabaseError) {
-        guard state.withLock({ state in
-            defer { state.isInstalled = true }
-            return !state.isInstalled
-        }) else { return }
-        // Touched only by the call that has acquired the writer, as is the hook.
-        final class Holder { var token: HookToken? }
-        let holder = Holder()
-        do throws(DatabaseError) {
-            holder.token = try writer.addChangeHook(
-                ChangeHook(interest: { [weak self] in self?.interest(in: $0) ?? 0 }) { [weak self] changes in
-                    if self?.notify(changes) != true { holder.token?.remove() }
-                })
+    // MARK: The hook
+
+    /// Has the writer report its commits: at once if it is free, and otherwise as soon as it is. What was committed before that is
+    /// made up for: the observers are then told where the logs end, and know whether they have read as far.
+    /// - Throws: if the writer is free, but closed.
+    func install(in database: SharedDatabase) throws {
+        let isDue = state.withLock { state in
+            if state.isInstalled || state.isInstalling { return false }
+            state.isInstalling = true
+            return true
+        }
+        guard isDue else { return }
+        do {
+            if let slot = try database.writer.tryAcquire() {
+                defer { database.writer.release(slot) }
+                return try slot.run(.unrestricted) { db in try install(on: db) }
+            }
         } catch {
-            state.withLock { $0.isInstalled = false }
+            state.withLock { $0.isInstalling = false }
             throw error
         }
+        // Detached: what runs on the writer then belongs to no task.
+        Task.detached { [self] in
+            do {
+                try await database.run(.unrestricted, timeout: nil) { [self] db in try install(on: db) }
+            } catch {
+                state.withLock { $0.isInstalling = false }
+                for observer in all { observer.fail(error) }
+            }
+        }
     }
+
+    /// The same, by the call that has acquired the writer.
+    /// - Parameter isRead: whether observers have read elsewhere, before the hook was there.
+    func install(on writer: Connection, afterReads isRead: Bool = true) throws(DatabaseError) {
+        let isNeeded = state.withLock { state in
+            if !state.isInstalled, !state.observers.isEmpty { return true }
+            state.isInstalling = false
+            return false
+        }
+        guard isNeeded else { return }
+        let installation = Installation(self)
+        installation.token = try writer.addChangeHook(
+            ChangeHook(interest: { [weak self] in self?.interest(in: $0) ?? 0 }) { [weak self, weak writer] changes in
+                if self?.notify(changes) != true { installation.end(writer) }
+            })
+        writer.register(installation)
+        let observers = state.withLock { state in
+            (state.isInstalled, state.isInstalling) = (true, false)
+            return Array(state.observers.values)
+        }
+        // A connection that cannot write has committed nothing.
+        guard isRead, writer.configuration.access != .readOnly else { return }
+        let changes = DatabaseChanges(isUnknown: true, positions: DatabaseChanges.LogPosition.all(try writer.live()))
+        for observer in observers { observer.notify(changes) }
+    }
+
+    /// The hook on one connection: touched only by the call that has acquired it, as is the hook.
+    private final class Installation: ConnectionDependent {
+        var token: HookToken?
+        private weak let registry: ObserverRegistry?
+        let endsWithLoan = false
+
+        init(_ registry: ObserverRegistry) { self.registry = registry }
+
+        func end(_ writer: Connection?) {
+            token?.remove()
+            // It holds the hook, which holds this.
+            token = nil
+            writer?.unregister(self)
+        }
+
+        /// Whatever it was that closed it: the observers' next read says so, unless another connection takes its place.
+        func connectionCloses() {
+            token = nil
+            registry?.writerWasReplaced()
+        }
+    }
+
+    // MARK: What happens
 
     /// Call this when the writer was replaced by another connection, or the database closed: all that was observed may have
     /// changed, and the hook is gone.
     func writerWasReplaced() {
-        let listeners = state.withLock { state in
+        let observers = state.withLock { state in
             state.isInstalled = false
-            return Array(state.listeners.values)
+            return Array(state.observers.values)
         }
-        for listener in listeners { listener.notify(DatabaseChanges(isUnknown: true)) }
+        for observer in observers { observer.notify(DatabaseChanges(isUnknown: true)) }
     }
 
     /// Call this when a checkpoint may have reset a log, with the writer acquired, before the next read begins: that read sees
     /// all commits so far, though its position is in another log than theirs.
     func logsWereReset(_ writer: Connection) {
-        guard isInstalled, let handle = try? writer.live() else { return }
+        guard state.withLock({ $0.isInstalled }), let handle = try? writer.live() else { return }
         let changes = DatabaseChanges(positions: DatabaseChanges.LogPosition.all(handle))
-        for listener in state.withLock({ Array($0.listeners.values) }) { listener.notify(changes) }
+        for observer in all { observer.notify(changes) }
     }
 
     /// - Returns: whether there are any observers.
     private func notify(_ changes: DatabaseChanges) -> Bool {
-        let listeners = state.withLock { state in
-            if state.listeners.isEmpty { state.isInstalled = false }
-            return Array(state.listeners.values)
+        let observers = state.withLock { state in
+            if state.observers.isEmpty { state.isInstalled = false }
+            return Array(state.observers.values)
         }
-        for listener in listeners { listener.notify(changes) }
-        return !listeners.isEmpty
+        for observer in observers { observer.notify(changes) }
+        return !observers.isEmpty
     }
 
-    private func interest(in table: DatabaseTable) -> UInt64 {
-        let listeners = state.withLock { Array($0.listeners.values) }
-        return listeners.reduce(0) { $0 | $1.interest(in: table) }
-    }
+    private func interest(in table: DatabaseTable) -> UInt64 { all.reduce(0) { $0 | $1.interest(in: table) } }
 }
