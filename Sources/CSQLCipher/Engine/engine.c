@@ -77,6 +77,7 @@
 #include "constraints.h"
 #include "transactions.h"
 #include "changes.h"
+#include "snapshots.h"
 #include "fork.h"
 #include "logging.h"
 #include "tokens.h"

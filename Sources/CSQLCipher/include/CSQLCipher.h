@@ -19,6 +19,7 @@
 #include "query_only.h"
 #include "rekey.h"
 #include "slot_mark.h"
+#include "snapshots.h"
 #include "tokens.h"
 #include "transactions.h"
 #include "vacuum.h"

@@ -15,6 +15,8 @@ final class ConnectionSlot: @unchecked Sendable {
         case readOnly
         /// Write, in a transaction.
         case write
+        /// Write, in transactions of the closure's own.
+        case withoutTransaction
         /// Anything.
         case unrestricted
     }
@@ -26,6 +28,8 @@ final class ConnectionSlot: @unchecked Sendable {
     /// How often it was used.
     private(set) var uses = 0
     private let open: @Sendable () throws -> Connection
+    /// The state that a read begins with; nil, the default, for the present one.
+    var state: WALSnapshot?
     // Kept: every read needs them.
     private var begin: Statement?, commit: Statement?
     private var schemaReads: [Statement] = []
@@ -87,6 +91,10 @@ final class ConnectionSlot: @unchecked Sendable {
         switch mode {
         case .unrestricted: return try body(db)
         case .write: return try write(db, body)
+        case .withoutTransaction:
+            let result = try body(db)
+            guard !db.isInTransaction else { throw DatabaseError.openTransaction }
+            return result
         case .read: return try read(db, body)
         case .readOnly:
             let handle = try db.live()
@@ -103,6 +111,7 @@ final class ConnectionSlot: @unchecked Sendable {
     private func read<R>(_ db: Connection, _ body: (Connection) throws -> sending R) throws -> sending R {
         guard let begin, let commit else { throw DatabaseError.closedConnection }
         try begin.execute()
+        try state?.open(db)
         // The snapshot is that of the first read.
         for schemaRead in schemaReads { try schemaRead.execute() }
         let result = try inTransaction(db, body)

@@ -89,7 +89,10 @@ extension SharedDatabase {
         let wasOpen = slot.isOpen
         defer { if !wasOpen, let idleReaders, let readers { idleReaders.watch(readers) } }
         let result = try slot.run(mode, until: deadline, cancellation, body)
-        if case .write = mode { checkpointIfDue(slot) }
+        switch mode {
+        case .write, .withoutTransaction: checkpointIfDue(slot)
+        case .read, .readOnly, .unrestricted: break
+        }
         return result
     }
 
@@ -97,6 +100,8 @@ extension SharedDatabase {
         guard let checkpointer, let readers else { return }
         try? slot.run(.unrestricted) { db in
             checkpointer.committed(db) { body in
+                // A snapshot would keep the log as it is.
+                guard snapshots.isEmpty else { return }
                 guard (try? readers.acquireAll(until: .now + AutoCheckpointer.longestPause)) != nil else { return }
                 defer { readers.releaseAll() }
                 body()
@@ -130,6 +135,12 @@ extension SharedDatabase {
         slot.user.store(sqlcipherkit_thread(), ordering: .relaxed)
         defer { slot.user.store(0, ordering: .relaxed) }
         try readers.acquireAll(until: deadline, cancellation: cancellation)
+        do {
+            try snapshots.endAll(because: "a call needed the database for itself", until: deadline, cancellation: cancellation)
+        } catch {
+            readers.releaseAll()
+            throw error
+        }
         for reader in readers.slots { reader.close() }
         defer {
             // The key or the attached databases may have changed, also in a call that was cancelled.

@@ -38,7 +38,7 @@ extension SharedDatabase {
     }
 
     /// Waits for a slot, and runs `work` on its thread.
-    private func wait<R>(
+    func wait<R>(
         for pool: ConnectionPool, _ cancellation: Cancellation, _ timeout: Duration?,
         _ work: sending @escaping (ConnectionSlot) throws -> sending R
     ) async throws -> sending R {

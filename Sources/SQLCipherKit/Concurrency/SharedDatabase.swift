@@ -37,6 +37,8 @@ public class SharedDatabase: @unchecked Sendable {
     let readerConfiguration: ReaderConfiguration.Shared?
     let idleReaders: IdleReaders?
     let checkpointer: AutoCheckpointer?
+    /// The snapshots of a pool.
+    let snapshots = SnapshotRegistry()
 
     // Lock order: the writer, then the readers.
 
@@ -62,6 +64,23 @@ public class SharedDatabase: @unchecked Sendable {
         (readerConfiguration, idleReaders) = (shared, IdleReaders(period: settings.readerIdleTime))
     }
 
+    /// Several readers of one state, which another connection keeps in its write-ahead log.
+    init(reading state: WALSnapshot, heldBy holder: Connection) throws(DatabaseError) {
+        let settings = holder.configuration.pool
+        let shared = ReaderConfiguration.Shared(try ReaderConfiguration(holder))
+        readers = ConnectionPool(
+            (0..<settings.maximumReaders).map { _ in
+                let slot = ConnectionSlot {
+                    guard let configuration = shared.current else { throw DatabaseError.closedDatabase }
+                    return try configuration.openReader()
+                }
+                slot.state = state
+                return slot
+            })
+        writer = ConnectionPool([ConnectionSlot(holder)])
+        (readerConfiguration, checkpointer, idleReaders) = (shared, nil, IdleReaders(period: settings.readerIdleTime))
+    }
+
     deinit {
         // The engine's state is the parent's, and a lock may have been another thread's when the process forked.
         if forks != sqlcipherkit_forks() { return }
@@ -74,6 +93,7 @@ public class SharedDatabase: @unchecked Sendable {
         if forks != sqlcipherkit_forks() { throw .forked }
         let thread = sqlcipherkit_thread()
         for slot in writer.slots where slot.user.load(ordering: .relaxed) == thread { throw .insideCall }
+        try snapshots.checkCall()
         guard let readers else { return }
         for slot in readers.slots where slot.user.load(ordering: .relaxed) == thread { throw .insideCall }
     }
@@ -103,6 +123,8 @@ public class SharedDatabase: @unchecked Sendable {
         for pool in [readers, writer].compactMap({ $0 }) {
             // Without a deadline and without a cancellation there is nothing else to throw.
             try? pool.acquireAll(closing: true)
+            // Before the writer: who closes last empties the log.
+            if pool === writer { try? snapshots.endAll(because: "its pool was closed") }
             for slot in pool.slots { slot.close() }
             pool.releaseAll()
         }

@@ -15,6 +15,7 @@ extension SharedSchema {
         defer { writer.release(slot) }
         try readers?.acquireAll()
         defer { readers?.releaseAll() }
+        try database.snapshots.endAll(because: "the database was erased")
         return try slot.run(.unrestricted) { db in
             defer { observers.logsWereReset(db) }
             return try db.schema(name).erase(progress: progress)

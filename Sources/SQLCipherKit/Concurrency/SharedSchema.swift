@@ -82,6 +82,7 @@ extension SharedSchema {
         defer { writer.release(slot) }
         // The readers of the pool itself would make the checkpoint fail.
         let readers = mode == .passive ? nil : database.readers
+        if mode != .passive { try database.snapshots.requireNone(for: "a checkpoint") }
         try readers?.acquireAll()
         defer { readers?.releaseAll() }
         return try slot.run(.unrestricted) { db in

@@ -44,6 +44,8 @@ public struct DatabaseError: Error, Sendable {
         /// SQLite itself has rolled back the transaction that a closure runs in, after an error: ``DatabaseError/underlyingError``
         /// is that error. Nothing of the transaction is kept, and no statement runs until the outermost closure has ended.
         case aborted
+        /// A ``DatabaseSnapshot`` could not be kept, or a read could not begin at the end of its write; the message says why.
+        case snapshotLost
         /// A call at the wrong time, such as a commit without a transaction.
         case misuse
         /// An argument out of its documented range.

@@ -105,6 +105,8 @@ extension ResultCode {
     public static let constraintRowID = extended(.constraint, 10)
     /// `SQLITE_CONSTRAINT_DATATYPE`: a value that a STRICT table refuses
     public static let constraintDataType = extended(.constraint, 12)
+    /// `SQLITE_ERROR_SNAPSHOT`: a snapshot is gone, as a checkpoint has overwritten it
+    public static let errorSnapshot = extended(.error, 3)
     /// `SQLITE_BUSY_SNAPSHOT`: a read transaction cannot become a write transaction, as another connection has written
     public static let busySnapshot = extended(.busy, 2)
     /// `SQLITE_ABORT_ROLLBACK`: the transaction of a running statement was rolled back

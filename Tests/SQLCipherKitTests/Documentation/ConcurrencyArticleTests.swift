@@ -20,6 +20,26 @@ import Testing
 
         try await pool.barrier { db in try db.execute("VACUUM") }
 
+        let chunks = [["Mill"], ["Oven", "Flour"]]
+        @Sendable func store(_ chunk: [String], in db: Connection) throws {
+            for title in chunk { try db.execute("INSERT INTO note(title) VALUES (\(title))") }
+        }
+        try await pool.withWriter { db in
+            for chunk in chunks { try db.transaction { db in try store(chunk, in: db) } }
+            try db.execute("PRAGMA optimize")
+        }
+        let allTitles = try await pool.write { db in
+            try db.execute("INSERT INTO note(title) VALUES (\(title))")
+        } then: { db, _ in
+            try db.fetchAll(String.self, "SELECT title FROM note")
+        }
+        #expect(allTitles.count == 5)
+
+        let snapshot = try await pool.snapshot()
+        let count = try await snapshot.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") }
+        try await snapshot.close()
+        #expect(count == 5)
+
         var isLate = false
         do {
             try await pool.read(timeout: .milliseconds(50)) { db in try db.execute(slowQuery) }
@@ -36,6 +56,6 @@ import Testing
         #expect(try await pool.main.checkpoint(.truncate).logFrames == 0)
         try await archive.detach()
         try await pool.close()
-        #expect(try Connection(.file(path), key: .passphrase("battery staple")).fetchOne(Int.self, "SELECT count(*) FROM note") == 1)
+        #expect(try Connection(.file(path), key: .passphrase("battery staple")).fetchOne(Int.self, "SELECT count(*) FROM note") == 5)
     }
 }
