@@ -1,3 +1,5 @@
+import Foundation
+
 /// Statements by their SQL, kept for the next call with the same text, byte for byte.
 ///
 /// A statement is lent to one call at a time; a nested call with the same text gets another one. Over the limit, the one
@@ -19,11 +21,12 @@ struct CachedStatements {
 
     var count: Int { statements.count }
 
-    mutating func find(_ text: String) -> Statement? {
-        if let last, last.uses == 0, lastText.isSameText(as: text) {
+    mutating func find(_ sql: SQL) -> Statement? {
+        if let last, last.uses == 0, lastText.isText(of: sql) {
             hits += 1
             return last
         }
+        let text = sql.text
         guard let found = statements[ExactText(text)] else {
             misses += 1
             return nil
@@ -68,5 +71,22 @@ struct CachedStatements {
         guard let oldest = statements.min(by: { $0.value.lastUse < $1.value.lastUse }) else { return }
         if last === oldest.value { last = nil }
         statements[oldest.key] = nil
+    }
+}
+
+extension String {
+    /// Whether it is the text of `sql`, which is not built for that.
+    @inline(__always)
+    fileprivate func isText(of sql: SQL) -> Bool {
+        if !sql.endsWithMark { return isSameText(as: sql.head) }
+        let count = sql.head.utf8.count
+        guard utf8.count == count + 1 else { return false }
+        return withTextBytes { a in
+            sql.head.withTextBytes { b in
+                guard a[count] == UInt8(ascii: "?") else { return false }
+                guard let a = a.baseAddress, let b = b.baseAddress else { return true }
+                return memcmp(a, b, count) == 0
+            }
+        }
     }
 }

@@ -5,7 +5,7 @@ extension Connection {
     public func fetchAll<T: SQLValueConvertible>(
         _ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
     ) throws(DatabaseError) -> [T] {
-        try cached(sql).fetchAll(type, merge(sql, arguments))
+        try withCached(sql, arguments) { statement, arguments throws(DatabaseError) in try statement.fetchAll(type, arguments) }
     }
 
     /// The first column of each row.
@@ -13,7 +13,7 @@ extension Connection {
     public func fetchAll<T: SQLValueConvertible>(
         _ sql: SQL, _ arguments: StatementArguments = []
     ) throws(DatabaseError) -> [T] {
-        try cached(sql).fetchAll(T.self, merge(sql, arguments))
+        try fetchAll(T.self, sql, arguments)
     }
 
     /// The first column of the first row; nil if there is no row, or if it is NULL.
@@ -25,7 +25,7 @@ extension Connection {
     public func fetchOne<T: SQLValueConvertible>(
         _ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
     ) throws(DatabaseError) -> T? {
-        try cached(sql).fetchOne(type, merge(sql, arguments))
+        try withCached(sql, arguments) { statement, arguments throws(DatabaseError) in try statement.fetchOne(type, arguments) }
     }
 
     /// The first column of the first row for an optional type: nil is not wrapped twice.
@@ -41,31 +41,31 @@ extension Connection {
     public func fetchOne<T: SQLValueConvertible>(
         _ sql: SQL, _ arguments: StatementArguments = []
     ) throws(DatabaseError) -> T? {
-        try cached(sql).fetchOne(T.self, merge(sql, arguments))
+        try fetchOne(T.self, sql, arguments)
     }
 
     /// Each row as a record.
     @inlinable
     public func fetchAll<T: SQLRow>(_ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []) throws -> [T] {
-        try cached(sql).fetchAll(type, merge(sql, arguments))
+        try withCached(sql, arguments) { statement, arguments in try statement.fetchAll(type, arguments) }
     }
 
     /// Each row as a record.
     @inlinable
     public func fetchAll<T: SQLRow>(_ sql: SQL, _ arguments: StatementArguments = []) throws -> [T] {
-        try cached(sql).fetchAll(T.self, merge(sql, arguments))
+        try fetchAll(T.self, sql, arguments)
     }
 
     /// The first row as a record, or nil if there is no row.
     @inlinable
     public func fetchOne<T: SQLRow>(_ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []) throws -> T? {
-        try cached(sql).fetchOne(type, merge(sql, arguments))
+        try withCached(sql, arguments) { statement, arguments in try statement.fetchOne(type, arguments) }
     }
 
     /// The first row as a record, or nil if there is no row.
     @inlinable
     public func fetchOne<T: SQLRow>(_ sql: SQL, _ arguments: StatementArguments = []) throws -> T? {
-        try cached(sql).fetchOne(T.self, merge(sql, arguments))
+        try fetchOne(T.self, sql, arguments)
     }
 
     /// The first columns of each row as a tuple.
@@ -75,7 +75,7 @@ extension Connection {
     >(
         _ type: (A, B, repeat each T).Type, _ sql: SQL, _ arguments: StatementArguments = []
     ) throws(DatabaseError) -> [(A, B, repeat each T)] {
-        try cached(sql).fetchAll(type, merge(sql, arguments))
+        try withCached(sql, arguments) { statement, arguments throws(DatabaseError) in try statement.fetchAll(type, arguments) }
     }
 
     /// The first columns of each row as a tuple.
@@ -88,7 +88,7 @@ extension Connection {
     >(
         _ sql: SQL, _ arguments: StatementArguments = []
     ) throws(DatabaseError) -> [(A, B, repeat each T)] {
-        try cached(sql).fetchAll((A, B, repeat each T).self, merge(sql, arguments))
+        try fetchAll((A, B, repeat each T).self, sql, arguments)
     }
 
     /// The first columns of the first row as a tuple, or nil if there is no row.
@@ -98,7 +98,7 @@ extension Connection {
     >(
         _ type: (A, B, repeat each T).Type, _ sql: SQL, _ arguments: StatementArguments = []
     ) throws(DatabaseError) -> (A, B, repeat each T)? {
-        try cached(sql).fetchOne(type, merge(sql, arguments))
+        try withCached(sql, arguments) { statement, arguments throws(DatabaseError) in try statement.fetchOne(type, arguments) }
     }
 
     /// The first columns of the first row as a tuple, or nil if there is no row.
@@ -108,6 +108,6 @@ extension Connection {
     >(
         _ sql: SQL, _ arguments: StatementArguments = []
     ) throws(DatabaseError) -> (A, B, repeat each T)? {
-        try cached(sql).fetchOne((A, B, repeat each T).self, merge(sql, arguments))
+        try fetchOne((A, B, repeat each T).self, sql, arguments)
     }
 }

@@ -20,13 +20,13 @@ extension Connection {
     /// - Throws: ``DatabaseError``.
     @inlinable
     public func execute(_ sql: SQL, _ arguments: StatementArguments = []) throws(DatabaseError) {
-        try cached(sql).execute(merge(sql, arguments))
+        try withCached(sql, arguments) { statement, arguments throws(DatabaseError) in try statement.execute(arguments) }
     }
 
     /// Reads each row with `body`, without keeping any.
     @inlinable
     public func forEach(_ sql: SQL, _ arguments: StatementArguments = [], _ body: (borrowing Row) throws -> Void) throws {
-        try cached(sql).forEach(merge(sql, arguments), body)
+        try withCached(sql, arguments) { statement, arguments in try statement.forEach(arguments, body) }
     }
 
     // MARK: Cursors
@@ -47,7 +47,8 @@ extension Connection {
 
     func openCursor(_ sql: SQL, _ arguments: StatementArguments) throws(DatabaseError) -> Statement {
         let statement = try prepareOnly(sql.text, keepsConnection: true, isCursor: true)
-        try statement.bind(merge(sql, arguments))
+        if !arguments.isEmpty, !sql.arguments.isEmpty { throw mixedArguments(sql) }
+        try statement.bind(arguments.isEmpty ? sql.arguments : arguments)
         return statement
     }
 
@@ -70,17 +71,35 @@ extension Connection {
     @usableFromInline
     func cached(_ sql: SQL) throws(DatabaseError) -> Statement {
         _ = try live()
-        if let found = cache.find(sql.text) { return found }
-        let statement = try prepareOnly(sql.text, keepsConnection: false)
-        cache.insert(statement, sql.text)
+        if let found = cache.find(sql) { return found }
+        let text = sql.text
+        let statement = try prepareOnly(text, keepsConnection: false)
+        cache.insert(statement, text)
         return statement
     }
 
+    /// Calls `body` with the statement for a text, and with the values that come with the text or beside it: those are not
+    /// copied.
     @inlinable
-    func merge(_ sql: SQL, _ arguments: StatementArguments) throws(DatabaseError) -> StatementArguments {
-        if arguments.isEmpty { return sql.arguments }
-        guard sql.arguments.isEmpty else { throw mixedArguments(sql) }
-        return arguments
+    @inline(__always)
+    func withCached<R>(
+        _ sql: SQL, _ arguments: StatementArguments, _ body: (Statement, StatementArguments) throws(DatabaseError) -> R
+    ) throws(DatabaseError) -> R {
+        let statement = try cached(sql)
+        if arguments.isEmpty { return try body(statement, sql.arguments) }
+        if !sql.arguments.isEmpty { throw mixedArguments(sql) }
+        return try body(statement, arguments)
+    }
+
+    @inlinable
+    @inline(__always)
+    func withCached<R>(
+        _ sql: SQL, _ arguments: StatementArguments, _ body: (Statement, StatementArguments) throws -> R
+    ) throws -> R {
+        let statement = try cached(sql)
+        if arguments.isEmpty { return try body(statement, sql.arguments) }
+        if !sql.arguments.isEmpty { throw mixedArguments(sql) }
+        return try body(statement, arguments)
     }
 
     @usableFromInline

@@ -8,34 +8,47 @@
 /// `\(identifier: name)` quotes a table's or column's name, `\(raw: text)` splices text in on purpose, and
 /// `SQL(raw: text)` takes a whole statement from a variable: untrusted text does not belong there.
 public struct SQL: Sendable, ExpressibleByStringInterpolation {
-    /// The text, with a `?` for each bound value.
-    public var text: String
+    // The text, up to a `?` that ends it: that one is only written where the text is asked for, so that a literal with one value at
+    // its end is not copied to find its statement.
+    @usableFromInline var head: String
+    @usableFromInline var endsWithMark: Bool
     /// The values.
     public var arguments: StatementArguments
+
+    /// The text, with a `?` for each bound value.
+    public var text: String {
+        get { endsWithMark ? head + "?" : head }
+        set { (head, endsWithMark) = (newValue, false) }
+    }
 
     /// SQL from a variable, as it is.
     @inlinable
     public init(raw text: String, _ arguments: StatementArguments = []) {
-        self.text = text
+        head = text
+        endsWithMark = false
         self.arguments = arguments
     }
 
     @inlinable
     public init(stringLiteral text: String) {
-        self.text = text
+        head = text
+        endsWithMark = false
         arguments = []
     }
 
     @inlinable
     public init(stringInterpolation: StringInterpolation) {
-        text = stringInterpolation.text
-        arguments = StatementArguments(stringInterpolation.values)
+        head = stringInterpolation.text
+        endsWithMark = stringInterpolation.endsWithMark
+        arguments = stringInterpolation.values
     }
 
     /// Collects the text and the values of a literal.
     public struct StringInterpolation: StringInterpolationProtocol {
         @usableFromInline var text = ""
-        @usableFromInline var values: [(any SQLValueConvertible)?] = []
+        @usableFromInline var values: StatementArguments
+        /// Whether a `?` is still to be written behind the text.
+        @usableFromInline var endsWithMark = false
 
         // What the text still needs room for: the first literal is not copied before something follows it.
         @usableFromInline var capacity: Int
@@ -43,21 +56,32 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
         @inlinable
         public init(literalCapacity: Int, interpolationCount: Int) {
             capacity = literalCapacity + interpolationCount
-            values.reserveCapacity(interpolationCount)
+            values = StatementArguments()
         }
 
         @inlinable
         public mutating func appendLiteral(_ literal: String) {
-            if text.isEmpty { text = literal } else { text += literal }
+            if literal.isEmpty { return }
+            if text.isEmpty, !endsWithMark { text = literal } else { append(literal) }
         }
 
         @usableFromInline
-        mutating func appendMark() {
+        mutating func append(_ more: String) {
             if capacity != 0 {
                 text.reserveCapacity(capacity)
                 capacity = 0
             }
-            text += "?"
+            if endsWithMark {
+                text += "?"
+                endsWithMark = false
+            }
+            text += more
+        }
+
+        @inlinable
+        mutating func appendMark() {
+            if endsWithMark { append("") }
+            endsWithMark = true
         }
 
         /// Binds a value.
@@ -78,23 +102,23 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
         /// of no row, so that `IN` finds nothing and `NOT IN` everything.
         public mutating func appendInterpolation<T: SQLValueConvertible>(_ list: [T]) {
             guard !list.isEmpty else {
-                text += "(SELECT NULL WHERE 0)"
+                append("(SELECT NULL WHERE 0)")
                 return
             }
-            text += "(" + String(repeating: "?,", count: list.count - 1) + "?)"
+            append("(" + String(repeating: "?,", count: list.count - 1) + "?)")
             for value in list { values.append(value) }
         }
 
         /// Writes an identifier, quoted.
-        public mutating func appendInterpolation(identifier: String) { text += identifier.quotedSQLIdentifier }
+        public mutating func appendInterpolation(identifier: String) { append(identifier.quotedSQLIdentifier) }
 
         /// Splices text in as it is.
-        public mutating func appendInterpolation(raw: String) { text += raw }
+        public mutating func appendInterpolation(raw: String) { append(raw) }
 
         /// Puts in another piece of SQL with its values.
         public mutating func appendInterpolation(_ sql: SQL) {
-            text += sql.text
-            values += sql.arguments.positional
+            append(sql.text)
+            values.append(sql.arguments)
         }
     }
 }

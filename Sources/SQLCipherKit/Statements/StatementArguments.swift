@@ -8,19 +8,55 @@ import CSQLCipher
 /// A name may be written with its `:`, `@` or `$`, or without. Each parameter must get a value and each value must have a
 /// parameter; anything else is a thrown error.
 public struct StatementArguments: Sendable, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral {
-    @usableFromInline var positional: [(any SQLValueConvertible)?]
+    // Values by position: one alone needs no array, and is bound without a copy.
+    @usableFromInline var single: any SQLValueConvertible
+    @usableFromInline var several: [(any SQLValueConvertible)?]
+    /// The number of values by position.
+    @usableFromInline var count: Int
     @usableFromInline var named: [(name: String, value: (any SQLValueConvertible)?)]
+
+    @inlinable
+    init() { (single, several, count, named) = (NullArgument(), [], 0, []) }
 
     /// Values by position.
     @inlinable
     public init(_ values: [(any SQLValueConvertible)?]) {
-        positional = values
-        named = []
+        (several, count, named) = (values, values.count, [])
+        single = NullArgument()
+        if count == 1 {
+            if let value = values[0] { single = value }
+            several = []
+        }
     }
+
+    @inlinable
+    @inline(__always)
+    mutating func append(_ value: some SQLValueConvertible) {
+        if count == 0 { single = value } else { appendFurther(value) }
+        count += 1
+    }
+
+    @usableFromInline
+    mutating func appendFurther(_ value: any SQLValueConvertible) {
+        if count == 1 {
+            several.reserveCapacity(8)
+            several.append(single)
+        }
+        several.append(value)
+    }
+
+    mutating func append(_ more: StatementArguments) {
+        for value in more.positional {
+            if let value { append(value) } else { append(NullArgument()) }
+        }
+    }
+
+    /// The values by position.
+    var positional: [(any SQLValueConvertible)?] { count == 1 ? [single] : several }
 
     /// Values by name.
     public init(_ values: [String: (any SQLValueConvertible)?]) {
-        positional = []
+        self.init()
         named = values.map { (name: $0.key, value: $0.value) }
     }
 
@@ -29,13 +65,22 @@ public struct StatementArguments: Sendable, ExpressibleByArrayLiteral, Expressib
 
     @inlinable
     public init(dictionaryLiteral values: (String, (any SQLValueConvertible)?)...) {
-        positional = []
+        self.init()
         named = values.map { (name: $0.0, value: $0.1) }
     }
 
     /// Whether there is no value at all.
     @inlinable
-    public var isEmpty: Bool { positional.isEmpty && named.isEmpty }
+    public var isEmpty: Bool { count == 0 && named.isEmpty }
+}
+
+/// NULL.
+@usableFromInline
+struct NullArgument: SQLValueConvertible, CustomStringConvertible {
+    @usableFromInline init() {}
+    @usableFromInline init?(sqlValue: SQLValue) { if case .null = sqlValue { self.init() } else { return nil } }
+    @usableFromInline var sqlValue: SQLValue { .null }
+    @usableFromInline var description: String { "NULL" }
 }
 
 extension Statement {
@@ -44,10 +89,15 @@ extension Statement {
     @usableFromInline
     func bindAll(_ arguments: StatementArguments, _ handle: OpaquePointer) throws(DatabaseError) {
         if arguments.named.isEmpty {
-            try expectParameters(arguments.positional.count, handle)
-            // By index: to iterate would copy each value.
-            for index in arguments.positional.indices {
-                try bind(arguments.positional[index], Int32(truncatingIfNeeded: index + 1), handle)
+            try expectParameters(arguments.count, handle)
+            if arguments.count == 1 {
+                let parameter = Statement.Parameter(handle, 1, connection.profile)
+                if !arguments.single.tryBindSQL(to: parameter) { try arguments.single.bindSQL(to: parameter) }
+            } else {
+                // By index: to iterate would copy each value.
+                for index in arguments.several.indices {
+                    try bind(arguments.several[index], Int32(truncatingIfNeeded: index + 1), handle)
+                }
             }
         } else {
             try bindNamed(arguments, handle)
@@ -79,7 +129,7 @@ extension Statement {
     }
 
     private func bindNamed(_ arguments: StatementArguments, _ handle: OpaquePointer) throws(DatabaseError) {
-        guard arguments.positional.isEmpty else {
+        guard arguments.count == 0 else {
             throw DatabaseError(
                 code: .misuse, reason: .parameters, message: "interpolated values and named ones cannot be mixed", sql: sql)
         }

@@ -10,7 +10,7 @@ extension Connection {
     public func fetchAll<T: Decodable>(
         decoding type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
     ) throws -> [T] {
-        try cached(sql).fetchAll(decoding: type, merge(sql, arguments))
+        try withCached(sql, arguments) { statement, arguments in try statement.fetchAll(decoding: type, arguments) }
     }
 
     /// The first row as a `Decodable` type, or nil if there is no row.
@@ -19,7 +19,7 @@ extension Connection {
     public func fetchOne<T: Decodable>(
         decoding type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
     ) throws -> T? {
-        try cached(sql).fetchOne(decoding: type, merge(sql, arguments))
+        try withCached(sql, arguments) { statement, arguments in try statement.fetchOne(decoding: type, arguments) }
     }
 
     /// A cursor over rows as a `Decodable` type.

@@ -82,7 +82,7 @@ extension StatementArguments {
     /// Each key needs a parameter in the statement.
     /// - Throws: what the value's own encoding throws, and ``DatabaseError/Reason/misuse`` if it has no keys.
     public init(encoding value: some Encodable) throws {
-        positional = []
+        self.init()
         named = try RowEncodingState.collect(value)
     }
 }

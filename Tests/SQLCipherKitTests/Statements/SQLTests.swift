@@ -85,4 +85,64 @@ import Testing
         try db.execute("DROP TABLE t")
         #expect(throws: DatabaseError.self) { try db.fetchOne(RowCopy.self, "SELECT * FROM t") }
     }
+
+    /// Literals of any shape, put together from pieces: the text and the values are those of the pieces in order, and the statement
+    /// that the cache gives is theirs.
+    @Test func anyPiecesInAnyOrder() throws {
+        var generator = SeededGenerator(state: 20)
+        for _ in 0..<2000 {
+            var literal = SQL.StringInterpolation(literalCapacity: 8, interpolationCount: 2)
+            let isPart = Bool.random(using: &generator)
+            var text = isPart ? "" : "SELECT ", values: [SQLValue] = []
+            literal.appendLiteral(text)
+            for column in 0..<Int.random(in: 1...4, using: &generator) {
+                if column > 0 {
+                    literal.appendLiteral(", ")
+                    text += ", "
+                }
+                for _ in 0..<Int.random(in: 0...2, using: &generator) { literal.appendLiteral("") }
+                let value = Int.random(in: 0...3, using: &generator)
+                switch Int.random(in: 0..<6, using: &generator) {
+                case 0:
+                    literal.appendInterpolation(value)
+                    text += "?"
+                    values.append(.integer(Int64(value)))
+                case 1:
+                    literal.appendInterpolation(nil as Int?)
+                    text += "?"
+                    values.append(.null)
+                case 2:
+                    literal.appendInterpolation(raw: "\(value)")
+                    text += "\(value)"
+                    values.append(.integer(Int64(value)))
+                case 3:
+                    literal.appendInterpolation([value])
+                    text += "(?)"
+                    values.append(.integer(Int64(value)))
+                case 4:
+                    literal.appendInterpolation("'e\u{301}' || \("é")" as SQL)
+                    text += "'e\u{301}' || ?"
+                    values.append(.text("e\u{301}é"))
+                default:
+                    literal.appendLiteral("'é' || ")
+                    literal.appendInterpolation("?")
+                    literal.appendInterpolation(raw: " || ")
+                    literal.appendInterpolation(Data([0x41]))
+                    text += "'é' || ? || ?"
+                    values.append(.text("é?A"))
+                }
+            }
+            var sql = SQL(stringInterpolation: literal)
+            try #require(Array(sql.text.utf8) == Array(text.utf8))
+            if isPart { sql = "SELECT \(sql)" }
+            try #require(try db.fetchOne(RowCopy.self, sql)?.values == values)
+            sql.text += ", 'more'"
+            try #require(try db.fetchOne(RowCopy.self, sql)?.values == values + ["more"])
+        }
+        // The same bytes up to the mark that ends the one, and a text of its own in the other.
+        #expect(try db.fetchOne(Int.self, "SELECT \(7)") == 7)
+        #expect(try db.fetchOne(Int.self, "SELECT 1") == 1)
+        #expect(try db.fetchOne(Int.self, "SELECT ?", [8]) == 8)
+        #expect(try db.fetchOne(Int.self, "SELECT \(9)") == 9)
+    }
 }
