@@ -51,15 +51,16 @@ extension Schema {
 /// The journal that undoes a rewrite that was cut off by an error or by the end of the process.
 extension Schema {
     /// The journal mode, if a rewrite of the pages themselves has to replace it for its duration: `wal`, `off`, and, for a database
-    /// in a file, `memory`. In the last two modes nothing undoes what a process that dies has written.
+    /// in a file, `memory` and `persist`. With `off` and `memory` nothing undoes what a process that dies has written; `persist`
+    /// would leave the former pages, under the former key, in a file beside the database.
     var unfitJournal: String? {
         get throws(DatabaseError) {
             let mode = try journalModeName, hasFile = try path != nil
-            return mode == "wal" || mode == "off" || (mode == "memory" && hasFile) ? mode : nil
+            return mode == "wal" || mode == "off" || (hasFile && (mode == "memory" || mode == "persist")) ? mode : nil
         }
     }
 
-    /// Replaces the journal modes `off` and `memory` by one that can undo; a write-ahead log can.
+    /// Replaces a journal mode that is not fit, for a rewrite that a write-ahead log can undo as well.
     /// - Returns: what `restoreJournal` takes.
     func replaceJournal() throws(DatabaseError) -> String? {
         guard let mode = try unfitJournal, mode != "wal" else { return nil }

@@ -79,7 +79,24 @@ import Testing
         #expect(count(try .passphrase("old")) == 200)
     }
 
-    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal, .off, .memory], KeyChangeMode.allCases)
+    /// No file beside the database keeps pages under the former key, and the mode is the one that was chosen.
+    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .truncate, .persist], KeyChangeMode.allCases)
+    func theJournalOfTheFormerKeyGoes(mode: DatabaseConfiguration.JournalMode, way: KeyChangeMode) throws {
+        let db = try make(mode)
+        try db.execute("UPDATE t SET x = x || '.'")
+        let journal = path + "-journal"
+        func size() -> Int { (try? FileManager.default.attributesOfItem(atPath: journal)[.size] as? Int) ?? 0 }
+        #expect((size() > 0) == (mode == .persist))
+        let newKey = try Encryption.passphrase("new").quick
+        try db.changeKey(to: newKey, mode: way)
+        #expect(size() == 0)
+        // A new file closes the connection.
+        if db.isOpen { #expect(try db.fetchOne(String.self, "PRAGMA journal_mode") == mode.rawValue) }
+        db.close()
+        #expect(count(newKey) == 200)
+    }
+
+    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal, .off, .memory, .persist], KeyChangeMode.allCases)
     func progressComesAndCancels(mode: DatabaseConfiguration.JournalMode, way: KeyChangeMode) throws {
         struct Cancelled: Error {}
         let db = try make(mode, rows: 3000)
