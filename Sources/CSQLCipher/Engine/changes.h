@@ -50,6 +50,8 @@ static int sqlcipherkit_is_same(sqlite3_value *a, sqlite3_value *b) {
 
 sqlite3_uint64 sqlcipherkit_changed_columns(sqlite3 *db, sqlite3_uint64 candidates) {
     const sqlite3_uint64 rest = (sqlite3_uint64)1 << 63;
+    int count = sqlite3_preupdate_count(db);
+    if (count < 64) candidates &= ((sqlite3_uint64)1 << count) - 1;
     sqlite3_uint64 changed = candidates & rest;
     for (candidates &= ~rest; candidates != 0; candidates &= candidates - 1) {
         int column = __builtin_ctzll(candidates);

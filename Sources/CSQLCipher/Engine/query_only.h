@@ -6,3 +6,5 @@ void sqlcipherkit_set_query_only(sqlite3 *db, int on) {
     if (on) db->flags |= SQLITE_QueryOnly;
     else db->flags &= ~(u64)SQLITE_QueryOnly;
 }
+
+int sqlcipherkit_is_query_only(sqlite3 *db) { return (db->flags & SQLITE_QueryOnly) != 0; }

@@ -14,7 +14,7 @@ typedef void (*sqlcipherkit_change_callback)(void *context, sqlite3 *db, int ope
 int sqlcipherkit_set_change_hook(sqlite3 *db, sqlcipherkit_change_callback callback, void *context);
 
 /* Inside of the callback, for SQLITE_UPDATE: which of the columns whose bits are set in `candidates` get another value. Bit 63
- * stands for every column from 63 on, and for it, as for whatever cannot be told, the answer is yes. */
+ * stands for every column from 63 on, and for it, if there are any, as for whatever cannot be told, the answer is yes. */
 sqlite3_uint64 sqlcipherkit_changed_columns(sqlite3 *db, sqlite3_uint64 candidates);
 
 /* What a name stands for in a database. */

@@ -91,7 +91,7 @@ extension ConnectionHooks {
     /// before are compiled again, also where there is none.
     @discardableResult
     func installAuthorizer(_ handle: OpaquePointer) -> Int32 {
-        if case .open = gate, recorder == nil, updates.isEmpty { return sqlcipherkit_set_authorizer(handle, nil, nil) }
+        if case .open = gate, recorder == nil, updates.isEmpty, tracker == nil { return sqlcipherkit_set_authorizer(handle, nil, nil) }
         return sqlcipherkit_set_authorizer(
             handle,
             { context, code, first, second, schema, origin in
@@ -122,6 +122,11 @@ extension ConnectionHooks {
             case .deny: return SQLITE_DENY
             case .ignore: return SQLITE_IGNORE
             }
+        }
+        if code == SQLITE_ATTACH || code == SQLITE_DETACH, let tracker {
+            // Neither commits. Both are compiled again each time.
+            tracker.isAttaching = true
+            connection.awaitsCommit = true
         }
         if let recorder, let handle = connection.handle { recorder.record(handle, code, first, second, schema) }
         return updates.isEmpty ? SQLITE_OK : rowByRow(code, first)

@@ -98,7 +98,10 @@ extension ConnectionHooks {
     private func committing() -> Int32 {
         let rc = vote()
         // Whether the commit comes off is known when the statement has ended.
-        if rc == 0, tracker != nil { connection.awaitsCommit = true }
+        if rc == 0, let tracker {
+            tracker.isCommitting = true
+            connection.awaitsCommit = true
+        }
         return rc
     }
 

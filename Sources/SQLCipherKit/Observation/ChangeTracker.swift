@@ -10,11 +10,22 @@ struct ChangeHook {
 
 /// Collects what the open transaction changes, row by row, and reports it once it is committed.
 final class ChangeTracker {
-    typealias Mark = [DatabaseTable: DatabaseChanges.Table]
+    /// What the open transaction has changed.
+    struct Mark {
+        fileprivate var changes: [DatabaseTable: DatabaseChanges.Table] = [:]
+        fileprivate var isUnknown = false
+        /// Whether the application has said so, of what SQLite does not see.
+        fileprivate var isNoticed = false
+    }
 
     var hooks = HookList<ChangeHook>()
-    private var changes: Mark = [:]
-    private var isSomethingUnknown = false
+    private var open = Mark()
+    /// Whether SQLite is about to commit.
+    var isCommitting = false
+    /// Whether a statement that attaches or detaches a database was compiled, and has not done so yet.
+    var isAttaching = false
+    private var databases: [SQLName]
+    var hasNotices: Bool { open.isNoticed }
     private var schemaStamp: UInt64
     private(set) var commits: UInt64 = 0
 
@@ -24,7 +35,10 @@ final class ChangeTracker {
     private var schemaName: ContiguousArray<CChar> = []
     private var change = DatabaseChanges.Table()
 
-    init(_ db: OpaquePointer) { schemaStamp = sqlcipherkit_schema_stamp(db) }
+    init(_ db: OpaquePointer) {
+        schemaStamp = sqlcipherkit_schema_stamp(db)
+        databases = Self.databases(db)
+    }
 
     // MARK: The open transaction
 
@@ -52,59 +66,112 @@ final class ChangeTracker {
         table = next
         tableName = ContiguousArray(next.name.utf8CString)
         schemaName = ContiguousArray(next.schemaName.utf8CString)
-        if let known = changes[next] {
+        if let known = open.changes[next] {
             change = known
             return
         }
-        change = DatabaseChanges.Table(examined: hooks.bodies.reduce(0) { $0 | $1.body.interest(next) })
+        change = unchanged(next)
         // note_fts_data belongs to note_fts: SQLite itself goes by the name.
         if let owner = next.name.shadowOwner {
             let owner = DatabaseTable(owner, schemaName: next.schemaName)
             if sqlcipherkit_find_table(db, schema, owner.name, nil).kind == SQLCIPHERKIT_VIRTUAL_TABLE {
-                changes[owner] = DatabaseChanges.Table(isWhole: true)
+                open.changes[owner] = DatabaseChanges.Table(isWhole: true)
             }
         }
     }
 
+    private func unchanged(_ table: DatabaseTable) -> DatabaseChanges.Table {
+        DatabaseChanges.Table(examined: hooks.bodies.reduce(0) { $0 | $1.body.interest(table) })
+    }
+
     private func putBack() {
-        if let table { changes[table] = change }
+        if let table { open.changes[table] = change }
         table = nil
     }
 
     /// What has been changed so far, for ``rollBack(to:)``.
     func mark() -> Mark {
         putBack()
-        return changes
+        return open
     }
 
     /// Forgets what was changed since a mark, after a savepoint was rolled back.
     func rollBack(to mark: Mark) {
         table = nil
-        changes = mark
+        open = mark
     }
 
     func rollBack() {
         table = nil
-        changes.removeAll(keepingCapacity: true)
-        isSomethingUnknown = false
+        open.changes.removeAll(keepingCapacity: true)
+        (open.isUnknown, open.isNoticed, isCommitting) = (false, false, false)
     }
 
     /// Something is being changed that no hook reports.
-    func changeUnknown() { isSomethingUnknown = true }
+    func changeUnknown() { open.isUnknown = true }
+
+    /// Something was changed that SQLite does not see.
+    func notice(_ region: DatabaseRegion) {
+        putBack()
+        open.isNoticed = true
+        if region.isEverything { open.isUnknown = true }
+        for (table, columns) in region.columns {
+            var change = open.changes[table] ?? unchanged(table)
+            if columns.isWhole || columns.names.isEmpty { change.isWhole = true } else { change.changed |= columns.bits }
+            open.changes[table] = change
+        }
+    }
 
     // MARK: The end
+
+    /// A statement has ended, and no transaction is open.
+    func ended(_ db: OpaquePointer) {
+        let isAttached = noteDatabases(db)
+        if isCommitting || hasNotices {
+            committed(db)
+        } else if isAttached {
+            schemaStamp = sqlcipherkit_schema_stamp(db)
+            report(DatabaseChanges(isSchemaChanged: true))
+        }
+    }
+
+    /// A statement has ended, and the transaction goes on. What is attached then stays so, also if it is rolled back.
+    func goesOn(_ db: OpaquePointer) {
+        isCommitting = false
+        if noteDatabases(db) { report(DatabaseChanges(isSchemaChanged: true)) }
+    }
+
+    /// - Returns: whether one was attached or detached.
+    private func noteDatabases(_ db: OpaquePointer) -> Bool {
+        guard isAttaching else { return false }
+        let now = Self.databases(db)
+        defer { databases = now }
+        isAttaching = now == databases
+        return !isAttaching
+    }
+
+    private static func databases(_ db: OpaquePointer) -> [SQLName] {
+        var names: [SQLName] = []
+        while let name = sqlite3_db_name(db, Int32(names.count)) { names.append(SQLName(String(cString: name))) }
+        return names
+    }
 
     /// Reports what was committed. Called outside of SQLite.
     func committed(_ db: OpaquePointer) {
         putBack()
         commits += 1
-        var result = DatabaseChanges(changes: changes, isUnknown: isSomethingUnknown, commit: commits)
+        var result = DatabaseChanges(changes: open.changes, isUnknown: open.isUnknown)
         let stamp = sqlcipherkit_schema_stamp(db)
         result.isSchemaChanged = stamp != schemaStamp
         schemaStamp = stamp
-        result.positions = DatabaseChanges.LogPosition.all(db)
+        // No snapshot tells whether a read has seen what is not in the database.
+        if !hasNotices { (result.commit, result.positions) = (commits, DatabaseChanges.LogPosition.all(db)) }
         rollBack()
-        for hook in hooks.bodies { hook.body.body(result) }
+        report(result)
+    }
+
+    private func report(_ changes: DatabaseChanges) {
+        for hook in hooks.bodies { hook.body.body(changes) }
     }
 }
 

@@ -5,4 +5,10 @@ protocol CommitObserver: AnyObject, Sendable {
     func notify(_ changes: DatabaseChanges)
     /// No more commits will be reported.
     func fail(_ error: any Error)
+    /// The columns may be others now, under the same names.
+    func schemaChanged(_ db: OpaquePointer)
+}
+
+extension CommitObserver {
+    func schemaChanged(_ db: OpaquePointer) {}
 }

@@ -21,7 +21,13 @@ extension Connection {
     public func addChangeHook(
         affecting region: DatabaseRegion = .everything, _ body: @escaping (DatabaseChanges) -> Void
     ) throws(DatabaseError) -> HookToken {
-        try addChangeHook(ChangeHook(interest: { region.columns[$0]?.bits ?? 0 }) { if region.isAffected(by: $0) { body($0) } })
+        var resolved = try region.resolved(on: self)
+        return try addChangeHook(
+            ChangeHook(interest: { resolved.columns[$0]?.bits ?? 0 }) { [weak self] changes in
+                if resolved.isAffected(by: changes) { body(changes) }
+                // The columns may be others now, under the same names.
+                if changes.isSchemaChanged, let handle = self?.handle { resolved = region.resolved(handle) }
+            })
     }
 
     func addChangeHook(_ hook: ChangeHook) throws(DatabaseError) -> HookToken {
@@ -62,15 +68,48 @@ extension Connection {
         if !isInTransaction { inHook { tracker.committed(handle) } }
     }
 
-    /// The end of a statement that may have committed.
+    /// The end of a statement that may have committed, attached or detached.
     @usableFromInline
     @inline(never)
     func settleCommit() {
         guard !isInCallback, let handle else { return }
         awaitsCommit = false
-        // A commit that found the database busy leaves the transaction open.
-        guard let tracker = hooks?.tracker, sqlite3_get_autocommit(handle) != 0 else { return }
-        inHook { tracker.committed(handle) }
+        guard let tracker = hooks?.tracker else { return }
+        if sqlite3_get_autocommit(handle) != 0 {
+            inHook { tracker.ended(handle) }
+            awaitsCommit = tracker.isAttaching
+            dropIdleTracker()
+        } else {
+            // A commit that found the database busy leaves the transaction open.
+            inHook { tracker.goesOn(handle) }
+            awaitsCommit = tracker.hasNotices || tracker.isAttaching
+        }
+    }
+
+    /// Reports a change that SQLite does not see to change hooks and observations, as if the region's tables had been written to:
+    /// after the commit, and not at all if the transaction, or the savepoint around it, is rolled back. Outside of a transaction
+    /// it is reported at once.
+    ///
+    /// ```swift
+    /// try await pool.write { db in
+    ///     try images.save(data, for: id)                      // a file beside the database
+    ///     try db.notifyChanges(in: DatabaseRegion(DatabaseTable("image")))
+    /// }
+    /// ```
+    /// Call it where something changes that the fetches of observations read besides the database's rows, or after a change of
+    /// tables that is not reported.
+    /// - Parameter region: what has changed. A table without columns stands for its rows, and so for the table.
+    /// - Throws: ``DatabaseError/Reason/misuse`` on a connection that only reads, as in `read(_:)`, and inside of a hook;
+    ///   ``DatabaseError/Reason/invalidArgument`` for a view in the region; ``DatabaseError/Reason/closed``.
+    public func notifyChanges(in region: DatabaseRegion) throws(DatabaseError) {
+        let (hooks, handle) = try usableHooks()
+        if sqlite3_db_readonly(handle, "main") == 1 || sqlcipherkit_is_query_only(handle) != 0 {
+            throw .misuse("changes cannot be reported on a connection that only reads")
+        }
+        let resolved = try region.resolved(on: self)
+        guard let tracker = hooks.tracker, resolved != .nothing else { return }
+        tracker.notice(resolved)
+        if isInTransaction { awaitsCommit = true } else { inHook { tracker.ended(handle) } }
         dropIdleTracker()
     }
 }

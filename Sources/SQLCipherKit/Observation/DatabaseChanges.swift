@@ -32,6 +32,22 @@ public struct DatabaseChanges: Sendable {
     /// The tables in which rows were inserted, updated or deleted. With a full-text table these are the tables in which it keeps
     /// its index, and the table itself.
     public var tables: Set<DatabaseTable> { Set(changes.keys) }
+
+    /// Adds what a later commit has changed.
+    mutating func formUnion(_ later: DatabaseChanges) {
+        for (table, change) in later.changes {
+            guard let known = changes[table] else {
+                changes[table] = change
+                continue
+            }
+            changes[table] = Table(
+                isWhole: known.isWhole || change.isWhole, changed: known.changed | change.changed,
+                examined: known.examined & change.examined)
+        }
+        if later.isSchemaChanged { isSchemaChanged = true }
+        if later.isUnknown { isUnknown = true }
+        (commit, positions) = (later.commit, later.positions)
+    }
 }
 
 extension DatabaseRegion {

@@ -18,9 +18,10 @@
 ///
 /// On a pool the first element never waits for a write: it is read on a reader, at once. A queue has one connection for both.
 ///
-/// The sequence ends when the loop's task is cancelled. It throws what the read throws, and ends then; ``DatabaseError/Reason/closed``
-/// when the database is closed, or the connection that writes was, as after a key change that failed. Each loop observes
-/// independently, unless the observation is ``shared()``, and holds the database, which does not close by itself meanwhile.
+/// The sequence ends when the loop's task is cancelled. It throws what the read throws, and ends then, with
+/// ``DatabaseError/Reason/closed`` when the database is closed, or the connection that writes was, as after a key change that
+/// failed. Each loop observes independently, unless the observation is ``shared()``, and holds the database, which does not close
+/// by itself meanwhile.
 public struct DatabaseObservation<Element: Sendable>: AsyncSequence, Sendable {
     let source: ObservationSource<Element>
     var isSame: (@Sendable (Element, Element) -> Bool)?
@@ -123,10 +124,11 @@ public struct DatabaseObservation<Element: Sendable>: AsyncSequence, Sendable {
 
         private mutating func joined() -> ObservationRun<Element> {
             if let run { return run }
-            let (source, interval) = (observation.source, observation.interval)
-            let made = observation.sharing?.join { ObservationRun(source, interval: interval) } ?? ObservationRun(source, interval: interval)
-            run = made
-            return made
+            let observation = observation
+            func make() -> ObservationRun<Element> { ObservationRun(observation.source, interval: observation.interval) }
+            let joined = observation.sharing?.join(make) ?? make()
+            run = joined
+            return joined
         }
     }
 }

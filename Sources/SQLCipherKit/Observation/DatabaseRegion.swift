@@ -35,18 +35,34 @@ public struct DatabaseTable: Hashable, Sendable, CustomStringConvertible {
     public var description: String { schemaName.isSameName(as: "main") ? name : "\(schemaName).\(name)" }
 }
 
-/// What queries have read: tables and their columns. See ``Connection/recordingReads(_:)``.
+/// What queries read: tables and their columns. Recorded (``Connection/recordingReads(_:)``), or made by hand.
+/// ```swift
+/// let region = DatabaseRegion(DatabaseTable("note"), columns: ["title"]).union(DatabaseRegion(DatabaseTable("tag")))
+/// for try await titles in pool.observe(tracking: region, fetchTitles) { show(titles) }
+/// ```
 public struct DatabaseRegion: Hashable, Sendable {
     struct Columns: Hashable, Sendable {
         /// Their names; empty if only rows were counted.
         var names: Set<SQLName> = []
-        /// Their indexes in the table, as bits; the last bit stands for all from 63 on.
+        /// Whether it is all of them, whatever they are called.
+        var isWhole = false
+        /// Their indexes in the table, as bits; the last bit stands for all from 63 on. All of them, as long as they are not known.
         var bits: UInt64 = 0
+
+        // The bits follow from the names.
+        static func == (a: Self, b: Self) -> Bool { a.isWhole == b.isWhole && (a.isWhole || a.names == b.names) }
+
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(isWhole)
+            if !isWhole { hasher.combine(names) }
+        }
     }
 
     var columns: [DatabaseTable: Columns] = [:]
     /// Whether any commit at all may change what was read, as with `PRAGMA user_version`.
     public internal(set) var isEverything = false
+
+    init() {}
 
     /// Nothing.
     public static let nothing = DatabaseRegion()
@@ -58,36 +74,41 @@ public struct DatabaseRegion: Hashable, Sendable {
         return region
     }()
 
-    /// The tables that were read. Of a full-text table this is the table itself, whatever it keeps its index in.
+    /// The tables of the region. Of a full-text table this is the table itself, whatever it keeps its index in.
     public var tables: Set<DatabaseTable> { Set(columns.keys) }
 
-    /// The columns that were read of a table, empty if only rows were counted; nil if the table was not read.
+    /// The columns of a table; empty if only its rows count, or if the region has the whole table; nil if it has nothing of it.
     public func columns(of table: DatabaseTable) -> Set<String>? { columns[table].map { Set($0.names.map(\.text)) } }
+
+    /// Whether the region has all columns of a table, as if it was made by hand without any names.
+    public func isWhole(_ table: DatabaseTable) -> Bool { isEverything || columns[table]?.isWhole == true }
 
     /// Both regions together.
     public func union(_ other: DatabaseRegion) -> DatabaseRegion {
         var result = self
-        result.isEverything = isEverything || other.isEverything
-        for (table, more) in other.columns {
-            let known = result.columns[table] ?? Columns()
-            result.columns[table] = Columns(names: known.names.union(more.names), bits: known.bits | more.bits)
-        }
+        result.formUnion(other)
         return result
+    }
+
+    /// Adds another region to this one.
+    public mutating func formUnion(_ other: DatabaseRegion) {
+        if other.isEverything { isEverything = true }
+        for (table, more) in other.columns {
+            let known = columns[table] ?? Columns()
+            let isWhole = known.isWhole || more.isWhole
+            columns[table] = Columns(
+                names: isWhole ? [] : known.names.union(more.names), isWhole: isWhole, bits: known.bits | more.bits)
+        }
     }
 }
 
-extension DatabaseRegion {
-    /// The same, with the columns' indexes as they are now. What cannot be found counts as all columns.
-    func resolved(on db: Connection) throws(DatabaseError) -> DatabaseRegion { resolved(try db.live()) }
-
-    func resolved(_ db: OpaquePointer) -> DatabaseRegion { self }
-}
-
 extension DatabaseRegion: CustomStringConvertible {
-    /// The tables with their columns, such as `note(body,title), tag()`.
+    /// The tables with their columns, such as `note(body,title), tag(), word(*)`.
     public var description: String {
         if isEverything { return "everything" }
-        let tables = columns.map { "\($0.key)(\($0.value.names.map(\.text).sorted().joined(separator: ",")))" }
+        let tables = columns.map { table, columns in
+            "\(table)(\(columns.isWhole ? "*" : columns.names.map(\.text).sorted().joined(separator: ",")))"
+        }
         return tables.sorted().joined(separator: ", ")
     }
 }

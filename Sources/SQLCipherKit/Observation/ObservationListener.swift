@@ -26,19 +26,10 @@ final class ObservationListener: CommitObserver {
         /// Commits during a fetch. Whether it has seen them, and whether they matter, is known at its end.
         var missed: [DatabaseChanges] = []
         var failure: (any Error)?
-        /// The number of times that something has happened.
-        var events: UInt64 = 0
-        var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
-        var lastWaiter: UInt64 = 0
-
-        mutating func signal() -> [CheckedContinuation<Void, Never>] {
-            events += 1
-            defer { waiters = [:] }
-            return Array(waiters.values)
-        }
     }
 
     private let state = Mutex(State())
+    let events = ObservationEvents()
 
     // MARK: Commits
 
@@ -50,7 +41,7 @@ final class ObservationListener: CommitObserver {
     }
 
     func notify(_ changes: DatabaseChanges) {
-        wake { state in
+        let isEvent = state.withLock { state in
             if state.isDirty { return false }
             if state.fetch != 0 {
                 state.missed.append(changes)
@@ -61,13 +52,12 @@ final class ObservationListener: CommitObserver {
             state.isDirty = [changes].touch(state.region, after: state.snapshot)
             return state.isDirty
         }
+        if isEvent { events.signal() }
     }
 
     func fail(_ error: any Error) {
-        wake { state in
-            state.failure = error
-            return true
-        }
+        state.withLock { $0.failure = error }
+        events.signal()
     }
 
     // MARK: Fetches
@@ -94,38 +84,6 @@ final class ObservationListener: CommitObserver {
             state.snapshot = snapshot
             if state.missed.touch(region, after: snapshot) { state.isDirty = true }
             state.missed = []
-        }
-    }
-
-    // MARK: Waiting
-
-    var events: UInt64 { state.withLock { $0.events } }
-
-    /// Wakes all that wait.
-    func signal() { wake { _ in true } }
-
-    private func wake(_ isEvent: (inout State) -> Bool) {
-        let waiters = state.withLock { state in isEvent(&state) ? state.signal() : [] }
-        for waiter in waiters { waiter.resume() }
-    }
-
-    /// Waits until something has happened since there were so many events, or until the task is cancelled.
-    func wait(after events: UInt64) async {
-        let number = state.withLock { state in
-            state.lastWaiter += 1
-            return state.lastWaiter
-        }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isOver = state.withLock { state in
-                    if state.events != events || Task.isCancelled { return true }
-                    state.waiters[number] = continuation
-                    return false
-                }
-                if isOver { continuation.resume() }
-            }
-        } onCancel: {
-            state.withLock { $0.waiters.removeValue(forKey: number) }?.resume()
         }
     }
 }

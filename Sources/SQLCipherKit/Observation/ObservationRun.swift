@@ -24,7 +24,8 @@ final class ObservationRun<Element: Sendable>: Sendable {
         /// The result for a loop, if there is one that it has not had.
         /// - Parameter isClean: whether the newest result has all commits.
         func element(for position: inout Position, isClean: Bool) -> Element? {
-            guard let newest, newest.fetch > position.seen, newest.fetch > position.floor || isClean && !isFetching else { return nil }
+            guard let newest, newest.fetch > position.seen else { return nil }
+            guard newest.fetch > position.floor || isClean && !isFetching else { return nil }
             position.seen = newest.fetch
             return newest.value
         }
@@ -68,9 +69,9 @@ final class ObservationRun<Element: Sendable>: Sendable {
             if state.isFetching || listener.isDirty { position.floor = state.fetches }
         }
         while !Task.isCancelled {
-            let events = listener.events
+            let events = listener.events.count
             if let element = try advance(&position) { return element }
-            await listener.wait(after: events)
+            await listener.events.wait(after: events)
         }
         return nil
     }
@@ -115,7 +116,7 @@ final class ObservationRun<Element: Sendable>: Sendable {
             case .failure(let error): state.failure = error
             }
         }
-        listener.signal()
+        listener.events.signal()
     }
 
     // MARK: For threads

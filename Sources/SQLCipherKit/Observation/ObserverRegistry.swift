@@ -65,7 +65,7 @@ final class ObserverRegistry: Sendable {
         let installation = Installation(self)
         installation.token = try writer.addChangeHook(
             ChangeHook(interest: { [weak self] in self?.interest(in: $0) ?? 0 }) { [weak self, weak writer] changes in
-                if self?.notify(changes) != true { installation.end(writer) }
+                if self?.notify(changes, by: writer) != true { installation.end(writer) }
             })
         writer.register(installation)
         let observers = state.withLock { state in
@@ -121,12 +121,13 @@ final class ObserverRegistry: Sendable {
     }
 
     /// - Returns: whether there are any observers.
-    private func notify(_ changes: DatabaseChanges) -> Bool {
+    private func notify(_ changes: DatabaseChanges, by writer: Connection?) -> Bool {
         let observers = state.withLock { state in
             if state.observers.isEmpty { state.isInstalled = false }
             return Array(state.observers.values)
         }
         for observer in observers { observer.notify(changes) }
+        if changes.isSchemaChanged, let handle = writer?.handle { for observer in observers { observer.schemaChanged(handle) } }
         return !observers.isEmpty
     }
 

@@ -149,7 +149,7 @@ import Testing
     }
 
     /// Each of them is taken as the nearest that makes sense: none stops the program, and none keeps it busy.
-    @Test(arguments: [Duration.zero, .seconds(-5), .seconds(Int64.max), .seconds(Int64.min), .nanoseconds(1), Duration(attoseconds: .max)])
+    @Test(arguments: [.zero, .seconds(-5), .seconds(Int64.max), .seconds(Int64.min), .nanoseconds(1)] as [Duration])
     func anyInterval(interval: Duration) async throws {
         let queue = try Store.memory.open(folder)
         var counts = queue.observe { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0 }
@@ -174,5 +174,14 @@ import Testing
         try await Task.sleep(for: .milliseconds(20))
         try await insert()
         #expect(try await next.value == 2)
+    }
+
+    @Test(arguments: Store.allCases) func aFetchOnlyReads(store: Store) async throws {
+        let database = try store.open(folder)
+        var wrong = database.observe { db in try db.execute("INSERT INTO note(title) VALUES ('x')") }.makeAsyncIterator()
+        let error = await #expect(throws: DatabaseError.self) { try await wrong.next() }
+        #expect(error.map { .readOnly ~= $0.code } == true)
+        var counts = database.observe { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") }.makeAsyncIterator()
+        #expect(try await counts.next() == 0)
     }
 }

@@ -130,7 +130,9 @@ import Testing
         let database = try store.open(folder)
         let errors = Mutex<[String]>([])
         let counts = counts(database).shared()
-        let note: @Sendable (any Error) -> Void = { error in errors.withLock { $0.append("\((error as? DatabaseError)?.reason as Any)") } }
+        let note: @Sendable (any Error) -> Void = { error in
+            errors.withLock { $0.append("\((error as? DatabaseError)?.reason as Any)") }
+        }
         try database.write { db in
             _ = counts.start(concurrently: .immediate, onError: note) { _ in }
         }
@@ -158,5 +160,27 @@ import Testing
         }
         #expect(shown.withLock { $0 } == 8)
         #expect(reads.withLock { $0 } == 1)
+    }
+
+    /// A callback may end its own observation, and start another one.
+    @MainActor @Test(arguments: [false, true]) func tokensInTheirOwnCallback(isReleased: Bool) async throws {
+        let queue = try Store.queue.open(folder)
+        let counts = counts(queue).shared()
+        var token: ObservationToken?
+        var tokens: [ObservationToken] = []
+        var shown: [Int] = [], inner: [Int] = []
+        token = counts.start { count in
+            shown.append(count)
+            if count == 0 { tokens.append(counts.start { inner.append($0) }) }
+            if count == 2 { if isReleased { token = nil } else { token?.cancel() } }
+        }
+        #expect(shown == [0] && inner == [0])
+        for number in 1...4 {
+            try await insert(queue)
+            try await wait { inner.last == number }
+            if number <= 2 { try await wait { shown.last == number } }
+        }
+        #expect(shown == [0, 1, 2] && inner == [0, 1, 2, 3, 4])
+        tokens = []
     }
 }
