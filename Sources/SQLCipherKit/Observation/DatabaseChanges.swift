@@ -52,6 +52,9 @@ public struct DatabaseChanges: Sendable {
 
 extension DatabaseRegion {
     /// Whether queries that have read the region may have another result after a commit.
+    ///
+    /// Of a region made by hand any change of a table counts here: its columns' places are looked up only where it is put to use,
+    /// as in ``Connection/addChangeHook(affecting:_:)``.
     /// ```swift
     /// try db.addChangeHook { changes in if titles.isAffected(by: changes) { reloadTitles() } }
     /// ```

@@ -11,10 +11,12 @@ extension DatabaseRegion {
     }
 
     /// Columns of a table: what counts is an UPDATE that gives one of them another value, and rows that come and go.
-    /// - Parameter columns: the columns' names, in any case. None of them for the rows alone, as `count(*)` reads them. As long as
-    ///   the table does not have one of these names, all its columns count.
-    public init(_ table: DatabaseTable, columns names: [String]) {
-        columns[table] = Columns(names: Set(names.map { SQLName($0) }), bits: .max)
+    /// - Parameters:
+    ///   - table: the table.
+    ///   - columns: the columns' names, in any case. None of them for the rows alone, as `count(*)` reads them. As long as the
+    ///     table does not have one of these names, all its columns count.
+    public init(_ table: DatabaseTable, columns: [String]) {
+        self.columns[table] = Columns(names: Set(columns.map { SQLName($0) }), bits: .max)
     }
 
     /// The whole table of a record type.
