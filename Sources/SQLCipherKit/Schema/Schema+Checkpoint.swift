@@ -28,12 +28,17 @@ extension Schema {
     /// - Parameter mode: how much of it. Default: as much as goes without waiting.
     /// - Returns: what there was and what was moved; two zeroes for a database without a write-ahead log.
     /// - Throws: ``DatabaseError/Reason/busy`` if another connection still reads or writes after the busy timeout; what could be
-    ///   moved was moved then; ``DatabaseError/Reason/misuse`` inside of a transaction; ``DatabaseError/Reason/schemaName``.
+    ///   moved was moved then; ``DatabaseError/Reason/misuse`` inside of a transaction; ``DatabaseError/Reason/schemaName``;
+    ///   ``ResultCode/readOnly`` for a database that is open for reading only.
     @discardableResult
     public func checkpoint(_ mode: CheckpointMode = .passive) throws(DatabaseError) -> CheckpointResult {
         let handle = try connection.liveOutsideHooks()
         if connection.isInTransaction { throw .misuse("a checkpoint inside of a transaction") }
         try live()
+        if try isReadOnly, try hasWAL {
+            throw DatabaseError(
+                code: .readOnly, message: "a checkpoint writes into the database \(name), which is open for reading only")
+        }
         var frames: Int32 = 0, done: Int32 = 0
         try connection.check(sqlite3_wal_checkpoint_v2(handle, name, mode.rawValue, &frames, &done))
         return CheckpointResult(logFrames: Int(max(0, frames)), checkpointedFrames: Int(max(0, done)))
