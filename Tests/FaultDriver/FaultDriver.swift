@@ -111,6 +111,8 @@ struct FaultDriver {
             try runRecords(action, path, arguments)
         case _ where action.hasPrefix("pool-"):
             try runPool(action, path, arguments)
+        case "timed-calls", "sleeping-queues", "sleeping-pools":
+            try runSleeping(action, path, arguments)
         case "sweep":
             try runSweep(path, arguments)
         case "report":

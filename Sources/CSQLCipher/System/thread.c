@@ -4,7 +4,11 @@
 #endif
 
 #include <pthread.h>
+#ifdef __linux__
+#include <sched.h>
+#endif
 #include <stddef.h>
+#include <unistd.h>
 
 #include "../include/thread.h"
 
@@ -39,4 +43,14 @@ uintptr_t sqlcipherkit_stack_limit(void) {
     static _Thread_local uintptr_t known = 0;
     if (known == 0) known = find_limit();
     return known;
+}
+
+int sqlcipherkit_processors(void) {
+#ifdef __linux__
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
+#endif
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    return processors > 1 ? (int)processors : 1;
 }

@@ -10,3 +10,7 @@ static inline uintptr_t sqlcipherkit_thread(void) { return (uintptr_t)pthread_se
 /* The address that a recursion on the calling thread's stack must not go below, so that what it calls last has room; 0 where the
  * system does not tell (pthread_getattr_np on Linux, pthread_get_stackaddr_np on Apple's systems). Known after the first call. */
 uintptr_t sqlcipherkit_stack_limit(void);
+
+/* The number of processors that the process may use: those of its affinity mask on Linux, and all of them elsewhere; at least 1
+ * (sched_getaffinity). */
+int sqlcipherkit_processors(void);

@@ -1,17 +1,37 @@
 import Synchronization
 
 /// Gives connection slots to callers in the order in which they asked: one each, or all of them to one caller.
-final class ConnectionPool: Sendable {
+package final class ConnectionPool: Sendable {
     /// All slots. A caller that has acquired all of them may use each.
-    let slots: [ConnectionSlot]
+    package let slots: [ConnectionSlot]
+
+    /// How far closing is.
+    private enum Phase: Sendable {
+        case open
+        /// It will be closed, and no calls are taken but those that close. With what the others throw.
+        case closing(DatabaseError)
+        case closed(DatabaseError)
+    }
 
     private struct State: Sendable {
         /// The slot that was used last is at the end, and is used next: its page cache is warm.
         var free: [ConnectionSlot]
         /// The number of all slots.
         let count: Int
-        var waiters = WaitQueue()
-        var isClosed = false
+        var phase = Phase.open
+        /// Those that close come first.
+        var closers: [Waiter] = []
+        var line = WaitQueue()
+        /// Those that want all slots and let others go first for a while.
+        var patient: [Waiter] = []
+
+        func refusal(of wish: Waiter.Wish) -> DatabaseError? {
+            switch phase {
+            case .open: nil
+            case .closing(let error): wish == .closing ? nil : error
+            case .closed(let error): error
+            }
+        }
 
         /// Takes all slots, if all are free.
         mutating func takeAll() -> Bool {
@@ -20,95 +40,159 @@ final class ConnectionPool: Sendable {
             return true
         }
 
+        /// What a call gets at once; nil if it has to wait.
+        mutating func take(_ wish: Waiter.Wish) -> Waiter.Outcome? {
+            if let error = refusal(of: wish) { return .failure(error) }
+            guard closers.isEmpty, wish == .closing || line.isEmpty else { return nil }
+            if wish == .one { return free.popLast().map { .success($0) } }
+            return takeAll() ? .success(nil) : nil
+        }
+
+        mutating func enter(_ waiter: Waiter) {
+            if waiter.wish == .closing { closers.append(waiter) } else { line.append(waiter) }
+        }
+
+        mutating func leave(_ waiter: Waiter) -> Bool {
+            for list in [\State.closers, \.patient] {
+                guard let index = self[keyPath: list].firstIndex(where: { $0 === waiter }) else { continue }
+                self[keyPath: list].remove(at: index)
+                return true
+            }
+            return line.remove(waiter)
+        }
+
         /// The next call that can be served, and its slot, or nil for all of them.
         mutating func takeNext() -> (Waiter, ConnectionSlot?)? {
-            guard let next = waiters.first, next.wantsAll ? takeAll() : !free.isEmpty else { return nil }
-            return waiters.removeFirst().map { ($0, next.wantsAll ? nil : free.popLast()) }
+            guard let next = closers.first ?? line.first ?? patient.first else { return nil }
+            guard next.wish == .one ? !free.isEmpty : takeAll() else { return nil }
+            _ = leave(next)
+            return (next, next.wish == .one ? free.popLast() : nil)
         }
     }
 
     private let state: Mutex<State>
 
-    init(_ slots: [ConnectionSlot]) {
+    package init(_ slots: [ConnectionSlot]) {
         self.slots = slots
         state = Mutex(State(free: slots, count: slots.count))
     }
 
-    var isClosed: Bool { state.withLock { $0.isClosed } }
+    /// Whether it takes calls.
+    var isOpen: Bool { state.withLock { $0.refusal(of: .one) == nil } }
+
+    /// Whether all connections are closed for good.
+    var isClosed: Bool { state.withLock { $0.refusal(of: .closing) != nil } }
 
     // MARK: Acquiring
 
     /// A slot, if one is free and no call waits.
     /// - Parameter opened: whether it must have an open connection.
     func tryAcquire(opened: Bool = false) throws(DatabaseError) -> ConnectionSlot? {
-        try attempt { state in
-            guard state.waiters.isEmpty, let last = state.free.last, !opened || last.isOpen else { return nil }
+        try state.withLock { state throws(DatabaseError) in
+            if let error = state.refusal(of: .one) { throw error }
+            guard state.closers.isEmpty, state.line.isEmpty, let last = state.free.last, !opened || last.isOpen else { return nil }
             return state.free.removeLast()
         }
     }
 
-    /// Waits for a slot.
-    func acquire(until deadline: ContinuousClock.Instant?) throws -> ConnectionSlot {
-        if let slot = try tryAcquire() { return slot }
-        let thread = BlockedThread()
-        let waiter = thread.waiter()
-        if let slot = try acquireOrWait(waiter) { return slot }
-        guard let slot = try thread.wait(for: waiter, in: self, until: deadline) else { throw DatabaseError.closedDatabase }
-        return slot
-    }
-
-    /// A slot; nil if none was free, and the waiter is in the queue.
-    func acquireOrWait(_ waiter: Waiter) throws(DatabaseError) -> ConnectionSlot? {
-        try attempt { state in
-            if state.waiters.isEmpty, let slot = state.free.popLast() { return slot }
-            state.waiters.append(waiter)
+    /// What a call wants, if it gets that at once; nil if the waiter is now in the queue.
+    package func acquireOrWait(_ waiter: Waiter) -> Waiter.Outcome? {
+        state.withLock { state in
+            if let outcome = state.take(waiter.wish) { return outcome }
+            state.enter(waiter)
             return nil
         }
     }
 
-    /// Waits for all slots.
-    /// - Parameters:
-    ///   - cancellation: cancels the wait as well.
-    ///   - closing: whether the pool may be closed already.
-    func acquireAll(
-        until deadline: ContinuousClock.Instant? = nil, cancellation: Cancellation? = nil, closing: Bool = false
-    ) throws {
+    /// Waits for a slot.
+    package func acquire(until deadline: ContinuousClock.Instant?) throws -> ConnectionSlot { try acquire(until: deadline, nil) }
+
+    /// - Parameter cancellation: cancels the wait as well.
+    func acquire(until deadline: ContinuousClock.Instant?, _ cancellation: Cancellation?) throws -> ConnectionSlot {
+        if let slot = try tryAcquire() { return slot }
         let thread = BlockedThread()
-        let waiter = thread.waiter(wantsAll: true)
+        let waiter = thread.waiter(.one)
         cancellation?.setHandler { [self] in abandon(waiter, $0) }
-        let isGranted = try attempt(closing: closing) { state in
-            if state.waiters.isEmpty, state.takeAll() { return true }
-            state.waiters.append(waiter)
-            return false
+        defer { cancellation?.setHandler(nil) }
+        var outcome = acquireOrWait(waiter)
+        if outcome == nil {
+            if let error = cancellation?.error { abandon(waiter, error) }
+            if !thread.wait(until: deadline) { abandon(waiter, DatabaseError.timeout) }
+            // It may have been served just before.
+            outcome = Result { try thread.served() }
         }
-        if isGranted { return }
-        if let error = cancellation?.error { abandon(waiter, error) }
-        _ = try thread.wait(for: waiter, in: self, until: deadline)
+        guard let slot = try outcome?.get() else { throw DatabaseError.closedDatabase }
+        return slot
     }
 
-    private func attempt<T: Sendable>(closing: Bool = false, _ body: (inout State) -> T) throws(DatabaseError) -> T {
-        try state.withLock { state throws(DatabaseError) in
-            if state.isClosed, !closing { throw DatabaseError.closedDatabase }
-            return body(&state)
+    /// How long others wait for a call that wants all slots, before it lets them go first for as long.
+    private static let firstPause = Duration.milliseconds(100)
+
+    /// Waits for all slots.
+    ///
+    /// New calls wait meanwhile, but not for as long as the longest of those that run: after a tenth of a second they go first, for
+    /// as long; then wait for twice that time, and so on. So one long read does not hold up all others, and reads that always
+    /// overlap do not hold up this call for ever.
+    /// - Parameters:
+    ///   - closing: whether it is to close the database.
+    ///   - cancellation: cancels the wait as well.
+    func acquireAll(
+        closing: Bool = false, until deadline: ContinuousClock.Instant? = nil, _ cancellation: Cancellation?
+    ) throws {
+        let thread = BlockedThread()
+        let waiter = thread.waiter(closing ? .closing : .all)
+        cancellation?.setHandler { [self] in abandon(waiter, $0) }
+        defer { cancellation?.setHandler(nil) }
+        if let outcome = acquireOrWait(waiter) {
+            _ = try outcome.get()
+            return
         }
+        if let error = cancellation?.error { abandon(waiter, error) }
+        var pause = Self.firstPause, letsOthersGo = false
+        while case let end = ContinuousClock.Instant.after(pause), !thread.wait(until: deadline.map { min($0, end) } ?? end) {
+            if let deadline, deadline <= .now {
+                abandon(waiter, DatabaseError.timeout)
+                break
+            }
+            if letsOthersGo { pause = (pause * 2).bounded }
+            letsOthersGo.toggle()
+            setPatient(waiter, letsOthersGo)
+        }
+        _ = try thread.served()
+    }
+
+    package func acquireAll(closing: Bool = false, until deadline: ContinuousClock.Instant? = nil) throws {
+        try acquireAll(closing: closing, until: deadline, nil)
+    }
+
+    /// Lets a waiting call go last, or has it wait in the line again.
+    package func setPatient(_ waiter: Waiter, _ isPatient: Bool) {
+        state.withLock { state in
+            guard state.leave(waiter) else { return }
+            if isPatient { state.patient.append(waiter) } else { state.enter(waiter) }
+        }
+        serveWaiters()
     }
 
     // MARK: Releasing
 
     /// Releases a slot, to the next call that waits.
-    /// - Parameter thread: the connection's thread that this is called on, if it is one.
-    /// - Returns: the next job for that thread.
-    @discardableResult
-    func release(_ slot: ConnectionSlot, on thread: ConnectionThread? = nil) -> Job? {
+    /// - Returns: what a thread has to do then, if it is the work of a task.
+    func release(_ slot: ConnectionSlot) -> Job? {
         let next = state.withLock { state in
             state.free.append(slot)
             return state.takeNext()
         }
-        return next.flatMap { waiter, slot in grant(slot, to: waiter, on: thread) }
+        return next.flatMap { waiter, slot in waiter.serve(.success(slot)) }
+    }
+
+    /// Releases a slot, to the next call that waits.
+    package func giveBack(_ slot: ConnectionSlot) {
+        if let job = release(slot) { WorkerThreads.run(job) }
     }
 
     /// Releases all slots.
-    func releaseAll() {
+    package func releaseAll() {
         state.withLock { $0.free = slots.filter { !$0.isOpen } + slots.filter(\.isOpen) }
         serveWaiters()
     }
@@ -127,32 +211,47 @@ final class ConnectionPool: Sendable {
     }
 
     /// Removes a call that waits from the queue, and makes it throw.
-    func abandon(_ waiter: Waiter, _ error: any Error) {
-        guard state.withLock({ $0.waiters.remove(waiter) }) else { return }
-        _ = waiter.serve(.failure(error))
+    package func abandon(_ waiter: Waiter, _ error: any Error) {
+        guard state.withLock({ $0.leave(waiter) }) else { return }
+        serve(waiter, .failure(error))
         // Others may have been waiting for it.
         serveWaiters()
     }
 
-    /// Makes all calls that wait throw, and each later one.
-    func close() {
-        let waiters = state.withLock { state in
-            state.isClosed = true
-            return state.waiters.removeAll()
-        }
-        for waiter in waiters { _ = waiter.serve(.failure(DatabaseError.closedDatabase)) }
-    }
-
     private func serveWaiters() {
-        while let (waiter, slot) = state.withLock({ $0.takeNext() }) { _ = grant(slot, to: waiter, on: nil) }
+        while let (waiter, slot) = state.withLock({ $0.takeNext() }) { serve(waiter, .success(slot)) }
     }
 
-    private func grant(_ slot: ConnectionSlot?, to waiter: Waiter, on thread: ConnectionThread?) -> Job? {
-        guard waiter.isJob, let slot else { return waiter.serve(.success(slot)) }
-        let job = Job { waiter.serve(.success(slot)) }
-        if thread === slot.thread { return job }
-        slot.thread.run(job)
-        return nil
+    private func serve(_ waiter: Waiter, _ outcome: Waiter.Outcome) {
+        if let job = waiter.serve(outcome) { WorkerThreads.run(job) }
+    }
+
+    // MARK: Closing
+
+    /// Takes no more calls but those that close. Those that wait throw.
+    /// - Parameter error: what calls throw from now on.
+    package func beginClosing(_ error: DatabaseError) {
+        let waiters = state.withLock { state in
+            guard case .open = state.phase else { return [Waiter]() }
+            state.phase = .closing(error)
+            let patient = state.patient.filter { $0.wish != .closing }
+            state.patient.removeAll { $0.wish != .closing }
+            return state.line.removeAll() + patient
+        }
+        for waiter in waiters { serve(waiter, .failure(error)) }
+        serveWaiters()
+    }
+
+    /// Closes for good. To be called by the call that has acquired all slots and closed their connections. Every call that waits
+    /// throws, also those that were to close.
+    package func finishClosing(_ error: DatabaseError) {
+        beginClosing(error)
+        let closers = state.withLock { state in
+            if case .closing(let error) = state.phase { state.phase = .closed(error) }
+            defer { (state.closers, state.patient) = ([], []) }
+            return state.closers + state.patient
+        }
+        for waiter in closers { serve(waiter, .failure(error)) }
     }
 }
 

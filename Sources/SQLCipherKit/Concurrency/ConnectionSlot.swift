@@ -1,9 +1,8 @@
 import CSQLCipher
-import Foundation
 import Synchronization
 
-/// One connection of a queue or a pool, opened when it is first needed, with the thread for its asynchronous work.
-final class ConnectionSlot: @unchecked Sendable {
+/// One connection of a queue or a pool, opened when it is first needed.
+package final class ConnectionSlot: @unchecked Sendable {
     // Sendable: what is not atomic is touched only by the call that has acquired the slot, and the pool's lock lies between one
     // call and the next; `isOpen` and `uses` also under that lock, while the slot is free.
 
@@ -21,7 +20,6 @@ final class ConnectionSlot: @unchecked Sendable {
         case unrestricted
     }
 
-    let thread = ConnectionThread()
     /// The thread that uses the slot, 0 for none.
     let user = Atomic<UInt>(0)
     private(set) var connection: Connection?
@@ -33,20 +31,14 @@ final class ConnectionSlot: @unchecked Sendable {
     // Kept: every read needs them.
     private var begin: Statement?, commit: Statement?
     private var schemaReads: [Statement] = []
-    private let forks = sqlcipherkit_forks()
 
     /// A slot that opens its connection when it needs one.
-    init(open: @escaping @Sendable () throws -> Connection) { self.open = open }
+    package init(open: @escaping @Sendable () throws -> Connection) { self.open = open }
 
     /// A slot with a connection that is already open. It is not opened again after it was closed.
     convenience init(_ connection: Connection) {
         self.init { throw DatabaseError.closedConnection }
         self.connection = connection
-    }
-
-    deinit {
-        // A child process has no such thread, and a thread of the parent may have held the lock.
-        if forks == sqlcipherkit_forks() { thread.stop() }
     }
 
     var isOpen: Bool { connection?.hasHandle ?? false }
@@ -59,8 +51,20 @@ final class ConnectionSlot: @unchecked Sendable {
         _ mode: Mode, until deadline: ContinuousClock.Instant? = nil, _ cancellation: Cancellation? = nil,
         _ body: (Connection) throws -> sending R
     ) throws -> sending R {
+        try beingUsed { try lend(mode, until: deadline, cancellation, body) }
+    }
+
+    /// Runs `body`, in which a call of the same database would wait for itself.
+    func beingUsed<R>(_ body: () throws -> sending R) rethrows -> sending R {
         user.store(sqlcipherkit_thread(), ordering: .relaxed)
         defer { user.store(0, ordering: .relaxed) }
+        return try body()
+    }
+
+    private func lend<R>(
+        _ mode: Mode, until deadline: ContinuousClock.Instant?, _ cancellation: Cancellation?,
+        _ body: (Connection) throws -> sending R
+    ) throws -> sending R {
         uses &+= 1
         if let deadline, ContinuousClock.now >= deadline { throw DatabaseError.timeout }
         let db = try opened(mode)
@@ -89,10 +93,10 @@ final class ConnectionSlot: @unchecked Sendable {
 
     private func perform<R>(_ mode: Mode, _ db: Connection, _ body: (Connection) throws -> sending R) throws -> sending R {
         switch mode {
-        case .unrestricted: return try body(db)
+        case .unrestricted: return try unclosed(db, body)
         case .write: return try write(db, body)
         case .withoutTransaction:
-            let result = try body(db)
+            let result = try unclosed(db, body)
             guard !db.isInTransaction else { throw DatabaseError.openTransaction }
             return result
         case .read: return try read(db, body)
@@ -104,7 +108,7 @@ final class ConnectionSlot: @unchecked Sendable {
             if db.location.isOnDisk { return try read(db, body) }
             db.closures.count += 1
             defer { db.closures.count -= 1 }
-            return try body(db)
+            return try unclosed(db, body)
         }
     }
 
@@ -130,8 +134,14 @@ final class ConnectionSlot: @unchecked Sendable {
     private func inTransaction<R>(_ db: Connection, _ body: (Connection) throws -> sending R) throws -> sending R {
         db.enterTransaction()
         defer { db.leaveTransaction() }
-        let result = try body(db)
+        let result = try unclosed(db, body)
         try db.requireTransaction()
+        return result
+    }
+
+    private func unclosed<R>(_ db: Connection, _ body: (Connection) throws -> sending R) throws -> sending R {
+        let result = try body(db)
+        try db.requireUnclosed()
         return result
     }
 
@@ -162,7 +172,7 @@ final class ConnectionSlot: @unchecked Sendable {
         (begin, commit, schemaReads) = (nil, nil, [])
         if let connection, !connection.isForked {
             connection.lend(until: nil)
-            connection.close()
+            connection.closeNow()
         }
         connection = nil
     }
@@ -187,24 +197,8 @@ extension Connection {
     /// Makes the connection stop when the call that it is lent to is cancelled.
     fileprivate func prepareForLending() throws(DatabaseError) {
         try usableHooks().hooks.stopsLentWork = true
-        try setProgressHandler(nil)
-        try setInterruptibleBusyHandler()
-    }
-
-    /// Waits for locks as SQLite does with a timeout, but no longer than the running call may take.
-    private func setInterruptibleBusyHandler() throws(DatabaseError) {
-        // A handler of the user's, set in `prepare`, stays.
-        if hooks?.busy != nil { return }
-        let patience = try settings.busyTimeout
-        let delays: [Duration] = [1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100].map { .milliseconds($0) }
-        var waited = Duration.zero
-        try setBusyHandler { [unowned self] attempts in
-            if attempts == 0 { waited = .zero }
-            guard waited < patience, !mustStop else { return false }
-            let delay = min(delays[min(attempts, delays.count - 1)], patience - waited)
-            waited += delay
-            usleep(UInt32(delay / .microseconds(1)))
-            return true
-        }
+        // Those that were set in `prepare` stay.
+        try setProgressHandler(every: hooks?.progressInterval ?? 10_000, hooks?.progress)
+        if hooks?.busy == nil { try setInterruptibleBusyHandler(try settings.busyTimeout) }
     }
 }

@@ -45,7 +45,7 @@ public final class DatabaseSnapshot: Sendable {
     /// Makes each later read throw.
     func refuse(_ cause: String) {
         self.cause.withLock { $0 = $0 ?? cause }
-        core.readers?.close()
+        core.readers?.beginClosing(.closedDatabase)
     }
 
     /// Reads the snapshot.

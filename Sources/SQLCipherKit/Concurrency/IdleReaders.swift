@@ -1,57 +1,54 @@
-import Foundation
+import Synchronization
 
-/// Closes readers that are idle, on a thread that runs while there are open ones.
-final class IdleReaders: @unchecked Sendable {
-    // Sendable: `isRunning`, `isStopped` are touched under the condition's lock only, `uses` on the one thread.
-    private let condition = NSCondition()
-    private var isRunning = false
-    private var isStopped = false
-    private var uses: [ObjectIdentifier: Int] = [:]
+/// Closes readers that are idle. The timer looks after them while there are open ones.
+final class IdleReaders: Sendable {
+    private struct State: Sendable {
+        var alarm: DeadlineTimer.Alarm?
+        var isStopped = false
+        /// How often each reader had been used when it was looked at last.
+        var uses: [ObjectIdentifier: Int] = [:]
+    }
+
+    private let state = Mutex(State())
     private let period: Duration
 
-    init(period: Duration) { self.period = period }
+    init(period: Duration) { self.period = period.bounded }
 
     /// A reader was opened.
-    func watch(_ pool: @autoclosure () -> ConnectionPool) {
-        condition.lock()
-        defer { condition.unlock() }
-        guard !isRunning, !isStopped, period > .zero else { return }
-        isRunning = true
-        // Weakly: the thread must not keep the connections open.
-        let pool = WeakPool(pool())
-        Thread { [self] in work(pool) }.start()
+    func watch(_ pool: ConnectionPool) {
+        guard period > .zero else { return }
+        state.withLock { state in
+            guard state.alarm == nil, !state.isStopped else { return }
+            let watched = Watched(readers: self, pool: pool)
+            state.alarm = DeadlineTimer.current.set(at: .after(period)) {
+                // Closing takes longer than the timer may.
+                WorkerThreads.run(
+                    Job {
+                        if let readers = watched.readers, let pool = watched.pool { readers.closeIdle(pool) }
+                        return nil
+                    })
+            }
+        }
+    }
+
+    /// Weakly: the timer must not keep connections open.
+    private struct Watched: Sendable {
+        weak let readers: IdleReaders?
+        weak let pool: ConnectionPool?
+
+        init(readers: IdleReaders, pool: ConnectionPool) { (self.readers, self.pool) = (readers, pool) }
     }
 
     func stop() {
-        condition.withLock {
-            isStopped = true
-            condition.signal()
+        let alarm = state.withLock { state in
+            state.isStopped = true
+            return state.alarm.take()
         }
+        if let alarm { DeadlineTimer.current.cancel(alarm) }
     }
 
-    private struct WeakPool: Sendable {
-        weak let pool: ConnectionPool?
-        init(_ pool: ConnectionPool) { self.pool = pool }
-    }
-
-    private func work(_ weak: WeakPool) {
-        while waited() {
-            guard let pool = weak.pool, closeIdle(pool) else { break }
-        }
-    }
-
-    /// - Returns: false to end the thread.
-    private func waited() -> Bool {
-        condition.lock()
-        defer { condition.unlock() }
-        let end = Date(timeIntervalSinceNow: period / .seconds(1))
-        while !isStopped, condition.wait(until: end) {}
-        if isStopped { isRunning = false }
-        return !isStopped
-    }
-
-    /// - Returns: whether a reader is still open.
-    private func closeIdle(_ pool: ConnectionPool) -> Bool {
+    private func closeIdle(_ pool: ConnectionPool) {
+        let uses = state.withLock { $0.uses }
         var used: [ObjectIdentifier: Int] = [:]
         var idle = 0
         pool.withFree { slot in
@@ -65,9 +62,10 @@ final class IdleReaders: @unchecked Sendable {
             for slot in slots { slot.close() }
             idle += slots.count
         }
-        uses = used
-        guard idle == pool.slots.count else { return true }
-        condition.withLock { isRunning = false }
-        return false
+        state.withLock { state in
+            state.alarm = nil
+            state.uses = used
+        }
+        if idle < pool.slots.count { watch(pool) }
     }
 }

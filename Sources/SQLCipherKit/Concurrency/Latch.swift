@@ -18,15 +18,7 @@ final class Latch: @unchecked Sendable {
     func wait(until deadline: ContinuousClock.Instant? = nil) -> Bool {
         condition.lock()
         defer { condition.unlock() }
-        while !isOpen {
-            guard let deadline else {
-                condition.wait()
-                continue
-            }
-            let left = deadline - .now
-            if left <= .zero { return false }
-            _ = condition.wait(until: Date(timeIntervalSinceNow: left / .seconds(1)))
-        }
+        while !isOpen { guard condition.wait(until: deadline) else { return false } }
         return true
     }
 }

@@ -1,4 +1,4 @@
-import Foundation
+import CSQLCipher
 import Synchronization
 
 /// Estimates whether the next asynchronous read is short. A short read runs at once, on the thread of Swift's cooperative pool
@@ -13,7 +13,8 @@ final class ReadDurationEstimate: Sendable {
     /// How many short reads it takes after a long one.
     private static let probation = 16
 
-    private static let limit = ProcessInfo.processInfo.activeProcessorCount / 2
+    // Swift has as many threads as the process may use processors.
+    private static let limit = Int(sqlcipherkit_processors()) / 2
     private static let running = Atomic<Int>(0)
 
     // Short reads that are still missing; the order of those at the same time does not matter.

@@ -1,5 +1,3 @@
-import CSQLCipher
-
 /// Lending connections. A timeout counts from the call on, waiting and running.
 extension SharedDatabase {
     /// Runs `body` on a connection that can only read, and that sees one consistent snapshot of the database.
@@ -48,7 +46,9 @@ extension SharedDatabase {
     /// - Throws: what `body` throws, and what `read(timeout:_:)` throws.
     @discardableResult
     public func barrier<R>(timeout: Duration? = nil, _ body: (Connection) throws -> sending R) throws -> sending R {
-        try runExclusively(timeout: timeout, body)
+        try claim(.closedReaders, timeout: timeout) { slot, limits in
+            try slot.run(.unrestricted, until: limits.deadline, limits.cancellation, body)
+        }
     }
 
     /// The same for a task.
@@ -57,7 +57,11 @@ extension SharedDatabase {
     public func barrier<R>(
         timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> sending R
     ) async throws -> sending R {
-        try await runExclusively(timeout: timeout, body)
+        // Sent on, and called once.
+        nonisolated(unsafe) let body = body
+        return try await claim(.closedReaders, timeout: timeout) { slot, limits in
+            try slot.run(.unrestricted, until: limits.deadline, limits.cancellation, body)
+        }
     }
 }
 
@@ -77,7 +81,7 @@ extension SharedDatabase {
         let deadline = timeout.map(ContinuousClock.Instant.after)
         let pool = pool(for: mode)
         let slot = try pool.acquire(until: deadline)
-        defer { pool.release(slot) }
+        defer { pool.giveBack(slot) }
         return try perform(mode, slot, until: deadline, nil, body)
     }
 
@@ -88,7 +92,11 @@ extension SharedDatabase {
     ) throws -> sending R {
         let wasOpen = slot.isOpen
         defer { if !wasOpen, let idleReaders, let readers { idleReaders.watch(readers) } }
-        let result = try slot.run(mode, until: deadline, cancellation, body)
+        let result: R
+        do { result = try slot.run(mode, until: deadline, cancellation, body) } catch {
+            if wasOpen { requireLiveWriter(slot, after: error) }
+            throw error
+        }
         switch mode {
         case .write, .withoutTransaction: checkpointIfDue(slot)
         case .read, .readOnly, .unrestricted: break
@@ -108,48 +116,5 @@ extension SharedDatabase {
                 observers.logsWereReset(db)
             }
         }
-    }
-
-    func runExclusively<R>(timeout: Duration?, _ body: (Connection) throws -> sending R) throws -> sending R {
-        try checkCall()
-        let deadline = timeout.map(ContinuousClock.Instant.after)
-        let slot = try writer.acquire(until: deadline)
-        defer { writer.release(slot) }
-        return try performExclusively(slot, until: deadline, nil, body)
-    }
-
-    /// Waits for all readers, and then runs `body` on the writer.
-    func performExclusively<R>(
-        _ slot: ConnectionSlot, until deadline: ContinuousClock.Instant?, _ cancellation: Cancellation?,
-        _ body: (Connection) throws -> sending R
-    ) throws -> sending R {
-        try withoutReaders(slot, until: deadline, cancellation) { try slot.run(.unrestricted, until: deadline, cancellation, body) }
-    }
-
-    /// Runs `body` while no reader is at work or even open: their locks would be in the way of what needs the whole file.
-    func withoutReaders<R>(
-        _ slot: ConnectionSlot, until deadline: ContinuousClock.Instant? = nil, _ cancellation: Cancellation? = nil,
-        _ body: () throws -> sending R
-    ) throws -> sending R {
-        guard let readers else { return try body() }
-        slot.user.store(sqlcipherkit_thread(), ordering: .relaxed)
-        defer { slot.user.store(0, ordering: .relaxed) }
-        try readers.acquireAll(until: deadline, cancellation: cancellation)
-        do {
-            try snapshots.endAll(because: "a call needed the database for itself", until: deadline, cancellation: cancellation)
-        } catch {
-            readers.releaseAll()
-            throw error
-        }
-        for reader in readers.slots { reader.close() }
-        defer {
-            // The key or the attached databases may have changed, also in a call that was cancelled.
-            try? slot.run(.unrestricted) { db in
-                observers.logsWereReset(db)
-                readerConfiguration?.current = try ReaderConfiguration(db)
-            }
-            readers.releaseAll()
-        }
-        return try body()
     }
 }

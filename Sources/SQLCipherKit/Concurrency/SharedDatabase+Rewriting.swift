@@ -4,58 +4,87 @@ extension SharedDatabase {
     /// - Parameters:
     ///   - key: the new key.
     ///   - mode: in place, or by a new file. Default: in place.
+    ///   - timeout: how long the call may take. When it has passed, the key stays as it was. Default: nil, any time.
     ///   - progress: called now and then; if it throws, the key stays as it was.
-    /// - Throws: as ``Connection/changeKey(to:mode:progress:)``. After ``DatabaseError/Reason/rekeyFailed`` the connection is closed,
-    ///   and later calls throw ``DatabaseError/Reason/closed``.
-    public func changeKey(to key: Encryption, mode: KeyChangeMode = .inPlace, progress: RewriteProgressHandler? = nil) throws {
+    /// - Throws: as ``Connection/changeKey(to:mode:progress:)``; ``DatabaseError/Reason/timeout``. After
+    ///   ``DatabaseError/Reason/rekeyFailed`` the database is closed, and later calls throw ``DatabaseError/Reason/closed``.
+    public func changeKey(
+        to key: Encryption, mode: KeyChangeMode = .inPlace, timeout: Duration? = nil, progress: RewriteProgressHandler? = nil
+    ) throws {
         let key = try key.resolvedForNewKey()
-        try rewrite(reopening: { key.adopting($0.settings) }) { db in
-            try db.changeKey(to: key, mode: mode, progress: progress)
+        try claim(.closedReaders, timeout: timeout) { slot, limits in try changeKey(slot, limits, key, mode, progress) }
+    }
+
+    /// The same for a task. When the task is cancelled, the key stays as it was.
+    /// - Throws: as the other form; `CancellationError` when the task is cancelled.
+    public func changeKey(
+        to key: Encryption, mode: KeyChangeMode = .inPlace, timeout: Duration? = nil,
+        progress: sending RewriteProgressHandler? = nil
+    ) async throws {
+        let key = try await BlockingExecutor.run { try key.resolvedForNewKey() }
+        // Sent on.
+        nonisolated(unsafe) let progress = progress
+        try await claim(.closedReaders, timeout: timeout) { [self] slot, limits in
+            try changeKey(slot, limits, key, mode, progress)
         }
     }
 
-    /// The same for a task. It is not cancelled with the task.
-    public func changeKey(to key: Encryption, mode: KeyChangeMode = .inPlace) async throws {
-        try await runOnThread { try self.changeKey(to: key, mode: mode, progress: nil) }
+    private func changeKey(
+        _ slot: ConnectionSlot, _ limits: CallLimits, _ key: Encryption, _ mode: KeyChangeMode, _ progress: RewriteProgressHandler?
+    ) throws {
+        try rewrite(slot, reopening: { key.adopting($0.settings) }) { db in
+            try db.changeKey(to: key, mode: mode, progress: limits.checked(progress))
+        }
     }
 
     /// Encrypts the database differently, or decrypts it, while no other call has a connection, and goes on with it.
     /// - Parameters:
     ///   - target: how it is encrypted after the call.
+    ///   - timeout: how long the call may take. When it has passed, nothing has changed. Default: nil, any time.
     ///   - progress: called now and then; if it throws, nothing has changed.
-    /// - Throws: as ``DatabaseConverter/convert(fileAt:from:to:pageSize:configuration:progress:)``.
-    public func convert(to target: Encryption, progress: RewriteProgressHandler? = nil) throws {
+    /// - Throws: as ``DatabaseConverter/convert(fileAt:from:to:pageSize:configuration:progress:)``;
+    ///   ``DatabaseError/Reason/timeout``.
+    public func convert(to target: Encryption, timeout: Duration? = nil, progress: RewriteProgressHandler? = nil) throws {
         let target = try target.resolvedForNewFile()
-        try rewrite(reopening: { _ in target }) { db in
-            try db.main.requireRewritable()
-            try db.main.requireNoKeySlots(against: target)
-            try DatabaseReplacement(of: db.main, key: target, progress: progress).run()
-            // It has the old file open, which no longer has a name.
-            db.close()
-        }
+        try claim(.closedReaders, timeout: timeout) { slot, limits in try convert(slot, limits, target, progress) }
     }
 
-    /// The same for a task. It is not cancelled with the task.
-    public func convert(to target: Encryption) async throws {
-        try await runOnThread { try self.convert(to: target, progress: nil) }
+    /// The same for a task. When the task is cancelled, nothing has changed.
+    /// - Throws: as the other form; `CancellationError` when the task is cancelled.
+    public func convert(
+        to target: Encryption, timeout: Duration? = nil, progress: sending RewriteProgressHandler? = nil
+    ) async throws {
+        let target = try await BlockingExecutor.run { try target.resolvedForNewFile() }
+        // Sent on.
+        nonisolated(unsafe) let progress = progress
+        try await claim(.closedReaders, timeout: timeout) { [self] slot, limits in try convert(slot, limits, target, progress) }
+    }
+
+    private func convert(
+        _ slot: ConnectionSlot, _ limits: CallLimits, _ target: Encryption, _ progress: RewriteProgressHandler?
+    ) throws {
+        try rewrite(slot, reopening: { _ in target }) { db in
+            try db.main.requireRewritable()
+            try db.main.requireNoKeySlots(against: target)
+            try DatabaseReplacement(of: db.main, key: target, progress: limits.checked(progress)).run()
+            // It has the old file open, which no longer has a name.
+            db.closeNow()
+        }
     }
 
     /// - Parameter key: how the file is encrypted after `body`, given how it was encrypted before.
-    private func rewrite(reopening key: (Encryption) -> Encryption, _ body: (Connection) throws -> Void) throws {
-        try checkCall()
-        let slot = try writer.acquire(until: nil)
-        defer { writer.release(slot) }
-        try withoutReaders(slot) {
-            let before = ReaderConfiguration.Shared(nil)
-            try slot.run(.unrestricted) { db in
-                before.current = try ReaderConfiguration(db)
-                try body(db)
-            }
-            guard !slot.isOpen, let configuration = before.current else { return }
-            let db = try configuration.openWriter(key(configuration.key))
-            try checkpointer?.watch(db)
-            slot.replace(by: db)
-            observers.writerWasReplaced()
+    private func rewrite(
+        _ slot: ConnectionSlot, reopening key: (Encryption) -> Encryption, _ body: (Connection) throws -> Void
+    ) throws {
+        let before = ReaderConfiguration.Shared(nil)
+        try slot.run(.unrestricted) { db in
+            before.current = try ReaderConfiguration(db)
+            try body(db)
         }
+        guard !slot.isOpen, let configuration = before.current else { return }
+        let db = try configuration.openWriter(key(configuration.key))
+        try checkpointer?.watch(db)
+        slot.replace(by: db)
+        observers.writerWasReplaced()
     }
 }

@@ -1,6 +1,3 @@
-import CSQLCipher
-import Foundation
-
 /// A write, and a read of exactly what it has committed.
 extension SharedDatabase {
     /// Runs `body` as a write, and after its commit `read`, which sees the database as this write has left it, whatever is written
@@ -26,25 +23,15 @@ extension SharedDatabase {
         timeout: Duration? = nil, _ body: (Connection) throws -> sending W, then read: (Connection, W) throws -> sending R
     ) throws -> sending R {
         try checkCall()
-        let deadline = timeout.map { ContinuousClock.Instant.after($0) }
+        let deadline = timeout.map(ContinuousClock.Instant.after)
         let slot = try writer.acquire(until: deadline)
         var hasWriter = true
-        defer { if hasWriter { writer.release(slot) } }
-        guard let readers else {
-            let written = try perform(.write, slot, until: deadline, nil, body)
-            return try perform(.readOnly, slot, until: deadline, nil) { db in try read(db, written) }
-        }
-        let reader = try acquireReader(until: deadline, nil)
-        defer { readers.release(reader) }
-        let written = try slot.run(.write, until: deadline, nil, body)
-        reader.state = committedState(slot)
-        defer { reader.state = nil }
-        return try perform(.read, reader, until: deadline, nil) { db in
-            checkpointBesideReader(slot)
-            writer.release(slot)
+        func release() {
+            if hasWriter { writer.giveBack(slot) }
             hasWriter = false
-            return try read(db, written)
         }
+        defer { release() }
+        return try perform(slot, until: deadline, nil, body, then: read, afterwards: release)
     }
 
     /// The same for a task.
@@ -53,70 +40,42 @@ extension SharedDatabase {
         timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> W,
         then read: sending @escaping (Connection, W) throws -> sending R
     ) async throws -> sending R {
-        try checkCall()
-        try Task.checkCancellation()
-        let deadline = timeout.map { ContinuousClock.Instant.after($0) }
+        let deadline = timeout.map(ContinuousClock.Instant.after)
         let cancellation = Cancellation()
-        guard let readers else {
-            return try await wait(for: writer, cancellation, timeout) { [self] slot in
-                let written = try perform(.write, slot, until: deadline, cancellation) { db in try body(db) }
-                return try perform(.readOnly, slot, until: deadline, cancellation) { db in try read(db, written) }
-            }
-        }
-        let reading = Cancellation()
-        let outcome = PendingOutcome<R>()
-        // Sent to the one job that calls it, once.
+        // Sent to the part of the task that calls it, once.
         nonisolated(unsafe) let read = read
-        try await wait(for: writer, cancellation, timeout) { [self] slot in
-            let reader = try acquireReader(until: deadline, cancellation)
-            let written: W
-            do { written = try slot.run(.write, until: deadline, cancellation, { db in try body(db) }) } catch {
-                readers.release(reader)
-                throw error
-            }
-            reader.state = committedState(slot)
-            let begun = Latch()
-            reader.thread.run(
-                Job { [self] in
-                    let result: Result<R, any Error>
-                    do {
-                        result = .success(
-                            try perform(.read, reader, until: deadline, reading) { db in
-                                begun.open()
-                                return try read(db, written)
-                            })
-                    } catch { result = .failure(error) }
-                    begun.open()
-                    reader.state = nil
-                    let next = readers.release(reader, on: reader.thread)
-                    outcome.resolve(result)
-                    return next
-                })
-            _ = begun.wait()
-            checkpointBesideReader(slot)
+        return try await lend(writer, .one, cancellation, until: deadline) { [self] slot, call in
+            try perform(slot, until: deadline, cancellation, { db in try body(db) }, then: read) { call.release() }
         }
-        return try await withTaskCancellationHandler {
-            try await outcome.value()
-        } onCancel: {
-            reading.cancel(CancellationError())
+    }
+
+    /// - Parameter release: releases the writer. Called when the read has begun.
+    private func perform<W, R>(
+        _ slot: ConnectionSlot, until deadline: ContinuousClock.Instant?, _ cancellation: Cancellation?,
+        _ body: (Connection) throws -> sending W, then read: (Connection, W) throws -> sending R, afterwards release: () -> Void
+    ) throws -> sending R {
+        guard let readers else {
+            let written = try perform(.write, slot, until: deadline, cancellation, body)
+            return try perform(.readOnly, slot, until: deadline, cancellation) { db in try read(db, written) }
+        }
+        let reader = try acquireReader(until: deadline, cancellation)
+        defer { readers.giveBack(reader) }
+        let written = try slot.run(.write, until: deadline, cancellation, body)
+        reader.state = committedState(slot)
+        defer { reader.state = nil }
+        return try perform(.read, reader, until: deadline, cancellation) { db in
+            checkpointBesideReader(slot)
+            release()
+            return try read(db, written)
         }
     }
 
     /// A reader that is open: after the commit nothing of it may fail. With the writer acquired.
     private func acquireReader(until deadline: ContinuousClock.Instant?, _ cancellation: Cancellation?) throws -> ConnectionSlot {
         guard let readers else { throw DatabaseError.closedDatabase }
-        let thread = BlockedThread()
-        let waiter = thread.waiter()
-        cancellation?.setHandler { readers.abandon(waiter, $0) }
-        defer { cancellation?.setHandler(nil) }
-        var reader = try readers.acquireOrWait(waiter)
-        if reader == nil {
-            if let error = cancellation?.error { readers.abandon(waiter, error) }
-            reader = try thread.wait(for: waiter, in: readers, until: deadline)
-        }
-        guard let reader else { throw DatabaseError.closedDatabase }
+        let reader = try readers.acquire(until: deadline, cancellation)
         do { if !reader.isOpen { try perform(.read, reader, until: deadline, cancellation) { _ in } } } catch {
-            readers.release(reader)
+            readers.giveBack(reader)
             throw error
         }
         return reader
@@ -130,40 +89,5 @@ extension SharedDatabase {
     /// Checkpoints if it is due, as far as that goes beside the read that has begun.
     private func checkpointBesideReader(_ slot: ConnectionSlot) {
         try? slot.run(.unrestricted) { db in checkpointer?.committed(db) { _ in } }
-    }
-}
-
-/// What a job comes to, for the one task that waits for it.
-private final class PendingOutcome<R>: @unchecked Sendable {
-    // Sendable: the result is sent from the job to the task, once, under the lock.
-    private enum State {
-        case running
-        case awaited(UnsafeContinuation<R, any Error>)
-        case done(Result<R, any Error>)
-    }
-
-    private let lock = NSLock()
-    private var state = State.running
-
-    func resolve(_ result: Result<R, any Error>) {
-        let continuation: UnsafeContinuation<R, any Error>? = lock.withLock {
-            if case .awaited(let continuation) = state { return continuation }
-            state = .done(result)
-            return nil
-        }
-        nonisolated(unsafe) let sent = result
-        continuation?.resume(with: sent)
-    }
-
-    func value() async throws -> sending R {
-        try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<R, any Error>) in
-            let result: Result<R, any Error>? = lock.withLock {
-                if case .done(let result) = state { return result }
-                state = .awaited(continuation)
-                return nil
-            }
-            nonisolated(unsafe) let sent = result
-            if let sent { continuation.resume(with: sent) }
-        }
     }
 }

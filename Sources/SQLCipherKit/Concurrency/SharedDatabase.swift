@@ -8,8 +8,9 @@ import Synchronization
 /// try await database.write { db in try db.execute("INSERT INTO note(title) VALUES (\(title))") }
 /// ```
 /// Use this type where your code works with either. Each call exists in two forms. In an `async` function the compiler takes the
-/// asynchronous one: the task is suspended, no thread waits, and the work is done on the connection's own thread. Elsewhere the
-/// call waits, and works, on the thread that it is made on.
+/// asynchronous one: the task is suspended, no thread waits, and the closure runs in the same task, on a thread of this package: it
+/// sees the task's local values, its cancellation and its priority. Elsewhere the call waits, and works, on the thread that it is
+/// made on.
 ///
 /// Calls are served in the order in which they were made. The number of waiting calls is not limited: a producer that outpaces the
 /// database should wait for each call before it makes the next.
@@ -29,7 +30,7 @@ public class SharedDatabase: @unchecked Sendable {
     let writer: ConnectionPool
     /// Nil where the writer reads as well.
     let readers: ConnectionPool?
-    private let forks = sqlcipherkit_forks()
+    let forks = sqlcipherkit_forks()
     let readDuration = ReadDurationEstimate()
     /// What observes the writer's commits.
     let observers = ObserverRegistry()
@@ -84,8 +85,7 @@ public class SharedDatabase: @unchecked Sendable {
     deinit {
         // The engine's state is the parent's, and a lock may have been another thread's when the process forked.
         if forks != sqlcipherkit_forks() { return }
-        idleReaders?.stop()
-        closeAll()
+        close(for: .closedDatabase)
     }
 
     /// Throws where a call would wait for itself, or in a child process, whose parent may hold the locks forever.
@@ -96,41 +96,6 @@ public class SharedDatabase: @unchecked Sendable {
         try snapshots.checkCall()
         guard let readers else { return }
         for slot in readers.slots where slot.user.load(ordering: .relaxed) == thread { throw .insideCall }
-    }
-
-    // MARK: Closing
-
-    /// Whether `close()` has not been called.
-    public final var isOpen: Bool { forks == sqlcipherkit_forks() && !writer.isClosed }
-
-    /// Closes the database: waits for calls that run; calls that wait throw ``DatabaseError/Reason/closed``, and so does each
-    /// later one. Closing twice does nothing.
-    /// - Throws: ``DatabaseError/Reason/misuse`` inside of another call.
-    public final func close() throws(DatabaseError) {
-        guard isOpen else { return }
-        try checkCall()
-        idleReaders?.stop()
-        writer.close()
-        readers?.close()
-        closeAll()
-    }
-
-    /// The same for a task.
-    public final func close() async throws { try await runOnThread { try self.close() } }
-
-    /// Closes all connections, once they are free.
-    private func closeAll() {
-        for pool in [readers, writer].compactMap({ $0 }) {
-            // Without a deadline and without a cancellation there is nothing else to throw.
-            try? pool.acquireAll(closing: true)
-            // Before the writer: who closes last empties the log.
-            if pool === writer { try? snapshots.endAll(because: "its pool was closed") }
-            for slot in pool.slots { slot.close() }
-            pool.releaseAll()
-        }
-        // The readers' derived key.
-        readerConfiguration?.current = nil
-        observers.writerWasReplaced()
     }
 }
 

@@ -37,63 +37,87 @@ extension SharedDatabase {
     ///   - location: where it is; in a file, for a pool.
     ///   - name: the name it gets in SQL.
     ///   - key: how it is encrypted.
+    ///   - timeout: how long to wait for the calls that run. Default: nil, any time.
     /// - Returns: the attached database.
-    /// - Throws: as ``Connection/attach(_:as:key:safeguards:)``; nothing is attached then.
+    /// - Throws: as ``Connection/attach(_:as:key:safeguards:)``; ``DatabaseError/Reason/timeout``. Nothing is attached then.
     @discardableResult
-    public func attach(_ location: DatabaseLocation, as name: String, key: Encryption?) throws -> SharedSchema {
+    public func attach(
+        _ location: DatabaseLocation, as name: String, key: Encryption?, timeout: Duration? = nil
+    ) throws -> SharedSchema {
+        try claim(.closedReaders, timeout: timeout) { slot, _ in try attach(slot, location, name, key) }
+        return SharedSchema(database: self, name: name)
+    }
+
+    /// The same for a task. When the task is cancelled while the call waits, nothing is attached.
+    /// - Throws: as the other form; `CancellationError` when the task is cancelled.
+    @discardableResult
+    public func attach(
+        _ location: DatabaseLocation, as name: String, key: Encryption?, timeout: Duration? = nil
+    ) async throws -> SharedSchema {
+        try await claim(.closedReaders, timeout: timeout) { [self] slot, _ in try attach(slot, location, name, key) }
+        return SharedSchema(database: self, name: name)
+    }
+
+    private func attach(_ slot: ConnectionSlot, _ location: DatabaseLocation, _ name: String, _ key: Encryption?) throws {
         let isPool = readers != nil
         guard !isPool || location.isOnDisk else {
             throw DatabaseError.invalidArgument("a database that is not in a file cannot be attached to all connections of a pool")
         }
-        try barrier { db in
+        try slot.run(.unrestricted) { db in
             let schema = try db.attach(location, as: name, key: key)
-            if isPool, try !schema.isReadOnly { try schema.setJournalMode(.wal) }
+            do { if isPool, try !schema.isReadOnly { try schema.setJournalMode(.wal) } } catch {
+                try? schema.detach()
+                throw error
+            }
         }
-        return SharedSchema(database: self, name: name)
-    }
-
-    /// The same for a task. It is not cancelled with the task.
-    @discardableResult
-    public func attach(_ location: DatabaseLocation, as name: String, key: Encryption?) async throws -> SharedSchema {
-        try await runOnThread { try self.attach(location, as: name, key: key) }
     }
 }
 
 extension SharedSchema {
     /// Detaches the database from all connections.
-    /// - Throws: as ``Schema/detach()``.
-    public func detach() throws { try database.barrier { db in try db.schema(name).detach() } }
+    /// - Parameter timeout: how long to wait for the calls that run. Default: nil, any time.
+    /// - Throws: as ``Schema/detach()``; ``DatabaseError/Reason/timeout``.
+    public func detach(timeout: Duration? = nil) throws {
+        try database.barrier(timeout: timeout) { db in try db.schema(name).detach() }
+    }
 
     /// The same for a task.
-    public func detach() async throws { try await database.barrier { [name] db in try db.schema(name).detach() } }
+    /// - Throws: as the other form; `CancellationError` when the task is cancelled.
+    public func detach(timeout: Duration? = nil) async throws {
+        try await database.barrier(timeout: timeout) { [name] db in try db.schema(name).detach() }
+    }
 
-    /// Moves the write-ahead log into the database. All but a passive checkpoint make new reads of a pool wait until those that
-    /// run have ended.
+    /// Moves the write-ahead log into the database. All but a passive checkpoint wait until no reader of the pool is at work.
     ///
     /// A pool does it by itself: see ``DatabaseConfiguration/Pool/checkpointSize`` and ``DatabaseConfiguration/Pool/largestLog``.
-    /// - Parameter mode: how much of it. Default: as much as is possible without waiting.
+    /// - Parameters:
+    ///   - mode: how much of it. Default: as much as is possible without waiting.
+    ///   - timeout: how long the call may take. Default: nil, any time.
     /// - Returns: what there was and what was moved; two zeroes for a database without a write-ahead log.
-    /// - Throws: as ``Schema/checkpoint(_:)``; ``DatabaseError/Reason/busy`` only for readers of other processes.
+    /// - Throws: as ``Schema/checkpoint(_:)``; ``DatabaseError/Reason/busy`` only for readers of other processes;
+    ///   ``DatabaseError/Reason/timeout``.
     @discardableResult
-    public func checkpoint(_ mode: CheckpointMode = .passive) throws -> CheckpointResult {
-        let (writer, observers) = (database.writer, database.observers)
-        try database.checkCall()
-        let slot = try writer.acquire(until: nil)
-        defer { writer.release(slot) }
+    public func checkpoint(_ mode: CheckpointMode = .passive, timeout: Duration? = nil) throws -> CheckpointResult {
         // The readers of the pool itself would make the checkpoint fail.
-        let readers = mode == .passive ? nil : database.readers
-        if mode != .passive { try database.snapshots.requireNone(for: "a checkpoint") }
-        try readers?.acquireAll()
-        defer { readers?.releaseAll() }
-        return try slot.run(.unrestricted) { db in
-            defer { if readers != nil { observers.logsWereReset(db) } }
-            return try db.schema(name).checkpoint(mode)
+        try database.claim(mode == .passive ? .writer : .idleReaders, timeout: timeout) { slot, limits in
+            try checkpoint(slot, limits, mode)
         }
     }
 
     /// The same for a task.
+    /// - Throws: as the other form; `CancellationError` when the task is cancelled.
     @discardableResult
-    public func checkpoint(_ mode: CheckpointMode = .passive) async throws -> CheckpointResult {
-        try await runOnThread { try self.checkpoint(mode) }
+    public func checkpoint(_ mode: CheckpointMode = .passive, timeout: Duration? = nil) async throws -> CheckpointResult {
+        try await database.claim(mode == .passive ? .writer : .idleReaders, timeout: timeout) { slot, limits in
+            try checkpoint(slot, limits, mode)
+        }
+    }
+
+    private func checkpoint(_ slot: ConnectionSlot, _ limits: CallLimits, _ mode: CheckpointMode) throws -> CheckpointResult {
+        if mode != .passive { try database.snapshots.requireNone(for: "a checkpoint") }
+        return try slot.run(.unrestricted, until: limits.deadline, limits.cancellation) { db in
+            defer { if mode != .passive { database.observers.logsWereReset(db) } }
+            return try db.schema(name).checkpoint(mode)
+        }
     }
 }

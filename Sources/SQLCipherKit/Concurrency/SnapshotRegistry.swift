@@ -38,14 +38,17 @@ final class SnapshotRegistry: Sendable {
     /// Ends all snapshots, once the reads that run have ended. Called by the one call that has the writer and the readers.
     /// - Throws: when the deadline or the cancellation comes first. No snapshot can be read then either.
     func endAll(
-        because cause: String, until deadline: ContinuousClock.Instant? = nil, cancellation: Cancellation? = nil
+        because cause: String, until deadline: ContinuousClock.Instant? = nil, _ cancellation: Cancellation? = nil
     ) throws {
         if isEmpty { return }
         let snapshots = all
         // First of all of them: a closure that reads one may be waiting for another.
         for snapshot in snapshots { snapshot.refuse(cause) }
         for snapshot in snapshots {
-            try snapshot.core.readers?.acquireAll(until: deadline, cancellation: cancellation, closing: true)
+            do { try snapshot.core.readers?.acquireAll(closing: true, until: deadline, cancellation) } catch {
+                if snapshot.core.writer.isClosed { continue }
+                throw error
+            }
             snapshot.core.readers?.releaseAll()
             try snapshot.core.close()
         }

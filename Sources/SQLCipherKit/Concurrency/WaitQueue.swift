@@ -1,22 +1,31 @@
 /// A call that waits for a slot, or for all of them.
-final class Waiter: @unchecked Sendable {
-    // Sendable: `isQueued` is touched under the pool's lock only.
-    let wantsAll: Bool
-    /// Whether it is served on its slot's thread.
-    let isJob: Bool
-    fileprivate(set) var isQueued = false
-    /// Called once: with the slot, with nil where it wanted all, or with the reason why there will be none.
-    let serve: @Sendable (Result<ConnectionSlot?, any Error>) -> Job?
+package final class Waiter: @unchecked Sendable {
+    // Sendable: `ticket` is touched under the pool's lock only.
 
-    init(wantsAll: Bool = false, isJob: Bool, serve: @escaping @Sendable (Result<ConnectionSlot?, any Error>) -> Job?) {
-        (self.wantsAll, self.isJob, self.serve) = (wantsAll, isJob, serve)
+    /// What a call wants.
+    package enum Wish: Sendable {
+        case one, all
+        /// All, to close the database.
+        case closing
     }
+
+    package let wish: Wish
+    /// Its place in the queue; 0 for none.
+    fileprivate(set) var ticket: UInt64 = 0
+    /// Called once, outside of the pool's lock: with the slot, with nil for all of them, or with the reason why there will be none.
+    /// It may return work for a thread.
+    let serve: @Sendable (Outcome) -> Job?
+
+    package typealias Outcome = Result<ConnectionSlot?, any Error>
+
+    package init(_ wish: Wish, serve: @escaping @Sendable (Outcome) -> Job?) { (self.wish, self.serve) = (wish, serve) }
 }
 
-/// Waiting calls, first in, first out. A call that gives up is skipped when its turn comes.
+/// Waiting calls, first in, first out. Removing one that gives up costs nothing: it is skipped when its turn comes.
 struct WaitQueue {
-    private var queue: [Waiter?] = []
+    private var queue: [(waiter: Waiter, ticket: UInt64)] = []
     private var head = 0
+    private var lastTicket: UInt64 = 0
     private(set) var count = 0
 
     var isEmpty: Bool { count == 0 }
@@ -25,49 +34,44 @@ struct WaitQueue {
     var first: Waiter? {
         mutating get {
             while head < queue.count {
-                if let next = queue[head], next.isQueued { return next }
-                advance()
+                let next = queue[head]
+                if next.waiter.ticket == next.ticket { return next.waiter }
+                head += 1
             }
+            queue.removeAll(keepingCapacity: queue.count <= 64)
+            head = 0
             return nil
         }
     }
 
     mutating func append(_ waiter: Waiter) {
-        waiter.isQueued = true
-        queue.append(waiter)
+        if queue.count > 2 * count + 64 { compact() }
+        lastTicket += 1
+        waiter.ticket = lastTicket
+        queue.append((waiter, lastTicket))
         count += 1
     }
 
-    /// Removes the next in turn.
-    mutating func removeFirst() -> Waiter? {
-        guard let next = first else { return nil }
-        next.isQueued = false
-        count -= 1
-        advance()
-        return next
-    }
-
-    /// - Returns: false if it was no longer in the queue.
+    /// - Returns: false if it was not in the queue.
     mutating func remove(_ waiter: Waiter) -> Bool {
-        guard waiter.isQueued else { return false }
-        waiter.isQueued = false
+        guard waiter.ticket != 0 else { return false }
+        waiter.ticket = 0
         count -= 1
         return true
     }
 
     mutating func removeAll() -> [Waiter] {
-        var all: [Waiter] = []
-        while let next = removeFirst() { all.append(next) }
+        compact()
+        let all = queue.map(\.waiter)
+        for waiter in all { waiter.ticket = 0 }
+        (queue, count) = ([], 0)
         return all
     }
 
-    private mutating func advance() {
-        queue[head] = nil
-        head += 1
-        if head > 64, head > queue.count / 2 {
-            queue.removeFirst(head)
-            head = 0
-        }
+    /// Drops those that have left the queue.
+    private mutating func compact() {
+        queue = queue[head...].filter { $0.waiter.ticket == $0.ticket }
+        head = 0
     }
 }
 
@@ -75,23 +79,23 @@ struct WaitQueue {
 final class BlockedThread: @unchecked Sendable {
     // Sendable: `outcome` is written before the latch is opened, and read after that.
     private let latch = Latch()
-    private var outcome: Result<ConnectionSlot?, any Error> = .failure(DatabaseError.closedDatabase)
+    private var outcome: Waiter.Outcome = .failure(DatabaseError.closedDatabase)
 
-    func waiter(wantsAll: Bool = false) -> Waiter {
-        Waiter(wantsAll: wantsAll, isJob: false) { [self] outcome in
+    func waiter(_ wish: Waiter.Wish) -> Waiter {
+        Waiter(wish) { [self] outcome in
             self.outcome = outcome
             latch.open()
             return nil
         }
     }
 
-    /// The slot; nil for all of them.
-    func wait(for waiter: Waiter, in pool: ConnectionPool, until deadline: ContinuousClock.Instant?) throws -> ConnectionSlot? {
-        if !latch.wait(until: deadline) {
-            pool.abandon(waiter, DatabaseError.timeout)
-            // It may have been served just before.
-            _ = latch.wait()
-        }
+    /// Waits until the waiter was served.
+    /// - Returns: false if the deadline came first.
+    func wait(until deadline: ContinuousClock.Instant?) -> Bool { latch.wait(until: deadline) }
+
+    /// The slot; nil for all of them. To be called when the waiter was served, or is certain to be.
+    func served() throws -> ConnectionSlot? {
+        _ = latch.wait()
         return try outcome.get()
     }
 }

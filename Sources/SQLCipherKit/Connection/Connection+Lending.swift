@@ -46,6 +46,7 @@ extension Connection {
     /// Lends the connection to the calling thread.
     func lend(until deadline: ContinuousClock.Instant?) {
         self.deadline = deadline
+        borrower.store(sqlcipherkit_thread(), ordering: .relaxed)
         holder.store(sqlcipherkit_thread(), ordering: .relaxed)
     }
 
@@ -59,10 +60,23 @@ extension Connection {
         guard !isForked else { return }
         holder.store(sqlcipherkit_thread(), ordering: .relaxed)
         deadline = nil
+        closeWasRefused = false
         if heldStatements > 0 { invalidateHeldStatements() }
         for dependent in dependents.values where dependent.object?.endsWithLoan == true { dependent.object?.connectionCloses() }
         abandon()
+        borrower.store(0, ordering: .relaxed)
+        if !loanSettings.isEmpty { putSettingsBack() }
         holder.store(Holder.nobody, ordering: .relaxed)
+    }
+
+    /// Whether the calling thread has the connection, be it that its call was cancelled.
+    var isOwn: Bool { isUsable || !isForked && borrower.load(ordering: .relaxed) == sqlcipherkit_thread() }
+
+    /// Throws if the closure has tried to close what it was lent.
+    func requireUnclosed() throws(DatabaseError) {
+        if closeWasRefused {
+            throw .misuse("a closure cannot close the connection of a queue or a pool: close the queue or the pool")
+        }
     }
 
     /// Whether the running statement must stop. SQLite asks regularly.

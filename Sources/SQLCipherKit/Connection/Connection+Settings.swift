@@ -8,7 +8,8 @@ extension Connection {
     /// ```
     public var settings: Settings { Settings(connection: self) }
 
-    /// The settings of an open connection. They last until it closes.
+    /// The settings of an open connection. They last until it closes; those that a closure of a queue or a pool has set, until the
+    /// closure has ended: what is to hold for all calls belongs in ``DatabaseConfiguration/prepare``.
     public struct Settings {
         let connection: Connection
     }
@@ -19,7 +20,11 @@ extension Connection.Settings {
     /// (<https://sqlite.org/c3ref/busy_timeout.html>).
     /// - Throws: ``DatabaseError/Reason/closed``.
     public var busyTimeout: Duration {
-        get throws(DatabaseError) { .milliseconds(try connection.fetchOne(Int.self, "PRAGMA busy_timeout") ?? 0) }
+        get throws(DatabaseError) {
+            _ = try connection.live()
+            if let patience = connection.hooks?.patience { return .milliseconds(Int(patience.clampedMilliseconds)) }
+            return .milliseconds(try connection.fetchOne(Int.self, "PRAGMA busy_timeout") ?? 0)
+        }
     }
 
     /// Sets how long a call waits for another connection's lock before it throws ``DatabaseError/Reason/busy``; zero or less for
@@ -29,8 +34,14 @@ extension Connection.Settings {
     @discardableResult
     public func setBusyTimeout(_ timeout: Duration) throws(DatabaseError) -> Duration {
         let handle = try connection.liveOutsideHooks()
-        try connection.check(sqlite3_busy_timeout(handle, timeout.clampedMilliseconds))
-        connection.hooks?.busy = nil
+        if connection.isLent {
+            // So that a wait ends with the call.
+            try connection.setInterruptibleBusyHandler(timeout.bounded)
+        } else {
+            try connection.check(sqlite3_busy_timeout(handle, timeout.clampedMilliseconds))
+            connection.hooks?.busy = nil
+            connection.hooks?.patience = nil
+        }
         return try busyTimeout
     }
 
@@ -51,6 +62,10 @@ extension Connection.Settings {
         // As with SQLite's pragma. The C call would switch in the middle of a transaction and miscount what is left to check.
         if option == .foreignKeys, sqlite3_get_autocommit(handle) == 0 { return try isEnabled(option) }
         var result: Int32 = 0
+        if connection.isLent {
+            let before = try isEnabled(option)
+            connection.untilReturn(.option(option.number)) { db in try db.settings.setEnabled(option, to: before) }
+        }
         try connection.check(sqlcipherkit_db_config(handle, option.number, isOn ? 1 : 0, &result))
         return result != 0
     }
@@ -69,7 +84,8 @@ extension Connection.Settings {
     public func setLimit(_ limit: Connection.Limit, to value: Int) throws(DatabaseError) -> Int {
         let handle = try connection.liveOutsideHooks()
         guard value >= 0 else { throw .invalidArgument("a limit of \(value)") }
-        sqlite3_limit(handle, limit.rawValue, Int32(clamping: value))
+        let before = sqlite3_limit(handle, limit.rawValue, Int32(clamping: value))
+        connection.untilReturn(.limit(limit.rawValue)) { db in try db.settings.setLimit(limit, to: Int(before)) }
         return try self.limit(limit)
     }
 }

@@ -45,6 +45,12 @@ public final class Connection {
     private var callbackError: (error: DatabaseError, rc: Int32, message: String?)?
     /// The thread that the connection is lent to; see `Holder`.
     @usableFromInline let holder = Atomic<UInt>(Holder.anybody)
+    /// The thread that it is lent to, 0 for none; also of a call that was cancelled.
+    let borrower = Atomic<UInt>(0)
+    /// How to put back what that closure has set.
+    var loanSettings: [LoanSetting: (Connection) throws -> Void] = [:]
+    /// Whether the closure that it is lent to has tried to close it.
+    var closeWasRefused = false
     /// When the running call of a queue or a pool must have ended.
     var deadline: ContinuousClock.Instant?
     /// The number of forks when the connection was opened.
@@ -99,13 +105,24 @@ public final class Connection {
     /// Inside of a closure that is called while a whole database is rewritten or copied, as a progress closure is, it stays open,
     /// and the call that rewrites throws ``DatabaseError/Reason/misuse``.
     ///
+    /// Nor does the connection of a queue or a pool close that a closure has: the call throws ``DatabaseError/Reason/misuse``, and
+    /// what the closure has written is rolled back.
+    ///
     /// In a child process nothing is closed that the parent had opened: the locks and the journal are still the parent's.
     public func close() {
-        guard let handle, isUsable || isForked else { return }
+        guard hasHandle, isUsable || isForked else { return }
         if let rewrite, isInCallback {
             rewrite.closeWasRefused = true
-            return
+        } else if !isForked, holder.load(ordering: .relaxed) != Holder.anybody {
+            closeWasRefused = true
+        } else {
+            closeNow()
         }
+    }
+
+    /// Closes the connection, also one that is lent.
+    func closeNow() {
+        guard let handle else { return }
         self.handle = nil
         // The lock may have been another thread's when the process forked.
         if !isForked {

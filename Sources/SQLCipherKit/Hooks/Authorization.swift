@@ -76,6 +76,8 @@ extension Connection {
     /// - Parameter body: must not use the connection: its calls throw ``DatabaseError/Reason/misuse`` meanwhile. Nil removes it.
     /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside of a hook.
     public func setAuthorizer(_ body: ((AuthorizationRequest) -> AuthorizationDecision)?) throws(DatabaseError) {
+        let before = try usableHooks().hooks.gate
+        untilReturn(.authorizer) { db in try db.setGate(before) }
         try setGate(body.map { .authorizer($0) } ?? .open)
     }
 

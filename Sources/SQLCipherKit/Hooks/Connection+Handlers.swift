@@ -19,11 +19,7 @@ extension Connection {
             try settings.setBusyTimeout(configuration.busyTimeout)
             return
         }
-        let (hooks, handle) = try usableHooks()
-        hooks.busy = body
-        try check(
-            sqlite3_busy_handler(
-                handle, { context, attempts in ConnectionHooks.at(context)?.isBusy(attempts) ?? 0 }, hooks.pointer))
+        try installBusyHandler(body)
     }
 
     /// Calls `body` every so many instructions of SQLite's virtual machine while a statement runs or is compiled
@@ -41,7 +37,9 @@ extension Connection {
     ) throws(DatabaseError) {
         let (hooks, handle) = try usableHooks()
         guard instructions >= 1 else { throw .invalidArgument("a progress handler every \(instructions) instructions") }
-        hooks.progress = body
+        let before = (interval: hooks.progressInterval, body: hooks.progress)
+        untilReturn(.progress) { db in try db.setProgressHandler(every: before.interval, before.body) }
+        (hooks.progress, hooks.progressInterval) = (body, instructions)
         guard body != nil || hooks.stopsLentWork else {
             sqlite3_progress_handler(handle, 0, nil, nil)
             return
@@ -52,7 +50,8 @@ extension Connection {
 }
 
 extension ConnectionHooks {
-    fileprivate func isBusy(_ attempts: Int32) -> Int32 {
+    func isBusy(_ attempts: Int32) -> Int32 {
+        if stopsLentWork, connection.mustStop { return 0 }
         guard let busy else { return 0 }
         return connection.inHook { busy(Int(attempts)) } && connection.isOpen ? 1 : 0
     }

@@ -42,7 +42,10 @@ final class ConnectionHooks {
     /// When the statements that are running have begun, by their handles.
     var starts: [OpaquePointer: ContinuousClock.Instant] = [:]
     var busy: ((Int) -> Bool)?
+    /// For how long `busy` waits; nil if it is the user's.
+    var patience: Duration?
     var progress: (() throws -> Bool)?
+    var progressInterval = 10_000
     /// The frames in the write-ahead logs after the last commit.
     var logFrames = 0
     /// Whether the progress handler asks whether the call of a queue or a pool must end.

@@ -50,6 +50,7 @@ extension Connection {
     ///   ``DatabaseError/Reason/invalidArgument`` if ``SQLAccess/tables`` has a virtual table with some columns only.
     public func setAccess(_ access: SQLAccess?) throws(DatabaseError) {
         let before = try usableHooks().hooks.gate
+        untilReturn(.authorizer) { db in try db.setGate(before) }
         // A restriction that is there already may forbid to look the tables up.
         try setGate(.open)
         guard let access else { return }

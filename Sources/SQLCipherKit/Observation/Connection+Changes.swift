@@ -42,7 +42,7 @@ extension Connection {
             hooks.installAuthorizer(handle)
         }
         return HookToken { [weak self] in
-            guard let self, let hooks = self.hooks else { return }
+            guard let self, isOwn, let hooks = self.hooks else { return }
             tracker.hooks.remove(id)
             if hooks.tracker === tracker { dropIdleTracker() }
         }

@@ -35,7 +35,7 @@ final class ObserverRegistry: Sendable {
         guard isDue else { return }
         do {
             if let slot = try database.writer.tryAcquire() {
-                defer { database.writer.release(slot) }
+                defer { database.writer.giveBack(slot) }
                 return try slot.run(.unrestricted) { db in try install(on: db) }
             }
         } catch {

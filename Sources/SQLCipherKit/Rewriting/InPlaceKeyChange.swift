@@ -56,7 +56,7 @@ struct InPlaceKeyChange {
 
     /// Closes the connection, and finds out which key opens the file.
     private func closed(after error: DatabaseError) -> DatabaseError {
-        schema.connection.close()
+        schema.connection.closeNow()
         let workingKey = workingKey
         let outcome =
             switch workingKey {

@@ -63,7 +63,7 @@ extension Schema {
         case .newFile:
             let path = try self.path
             try DatabaseReplacement(of: self, key: key, progress: progress).run()
-            if isMain { return connection.close() }
+            if isMain { return connection.closeNow() }
             do {
                 try detach()
                 if let path { try connection.attach(.file(path), as: name, key: key) }

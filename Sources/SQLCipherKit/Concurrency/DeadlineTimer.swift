@@ -1,0 +1,123 @@
+import Foundation
+
+/// The timer of all calls with a timeout, on one thread of the process, which ends when there is nothing to wait for.
+///
+/// Its alarms are in a heap: setting and cancelling one costs the logarithm of their number, and a cancelled one leaves nothing.
+final class DeadlineTimer: @unchecked Sendable {
+    // Sendable: everything that changes, also in alarms, is touched under the condition's lock only.
+    private static let timer = PerProcess { DeadlineTimer() }
+    static var current: DeadlineTimer { timer.current }
+    private static let idleTime = Duration.seconds(2)
+
+    /// Something to be done at a deadline.
+    final class Alarm: @unchecked Sendable {
+        fileprivate let deadline: ContinuousClock.Instant
+        fileprivate var action: (@Sendable () -> Void)?
+        /// Where it is in the heap; nil once it is not.
+        fileprivate var index: Int?
+
+        fileprivate init(_ deadline: ContinuousClock.Instant, _ action: @escaping @Sendable () -> Void) {
+            (self.deadline, self.action) = (deadline, action)
+        }
+    }
+
+    private let condition = NSCondition()
+    private var heap: [Alarm] = []
+    private var isRunning = false
+    /// When the thread looks at the heap again. An earlier alarm has to wake it.
+    private var wakeUp = ContinuousClock.now
+
+    /// The number of alarms that are set.
+    var count: Int { condition.withLock { heap.count } }
+
+    /// Calls `action` at a deadline, on the timer's thread: it must be brief.
+    func set(at deadline: ContinuousClock.Instant, _ action: @escaping @Sendable () -> Void) -> Alarm {
+        let alarm = Alarm(deadline, action)
+        condition.lock()
+        defer { condition.unlock() }
+        heap.append(alarm)
+        place(alarm, at: heap.count - 1)
+        siftUp(alarm)
+        if !isRunning {
+            isRunning = true
+            Thread { [self] in work() }.start()
+        } else if deadline < wakeUp {
+            condition.signal()
+        }
+        return alarm
+    }
+
+    /// Forgets an alarm. Its action may be running.
+    func cancel(_ alarm: Alarm) {
+        condition.lock()
+        let action = remove(alarm)
+        condition.unlock()
+        // What it holds goes outside of the lock.
+        withExtendedLifetime(action) {}
+    }
+
+    private func work() {
+        while let action = nextAction() { action() }
+    }
+
+    /// Waits for the next alarm; nil if there has been none for a while.
+    private func nextAction() -> (@Sendable () -> Void)? {
+        condition.lock()
+        defer { condition.unlock() }
+        var end = ContinuousClock.Instant.after(Self.idleTime)
+        while true {
+            if let first = heap.first {
+                if first.deadline <= .now { return remove(first) }
+                wakeUp = first.deadline
+                end = .after(Self.idleTime)
+            } else {
+                wakeUp = end
+                if end <= .now {
+                    isRunning = false
+                    return nil
+                }
+            }
+            _ = condition.wait(until: wakeUp)
+        }
+    }
+
+    // MARK: The heap
+
+    private func remove(_ alarm: Alarm) -> (@Sendable () -> Void)? {
+        guard let index = alarm.index, let last = heap.popLast() else { return nil }
+        alarm.index = nil
+        if last !== alarm {
+            place(last, at: index)
+            siftUp(last)
+            siftDown(last)
+        }
+        return alarm.action.take()
+    }
+
+    private func place(_ alarm: Alarm, at index: Int) {
+        heap[index] = alarm
+        alarm.index = index
+    }
+
+    private func siftUp(_ alarm: Alarm) {
+        guard var index = alarm.index else { return }
+        while index > 0 {
+            let parent = heap[(index - 1) / 2]
+            if parent.deadline <= alarm.deadline { break }
+            place(parent, at: index)
+            index = (index - 1) / 2
+        }
+        place(alarm, at: index)
+    }
+
+    private func siftDown(_ alarm: Alarm) {
+        guard var index = alarm.index else { return }
+        while case var child = 2 * index + 1, child < heap.count {
+            if child + 1 < heap.count, heap[child + 1].deadline < heap[child].deadline { child += 1 }
+            if alarm.deadline <= heap[child].deadline { break }
+            place(heap[child], at: index)
+            index = child
+        }
+        place(alarm, at: index)
+    }
+}

@@ -1,0 +1,80 @@
+/// What ends a call: the time that it may take, and its task.
+struct CallLimits {
+    var deadline: ContinuousClock.Instant?
+    var cancellation: Cancellation?
+
+    /// Throws when the call has to end.
+    func check() throws {
+        if let error = cancellation?.error { throw error }
+        if let deadline, deadline <= .now { throw DatabaseError.timeout }
+    }
+
+    /// A progress handler that also ends what must not be interrupted at just any place.
+    func checked(_ progress: RewriteProgressHandler?) -> RewriteProgressHandler {
+        { step in
+            try check()
+            try progress?(step)
+        }
+    }
+}
+
+/// Calls that need more than one connection.
+extension SharedDatabase {
+    /// What has to wait while the writer is used.
+    enum Claim {
+        /// No read.
+        case writer
+        /// All reads: no reader has a snapshot.
+        case idleReaders
+        /// All reads, and no reader is even open: their locks would be in the way of what needs the whole file.
+        case closedReaders
+    }
+
+    /// Runs `body` with the writer, and without readers as far as claimed.
+    func claim<R>(
+        _ claim: Claim, timeout: Duration?, _ body: (ConnectionSlot, CallLimits) throws -> sending R
+    ) throws -> sending R {
+        try checkCall()
+        let limits = CallLimits(deadline: timeout.map(ContinuousClock.Instant.after))
+        let slot = try writer.acquire(until: limits.deadline)
+        defer { writer.giveBack(slot) }
+        return try perform(claim, slot, limits, body)
+    }
+
+    /// The same for a task.
+    func claim<R>(
+        _ claim: Claim, timeout: Duration?, _ body: sending @escaping (ConnectionSlot, CallLimits) throws -> sending R
+    ) async throws -> sending R {
+        let cancellation = Cancellation()
+        let limits = CallLimits(deadline: timeout.map(ContinuousClock.Instant.after), cancellation: cancellation)
+        return try await lend(writer, .one, cancellation, until: limits.deadline) { [self] slot, _ in
+            try perform(claim, slot, limits, body)
+        }
+    }
+
+    private func perform<R>(
+        _ claim: Claim, _ slot: ConnectionSlot, _ limits: CallLimits, _ body: (ConnectionSlot, CallLimits) throws -> sending R
+    ) throws -> sending R {
+        do {
+            guard let readers, claim != .writer else { return try body(slot, limits) }
+            try slot.beingUsed { try readers.acquireAll(until: limits.deadline, limits.cancellation) }
+            defer { readers.releaseAll() }
+            guard claim == .closedReaders else { return try body(slot, limits) }
+            try snapshots.endAll(because: "a call needed the database for itself", until: limits.deadline, limits.cancellation)
+            for reader in readers.slots { reader.close() }
+            defer { try? reconfigureReaders(slot) }
+            return try body(slot, limits)
+        } catch {
+            requireLiveWriter(slot, after: error)
+            throw error
+        }
+    }
+
+    /// The key or the attached databases may have changed, also in a call that was cancelled.
+    private func reconfigureReaders(_ slot: ConnectionSlot) throws {
+        try slot.run(.unrestricted) { db in
+            observers.logsWereReset(db)
+            readerConfiguration?.current = try ReaderConfiguration(db)
+        }
+    }
+}

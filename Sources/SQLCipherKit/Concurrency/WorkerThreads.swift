@@ -1,0 +1,88 @@
+import Foundation
+import Synchronization
+
+/// Work for a thread. It may return what the same thread is to do next.
+package struct Job: Sendable {
+    let run: @Sendable () -> Job?
+}
+
+/// The threads on which tasks use connections, as SQLite blocks and Swift's own threads must not.
+///
+/// There are as many as work at the same time, in the whole process. A thread without work ends after some seconds, so that
+/// sleeping queues and pools have none.
+final class WorkerThreads: Sendable {
+    private static let threads = PerProcess { WorkerThreads() }
+    /// As much as the main thread has: what runs on one runs on the other.
+    static let stackSize = 8 << 20
+    private static let idleTime = Duration.seconds(2)
+
+    /// Those without work; the one that has worked last is at the end.
+    private let idle = Mutex<[Worker]>([])
+
+    static func run(_ job: Job) { threads.current.run(job) }
+
+    private func run(_ job: Job) {
+        if let worker = idle.withLock({ $0.popLast() }) { return worker.give(job) }
+        let worker = Worker()
+        worker.give(job)
+        let thread = Thread { [self] in work(worker) }
+        thread.name = "SQLCipherKit"
+        thread.stackSize = Self.stackSize
+        thread.start()
+    }
+
+    private func work(_ worker: Worker) {
+        while var job = worker.next(until: .after(Self.idleTime)) ?? retire(worker) {
+            while let following = job.run() { job = following }
+            // What the job holds must not stay until the next one comes.
+            job = Job { nil }
+            idle.withLock { $0.append(worker) }
+        }
+    }
+
+    /// - Returns: what it was given just before; nil to end the thread.
+    private func retire(_ worker: Worker) -> Job? {
+        let isIdle = idle.withLock { idle in
+            guard let index = idle.firstIndex(where: { $0 === worker }) else { return false }
+            idle.remove(at: index)
+            return true
+        }
+        return isIdle ? nil : worker.next(until: nil)
+    }
+
+    /// A thread, and the work that it was given.
+    private final class Worker: @unchecked Sendable {
+        // Sendable: `job` is touched under the condition's lock only.
+        private let condition = NSCondition()
+        private var job: Job?
+
+        func give(_ job: Job) {
+            condition.lock()
+            self.job = job
+            condition.signal()
+            condition.unlock()
+        }
+
+        func next(until deadline: ContinuousClock.Instant?) -> Job? {
+            condition.lock()
+            defer { condition.unlock() }
+            while job == nil, condition.wait(until: deadline) {}
+            return job.take()
+        }
+    }
+}
+
+extension NSCondition {
+    /// Waits, with the lock, until it is signalled.
+    /// - Returns: false if the deadline has passed.
+    func wait(until deadline: ContinuousClock.Instant?) -> Bool {
+        guard let deadline else {
+            wait()
+            return true
+        }
+        let left = deadline - .now
+        if left <= .zero { return false }
+        _ = wait(until: Date(timeIntervalSinceNow: left / .seconds(1)))
+        return true
+    }
+}

@@ -1,0 +1,57 @@
+import CSQLCipher
+import Foundation
+
+/// A setting of a connection that ends with the closure that it was lent to, so that the next call finds it as it was.
+enum LoanSetting: Hashable {
+    case busy, progress, authorizer, option(Int32), limit(Int32)
+}
+
+extension Connection {
+    /// Whether it is lent to a closure on this thread.
+    var isLent: Bool { borrower.load(ordering: .relaxed) == sqlcipherkit_thread() }
+
+    /// Notes how a setting is put back when the closure has ended; the first time that the closure changes it.
+    func untilReturn(_ setting: LoanSetting, _ putBack: @autoclosure () -> ((Connection) throws -> Void)) {
+        if isLent, loanSettings[setting] == nil { loanSettings[setting] = putBack() }
+    }
+
+    /// Puts back what the closure has changed, after its end.
+    func putSettingsBack() {
+        let changed = loanSettings
+        loanSettings = [:]
+        for putBack in changed.values { try? putBack(self) }
+    }
+
+    // MARK: Waiting for locks
+
+    /// Waits for locks as SQLite does with a timeout, but no longer than the running call may take.
+    func setInterruptibleBusyHandler(_ patience: Duration) throws(DatabaseError) {
+        let delays: [Duration] = [1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100].map { .milliseconds($0) }
+        var waited = Duration.zero
+        try installBusyHandler(patience: patience) { [unowned self] attempts in
+            if attempts == 0 { waited = .zero }
+            guard waited < patience, !mustStop else { return false }
+            let delay = min(delays[min(attempts, delays.count - 1)], patience - waited)
+            waited += delay
+            usleep(UInt32(delay / .microseconds(1)))
+            return true
+        }
+    }
+
+    /// - Parameter patience: for how long `body` waits; nil if it is the user's.
+    func installBusyHandler(patience: Duration? = nil, _ body: @escaping (Int) -> Bool) throws(DatabaseError) {
+        let (hooks, handle) = try usableHooks()
+        let before = (body: hooks.busy, patience: hooks.patience)
+        untilReturn(.busy) { db in
+            if let patience = before.patience {
+                try db.setInterruptibleBusyHandler(patience)
+            } else if let body = before.body {
+                try db.installBusyHandler(body)
+            }
+        }
+        (hooks.busy, hooks.patience) = (body, patience)
+        try check(
+            sqlite3_busy_handler(
+                handle, { context, attempts in ConnectionHooks.at(context)?.isBusy(attempts) ?? 0 }, hooks.pointer))
+    }
+}

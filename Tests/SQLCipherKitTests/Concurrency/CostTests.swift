@@ -1,0 +1,39 @@
+#if os(Linux)
+    import Foundation
+    import TestSupport
+    import Testing
+
+    /// What calls and sleeping databases cost, each in a process of its own.
+    @Suite struct ConcurrencyCostTests {
+        private static let isLong = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == "1"
+        let folder: TemporaryFolder
+        let driver: String
+
+        init() throws {
+            folder = try TemporaryFolder()
+            driver = try BuildProducts.executable("FaultDriver")
+        }
+
+        private func run(_ action: String, _ count: Int) throws -> [String: Int] {
+            let outcome = try Command(driver, [action, folder.path("a.db"), "\(count)"]).end()
+            let lines = outcome.output.split(separator: "\n").map { $0.split(separator: " ") }
+            return Dictionary(lines.compactMap { $0.count == 2 ? (String($0[0]), Int($0[1]) ?? -1) : nil }) { $1 }
+        }
+
+        /// A timeout of an hour leaves nothing of a call that ended at once.
+        @Test func timedCallsKeepNoMemory() throws {
+            let grown = try #require(try run("timed-calls", Self.isLong ? 1_000_000 : 20_000)["grown"])
+            #expect(grown < 6000, "\(grown) KB")
+        }
+
+        @Test(arguments: ["sleeping-queues", "sleeping-pools"]) func sleepingDatabasesHaveNoThreads(action: String) throws {
+            let cost = try run(action, Self.isLong ? 1000 : 60)
+            let (threads, memory) = (try #require(cost["threads"]), try #require(cost["memory"]))
+            // Swift's own, for tasks.
+            #expect(threads <= 10, "\(cost)")
+            #expect(memory < 1000, "\(cost) KB each")
+            let descriptors = try #require(cost["descriptors"])
+            #expect(descriptors <= 4, "\(cost)")
+        }
+    }
+#endif
