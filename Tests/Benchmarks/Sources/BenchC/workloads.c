@@ -270,6 +270,8 @@ const struct workload workloads[] = {
     {"keyed-fetch-mixed", fill_mixed, fetch_mixed, 0},
     {"keyed-insert-mixed", create_mixed, keyed_insert_mixed, finish_insert_mixed},
     {"read-one", fill_reads, read_one, 0},
+    {"read-one-pool", fill_async_reads, async_read, 0},
+    {"async-read-main", fill_async_reads, async_read, 0},
     {"async-read", fill_async_reads, async_read, 0},
     {"async-read-busy", fill_async_reads, async_read, 0},
     {"pool-2-readers-writer", open_shared, two_readers_and_a_writer, finish_shared},

@@ -32,6 +32,8 @@ enum BenchOurs {
             }),
             ("lookup-sql-text", lookupBySQLText),
             ("read-one", readOne),
+            ("read-one-pool", readOneFromPool),
+            ("async-read-main", readFromMainActor),
             ("async-read", { try readFromTasks($0, tasks: 1) }),
             ("async-read-busy", { try readFromTasks($0, tasks: 8) }),
             ("pool-2-readers-writer", twoReadersAndAWriter),

@@ -18,6 +18,43 @@ func readOne(_ settings: Settings) throws -> Workload {
     }
 }
 
+/// A pool, and the number of its rows.
+private func openPool(_ settings: Settings) throws -> (pool: DatabasePool, count: Int) {
+    let pool = try DatabasePool(.file("\(settings.folder)/pool.db"))
+    let count = settings.rows(ASYNC_READS)
+    try pool.write { db in try db.fill(CREATE_MIXED, FILL_MIXED, count) }
+    return (pool, count)
+}
+
+func readOneFromPool(_ settings: Settings) throws -> Workload {
+    let (pool, count) = try openPool(settings)
+    return Workload {
+        var sum: Int64 = 0
+        for n in 0..<Int64(count) {
+            sum += try pool.read { db in
+                try db.fetchOne(Int64.self, "SELECT id FROM mixed WHERE id = \(lookup_key(n, Int64(count)))") ?? 0
+            }
+        }
+        return sum
+    }
+}
+
+func readFromMainActor(_ settings: Settings) throws -> Workload {
+    let (pool, count) = try openPool(settings)
+    return Workload {
+        try waitingOnMainActor {
+            var sum: Int64 = 0
+            for n in 0..<Int64(count) {
+                let key = lookup_key(n, Int64(count))
+                sum += try await pool.read { db in
+                    try db.fetchOne(Int64.self, "SELECT id FROM mixed WHERE id = \(key)") ?? 0
+                }
+            }
+            return sum
+        }
+    }
+}
+
 /// Tasks of which each waits for its reads, one after the other.
 func readFromTasks(_ settings: Settings, tasks: Int) throws -> Workload {
     var configuration = DatabaseConfiguration()

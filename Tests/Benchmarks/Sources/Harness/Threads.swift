@@ -30,6 +30,21 @@ public func waiting(_ body: @escaping @Sendable () async throws -> Int64) throws
     return result
 }
 
+/// Runs `body` on the main actor, while the main thread does nothing else.
+public func waitingOnMainActor(_ body: @escaping @MainActor @Sendable () async throws -> Int64) throws -> Int64 {
+    let errors = Errors()
+    nonisolated(unsafe) var result: Int64?
+    Task { @MainActor in
+        do { result = try await body() } catch {
+            errors.keep(error)
+            result = 0
+        }
+    }
+    while result == nil { RunLoop.main.run(mode: .default, before: .distantFuture) }
+    if let error = errors.first { throw error }
+    return result ?? 0
+}
+
 private final class Errors: @unchecked Sendable {
     private let lock = NSLock()
     private var kept: (any Error)?
