@@ -32,3 +32,18 @@ void sqlcipherkit_roll_back(sqlite3 *db) {
     }
     sqlite3_mutex_leave(db->mutex);
 }
+
+int sqlcipherkit_begin_read(sqlite3 *db) {
+    int rc = SQLITE_OK;
+    sqlite3_mutex_enter(db->mutex);
+    /* As OP_AutoCommit does it, and then OP_Transaction, for each database but temp. */
+    db->autoCommit = 0;
+    db->busyHandler.nBusy = 0;
+    for (int index = 0; rc == SQLITE_OK && index < db->nDb; index++) {
+        Btree *btree = db->aDb[index].pBt;
+        if (index != 1 && btree != NULL) rc = sqlite3BtreeBeginTrans(btree, 0, NULL);
+    }
+    sqlite3Error(db, rc);
+    sqlite3_mutex_leave(db->mutex);
+    return rc;
+}

@@ -15,3 +15,7 @@ int sqlcipherkit_controls_transaction(sqlite3_stmt *statement);
  * authorizer or be stopped. Statements that stand on a row fail with SQLITE_ABORT_ROLLBACK afterwards. Outside of a callback
  * and of a running statement's step. */
 void sqlcipherkit_roll_back(sqlite3 *db);
+
+/* Begins a transaction, if none is open, in which all databases but temp are read as they are now, or as a snapshot says that was
+ * opened before. After a failure the transaction may be open. Outside of a callback and of a running statement's step. */
+int sqlcipherkit_begin_read(sqlite3 *db);

@@ -28,9 +28,8 @@ package final class ConnectionSlot: @unchecked Sendable {
     private let open: @Sendable () throws -> Connection
     /// The state that a read begins with; nil, the default, for the present one.
     var state: WALSnapshot?
-    // Kept: every read needs them.
-    private var begin: Statement?, commit: Statement?
-    private var schemaReads: [Statement] = []
+    // Kept: every read needs it. Nil before the first use.
+    private var commit: Statement?
 
     /// A slot that opens its connection when it needs one.
     package init(open: @escaping @Sendable () throws -> Connection) { self.open = open }
@@ -67,7 +66,7 @@ package final class ConnectionSlot: @unchecked Sendable {
     ) throws -> sending R {
         uses &+= 1
         if let deadline, ContinuousClock.now >= deadline { throw DatabaseError.timeout }
-        let db = try opened(mode)
+        let db = try opened()
         db.lend(until: deadline)
         defer { db.takeBack() }
         if let cancellation { try watch(cancellation, db) }
@@ -113,11 +112,12 @@ package final class ConnectionSlot: @unchecked Sendable {
     }
 
     private func read<R>(_ db: Connection, _ body: (Connection) throws -> sending R) throws -> sending R {
-        guard let begin, let commit else { throw DatabaseError.closedConnection }
-        try begin.execute()
-        try state?.open(db)
-        // The snapshot is that of the first read.
-        for schemaRead in schemaReads { try schemaRead.execute() }
+        guard let commit else { throw DatabaseError.closedConnection }
+        if let state {
+            try db.begin(.deferred)
+            try state.open(db)
+        }
+        try db.check(sqlcipherkit_begin_read(db.live()))
         let result = try inTransaction(db, body)
         try commit.execute()
         return result
@@ -147,21 +147,13 @@ package final class ConnectionSlot: @unchecked Sendable {
 
     // MARK: Opening and closing
 
-    private func opened(_ mode: Mode) throws -> Connection {
-        if let connection, begin != nil {
+    private func opened() throws -> Connection {
+        if let connection, commit != nil {
             if connection.hasHandle { return connection }
             throw DatabaseError.closedConnection
         }
         let db = try connection ?? open()
         try db.prepareForLending()
-        begin = try db.prepareKept("BEGIN")
-        schemaReads = [try db.prepareKept("PRAGMA main.schema_version")]
-        // What a reader has attached stays attached while it is open.
-        if case .read = mode {
-            for database in try db.schemas() where database.name != "main" && database.name != "temp" {
-                schemaReads.append(try db.prepareKept("PRAGMA \(database.quotedName).schema_version"))
-            }
-        }
         commit = try db.prepareKept("COMMIT")
         connection = db
         return db
@@ -169,7 +161,7 @@ package final class ConnectionSlot: @unchecked Sendable {
 
     /// Closes the connection; the next use opens another one.
     func close() {
-        (begin, commit, schemaReads) = (nil, nil, [])
+        commit = nil
         if let connection, !connection.isForked {
             connection.lend(until: nil)
             connection.closeNow()
