@@ -38,6 +38,8 @@ extension FaultDriver {
             begun.wait()
             usleep(UInt32(arguments[1]) ?? 0)
             exit(0)
+        case "pool-descriptors":
+            try runWithoutDescriptors(pool)
         case "pool-fork":
             try runFork(pool, path, configuration)
         default:

@@ -10,6 +10,8 @@ typedef struct sqlcipherkit_guard {
     const sqlcipherkit_cipher_settings *granted;
     /* How many callers are writing the mark of the key slots, or copying it with the rest of a database. */
     int mark_writers;
+    /* Whether the connection is one of several that must not differ. */
+    int is_one_of_many;
 } sqlcipherkit_guard;
 
 static const char sqlcipherkit_guard_name[] = "sqlcipherkit_guard";
@@ -43,6 +45,47 @@ int sqlcipherkit_check_location(const char *location) {
     return rc == SQLITE_NOMEM ? rc : has_key ? SQLITE_AUTH : SQLITE_OK;
 }
 
+void sqlcipherkit_set_one_of_many(sqlite3 *db, int is_one_of_many) {
+    sqlcipherkit_guard *guard = sqlcipherkit_guard_of(db);
+    if (guard != NULL) guard->is_one_of_many = is_one_of_many;
+}
+
+/* Whether a statement that is being compiled must not make the connection differ from the others. A schema that is being read, and
+ * the copy that VACUUM attaches, differ in nothing. */
+static int sqlcipherkit_must_be_like_others(sqlite3 *db) {
+    const sqlcipherkit_guard *guard = sqlcipherkit_guard_of(db);
+    return guard != NULL && guard->is_one_of_many && guard->granted == NULL && !db->init.busy &&
+           (db->mDbFlags & DBFLAG_Vacuum) == 0;
+}
+
+static int sqlcipherkit_refuse_difference(Parse *parse, const char *message) {
+    sqlite3ErrorMsg(parse, "%s", message);
+    parse->rc = SQLITE_MISUSE;
+    return SQLITE_DENY;
+}
+
+/* ATTACH and DETACH, as the authorizer is asked for them. */
+static int sqlcipherkit_ask_attaching(Parse *parse, int code) {
+    if (code != SQLITE_ATTACH && code != SQLITE_DETACH) return SQLITE_OK;
+    if (!sqlcipherkit_must_be_like_others(parse->db)) return SQLITE_OK;
+    if (sqlcipherkit_guard_of(parse->db)->is_one_of_many == SQLCIPHERKIT_ATTACHES_FOR_ALL) return SQLITE_OK;
+    return sqlcipherkit_refuse_difference(
+        parse, code == SQLITE_ATTACH ? "ATTACH would change one connection of the pool only: use attach(_:as:key:) of the pool"
+                                     : "DETACH would change one connection of the pool only: use detach() of the pool's schema");
+}
+
+/* Whatever creates or alters something temporary reads the temporary schema again: however its name was written. */
+static void sqlcipherkit_ask_temporary(Parse *parse) {
+    if (parse->nested || parse->nErr > 0 || parse->pVdbe == NULL || parse->explain) return;
+    if (parse->pVdbe->readOnly || !sqlcipherkit_must_be_like_others(parse->db)) return;
+    for (int i = 0; i < parse->pVdbe->nOp; i++) {
+        if (parse->pVdbe->aOp[i].opcode != OP_ParseSchema || parse->pVdbe->aOp[i].p1 != 1) continue;
+        sqlcipherkit_refuse_difference(
+            parse, "TEMP would change one connection of the pool only: create it in DatabaseConfiguration.prepare");
+        return;
+    }
+}
+
 int sqlcipherkit_open(const char *name, sqlite3 **db, int flags) {
     *db = NULL;
     int rc = sqlcipherkit_check_location(name);
@@ -52,6 +95,7 @@ int sqlcipherkit_open(const char *name, sqlite3 **db, int flags) {
     if (guard == NULL) return SQLITE_NOMEM;
     guard->granted = NULL;
     guard->mark_writers = 0;
+    guard->is_one_of_many = 0;
     return sqlite3_set_clientdata(*db, sqlcipherkit_guard_name, guard, sqlite3_free);
 }
 

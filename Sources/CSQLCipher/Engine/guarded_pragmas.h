@@ -107,6 +107,7 @@ static void sqlcipherkit_finish(Parse *parse) {
     if (parse->nErr == 0 && parse->pVdbe != NULL && parse->bReturning && sqlcipherkit_guard_of(parse->db) != NULL) {
         parse->pVdbe->usesStmtJournal = 1;
     }
+    sqlcipherkit_ask_temporary(parse);
     sqlcipherkit_program_is_complete(parse);
 }
 

@@ -21,6 +21,7 @@ static int sqlcipherkit_may_change(Parse *parse, int code, const char *first, co
         sqlcipherkit_refuse(parse, sqlcipherkit_mark_refusal);
         return SQLITE_DENY;
     }
+    if (sqlcipherkit_ask_attaching(parse, code) != SQLITE_OK) return SQLITE_DENY;
     return sqlcipherkit_sqlite_auth_check(parse, code, first, second, third);
 }
 

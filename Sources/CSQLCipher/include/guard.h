@@ -21,6 +21,11 @@ typedef struct sqlcipherkit_cipher_settings {
  * and opens nothing. Other connections of the process are not touched. */
 int sqlcipherkit_open(const char *name, sqlite3 **db, int flags);
 
+/* Whether statements that would make the connection differ from others that are used in its place are refused: ATTACH, DETACH and
+ * the creation of what is temporary (SQLITE_MISUSE, with a message that names the Swift call). 1 for yes, 0 for no. */
+enum { SQLCIPHERKIT_ATTACHES_FOR_ALL = 2 }; /* Yes, but ATTACH and DETACH are then done on the others too. */
+void sqlcipherkit_set_one_of_many(sqlite3 *db, int is_one_of_many);
+
 /* SQLITE_AUTH for a URI with a key in it, however it is escaped; SQLITE_OK for another location; SQLITE_NOMEM. */
 int sqlcipherkit_check_location(const char *location);
 

@@ -28,6 +28,12 @@ package final class ConnectionSlot: @unchecked Sendable {
     private let open: @Sendable () throws -> Connection
     /// The state that a read begins with; nil, the default, for the present one.
     var state: WALSnapshot?
+    /// What the connection has beyond what it is opened with.
+    var additions = SharedAdditions(isPool: false)
+    var isWriter = false
+    private var added = ConnectionAdditions()
+    /// Nil while no connection is open. Any thread may look.
+    private let interrupter = Mutex<InterruptHandle?>(nil)
     // Kept: every read needs it. Nil before the first use.
     private var commit: Statement?
 
@@ -69,6 +75,7 @@ package final class ConnectionSlot: @unchecked Sendable {
         let db = try opened()
         db.lend(until: deadline)
         defer { db.takeBack() }
+        try added.update(db, additions, isWriter: isWriter)
         if let cancellation { try watch(cancellation, db) }
         // From here on it is not cancelled: what runs then may be the next caller's.
         defer { cancellation?.setHandler(nil) }
@@ -95,6 +102,8 @@ package final class ConnectionSlot: @unchecked Sendable {
         case .unrestricted: return try unclosed(db, body)
         case .write: return try write(db, body)
         case .withoutTransaction:
+            db.pool.isBesideReaders = additions.isPool
+            defer { db.pool.isBesideReaders = false }
             let result = try unclosed(db, body)
             guard !db.isInTransaction else { throw DatabaseError.openTransaction }
             return result
@@ -154,6 +163,9 @@ package final class ConnectionSlot: @unchecked Sendable {
         }
         let db = try connection ?? open()
         try db.prepareForLending()
+        if additions.isPool { try db.restrictToWhatAllShare() }
+        let handle = try db.interruptHandle
+        interrupter.withLock { $0 = handle }
         commit = try db.prepareKept("COMMIT")
         connection = db
         return db
@@ -167,6 +179,37 @@ package final class ConnectionSlot: @unchecked Sendable {
             connection.closeNow()
         }
         connection = nil
+        added = ConnectionAdditions()
+        interrupter.withLock { $0 = nil }
+    }
+
+    // MARK: From any thread
+
+    /// Whether a connection is open, or was a moment ago.
+    var seemsOpen: Bool { interrupter.withLock { $0 != nil } }
+
+    /// Whether a call runs on it.
+    var isInUse: Bool { user.load(ordering: .relaxed) != 0 }
+
+    /// Ends the statements that run, if a call has the slot.
+    func interrupt() {
+        guard isInUse else { return }
+        interrupter.withLock { $0 }?.interrupt()
+    }
+
+    // MARK: In want of descriptors
+
+    /// Opens the connection, if it is not open.
+    func openConnection() throws { _ = try opened() }
+
+    /// Takes the open connection of another slot, which is closed then. Both are acquired.
+    func takeConnection(of other: ConnectionSlot) {
+        (connection, added) = (other.connection, other.added)
+        commit = other.commit
+        let handle = other.interrupter.withLock { $0 }
+        interrupter.withLock { $0 = handle }
+        (other.connection, other.commit) = (nil, nil)
+        other.close()
     }
 
     /// Replaces the connection with another open one.

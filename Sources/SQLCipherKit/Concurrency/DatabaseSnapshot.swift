@@ -33,7 +33,7 @@ public final class DatabaseSnapshot: Sendable {
     ///   - state: the snapshot.
     init(of pool: DatabasePool, heldBy holder: Connection, _ state: WALSnapshot) throws(DatabaseError) {
         self.pool = pool
-        core = try SharedDatabase(reading: state, heldBy: holder)
+        core = try SharedDatabase(reading: state, heldBy: holder, pool.additions)
     }
 
     deinit {
@@ -55,7 +55,7 @@ public final class DatabaseSnapshot: Sendable {
     /// - Throws: what `body` throws; ``DatabaseError/Reason/snapshotLost``; ``DatabaseError/Reason/closed`` after `close()`; and what
     ///   `read(timeout:_:)` of the pool throws.
     public func read<R>(timeout: Duration? = nil, _ body: (Connection) throws -> sending R) throws -> sending R {
-        do { return try core.read(timeout: timeout, body) } catch { throw explained(error) }
+        try readSent(timeout: timeout, body)
     }
 
     /// The same for a task.
@@ -63,7 +63,17 @@ public final class DatabaseSnapshot: Sendable {
     public func read<R>(
         timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> sending R
     ) async throws -> sending R {
-        do { return try await core.read(timeout: timeout, body) } catch { throw explained(error) }
+        try await readSent(timeout: timeout, body)
+    }
+
+    // One way for both kinds of results.
+
+    func readSent<R>(timeout: Duration?, _ body: (Connection) throws -> sending R) throws -> sending R {
+        do { return try core.run(core.reading, timeout: timeout, body) } catch { throw explained(error) }
+    }
+
+    func readSent<R>(timeout: Duration?, _ body: sending @escaping (Connection) throws -> sending R) async throws -> sending R {
+        do { return try await core.run(core.reading, timeout: timeout, body) } catch { throw explained(error) }
     }
 
     /// Whether the snapshot can be read.

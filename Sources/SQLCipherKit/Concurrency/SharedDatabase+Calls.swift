@@ -46,9 +46,7 @@ extension SharedDatabase {
     /// - Throws: what `body` throws, and what `read(timeout:_:)` throws.
     @discardableResult
     public func barrier<R>(timeout: Duration? = nil, _ body: (Connection) throws -> sending R) throws -> sending R {
-        try claim(.closedReaders, timeout: timeout) { slot, limits in
-            try slot.run(.unrestricted, until: limits.deadline, limits.cancellation, body)
-        }
+        try runExclusively(timeout: timeout, body)
     }
 
     /// The same for a task.
@@ -57,11 +55,7 @@ extension SharedDatabase {
     public func barrier<R>(
         timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> sending R
     ) async throws -> sending R {
-        // Sent on, and called once.
-        nonisolated(unsafe) let body = body
-        return try await claim(.closedReaders, timeout: timeout) { slot, limits in
-            try slot.run(.unrestricted, until: limits.deadline, limits.cancellation, body)
-        }
+        try await runExclusively(timeout: timeout, body)
     }
 }
 
@@ -92,6 +86,7 @@ extension SharedDatabase {
     ) throws -> sending R {
         let wasOpen = slot.isOpen
         defer { if !wasOpen, let idleReaders, let readers { idleReaders.watch(readers) } }
+        if !wasOpen, case .read = mode { try open(slot, until: deadline, cancellation) }
         let result: R
         do { result = try slot.run(mode, until: deadline, cancellation, body) } catch {
             if wasOpen { requireLiveWriter(slot, after: error) }

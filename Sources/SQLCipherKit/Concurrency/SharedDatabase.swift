@@ -38,6 +38,10 @@ public class SharedDatabase: @unchecked Sendable {
     let readerConfiguration: ReaderConfiguration.Shared?
     let idleReaders: IdleReaders?
     let checkpointer: AutoCheckpointer?
+    /// What ``DatabaseConfiguration/label`` was.
+    public let label: String?
+    /// What connections have beyond what they are opened with.
+    let additions: SharedAdditions
     /// The snapshots of a pool.
     let snapshots = SnapshotRegistry()
 
@@ -45,13 +49,17 @@ public class SharedDatabase: @unchecked Sendable {
 
     /// One connection for everything.
     init(_ connection: Connection) {
+        label = connection.configuration.label
         writer = ConnectionPool([ConnectionSlot(connection)])
         (readers, readerConfiguration, idleReaders, checkpointer) = (nil, nil, nil, nil)
+        additions = SharedAdditions(isPool: false)
+        share(additions)
     }
 
     /// A connection that writes, and as many readers as its configuration says.
     init(writer connection: Connection) throws(DatabaseError) {
         let settings = connection.configuration.pool
+        label = connection.configuration.label
         let shared = ReaderConfiguration.Shared(try ReaderConfiguration(connection))
         checkpointer = connection.configuration.access == .readOnly ? nil : try AutoCheckpointer(connection)
         readers = ConnectionPool(
@@ -63,11 +71,16 @@ public class SharedDatabase: @unchecked Sendable {
             })
         writer = ConnectionPool([ConnectionSlot(connection)])
         (readerConfiguration, idleReaders) = (shared, IdleReaders(period: settings.readerIdleTime))
+        additions = SharedAdditions(isPool: true)
+        share(additions)
     }
 
     /// Several readers of one state, which another connection keeps in its write-ahead log.
-    init(reading state: WALSnapshot, heldBy holder: Connection) throws(DatabaseError) {
+    init(
+        reading state: WALSnapshot, heldBy holder: Connection, _ additions: SharedAdditions
+    ) throws(DatabaseError) {
         let settings = holder.configuration.pool
+        label = holder.configuration.label
         let shared = ReaderConfiguration.Shared(try ReaderConfiguration(holder))
         readers = ConnectionPool(
             (0..<settings.maximumReaders).map { _ in
@@ -80,6 +93,14 @@ public class SharedDatabase: @unchecked Sendable {
             })
         writer = ConnectionPool([ConnectionSlot(holder)])
         (readerConfiguration, checkpointer, idleReaders) = (shared, nil, IdleReaders(period: settings.readerIdleTime))
+        self.additions = additions
+        share(additions)
+    }
+
+    /// Gives the slots what their connections have in common. Nobody has acquired one yet.
+    private func share(_ additions: SharedAdditions) {
+        for slot in writer.slots { (slot.additions, slot.isWriter) = (additions, true) }
+        for slot in readers?.slots ?? [] { slot.additions = additions }
     }
 
     deinit {
@@ -97,6 +118,11 @@ public class SharedDatabase: @unchecked Sendable {
         guard let readers else { return }
         for slot in readers.slots where slot.user.load(ordering: .relaxed) == thread { throw .insideCall }
     }
+}
+
+extension SharedDatabase: CustomStringConvertible {
+    /// The type and the label.
+    public var description: String { label.map { "\(type(of: self)) \($0)" } ?? "\(type(of: self))" }
 }
 
 extension DatabaseError {

@@ -64,10 +64,12 @@ extension SharedDatabase {
             throw DatabaseError.invalidArgument("a database that is not in a file cannot be attached to all connections of a pool")
         }
         try slot.run(.unrestricted) { db in
-            let schema = try db.attach(location, as: name, key: key)
-            do { if isPool, try !schema.isReadOnly { try schema.setJournalMode(.wal) } } catch {
-                try? schema.detach()
-                throw error
+            try db.changingThisOneOnly {
+                let schema = try db.attach(location, as: name, key: key)
+                do { if isPool, try !schema.isReadOnly { try schema.setJournalMode(.wal) } } catch {
+                    try? schema.detach()
+                    throw error
+                }
             }
         }
     }

@@ -54,6 +54,8 @@ final class SnapshotRegistry: Sendable {
         }
     }
 
+    func interrupt() { for snapshot in all { snapshot.core.interrupt() } }
+
     /// Throws if there is a snapshot, which would make SQLite wait for it in vain.
     func requireNone(for call: String) throws(DatabaseError) {
         if isEmpty { return }

@@ -37,6 +37,8 @@ public final class Connection {
     var rewrite: Rewrite?
     /// The transaction that a closure of the caller's runs in.
     var closures = TransactionClosures()
+    /// What a pool does not allow to this one of its connections.
+    var pool = OneOfMany()
     /// Whether a change hook waits for the commit of the running statement. A stored property, as each statement asks for it.
     @usableFromInline @exclusivity(unchecked) var awaitsCommit = false
     /// A handle that was closed by a callback and is still on the stack.

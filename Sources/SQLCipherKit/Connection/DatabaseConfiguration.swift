@@ -52,6 +52,8 @@ public struct DatabaseConfiguration: Sendable {
     public var statementCacheCapacity = 64
     /// Whether errors show the values bound to the failed statement: for debugging only. Default: no.
     public var errorsShowArguments = false
+    /// A name for queues and pools, which their descriptions have. Default: none.
+    public var label: String?
     /// What a ``DatabasePool`` does beyond that.
     public var pool = Pool()
     /// Whether the file must hold a database already: one of 0 bytes, which SQLite takes for a new database, is refused, and stays

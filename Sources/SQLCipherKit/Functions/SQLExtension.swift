@@ -8,8 +8,8 @@ import CSQLCipher
 /// try db.register(.collation(.unicodeIgnoringCase))
 /// try db.unregister(.function("half", arguments: 1))
 /// ```
-/// It belongs to one connection. In a queue or a pool register it in ``DatabaseConfiguration/prepare``, so that every connection
-/// has it.
+/// It belongs to one connection. For a queue or a pool, register it in ``DatabaseConfiguration/prepare``, or with the call of the
+/// same name of the queue or the pool, so that every connection has it.
 public struct SQLExtension {
     let install: (Connection) throws(DatabaseError) -> Void
 
@@ -29,6 +29,7 @@ extension Connection {
     /// - Throws: ``DatabaseError`` if the name is not valid, or while a statement is running that uses one of that name;
     ///   ``DatabaseError/Reason/misuse`` inside of a hook.
     public func register(_ item: SQLExtension) throws(DatabaseError) {
+        try refuseIfOneOfMany("register(_:)", "register(_:) of the pool")
         try item.install(self)
         // Whether a schema may call a function is decided when the schema is read, and not for a function that is unknown then.
         if try !settings.isEnabled(.trustedSchema) { try execute("PRAGMA writable_schema = RESET") }
@@ -39,6 +40,7 @@ extension Connection {
     /// - Throws: ``DatabaseError`` while a statement is running that uses it, ``DatabaseError/Reason/invalidArgument`` for a
     ///   negative number of arguments or a name with a NUL character, or ``DatabaseError/Reason/misuse`` inside of a hook.
     public func unregister(_ name: SQLExtension.Name) throws(DatabaseError) {
+        try refuseIfOneOfMany("unregister(_:)", "unregister(_:) of the pool")
         switch name {
         case .function(let name, let arguments):
             try defineFunction(name, try SQLExtension.argumentCount(arguments)) { handle, count in

@@ -51,6 +51,9 @@ extension Schema {
     }
 
     private func replaceKey(by key: Encryption, _ mode: KeyChangeMode, _ progress: RewriteProgressHandler?) throws {
+        if connection.pool.isBesideReaders {
+            throw DatabaseError.misuse("changeKey(to:) would change one connection of the pool only: use that of the pool")
+        }
         try requireRewritable()
         let settings = try requireEncrypted()
         let key = try connection.refusingUse { try key.resolvedForNewKey() }.adopting(settings)
@@ -65,8 +68,10 @@ extension Schema {
             try DatabaseReplacement(of: self, key: key, progress: progress).run()
             if isMain { return connection.closeNow() }
             do {
-                try detach()
-                if let path { try connection.attach(.file(path), as: name, key: key) }
+                try connection.changingThisOneOnly {
+                    try detach()
+                    if let path { try connection.attach(.file(path), as: name, key: key) }
+                }
             } catch {
                 let error = error as? DatabaseError
                 throw DatabaseError(

@@ -26,6 +26,7 @@ extension Connection {
         _ location: DatabaseLocation, as name: String, key: Encryption?, safeguards: DatabaseConfiguration.Safeguards? = nil
     ) throws -> Schema {
         let handle = try liveForUse()
+        if !pool.attachesForAll { try refuseIfOneOfMany("attach(_:as:key:)", "attach(_:as:key:) of the pool") }
         try location.refuseKey()
         try checkIsFree(name)
         let resolved = try refusingUse { try (key ?? .plaintext).resolved(for: location, configuration) }
@@ -69,23 +70,26 @@ extension Connection {
         if isInTransaction {
             throw DatabaseError.misuse("withAttached cannot be called in a transaction: begin it inside, or attach before it")
         }
-        let schema = try attach(location, as: name, key: key, safeguards: safeguards)
+        let schema = try changingThisOneOnly { try attach(location, as: name, key: key, safeguards: safeguards) }
+        let detach = { () throws(DatabaseError) in
+            try self.changingThisOneOnly { () throws(DatabaseError) in try schema.detach() }
+        }
         let result: R
         do { result = try body(schema) } catch {
             abandon()
             // A cursor of the closure's that lives on keeps a transaction of its own.
-            if (try? schema.detach()) == nil {
+            if (try? detach()) == nil {
                 closeCursors()
-                try? schema.detach()
+                try? detach()
             }
             throw error
         }
         if isInTransaction {
             abandon()
-            try? schema.detach()
+            try? detach()
             throw DatabaseError.misuse("the closure of withAttached has left a transaction open, which was rolled back")
         }
-        try schema.detach()
+        try detach()
         return result
     }
 
@@ -137,6 +141,7 @@ extension Schema {
             throw DatabaseError(code: .error, reason: .schemaName, message: "the database \(name) cannot be detached")
         }
         try live()
+        if !connection.pool.attachesForAll { try connection.refuseIfOneOfMany("detach()", "detach() of the pool's schema") }
         defer { if (try? live()) == nil { forgetKeyOrigin() } }
         let statement = try connection.prepare("DETACH DATABASE ?")
         do throws(DatabaseError) { try statement.execute([name]) } catch {

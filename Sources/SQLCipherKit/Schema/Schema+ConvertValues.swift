@@ -43,13 +43,15 @@ extension Schema {
                 throw DatabaseError.invalidArgument("\(rounded) dates of \(place) have a fraction that the form has no room for")
             }
             let function = "sqlcipherkit_converted"
-            try db.register(.function(function, .deterministic) { (value: SQLValue) -> SQLValue in
-                switch conversion.convert(value) {
-                case .value(let made), .rounded(let made): made
-                case .refused: value
-                }
-            })
-            defer { try? db.unregister(.function(function, arguments: 1)) }
+            try db.changingThisOneOnly {
+                try db.register(.function(function, .deterministic) { (value: SQLValue) -> SQLValue in
+                    switch conversion.convert(value) {
+                    case .value(let made), .rounded(let made): made
+                    case .refused: value
+                    }
+                })
+            }
+            defer { db.changingThisOneOnly { try? db.unregister(.function(function, arguments: 1)) } }
             let made = "\(function)(\(quoted))"
             try db.execute(SQL(raw: """
                 UPDATE \(source) SET \(quoted) = \(made)
