@@ -6,8 +6,8 @@ extension DatabasePool {
     /// It waits for writes in two cases: if databases are attached, whose contents have to be of one moment; and if the write-ahead
     /// log is empty, in which it then writes a page as it was.
     /// - Parameter timeout: how long the call may take. Default: nil, any time.
-    /// - Throws: ``DatabaseError/Reason/snapshotLost`` if a database has no write-ahead log, or an empty one and the pool only reads;
-    ///   and what `read(timeout:_:)` throws.
+    /// - Throws: ``DatabaseError/Reason/snapshotLost`` if a database has no write-ahead log, or an empty one and the pool only
+    ///   reads; and what `read(timeout:_:)` throws.
     public func snapshot(timeout: Duration? = nil) throws -> DatabaseSnapshot {
         let deadline = timeout.map { ContinuousClock.Instant.after($0) }
         if let snapshot = try read(timeout: timeout, { db in try self.snapshotAtOnce(db) }) { return snapshot }
@@ -24,7 +24,7 @@ extension DatabasePool {
 
     // The call's connection keeps away what needs the database for itself, until the snapshot is known to the pool.
 
-    /// A snapshot that needs nothing to be written and nobody to be kept away; nil if that does not do.
+    /// A snapshot that needs no write and does not keep writes away; nil if there is none to be had like that.
     private func snapshotAtOnce(_ db: Connection) throws -> DatabaseSnapshot? {
         guard try db.databasesWithLog().count == 1, try db.emptyLogs().isEmpty else { return nil }
         return try makeSnapshot()

@@ -52,8 +52,8 @@ public final class DatabaseSnapshot: Sendable {
     /// - Parameters:
     ///   - timeout: how long the call may take. Default: nil, any time.
     ///   - body: reads. What it returns must not be part of the connection.
-    /// - Throws: what `body` throws; ``DatabaseError/Reason/snapshotLost``; ``DatabaseError/Reason/closed`` after `close()`; and what
-    ///   `read(timeout:_:)` of the pool throws.
+    /// - Throws: what `body` throws; ``DatabaseError/Reason/snapshotLost``; ``DatabaseError/Reason/closed`` after `close()`; and
+    ///   what `read(timeout:_:)` of the pool throws.
     public func read<R>(timeout: Duration? = nil, _ body: (Connection) throws -> sending R) throws -> sending R {
         try readSent(timeout: timeout, body)
     }

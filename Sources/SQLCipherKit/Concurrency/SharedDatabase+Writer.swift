@@ -9,7 +9,7 @@ extension SharedDatabase {
     ///     try db.execute("VACUUM")
     /// }
     /// ```
-    /// Other writes wait until it has ended. Where nobody may read meanwhile, use `barrier(timeout:_:)`.
+    /// Other writes wait until it has ended. To keep reads away as well, use `barrier(timeout:_:)`.
     /// - Parameters:
     ///   - timeout: how long the call may take. Default: nil, any time.
     ///   - body: reads and writes. What it does outside of a transaction stays, also if it throws.

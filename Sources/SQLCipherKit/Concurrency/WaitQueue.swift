@@ -33,6 +33,7 @@ struct WaitQueue {
     /// The next in turn.
     var first: Waiter? {
         mutating get {
+            if queue.isEmpty { return nil }
             while head < queue.count {
                 let next = queue[head]
                 if next.waiter.ticket == next.ticket { return next.waiter }

@@ -19,7 +19,7 @@ import Testing
         case isOver
     }
 
-    /// The rules, as briefly as they can be said: who is first in line is served if there is what it wants, else nobody is.
+    /// The rules, as briefly as they can be said: the first in line is served if there is what it wants, else none is.
     private struct Model {
         enum Lane: Int { case closing, line, patient }
         struct Waiting { var id: Int, wish: Waiter.Wish, lane: Lane }
@@ -178,7 +178,7 @@ import Testing
                 let different = Set(lent.map { ObjectIdentifier($0) })
                 try #require(different.count == lent.count, "a slot was lent twice")
             }
-            // Whoever is left is served or told, and nobody waits for ever.
+            // Those that are left are served or told, and none waits for ever.
             while let held = model.fates.first(where: { if case .has = $0.value { true } else { false } })?.key {
                 model.release(held)
                 driver.release(held)
@@ -189,7 +189,7 @@ import Testing
         }
     }
 
-    /// With threads and short deadlines: nobody has a slot together with another, and everybody comes to an end.
+    /// With threads and short deadlines: no two have the same slot, and all come to an end.
     @Test func threadsShareNoSlot() throws {
         for _ in 0..<(Self.isLong ? 300 : 6) {
             let pool = ConnectionPool((0..<3).map { _ in ConnectionSlot { throw Driver.Abandoned() } })

@@ -64,8 +64,8 @@ import Testing
         #expect(try await pool.read { try $0.fetchOne(Int.self, "SELECT count(*) FROM t") } == 50)
         do {
             let path = folder.path("s.db")
-            try await pool.read { db in try db.main.backup(toFileAt: path) }
-            try await pool.barrier { db in try db.main.restore(fromFileAt: path) }
+            try await pool.main.backup(toFileAt: path, timeout: .seconds(60))
+            try await pool.main.restore(fromFileAt: path)
         }
         // A cancelled task ends its backup.
         let target = folder.path("r.db")
