@@ -74,16 +74,20 @@ static int sqlcipherkit_ask_attaching(Parse *parse, int code) {
                                      : "DETACH would change one connection of the pool only: use detach() of the pool's schema");
 }
 
-/* Whatever creates or alters something temporary reads the temporary schema again: however its name was written. */
+/* Whatever creates or alters something temporary reads the temporary schema again, and no other: however its name was written.
+ * ALTER of another schema's table reads both. */
 static void sqlcipherkit_ask_temporary(Parse *parse) {
     if (parse->nested || parse->nErr > 0 || parse->pVdbe == NULL || parse->explain) return;
     if (parse->pVdbe->readOnly || !sqlcipherkit_must_be_like_others(parse->db)) return;
+    int is_temporary = 0;
     for (int i = 0; i < parse->pVdbe->nOp; i++) {
-        if (parse->pVdbe->aOp[i].opcode != OP_ParseSchema || parse->pVdbe->aOp[i].p1 != 1) continue;
-        sqlcipherkit_refuse_difference(
-            parse, "TEMP would change one connection of the pool only: create it in DatabaseConfiguration.prepare");
-        return;
+        if (parse->pVdbe->aOp[i].opcode != OP_ParseSchema) continue;
+        if (parse->pVdbe->aOp[i].p1 != 1) return;
+        is_temporary = 1;
     }
+    if (!is_temporary) return;
+    sqlcipherkit_refuse_difference(
+        parse, "TEMP would change one connection of the pool only: create it in DatabaseConfiguration.prepare");
 }
 
 int sqlcipherkit_open(const char *name, sqlite3 **db, int flags) {

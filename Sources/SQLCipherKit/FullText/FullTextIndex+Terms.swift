@@ -110,6 +110,11 @@ extension FullTextIndex {
         let table = connection.temp.qualified("sqlcipherkit_\(kind)_\(qualifiedName)")
         let arguments = [schema.name.quotedSQLLiteral, name.quotedSQLLiteral, kind].joined(separator: ", ")
         let sql = SQL(raw: "CREATE VIRTUAL TABLE IF NOT EXISTS \(table) USING fts5vocab(\(arguments))")
+        try connection.changingThisOneOnly { () throws(DatabaseError) in try make(sql) }
+        return table
+    }
+
+    private func make(_ sql: SQL) throws(DatabaseError) {
         do throws(DatabaseError) { try connection.execute(sql) } catch {
             // A connection that may not write may still have temporary tables, once it is told so.
             guard .readOnly ~= error.code, try connection.fetchOne(Bool.self, "PRAGMA query_only") == true else { throw error }
@@ -117,6 +122,5 @@ extension FullTextIndex {
             defer { connection.restoring { try connection.execute("PRAGMA query_only = ON") } }
             try connection.execute(sql)
         }
-        return table
     }
 }

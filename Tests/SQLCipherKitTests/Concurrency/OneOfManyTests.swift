@@ -86,6 +86,21 @@ import Testing
         #expect(error?.reason == .misuse)
     }
 
+    /// What all connections see is created and altered as ever, and the package's own temporary tables are its own.
+    @Test func whatIsSharedMayChange() throws {
+        try pool.write { db in
+            for sql in [
+                "CREATE TABLE shared(a, b)", "CREATE INDEX shared_a ON shared(a)", "CREATE VIEW both AS SELECT a, b FROM shared",
+                "CREATE TRIGGER after_it AFTER INSERT ON shared BEGIN SELECT 1; END", "ALTER TABLE shared ADD COLUMN c",
+                "ALTER TABLE shared RENAME COLUMN a TO d", "ALTER TABLE shared DROP COLUMN c", "ALTER TABLE shared RENAME TO common",
+                "CREATE VIRTUAL TABLE words USING fts5(w)", "INSERT INTO words VALUES ('fox')", "DROP VIEW both",
+            ] { try db.execute(SQL(raw: sql)) }
+        }
+        let suggestions: @Sendable (Connection) throws -> [String] = { db in try db.fullText("words").suggestions(for: "fo").map(\.term) }
+        let (read, written) = (try pool.read(suggestions), try pool.write(suggestions))
+        #expect(read == ["fox"] && written == ["fox"])
+    }
+
     @Test func anExtensionIsRegisteredOnAllConnections() throws {
         let pool = pool
         try pool.read { db in _ = try db.fetchOne(Int.self, "SELECT 1") }

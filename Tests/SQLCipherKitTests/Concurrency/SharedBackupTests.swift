@@ -52,13 +52,14 @@ import Testing
         let newKey = try Encryption.raw([UInt8](repeating: 4, count: 32))
         try await pool.main.backup(toFileAt: other, key: newKey)
         try await pool.main.restore(fromFileAt: path, options: options) { step in
-            if step.fraction < 1 { #expect(try pool.countFromThread() == 3001) }
+            let count = try pool.countFromThread()
+            if step.fraction < 1 { #expect(count == 3001) }
         }
         #expect(try await count(pool) == 3000)
-        try pool.main.restore(fromFileAt: other, key: newKey)
+        try await pool.main.restore(fromFileAt: other, key: newKey)
         #expect(try await count(pool) == 3001)
-        #expect(throws: DatabaseError.self) { try pool.main.backup(toFileAt: other) }
-        try pool.main.backup(toFileAt: folder.path("d.db"))
+        await #expect(throws: DatabaseError.self) { try await pool.main.backup(toFileAt: other) }
+        try await pool.main.backup(toFileAt: folder.path("d.db"))
     }
 
     /// Given up, they leave everything as it was.
@@ -70,12 +71,13 @@ import Testing
         options.pagesPerStep = 1
         options.pause = .milliseconds(50)
         let slow = options, target = folder.path("c.db")
-        await #expect { try await pool.main.backup(toFileAt: target, options: slow, timeout: .milliseconds(200)) } throws: { error in
-            (error as? DatabaseError)?.reason == .timeout
+        let lateBackup = await #expect(throws: DatabaseError.self) {
+            try await pool.main.backup(toFileAt: target, options: slow, timeout: .milliseconds(200))
         }
-        await #expect { try await pool.main.restore(fromFileAt: path, options: slow, timeout: .milliseconds(200)) } throws: { error in
-            (error as? DatabaseError)?.reason == .timeout
+        let lateRestore = await #expect(throws: DatabaseError.self) {
+            try await pool.main.restore(fromFileAt: path, options: slow, timeout: .milliseconds(200))
         }
+        #expect(lateBackup?.reason == .timeout && lateRestore?.reason == .timeout)
         for restores in [false, true] {
             let task = Task {
                 if restores {
@@ -90,7 +92,8 @@ import Testing
         }
         #expect(!FileManager.default.fileExists(atPath: target))
         #expect(try await count(pool) == 1000)
-        #expect(try await pool.read { db in try db.main.verify().problems.isEmpty })
+        let isIntact = try await pool.read { db in try db.main.verify().problems.isEmpty }
+        #expect(isIntact)
     }
 }
 

@@ -28,12 +28,14 @@ import Testing
             for chunk in chunks { try db.transaction { db in try store(chunk, in: db) } }
             try db.execute("PRAGMA optimize")
         }
-        let allTitles = try await pool.write { db in
-            try db.execute("INSERT INTO note(title) VALUES (\(title))")
-        } then: { db, _ in
-            try db.fetchAll(String.self, "SELECT title FROM note")
+        do {
+            let titles = try await pool.write { db in
+                try db.execute("INSERT INTO note(title) VALUES (\(title))")
+            } then: { db, _ in
+                try db.fetchAll(String.self, "SELECT title FROM note")
+            }
+            #expect(titles.count == 5)
         }
-        #expect(allTitles.count == 5)
 
         let snapshot = try await pool.snapshot()
         let count = try await snapshot.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") }
@@ -51,6 +53,8 @@ import Testing
 
         let archive = try await pool.attach(.file(archivePath), as: "archive", key: archiveKey)
         try await pool.changeKey(to: .passphrase("battery staple"))
+        let token = pool.addUpdateHook { change in print(change.table, change.rowID) }
+        token.remove()
         #expect(try await pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM archive.sqlite_schema") } == 0)
         #expect(try await archive.checkpoint().isComplete)
         #expect(try await pool.main.checkpoint(.truncate).logFrames == 0)
