@@ -73,6 +73,7 @@
 #include "rekey.h"
 #include "page_counts.h"
 #include "query_only.h"
+#include "settings.h"
 #include "functions.h"
 #include "constraints.h"
 #include "transactions.h"

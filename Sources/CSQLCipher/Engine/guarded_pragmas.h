@@ -81,8 +81,12 @@ static void sqlcipherkit_pragma(Parse *parse, Token *first, Token *second, Token
     int query = value != NULL ? PragFlg_Result1 : PragFlg_Result0;
     int is_query = known == NULL || (index != 1 && (known->mPragFlg & query) != 0);
     int is_stepped = parse->pReprepare != NULL && !parse->explain;
+    /* A lock that is kept would keep the others out. */
+    int locks = known != NULL && known->ePragTyp == PragTyp_LOCKING_MODE && value != NULL;
     if (message != NULL) {
         sqlcipherkit_refuse(parse, message);
+    } else if (locks && sqlcipherkit_must_be_like_others(db)) {
+        sqlcipherkit_refuse_difference(parse, "PRAGMA locking_mode is refused: one connection of the pool would lock the others out");
     } else if (!is_refused && (is_stepped || is_query)) {
         sqlcipherkit_sqlite_pragma(parse, first, second, value, minus);
     } else {

@@ -18,6 +18,7 @@
 #include "primitives.h"
 #include "query_only.h"
 #include "rekey.h"
+#include "settings.h"
 #include "slot_mark.h"
 #include "snapshots.h"
 #include "tokens.h"

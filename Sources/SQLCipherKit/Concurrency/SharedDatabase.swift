@@ -97,7 +97,7 @@ public class SharedDatabase: @unchecked Sendable {
         share(additions)
     }
 
-    /// Gives the slots what their connections have in common. Nobody has acquired one yet.
+    /// Gives the slots what their connections have in common. None of them was acquired yet.
     private func share(_ additions: SharedAdditions) {
         for slot in writer.slots { (slot.additions, slot.isWriter) = (additions, true) }
         for slot in readers?.slots ?? [] { slot.additions = additions }

@@ -56,7 +56,7 @@ final class SnapshotRegistry: Sendable {
 
     func interrupt() { for snapshot in all { snapshot.core.interrupt() } }
 
-    /// Throws if there is a snapshot, which would make SQLite wait for it in vain.
+    /// Throws if there is a snapshot: SQLite would wait for it until its timeout.
     func requireNone(for call: String) throws(DatabaseError) {
         if isEmpty { return }
         throw DatabaseError(

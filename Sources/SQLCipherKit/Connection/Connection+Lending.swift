@@ -46,6 +46,7 @@ extension Connection {
     /// Lends the connection to the calling thread.
     func lend(until deadline: ContinuousClock.Instant?) {
         self.deadline = deadline
+        settingsAtLoan = handle.map { sqlcipherkit_read_settings($0) }
         borrower.store(sqlcipherkit_thread(), ordering: .relaxed)
         holder.store(sqlcipherkit_thread(), ordering: .relaxed)
     }
@@ -66,6 +67,7 @@ extension Connection {
         abandon()
         borrower.store(0, ordering: .relaxed)
         if !loanSettings.isEmpty { putSettingsBack() }
+        if let handle, var settings = settingsAtLoan { sqlcipherkit_restore_settings(handle, &settings) }
         holder.store(Holder.nobody, ordering: .relaxed)
     }
 

@@ -51,6 +51,8 @@ public final class Connection {
     let borrower = Atomic<UInt>(0)
     /// How to put back what that closure has set.
     var loanSettings: [LoanSetting: (Connection) throws -> Void] = [:]
+    /// Those that SQL can change, as they were when the connection was lent.
+    var settingsAtLoan: sqlcipherkit_settings?
     /// Whether the closure that it is lent to has tried to close it.
     var closeWasRefused = false
     /// When the running call of a queue or a pool must have ended.

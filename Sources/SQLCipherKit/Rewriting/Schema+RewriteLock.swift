@@ -10,7 +10,7 @@ extension Schema {
     func lockForRewrite(replacing journal: String?) throws(DatabaseError) {
         do throws(DatabaseError) {
             if journal != nil { try setRollbackJournal() }
-            try connection.execute(SQL(raw: "PRAGMA \(quotedName).locking_mode = EXCLUSIVE"))
+            try setLockingMode("EXCLUSIVE")
             try connection.execute("BEGIN EXCLUSIVE")
             try connection.execute("COMMIT")
             // The connection that held the lock before may have put another file in this one's place.
@@ -33,9 +33,15 @@ extension Schema {
 
     private func unlock(restoring journal: String?) throws(DatabaseError) {
         // The lock is released by the next access in normal mode.
-        try connection.execute(SQL(raw: "PRAGMA \(quotedName).locking_mode = NORMAL"))
+        try setLockingMode("NORMAL")
         _ = try connection.fetchOne(Int.self, SQL(raw: "SELECT count(*) FROM \(quotedName).sqlite_schema"))
         if let journal { try connection.execute(SQL(raw: "PRAGMA \(quotedName).journal_mode = \(journal)")) }
+    }
+
+    private func setLockingMode(_ mode: String) throws(DatabaseError) {
+        try connection.changingThisOneOnly { () throws(DatabaseError) in
+            try connection.execute(SQL(raw: "PRAGMA \(quotedName).locking_mode = \(mode)"))
+        }
     }
 
     /// Whether the path now leads to another file than the one that is open. A database without a file has no path.

@@ -49,6 +49,45 @@ import Testing
         #expect(calls == 0)
     }
 
+    /// Every switch that is a pragma, and what waits for locks, given as SQL: the next call finds it as it was.
+    @Test(arguments: [false, true]) func whatSQLSetsEndsToo(isPool: Bool) throws {
+        let database = try isPool ? DatabasePool(.file(path)) : DatabaseQueue(.file(path))
+        let names = try database.read { db in try db.fetchAll(String.self, "SELECT name FROM pragma_pragma_list") }
+        func values() throws -> [String: Int] {
+            try database.withWriter { db in
+                var values: [String: Int] = [:]
+                for name in names where Self.switches.contains(name) || name == "busy_timeout" {
+                    values[name] = try db.fetchOne(Int.self, SQL(raw: "PRAGMA \(name)"))
+                }
+                return values
+            }
+        }
+        let before = try values()
+        #expect(before.count > 15)
+        for (name, value) in before {
+            try database.withWriter { db in
+                try db.execute(SQL(raw: "PRAGMA \(name) = \(value == 0 ? 1 : 0)"))
+                let now = try db.fetchOne(Int.self, SQL(raw: "PRAGMA \(name)"))
+                #expect(now == (value == 0 ? 1 : 0), "\(name)")
+            }
+            #expect(try values() == before, "\(name)")
+        }
+        guard isPool else { return }
+        let error = #expect(throws: DatabaseError.self) {
+            try database.withWriter { db in try db.execute("PRAGMA locking_mode = EXCLUSIVE") }
+        }
+        #expect(error?.reason == .misuse)
+        try database.write { db in try db.execute("INSERT INTO t VALUES (1)") }
+        #expect(try database.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") } == 1)
+    }
+
+    private static let switches: Set<String> = [
+        "automatic_index", "cell_size_check", "checkpoint_fullfsync", "count_changes", "defer_foreign_keys",
+        "empty_result_callbacks", "foreign_keys", "full_column_names", "fullfsync", "ignore_check_constraints", "legacy_alter_table",
+        "query_only", "read_uncommitted", "recursive_triggers", "reverse_unordered_selects", "short_column_names", "trusted_schema",
+        "writable_schema",
+    ]
+
     @Test func whatPrepareSetsStays() throws {
         var configuration = DatabaseConfiguration()
         nonisolated(unsafe) var calls = 0
