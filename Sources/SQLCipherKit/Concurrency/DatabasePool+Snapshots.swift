@@ -43,7 +43,7 @@ extension DatabasePool {
         let holder = try configuration.openReader()
         try holder.begin(.deferred)
         let snapshot = try DatabaseSnapshot(of: self, heldBy: holder, WALSnapshot(reading: holder))
-        snapshots.add(snapshot)
+        snapshots.add(snapshot.core)
         return snapshot
     }
 }

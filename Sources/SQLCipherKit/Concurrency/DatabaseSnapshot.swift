@@ -1,6 +1,3 @@
-import CSQLCipher
-import Synchronization
-
 /// The content of a ``DatabasePool`` at one moment, to be read by any number of tasks at any later time.
 ///
 /// ```swift
@@ -26,7 +23,6 @@ public final class DatabaseSnapshot: Sendable {
     public let pool: DatabasePool
     /// One connection that never reads and holds the content, and those that read. As calls of a pool, in all but name.
     let core: SharedDatabase
-    private let cause = Mutex<String?>(nil)
 
     /// - Parameters:
     ///   - holder: a connection with a transaction that reads the snapshot.
@@ -37,15 +33,9 @@ public final class DatabaseSnapshot: Sendable {
     }
 
     deinit {
-        pool.snapshots.remove(ObjectIdentifier(self))
-        // Before the pool: who closes last empties the log, and this one may not write.
-        try? core.close()
-    }
-
-    /// Makes each later read throw.
-    func refuse(_ cause: String) {
-        self.cause.withLock { $0 = $0 ?? cause }
-        core.readers?.beginClosing(.closedDatabase)
+        // Before the pool: who closes last empties the log, and this one may not write. The pool knows the snapshot until then, so
+        // that a call of the pool's that closes at this moment waits for it.
+        if (try? core.close()) != nil { pool.snapshots.remove(core) }
     }
 
     /// Reads the snapshot.
@@ -69,32 +59,27 @@ public final class DatabaseSnapshot: Sendable {
     // One way for both kinds of results.
 
     func readSent<R>(timeout: Duration?, _ body: (Connection) throws -> sending R) throws -> sending R {
-        do { return try core.run(core.reading, timeout: timeout, body) } catch { throw explained(error) }
+        try core.run(core.reading, timeout: timeout, body)
     }
 
     func readSent<R>(timeout: Duration?, _ body: sending @escaping (Connection) throws -> sending R) async throws -> sending R {
-        do { return try await core.run(core.reading, timeout: timeout, body) } catch { throw explained(error) }
+        try await core.run(core.reading, timeout: timeout, body)
     }
 
     /// Whether the snapshot can be read.
-    public var isOpen: Bool { core.isOpen && cause.withLock { $0 } == nil }
+    public var isOpen: Bool { core.isOpen }
 
     /// Ends the snapshot: waits for reads that run; each later one throws ``DatabaseError/Reason/closed``. Closing twice does
     /// nothing.
     /// - Throws: ``DatabaseError/Reason/misuse`` in a closure that reads it.
     public func close() throws(DatabaseError) {
         try core.close()
-        pool.snapshots.remove(ObjectIdentifier(self))
+        pool.snapshots.remove(core)
     }
 
     /// The same for a task.
     public func close() async throws {
         try await core.close()
-        pool.snapshots.remove(ObjectIdentifier(self))
-    }
-
-    private func explained(_ error: any Error) -> any Error {
-        guard let cause = cause.withLock({ $0 }), let error = error as? DatabaseError, error.reason == .closed else { return error }
-        return DatabaseError(code: .errorSnapshot, reason: .snapshotLost, message: "the snapshot has ended: \(cause)")
+        pool.snapshots.remove(core)
     }
 }

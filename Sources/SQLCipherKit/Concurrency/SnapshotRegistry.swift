@@ -1,38 +1,32 @@
 import Synchronization
 
-/// The snapshots of a pool.
+/// The snapshots of a pool: what they read with, until its connections are closed.
 final class SnapshotRegistry: Sendable {
-    private struct Entry: Sendable {
-        weak let snapshot: DatabaseSnapshot?
-    }
-
-    private let entries = Mutex<[ObjectIdentifier: Entry]>([:])
+    private let cores = Mutex<[ObjectIdentifier: SharedDatabase]>([:])
     // Looked at in each call, without the lock.
     private let count = Atomic<Int>(0)
 
     var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
 
-    func add(_ snapshot: DatabaseSnapshot) {
-        entries.withLock { entries in
-            entries[ObjectIdentifier(snapshot)] = Entry(snapshot: snapshot)
-            count.store(entries.count, ordering: .relaxed)
+    func add(_ core: SharedDatabase) { change { $0[ObjectIdentifier(core)] = core } }
+
+    /// To be called once it is closed.
+    func remove(_ core: SharedDatabase) { change { $0[ObjectIdentifier(core)] = nil } }
+
+    private func change(_ body: (inout [ObjectIdentifier: SharedDatabase]) -> Void) {
+        cores.withLock { cores in
+            body(&cores)
+            count.store(cores.count, ordering: .relaxed)
         }
     }
 
-    func remove(_ snapshot: ObjectIdentifier) {
-        entries.withLock { entries in
-            entries[snapshot] = nil
-            count.store(entries.count, ordering: .relaxed)
-        }
-    }
-
-    private var all: [DatabaseSnapshot] { entries.withLock { $0.values.compactMap(\.snapshot) } }
+    private var all: [SharedDatabase] { cores.withLock { Array($0.values) } }
 
     /// Throws inside of a closure that reads one of the snapshots: a call that waits for that closure could hold what this call
     /// waits for.
     func checkCall() throws(DatabaseError) {
         if isEmpty { return }
-        for snapshot in all { try snapshot.core.checkCall() }
+        for core in all { try core.checkCall() }
     }
 
     /// Ends all snapshots, once the reads that run have ended. Called by the one call that has the writer and the readers.
@@ -41,20 +35,24 @@ final class SnapshotRegistry: Sendable {
         because cause: String, until deadline: ContinuousClock.Instant? = nil, _ cancellation: Cancellation? = nil
     ) throws {
         if isEmpty { return }
-        let snapshots = all
+        let cores = all
+        let lost = DatabaseError(code: .errorSnapshot, reason: .snapshotLost, message: "the snapshot has ended: \(cause)")
         // First of all of them: a closure that reads one may be waiting for another.
-        for snapshot in snapshots { snapshot.refuse(cause) }
-        for snapshot in snapshots {
-            do { try snapshot.core.readers?.acquireAll(closing: true, until: deadline, cancellation) } catch {
-                if snapshot.core.writer.isClosed { continue }
-                throw error
+        for core in cores { core.refuseCalls(with: lost) }
+        for core in cores {
+            do {
+                try core.readers?.acquireAll(closing: true, until: deadline, cancellation)
+                core.readers?.releaseAll()
+            } catch {
+                // Its own `close()` may have come first.
+                if core.readers?.isClosed != true { throw error }
             }
-            snapshot.core.readers?.releaseAll()
-            try snapshot.core.close()
+            try core.close()
+            remove(core)
         }
     }
 
-    func interrupt() { for snapshot in all { snapshot.core.interrupt() } }
+    func interrupt() { for core in all { core.interrupt() } }
 
     /// Throws if there is a snapshot: SQLite would wait for it until its timeout.
     func requireNone(for call: String) throws(DatabaseError) {

@@ -208,4 +208,35 @@ import Testing
         snapshot = nil
         #expect(try folder.names().filter { $0.hasPrefix("d.db") } == ["d.db"])
     }
+
+    /// Whatever ends first: after `close()` no connection of the pool's has the file, and so nothing keeps the log.
+    @Test func snapshotsMayEndWhileTheirPoolIsClosed() async throws {
+        for round in 0..<150 {
+            let pool = try DatabasePool(.file(folder.path("e.db")), key: .passphrase("one").quick)
+            try await pool.write { db in try db.execute("CREATE TABLE IF NOT EXISTS t AS SELECT 1 AS x") }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for task in 0..<4 {
+                    let snapshot = try await pool.snapshot()
+                    let count = try await snapshot.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") }
+                    #expect(count == 1)
+                    group.addTask {
+                        for _ in 0..<(round * 7 % 50) { await Task.yield() }
+                        if task % 2 == 0 { try await snapshot.close() } else { withExtendedLifetime(snapshot) {} }
+                    }
+                }
+                group.addTask { try await pool.close() }
+                try await group.waitForAll()
+            }
+            let names = try folder.names().filter { $0.hasPrefix("e.db") }
+            #expect(names == ["e.db"])
+        }
+    }
+
+    @Test func theOnesThatACallHasEndedKeepNothingAway() throws {
+        let snapshot = try pool.snapshot()
+        try pool.barrier { _ in }
+        #expect(!snapshot.isOpen)
+        #expect(try pool.main.checkpoint(.truncate).isComplete)
+        try snapshot.close()
+    }
 }
