@@ -74,6 +74,7 @@
 #include "page_counts.h"
 #include "query_only.h"
 #include "settings.h"
+#include "interrupts.h"
 #include "functions.h"
 #include "constraints.h"
 #include "transactions.h"

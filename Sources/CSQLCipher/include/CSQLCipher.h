@@ -12,6 +12,7 @@
 #include "fork.h"
 #include "functions.h"
 #include "guard.h"
+#include "interrupts.h"
 #include "keys.h"
 #include "logging.h"
 #include "page_counts.h"

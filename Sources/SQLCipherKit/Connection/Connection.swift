@@ -147,6 +147,7 @@ public final class Connection {
             return
         }
         // The _v2 form: a row on the stack may still be read, and its statement is finalized by the call that reads it.
+        sqlcipherkit_forget_interrupt(handle)
         sqlite3_close_v2(handle)
         sqlcipherkit_wipe_traces()
     }
@@ -155,6 +156,7 @@ public final class Connection {
     func finishClosing() {
         guard callbackDepth == 0, !isForked, let handle = closingHandle else { return }
         closingHandle = nil
+        sqlcipherkit_forget_interrupt(handle)
         sqlite3_close_v2(handle)
         sqlcipherkit_wipe_traces()
     }

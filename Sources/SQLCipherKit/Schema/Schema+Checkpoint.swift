@@ -40,6 +40,7 @@ extension Schema {
                 code: .readOnly, message: "a checkpoint writes into the database \(name), which is open for reading only")
         }
         var frames: Int32 = 0, done: Int32 = 0
+        sqlcipherkit_forget_interrupt(handle)
         try connection.check(sqlite3_wal_checkpoint_v2(handle, name, mode.rawValue, &frames, &done))
         return CheckpointResult(logFrames: Int(max(0, frames)), checkpointedFrames: Int(max(0, done)))
     }

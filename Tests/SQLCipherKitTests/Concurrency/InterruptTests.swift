@@ -63,6 +63,32 @@ import Testing
         }
     }
 
+    /// A checkpoint would heed it, and so would the one of closing, which then leaves the log.
+    @Test func ofNothingIsForgotten() throws {
+        let path = folder.path("b.db")
+        let db = try Connection(.file(path), key: .passphrase("one").quick)
+        try db.main.setJournalMode(.wal)
+        for isClosing in [false, true] {
+            try db.execute("CREATE TABLE \(identifier: "t\(isClosing)")(x)")
+            try db.interruptHandle.interrupt()
+            if isClosing { db.close() } else { #expect(try db.main.checkpoint(.truncate).isComplete) }
+        }
+        #expect(try folder.names().filter { $0.hasPrefix("b.db") } == ["b.db"])
+
+        for isClosing in [false, true] {
+            let pool = try DatabasePool(.file(path), key: .passphrase("one").quick)
+            try pool.write { db in
+                try db.execute("CREATE TABLE IF NOT EXISTS u(x)")
+                pool.interrupt()
+            }
+            // The last thing that the writer does.
+            try pool.withWriter { _ in pool.interrupt() }
+            if !isClosing { #expect(try pool.main.checkpoint(.truncate).isComplete) }
+            try pool.close()
+            #expect(try folder.names().filter { $0.hasPrefix("b.db") } == ["b.db"])
+        }
+    }
+
     #if os(Linux)
         @Test func memoryIsReleasedAndIdleReadersAreClosed() throws {
             // SQLite keeps descriptors of the database itself, whose locks go with the first one that is closed.
