@@ -47,3 +47,15 @@ int sqlcipherkit_begin_read(sqlite3 *db) {
     sqlite3_mutex_leave(db->mutex);
     return rc;
 }
+
+void sqlcipherkit_open_logs(sqlite3 *db) {
+    sqlite3_mutex_enter(db->mutex);
+    for (int index = 0; db->autoCommit && index < db->nDb; index++) {
+        Btree *btree = db->aDb[index].pBt;
+        if (index == 1 || btree == NULL || sqlite3BtreePager(btree)->pWal != NULL) continue;
+        db->busyHandler.nBusy = 0;
+        /* The first read opens the log. What cannot be read now reports it when it is read. */
+        if (sqlite3BtreeBeginTrans(btree, 0, NULL) == SQLITE_OK) sqlite3BtreeCommit(btree);
+    }
+    sqlite3_mutex_leave(db->mutex);
+}
