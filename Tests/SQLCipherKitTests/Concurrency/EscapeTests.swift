@@ -13,12 +13,14 @@ import Testing
         func add(_ name: String, _ use: @escaping () throws -> Void) { uses.append((name, use)) }
     }
 
-    private func loot(_ db: Connection, mayWrite: Bool) throws -> Loot {
+    private func loot(_ db: Connection) throws -> Loot {
         let loot = Loot()
         let statement = try db.prepare("SELECT x FROM t")
         let cursor = try db.cursor(Int.self, "SELECT x FROM t")
         _ = try cursor.next()
         let main = db.main, settings = db.settings
+        let blob = try main.openBlob(table: "t", column: "y", rowID: 1), recorder = try ChangeRecorder(main)
+        let store = try KeyValueStore("s", in: db), index = try db.fullText("f")
         loot.add("connection") { _ = try db.fetchOne(Int.self, "SELECT 1") }
         loot.add("execute") { try db.execute("DELETE FROM t") }
         loot.add("begin") { try db.begin() }
@@ -28,6 +30,16 @@ import Testing
         loot.add("statement") { _ = try statement.fetchOne(Int.self) }
         loot.add("cursor") { _ = try cursor.next() }
         loot.add("schema") { _ = try main.tables() }
+        loot.add("blob") { _ = try blob.read(1, at: 0) }
+        loot.add("close of the blob") { blob.close() }
+        loot.add("close of the recorder") { recorder.close() }
+        loot.add("blob of another row") { try blob.reopen(rowID: 2) }
+        loot.add("recorder") { _ = try recorder.changeset() }
+        loot.add("recorded table") { try recorder.add(table: "t") }
+        loot.add("store") { _ = try store.get("k", as: Int.self) }
+        loot.add("change of the store") { try store.set("k", to: 2) }
+        loot.add("search") { _ = try index.search("word") }
+        loot.add("change of the index") { try index.optimize() }
         loot.add("settings") { try settings.setBusyTimeout(.seconds(1)) }
         loot.add("hook") { try db.addCommitHook {} }
         loot.add("progress handler") { try db.setProgressHandler { true } }
@@ -44,15 +56,18 @@ import Testing
         let location = DatabaseLocation.file(folder.path("a.db"))
         let database: SharedDatabase = try isPool ? DatabasePool(location) : DatabaseQueue(location)
         try database.write { db in
-            try db.execute("CREATE TABLE t(x)")
-            try db.execute("INSERT INTO t VALUES (1), (2), (3)")
+            try db.execute("CREATE TABLE t(x, y DEFAULT (x'0102'))")
+            try db.execute("INSERT INTO t(x) VALUES (1), (2), (3)")
+            try db.execute("CREATE VIRTUAL TABLE f USING fts5(words)")
+            try db.execute("INSERT INTO f VALUES ('a word')")
+            try KeyValueStore("s", in: db).set("k", to: 1)
         }
         for round in 0..<6 {
             nonisolated(unsafe) var escaped: Loot?
             switch round % 3 {
-            case 0: try database.write { db in escaped = try loot(db, mayWrite: true) }
-            case 1: try database.read { db in escaped = try loot(db, mayWrite: false) }
-            default: try database.barrier { db in escaped = try loot(db, mayWrite: true) }
+            case 0: try database.write { db in escaped = try loot(db) }
+            case 1: try database.read { db in escaped = try loot(db) }
+            default: try database.barrier { db in escaped = try loot(db) }
             }
             let uses = try #require(escaped).uses
             nonisolated(unsafe) let sent = uses
@@ -61,13 +76,14 @@ import Testing
                 defer { isDone.withLock { $0 = true } }
                 for number in 0..<40 {
                     try database.write { db in
-                        for _ in 0..<5 { try db.execute("INSERT INTO t VALUES (\(number))") }
+                        for _ in 0..<5 { try db.execute("INSERT INTO t(x) VALUES (\(number))") }
                         let count = try db.fetchOne(Int.self, "SELECT count(*) FROM t") ?? 0
                         try db.execute("DELETE FROM t WHERE x = \(number) AND rowid > 3")
                         #expect(count >= 8)
                     }
                     let rows = try database.read { db in try db.fetchAll(Int.self, "SELECT x FROM t") }
                     #expect(rows == [1, 2, 3])
+                    #expect(try database.read { db in try KeyValueStore("s", in: db).get("k", as: Int.self) } == 1)
                 }
             }
             try onThreads(3) { number in
@@ -75,7 +91,7 @@ import Testing
                     for (name, use) in sent {
                         do {
                             try use()
-                            let mayPass = name.hasSuffix("hook") && name != "hook" || ["close", "cursors", "properties"].contains(name)
+                            let mayPass = name.hasSuffix(" hook") || name.hasPrefix("close") || ["cursors", "properties"].contains(name)
                             #expect(mayPass, "\(name) was of use")
                         } catch let error as DatabaseError {
                             #expect([.misuse, .closed].contains(error.reason), "\(name): \(error)")
