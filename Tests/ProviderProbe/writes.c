@@ -161,10 +161,16 @@ static int check_journal(const char *folder, int cache) {
     return wrong;
 }
 
+/* What SQLite says of a failure: which page, or which line found the damage. */
+static void print_log(void *context, int code, const char *message) {
+    (void)context;
+    printf("engine: (%d) %s\n", code, message);
+}
+
 int run_writes(const char *folder) {
     static const char *const journals[] = {"DELETE", "WAL"};
     static const int caches[] = {2, 40, 5000};
-    int wrong = 0;
+    int wrong = sqlite3_config(SQLITE_CONFIG_LOG, print_log, NULL) != SQLITE_OK;
     for (size_t k = 0; k < kernel_set_count; k++) {
         /* Those that can do it; and one that cannot, for which nothing may be different. */
         if (!is_available(&kernel_sets[k]) || (k > 0 && !(kernel_sets[k].features & SQLCIPHERKIT_CPU_AVX2))) {
