@@ -37,6 +37,20 @@ import TestSupport
         #expect(count > 400 && count < 500)
     }
 
+    /// Also of a file that cannot be opened any more.
+    @Test func aTruncatedFileIsDamage() throws {
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: database))
+        for length in [4096, 5000, bytes.count - 4096] {
+            try bytes.prefix(length).write(to: URL(fileURLWithPath: database))
+            for options in [["--format", "json"], ["--json"]] {
+                let outcome = try Tool.run(["verify", database] + options + Tool.key)
+                #expect(outcome.status == 4 && outcome.errorLines.count == 1, "\(outcome)")
+                let rows = try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [[String: String]]
+                #expect(rows?.first?["database"] == "main" && rows?.first?["problem"] != nil, "\(outcome)")
+            }
+        }
+    }
+
     @Test func identify() throws {
         let outcome = try Tool.run(["identify", database] + Tool.key)
         #expect(outcome.status == 0

@@ -193,4 +193,31 @@ import TestSupport
             environment: ["K": String(repeating: "ab", count: 32)])
         #expect(outcome.output == "answer\n──────\n    42\n")
     }
+
+    @Test func boxMarkdownTabsAndInserts() throws {
+        let sql = "SELECT id, 'a|b' AS name, NULL AS n, jsonb('{\"k\":[1,2]}') AS j FROM t WHERE id = 1"
+        #expect(try query(sql, "--format", "box").output == """
+            ┌────┬──────┬──────┬─────────────┐
+            │ id │ name │ n    │ j           │
+            ├────┼──────┼──────┼─────────────┤
+            │  1 │ a|b  │ NULL │ {"k":[1,2]} │
+            └────┴──────┴──────┴─────────────┘
+
+            """)
+        #expect(try query(sql, "--format", "markdown").output == """
+            | id | name | n    | j           |
+            | -: | ---- | ---- | ----------- |
+            |  1 | a\\|b | NULL | {"k":[1,2]} |
+
+            """)
+        #expect(try query("SELECT 'a' || char(9) || 'b' AS x, '' AS y, NULL AS z", "--format", "tsv").output == "x\ty\tz\n\"a\tb\"\t\"\"\t\n")
+        #expect(try query("SELECT id, 'it''s' AS name, NULL AS n, x'00' AS b, 1e300 AS r FROM t WHERE id = 1", "--format", "insert").output
+            == "INSERT INTO \"result\"(\"id\", \"name\", \"n\", \"b\", \"r\") VALUES (1, 'it''s', NULL, x'00', 1e+300);\n")
+    }
+
+    @Test func aParameterLosesNoZero() throws {
+        let values = ["01067", "1.10", "10", "0.5", "1.0"].flatMap { ["--param", $0] }
+        let outcome = try query("SELECT typeof(?), typeof(?), typeof(?), typeof(?), typeof(?)", values + ["--format", "csv"])
+        #expect(outcome.output.split(separator: "\n").last == "text,text,integer,real,real")
+    }
 }

@@ -121,7 +121,7 @@ struct KeyValueList: ParsableCommand {
     var prefix = ""
     @Flag(help: "Show the values as JSON, which tells 1 from \"1\".")
     var json = false
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var output: FormatOption
 
     func run() throws {
         let values = try store.openExisting(.readOnly)

@@ -22,9 +22,9 @@ enum ParameterValues {
     /// The value that a literal of SQL stands for (<https://sqlite.org/lang_expr.html#literal_values_constants_>), or the text.
     static func literal(_ text: String) -> SQLValue {
         if text.uppercased() == "NULL" { return .null }
-        if let integer = Int64(text) { return .integer(integer) }
+        if let integer = Int64(text), !losesZero(text) { return .integer(integer) }
         // Swift reads `inf`, `nan` and `0x1p3` as numbers, and SQL does not.
-        if text.utf8.allSatisfy({ "0123456789+-.eE".utf8.contains($0) }), let real = Double(text) { return .real(real) }
+        if text.utf8.allSatisfy({ "0123456789+-.eE".utf8.contains($0) }), !losesZero(text), let real = Double(text) { return .real(real) }
         let quote = UInt8(ascii: "'")
         if text.utf8.count >= 2, text.utf8.first == quote, text.utf8.last == quote {
             let inner = String(decoding: text.utf8.dropFirst().dropLast(), as: UTF8.self)
@@ -33,6 +33,15 @@ enum ParameterValues {
         }
         if let bytes = blob(text) { return .blob(bytes) }
         return .text(text)
+    }
+
+    /// Whether zeros of the text would not be in the number: a column of text has them.
+    private static func losesZero(_ text: String) -> Bool {
+        let digits = Array(text.utf8.drop { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "+") })
+        guard digits.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }) else { return false }
+        if digits.count > 1, digits[0] == 0x30, digits[1] != UInt8(ascii: ".") { return true }
+        guard let point = digits.firstIndex(of: UInt8(ascii: ".")) else { return false }
+        return digits.count > point + 2 && digits.last == 0x30
     }
 
     private static func blob(_ text: String) -> Data? {

@@ -9,9 +9,10 @@ struct QueryCommand: ParsableCommand {
             The database is opened for reading only unless --write is given.
 
             Values for the statement's parameters come from --param, in order; or, if the statement has named parameters, as \
-            --param NAME=VALUE. A value is what SQL would read there (a number, 'text', x'blob' or NULL), or else plain text.
+            --param NAME=VALUE. A value is what SQL would read there (a number, 'text', x'blob' or NULL), or else plain text; \
+            a number that would lose a zero, such as 01067 or 1.10, is text as well.
 
-            Blobs are shown as x'…' in hexadecimal. In CSV, NULL is an empty field and empty text one in quotes.
+            Blobs are shown as x'…' in hexadecimal; where people read, JSON that is kept as JSONB is shown as text. In CSV, NULL is an empty field and empty text one in quotes.
 
             EXAMPLES
               sqlcipherkit query notes.db "SELECT * FROM note WHERE id > ?" --param 3
@@ -44,7 +45,7 @@ struct QueryCommand: ParsableCommand {
             try statement.execute(arguments)
         } else {
             let writer = (output.format ?? .table).writer(columns)
-            try statement.forEach(arguments) { row in try writer.write(try row.shownValues()) }
+            try statement.forEach(arguments) { row in try writer.write(row) }
             writer.finish()
         }
         // A person wants to know what happened; a program reads standard output.
@@ -61,7 +62,8 @@ extension Row {
         return values
     }
 
-    private borrowing func shownValue(_ index: Int) throws(DatabaseError) -> SQLValue {
+    /// A value; text that is not well-formed UTF-8 as the bytes that it is.
+    borrowing func shownValue(_ index: Int) throws(DatabaseError) -> SQLValue {
         do throws(DatabaseError) { return try self[index] } catch {
             if error.reason == .typeMismatch { return .blob(try self[index]) }
             throw error

@@ -11,7 +11,8 @@ struct SearchCommand: ParsableCommand {
             "two words" in double quotes are a phrase, encr* is the beginning of a word, -word must not be found, one OR other, \
             title:word looks only in that column. After -- words may begin with a dash.
 
-            The format table is for people: a numbered list with the words marked. The others have the words in brackets.
+            The format table is for people: a numbered list with the words marked. The others have the words in brackets. \
+            The status is 1 if nothing is found.
 
             EXAMPLES
               sqlcipherkit search notes.db baking bread
@@ -41,13 +42,17 @@ struct SearchCommand: ParsableCommand {
         let (hits, total) = try index.search(index.query(words), limit: limit)
         if let format = output.format, format != .table {
             try output.write(index.rowColumns, hits.map(\.row))
+            if total == 0 { throw Self.nothing }
             return
         }
+        if total == 0 { throw Self.nothing }
         let style = Terminal.style
         for (index, hit) in hits.enumerated() {
             for line in hit.lines(index + 1, style) { Output.line(line) }
         }
         let shown = hits.count < total ? "\(total.counted("hit")), the best \(hits.count.grouped) shown" : total.counted("hit")
-        Output.line(style.dim(total == 0 ? "nothing found" : shown))
+        Output.line(style.dim(shown))
     }
+
+    private static let nothing = Failure("nothing found")
 }

@@ -20,9 +20,14 @@ struct VerifyCommand: ParsableCommand {
     var quick = false
 
     func run() throws {
-        let db = try database.open(.readOnly)
         var rows: [[SQLValue]] = []
         var pages = 0
+        let db: Connection
+        do { db = try database.open(.readOnly) } catch let error as DatabaseError where .corrupt ~= error.code {
+            // What cannot even be opened is damage, too: a program gets it in the same form.
+            try output.write(Self.columns, [[.text("main"), .text(error.message)]])
+            throw Self.damage(1)
+        }
         for schema in try db.schemas() where schema.name != "temp" {
             let report = try schema.verify(quick: quick)
             pages += report.pageCount
@@ -31,13 +36,17 @@ struct VerifyCommand: ParsableCommand {
                 Output.error("\(schema.name.onOneLine): its pages carry no authentication code, so that a changed one may go unnoticed")
             }
         }
-        if output.format != nil || !rows.isEmpty { try output.write(["database", "problem"], rows) }
-        guard rows.isEmpty else {
-            throw Failure(
-                "\(rows.count.counted("problem")) found: restore a backup, or save what can be read with sqlcipherkit recover",
-                status: .different)
-        }
+        if output.format != nil || !rows.isEmpty { try output.write(Self.columns, rows) }
+        guard rows.isEmpty else { throw Self.damage(rows.count) }
         if output.format == nil { Output.line("whole: \(pages.counted("page")) checked") }
+    }
+
+    private static let columns = ["database", "problem"]
+
+    private static func damage(_ problems: Int) -> Failure {
+        Failure(
+            "\(problems.counted("problem")) found: restore a backup, or save what can be read with sqlcipherkit recover",
+            status: .different)
     }
 }
 

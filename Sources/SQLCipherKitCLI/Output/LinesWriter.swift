@@ -15,7 +15,7 @@ final class LinesWriter: RowWriter {
     func write(_ row: [SQLValue]) {
         if !isFirst { Output.line() }
         isFirst = false
-        for (label, value) in zip(labels, row) { Output.line(style.dim(label) + "  " + value.plainText.onOneLine) }
+        for (label, value) in zip(labels, row) { Output.line(style.dim(label) + "  " + value.readableText.onOneLine) }
     }
 
     func finish() {}

@@ -2,8 +2,52 @@ import Foundation
 
 /// Standard output and standard error.
 enum Output {
+    // What is written to standard output gathers here: a call of the system for each line would cost more than a query. There is
+    // one thread.
+    nonisolated(unsafe) private static var buffer: [UInt8] = []
+    /// Where it goes: standard output, or the file of ``redirect(to:)``.
+    nonisolated(unsafe) private static var descriptor = STDOUT_FILENO
+    nonisolated(unsafe) private static var failure: Int32 = 0
+    private static let limit = 1 << 16
+    /// Somebody who looks at a terminal wants each line as it comes.
+    private static let isLive = Terminal.isTerminal(STDOUT_FILENO)
+
     /// Writes a line to standard output.
-    static func line(_ text: String = "") { print(text) }
+    static func line(_ text: String = "") {
+        buffer += text.utf8
+        buffer.append(0x0a)
+        if isLive || buffer.count >= limit { empty() }
+    }
+
+    /// Writes to standard output what `body` appends.
+    @inline(__always)
+    static func bytes(_ body: (inout [UInt8]) throws -> Void) rethrows {
+        try body(&buffer)
+        if buffer.count >= limit || isLive && buffer.last == 0x0a { empty() }
+    }
+
+    /// Sends what follows to a file; nil is standard output again.
+    static func redirect(to path: String?) throws {
+        try flush()
+        var new = STDOUT_FILENO
+        if let path {
+            new = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+            guard new >= 0 else { throw Failure("\(path) cannot be written: \(systemMessage(errno))") }
+        }
+        if descriptor != STDOUT_FILENO { close(descriptor) }
+        descriptor = new
+    }
+
+    private static func empty() {
+        var start = 0
+        while start < buffer.count, failure == 0 {
+            let count = buffer.withUnsafeBytes { systemWrite(descriptor, $0.baseAddress.map { $0 + start }, $0.count - start) }
+            if count < 0 && errno == EINTR { continue }
+            if count < 0 { failure = errno }
+            start += max(0, count)
+        }
+        buffer.removeAll(keepingCapacity: true)
+    }
 
     /// Writes a line to standard error.
     static func error(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
@@ -21,7 +65,12 @@ enum Output {
 
     /// Writes out what is buffered; without this a full disk behind `> file` would pass unnoticed.
     static func flush() throws(Failure) {
-        if fflush(nil) != 0 { throw Failure("the output cannot be written: \(systemMessage(errno))") }
+        empty()
+        guard failure == 0, fflush(nil) == 0 else {
+            let number = failure == 0 ? errno : failure
+            failure = 0
+            throw Failure("the output cannot be written: \(systemMessage(number))")
+        }
     }
 }
 

@@ -4,27 +4,52 @@ import SQLCipherKit
 
 /// How a result is written.
 enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
-    case table, lines, json, jsonl, csv
+    case table, box, markdown, lines, json, jsonl, csv, tsv, insert
 
     /// The writer for a result with these columns.
-    func writer(_ columns: [String]) -> any RowWriter {
+    /// - Parameters:
+    ///   - hasHeader: whether the names of columns come first, where a format has them in a line of their own.
+    ///   - table: the table that `insert` names.
+    func writer(_ columns: [String], hasHeader: Bool = true, table: String = "result") -> any RowWriter {
         switch self {
-        case .table: TableWriter(columns)
+        case .table: TableWriter(columns, hasHeader: hasHeader)
+        case .box: TableWriter(columns, shape: .box, hasHeader: hasHeader)
+        case .markdown: TableWriter(columns, shape: .markdown)
         case .lines: LinesWriter(columns)
         case .json: JSONWriter(columns)
         case .jsonl: JSONLinesWriter(columns)
-        case .csv: CSVWriter(columns)
+        case .csv: CSVWriter(columns, hasHeader: hasHeader)
+        case .tsv: CSVWriter(columns, delimiter: 0x09, hasHeader: hasHeader)
+        case .insert: InsertWriter(columns, table: table)
         }
     }
 }
 
 /// The option of commands that show rows.
-struct OutputOptions: ParsableArguments {
+struct FormatOption: ParsableArguments {
     @Option(
         help: """
-            table, lines (a line for each value), json (an array of objects), jsonl (an object in each line) or csv (with a header).
+            table, box, markdown, lines (a line for each value), json (an array of objects), jsonl (an object in each line), csv, \
+            tsv (both with a header) or insert (SQL).
             """)
     var format: OutputFormat?
+
+    /// Writes rows that are at hand.
+    func write(_ columns: [String], _ rows: [[SQLValue]], default format: OutputFormat = .table) throws {
+        let writer = (self.format ?? format).writer(columns)
+        for row in rows { try writer.write(row) }
+        writer.finish()
+    }
+}
+
+/// The options of commands that show rows, where `--json` has no other meaning.
+struct OutputOptions: ParsableArguments {
+    @OptionGroup var option: FormatOption
+
+    @Flag(help: "The same as --format json.")
+    var json = false
+
+    var format: OutputFormat? { option.format ?? (json ? .json : nil) }
 
     /// Writes rows that are at hand.
     func write(_ columns: [String], _ rows: [[SQLValue]], default format: OutputFormat = .table) throws {
@@ -37,5 +62,11 @@ struct OutputOptions: ParsableArguments {
 /// Writes a result's rows to standard output, one after the other.
 protocol RowWriter: AnyObject {
     func write(_ row: [SQLValue]) throws
+    /// Writes a row of a statement that is running.
+    func write(_ row: borrowing Row) throws
     func finish()
+}
+
+extension RowWriter {
+    func write(_ row: borrowing Row) throws { try write(row.shownValues()) }
 }

@@ -3,6 +3,9 @@ import SQLCipherKit
 
 /// Rows in columns of equal width. The widths come from the first thousand rows; those after them may stick out.
 final class TableWriter: RowWriter {
+    /// What stands between the cells.
+    enum Shape { case plain, box, markdown }
+
     private let columns: [String]
     private var waiting: [[SQLValue]] = []
     private var widths: [Int]?
@@ -12,10 +15,11 @@ final class TableWriter: RowWriter {
     /// On a terminal no cell is wider than this; in a file nothing is cut.
     private let limit = Terminal.isTerminal(STDOUT_FILENO) ? 60 : Int.max
     private let indentation: String
+    private let shape: Shape
+    private let hasHeader: Bool
 
-    init(_ columns: [String], indentation: String = "") {
-        self.columns = columns
-        self.indentation = indentation
+    init(_ columns: [String], indentation: String = "", shape: Shape = .plain, hasHeader: Bool = true) {
+        (self.columns, self.indentation, self.shape, self.hasHeader) = (columns, indentation, shape, hasHeader)
     }
 
     func write(_ row: [SQLValue]) {
@@ -27,43 +31,67 @@ final class TableWriter: RowWriter {
         }
     }
 
-    func finish() { if widths == nil { writeWaiting() } }
+    func finish() {
+        if widths == nil { writeWaiting() }
+        if shape == .box, let widths { Output.line(indentation + style.dim(rule(widths, "└", "┴", "┘"))) }
+    }
 
     private func writeWaiting() {
         var widths = columns.map { cell($0).columns }
         for row in waiting {
-            for (index, value) in row.enumerated() { widths[index] = max(widths[index], cell(value.plainText).columns) }
+            for (index, value) in row.enumerated() { widths[index] = max(widths[index], cell(value.readableText).columns) }
         }
         isRight = columns.indices.map { index in
             let values = waiting.map { $0[index] }.filter { !$0.isNull }
             return !values.isEmpty && values.allSatisfy(\.isNumber)
         }
         self.widths = widths
-        let header = columns.indices.map { style.bold(filled(cell(columns[$0]), $0, widths[$0])) }
-        Output.line(indentation + header.joined(separator: "  "))
-        Output.line(indentation + style.dim(widths.map { String(repeating: "─", count: $0) }.joined(separator: "  ")))
+        if shape == .box { Output.line(indentation + style.dim(rule(widths, "┌", "┬", "┐"))) }
+        if hasHeader {
+            Output.line(indentation + joined(columns.indices.map { style.bold(filled(cell(columns[$0]), $0, widths[$0])) }))
+            switch shape {
+            case .plain: Output.line(indentation + style.dim(widths.map { String(repeating: "─", count: $0) }.joined(separator: "  ")))
+            case .box: Output.line(indentation + style.dim(rule(widths, "├", "┼", "┤")))
+            case .markdown:
+                let marks = zip(widths, isRight).map { String(repeating: "-", count: max(1, $0 - 1)) + ($1 ? ":" : "-") }
+                Output.line(indentation + joined(marks))
+            }
+        }
         for row in waiting { line(row, widths) }
         waiting = []
     }
 
     private func line(_ row: [SQLValue], _ widths: [Int]) {
         let cells = zip(row, widths).enumerated().map { index, column in
-            let text = filled(cell(column.0.plainText), index, column.1)
+            let text = filled(cell(column.0.readableText), index, column.1)
             return column.0.isNull ? style.dim(text) : text
         }
-        Output.line(indentation + cells.joined(separator: "  "))
+        Output.line(indentation + joined(cells))
+    }
+
+    private func joined(_ cells: [String]) -> String {
+        switch shape {
+        case .plain: cells.joined(separator: "  ")
+        case .box: style.dim("│ ") + cells.joined(separator: style.dim(" │ ")) + style.dim(" │")
+        case .markdown: "| " + cells.joined(separator: " | ") + " |"
+        }
+    }
+
+    private func rule(_ widths: [Int], _ left: String, _ middle: String, _ right: String) -> String {
+        left + widths.map { String(repeating: "─", count: $0 + 2) }.joined(separator: middle) + right
     }
 
     /// A cell's text with the blanks that bring the next column to its place.
     private func filled(_ text: String, _ index: Int, _ width: Int) -> String {
-        let isLast = index == columns.count - 1
+        let isLast = index == columns.count - 1 && shape == .plain
         return isLast && !isRight[index] ? text : text.padded(toColumns: width, alignedRight: isRight[index])
     }
 
     private func cell(_ text: String) -> String {
         // Long texts are not looked at beyond what can be shown.
         let start = limit == Int.max ? text : String(text.prefix(limit + 1))
-        return start.onOneLine.cut(toColumns: limit)
+        let shown = start.onOneLine.cut(toColumns: limit)
+        return shape == .markdown ? shown.replacingOccurrences(of: "|", with: "\\|") : shown
     }
 }
 
