@@ -167,4 +167,17 @@ import TestSupport
         #expect(try sample.rows("SELECT count(*) >= 203, count(*) = count(DISTINCT path) FROM document") == ["1,1"])
         #expect(try sample.rows("PRAGMA integrity_check") == ["ok"])
     }
+
+    @Test func aMirrorForgetsWhatIsGone() throws {
+        let sample = try SampleFolder()
+        try sample.index()
+        try FileManager.default.removeItem(atPath: sample.path + "/plan.md")
+        try sample.write("new.txt", "something new")
+        #expect(try sample.index().output.hasPrefix("imported 1 file"))
+        #expect(try sample.rows("SELECT count(*) FROM document") == ["4"])
+        #expect(try sample.index("--mirror").output.contains("; 1 document removed"))
+        #expect(try sample.rows("SELECT path FROM document ORDER BY path") == ["deep/er/note.txt", "empty.txt", "new.txt"])
+        #expect(try sample.rows("SELECT count(*) FROM document_search WHERE document_search MATCH 'bake'") == ["0"])
+        try Tool.run(["import", sample.database, sample.path + "/new.txt", "--mirror"] + Tool.key).expectFailure(64, "folder")
+    }
 }

@@ -35,10 +35,10 @@ import TestSupport
         outcome.expectSuccess()
         #expect(outcome.output.hasPrefix("imported 3 rows into my_people in "))
         #expect(try rows("SELECT * FROM my_people") == [
-            #"{"id":1,"name":"A, b","age":12,"zip":"007","column4":"x","note":""}"#,
-            // A number only if nothing is lost by it; blanks are part of a field.
-            #"{"id":2,"name":" C ","age":1.5,"zip":"-0","column4":null,"note":null}"#,
-            #"{"id":3,"name":"two\nlines, \"quoted\"","age":-3,"zip":"1e5","column4":"é","note":"12345678901234567890"}"#,
+            // A column of numbers only if nothing is lost by it; blanks are part of a field.
+            #"{"id":1,"name":"A, b","age":"12","zip":"007","column4":"x","note":""}"#,
+            #"{"id":2,"name":" C ","age":"1.50","zip":"-0","column4":null,"note":null}"#,
+            #"{"id":3,"name":"two\nlines, \"quoted\"","age":"-3","zip":"1e5","column4":"é","note":"12345678901234567890"}"#,
         ])
     }
 
@@ -153,5 +153,53 @@ import TestSupport
         #expect(try rows("SELECT count(*) AS n, count(DISTINCT n) AS d, min(n) AS a, max(n) AS b FROM big") == [
             #"{"n":40000,"d":40000,"a":0,"b":39999}"#,
         ])
+    }
+
+    @Test func rowsByTheirKey() throws {
+        let path = try file("t.csv", "k,v\n1,a\n2,b\n")
+        try load(path, "--pk", "k").expectSuccess()
+        _ = try file("t.csv", "k,v\n2,B\n3,c\n")
+        try load(path).expectFailure(1, "has changed", "--upsert")
+        try load(path, "--upsert").expectSuccess()
+        #expect(try rows("SELECT * FROM t") == [#"{"k":1,"v":"a"}"#, #"{"k":2,"v":"B"}"#, #"{"k":3,"v":"c"}"#])
+        let other = try file("u.jsonl", "{\"k\":3,\"w\":5}\n")
+        try load(other, "--table", "t", "--replace").expectSuccess()
+        #expect(try rows("SELECT * FROM t WHERE k = 3") == [#"{"k":3,"v":null,"w":5}"#])
+        // Both files together are the table.
+        _ = try file("t.csv", "k,v\n2,B\n4,d\n")
+        let outcome = try load(path, other, "--table", "t", "--mirror")
+        #expect(outcome.expectSuccess().output.contains("removed 1 row that the input does not have"))
+        #expect(try rows("SELECT k FROM t") == [#"{"k":2}"#, #"{"k":3}"#, #"{"k":4}"#])
+        _ = try file("t.csv", "k,v\n002,x\n")
+        try load(path, "--mirror", "--batch", "1").expectSuccess()
+        #expect(try rows("SELECT k, v FROM t") == [#"{"k":"002","v":"x"}"#])
+        try load(path, "--table", "w", "--upsert").expectFailure(64, "--pk")
+        try load(path, "--table", "w", "--pk", "nope").expectFailure(64, "nope")
+        try load(path, "--upsert", "--mirror").expectFailure(64, "only one")
+        try load(try file("e.csv", "k,v\n,x\n"), "--table", "t", "--upsert").expectFailure(1, "line 2", "k is empty")
+    }
+
+    @Test func jsonArraysAndCompressedFiles() throws {
+        let array = try file("docs.json", " [ {\"a\": 1, \"b\": \"x,]}\\\"\"},\n {\"a\": \"two\",\n\"c\": 2.5}\n]\n")
+        try load(array).expectSuccess()
+        #expect(try rows("SELECT a, b, c FROM docs") == [#"{"a":1,"b":"x,]}\"","c":null}"#, #"{"a":"two","b":null,"c":2.5}"#])
+        try load(try file("bad.json", "[{\"a\": 1},\n[2]]\n")).expectFailure(1, "bad.json, line 2", "no JSON object")
+        try load(try file("open.json", "[{\"a\": 1},\n{\"a\": 2")).expectFailure(1, "open.json, line 2", "not closed")
+        try Command.run("gzip", [try file("z.csv", "a,b\n1,2\n3,4\n"), array]).expectSuccess()
+        try load(folder.path("*.gz"), "--table", "z").expectSuccess()
+        #expect(try rows("SELECT a, b FROM z") .contains(#"{"a":3,"b":"4"}"#))
+        let damaged = folder.path("d.csv.gz")
+        try Data(contentsOf: URL(fileURLWithPath: folder.path("z.csv.gz"))).dropLast(9).write(to: URL(fileURLWithPath: damaged))
+        try load(damaged).expectFailure(1, "d.csv.gz", "damaged")
+        try load(folder.path("*.nothing")).expectFailure(1, "no file is named like")
+    }
+
+    @Test func aPipeIsSaidToBeOne() throws {
+        let pipe = folder.path("pipe")
+        #expect(mkfifo(pipe, 0o600) == 0)
+        try load(pipe).expectFailure(1, "pipe", "--as csv")
+        let script = "printf 'a\\n1\\n' > \"$2\" & \"$0\" import \"$1\" \"$2\" --as csv --raw-key --key-env TEST_KEY"
+        try Command.run("bash", ["-c", script, try Tool.path, database, pipe], environment: ["TEST_KEY": Tool.rawKey]).expectSuccess()
+        #expect(try rows("SELECT a FROM pipe") == [#"{"a":1}"#])
     }
 }

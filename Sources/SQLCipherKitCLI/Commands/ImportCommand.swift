@@ -5,52 +5,51 @@ import SQLCipherKit
 struct ImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Read text files, folders, CSV and JSON lines into a database.",
+        abstract: "Read text files, folders, CSV and JSON into a database.",
         discussion: """
             The database is made if it does not exist. Each batch of rows is a transaction: interrupted or failed, the command \
             leaves what is complete, and the same command goes on from there. What was imported before and has not changed is \
             not imported again, so that a command can be repeated when there are new files.
 
             A folder's text files become rows of the table document(id, source, path, title, size, modified, meta, body), with \
-            a full-text index; meta is JSON. So does a single file that is neither CSV nor JSON lines. A file that was changed \
+            a full-text index; meta is JSON. So does a single file that is neither CSV nor JSON rows. A file that was changed \
             since replaces its row. Only UTF-8 is text; binary files, large and hidden ones are left out and counted, and \
             symbolic links are not followed.
 
-            The rows of a CSV file (.csv, .tsv) and the objects of JSON lines (.jsonl, .ndjson) go into a table named like the \
-            file, which is made if it is not there, with a column for each name. CSV: the first line has the names; a field \
-            that is a number becomes one, unless it has leading zeros or the like; an empty field is NULL, and an empty one in \
-            quotes empty text. JSON: objects and arrays in an object become JSON text, true and false 1 and 0.
+            The rows of a CSV file (.csv, .tsv) and the objects of JSON lines (.jsonl, .ndjson) or of a JSON array (.json) go \
+            into a table named like the file, which is made if it is not there, with a column for each name. A file that gzip \
+            has compressed is unpacked by the system's gzip.
+
+            How CSV is written (what stands between and around fields, whether the first line has names, the encoding) is found \
+            out and said; options say it better. An empty field is NULL, and an empty one in quotes empty text.
+
+            A column of CSV is of numbers only if each of its fields is the number's usual form: with 01067, 1.10, +1 or 1e5 in \
+            it, it is text, so that nothing is lost, and so is what stands in quotes. A later value that a column of numbers \
+            would change makes the column text. --types says otherwise. In JSON, objects and arrays in an object become JSON \
+            text, true and false 1 and 0; a column with texts and numbers keeps both.
 
             EXAMPLES
               sqlcipherkit import notes.db ~/Documents
               sqlcipherkit import shop.db orders.csv customers.jsonl --search name,comment
-              zcat log.jsonl.gz | sqlcipherkit import log.db - --as jsonl --table log
+              sqlcipherkit import shop.db 'orders-*.csv' --table orders --types sum=real
+              sqlcipherkit import shop.db customers.csv --pk number --mirror
+              curl … | sqlcipherkit import log.db - --as jsonl --table log
             """)
 
-    enum SourceFormat: String, CaseIterable, ExpressibleByArgument { case csv, jsonl, text }
+    enum SourceFormat: String, CaseIterable, ExpressibleByArgument { case csv, json, jsonl, text }
 
     @OptionGroup var file: FileOptions
 
     @Argument(help: ArgumentHelp("Files and folders to read; - is standard input.", valueName: "source"), completion: .file())
     var sources: [String]
 
-    @Option(name: .customLong("as"), help: "What the files are: csv, jsonl or text. By default their names tell.")
+    @Option(name: .customLong("as"), help: "What the files are: csv, json, jsonl or text. By default their names tell.")
     var format: SourceFormat?
 
-    @Option(help: ArgumentHelp("The table for rows of CSV and JSON lines. By default it is named like the file.", valueName: "name"))
-    var table: String?
+    @OptionGroup var rows: RowOptions
 
     @Option(help: ArgumentHelp("Make a full-text index of these columns of the table.", valueName: "columns"))
     var search: String?
-
-    @Option(help: ArgumentHelp("What stands between CSV fields: a character or tab.", valueName: "character"))
-    var delimiter: String?
-
-    @Flag(help: "The first line of CSV has values and no names: the columns are column1, column2 and so on.")
-    var noHeader = false
-
-    @Flag(help: "Keep every CSV field as the text that it is.")
-    var keepText = false
 
     @Flag(help: "Import files that were imported before, or have changed since, once more.")
     var again = false
@@ -70,15 +69,14 @@ struct ImportCommand: ParsableCommand {
         // SQLite's texts end at a thousand million bytes.
         guard (1...900).contains(maxSize) else { throw ValidationError("--max-size is a number from 1 to 900") }
         guard batch >= 1 else { throw ValidationError("--batch is a number from 1 on") }
-        if sources.contains("-"), format == nil || format == .text || table == nil {
-            throw ValidationError("standard input has no name: --as csv or --as jsonl, and --table, are needed")
+        if sources.contains("-"), format == nil || format == .text || rows.table == nil {
+            throw ValidationError("standard input has no name: --as csv, json or jsonl, and --table, are needed")
         }
-        _ = try delimiterByte(for: "")
     }
 
     func run() throws {
         // What is wrong with the sources is said before anybody types a key.
-        let imports = try sources.map(source)
+        let imports = try sources.flatMap(FilePattern.files).map(source)
         let isNew = !FileOptions.exists(path)
         let db = try isNew ? Connection(.file(path), key: file.key.newKey(for: path)) : file.open(.readWrite)
         try Interruption.stop(db)
@@ -86,10 +84,10 @@ struct ImportCommand: ParsableCommand {
         try db.execute("PRAGMA cache_size = -65536")
         var committed = 0
         do {
-            for source in imports {
+            for (number, source) in imports.enumerated() {
                 let writer = BatchWriter(db, rowsPerBatch: batch)
                 defer { committed += writer.committed }
-                try run(source, db, writer)
+                try run(source, db, writer, before: imports[(number + 1)...])
             }
             try requireIndexes(imports, db)
         } catch {
@@ -114,35 +112,38 @@ struct ImportCommand: ParsableCommand {
     private enum Source { case folder(FolderImport), file(FileImport) }
 
     private func source(_ name: String) throws -> Source {
+        let base = name.lowercased().hasSuffix(".gz") ? String(name.dropLast(3)) : name
         let kind: SourceFormat
-        switch (name as NSString).pathExtension.lowercased() {
+        switch (base as NSString).pathExtension.lowercased() {
         case "csv", "tsv": kind = format ?? .csv
         case "jsonl", "ndjson": kind = format ?? .jsonl
+        case "json": kind = try format ?? (holdsArray(name) ? .json : .text)
         default: kind = format ?? .text
         }
         var info = stat()
-        if kind == .text || (stat(name, &info) == 0 && info.st_mode & S_IFMT == S_IFDIR) {
-            return .folder(try FolderImport(name, includesHidden: hidden, limit: maxSize << 20))
+        let isThere = stat(name, &info) == 0
+        if kind == .text || (isThere && info.st_mode & S_IFMT == S_IFDIR) {
+            if isThere, ![S_IFDIR, S_IFREG].contains(info.st_mode & S_IFMT) {
+                throw Failure("\(name) is a pipe or a device: --as csv, json or jsonl says what comes out of it")
+            }
+            return .folder(try FolderImport(name, includesHidden: hidden, limit: maxSize << 20, isMirror: rows.mirror))
         }
-        var options = CSVReader.Options()
-        options.delimiter = try delimiterByte(for: name)
-        options.hasHeader = !noHeader
-        options.readsNumbers = !keepText
+        let usual: UInt8 = base.lowercased().hasSuffix(".tsv") ? 0x09 : UInt8(ascii: ",")
         return .file(
-            try FileImport(name, table: table ?? Self.tableName(name), format: kind == .csv ? .csv(options) : .jsonLines, again: again))
+            try FileImport(
+                name, table: rows.table ?? Self.tableName(base), format: kind == .csv ? .csv(rows.options(for: name), usual: usual) : .json,
+                encoding: rows.encoding, plan: rows.plan(), again: again))
     }
 
-    private func delimiterByte(for name: String) throws -> UInt8 {
-        guard let delimiter else { return name.lowercased().hasSuffix(".tsv") ? 0x09 : UInt8(ascii: ",") }
-        if delimiter == "tab" { return 0x09 }
-        guard delimiter.utf8.count == 1, let byte = delimiter.utf8.first, byte < 0x80, ![0x22, 0x0a, 0x0d].contains(byte) else {
-            throw ValidationError("--delimiter is one ASCII character, or tab")
-        }
-        return byte
+    /// Whether a file begins with the bracket of a JSON array.
+    private func holdsArray(_ name: String) throws -> Bool {
+        var info = stat()
+        guard stat(name, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { return false }
+        return JSONReader.isArray(try ByteReader(name).sample)
     }
 
     /// The file's name without its extension, with letters, digits and underscores only.
-    private static func tableName(_ path: String) -> String {
+    static func tableName(_ path: String) -> String {
         let base = ((path as NSString).lastPathComponent as NSString).deletingPathExtension
         let name = String(base.map { $0.isLetter || $0.isNumber ? $0 : "_" })
         // SQLite keeps names that begin so for itself.
@@ -151,7 +152,7 @@ struct ImportCommand: ParsableCommand {
 
     // MARK: Running
 
-    private func run(_ source: Source, _ db: Connection, _ writer: BatchWriter) throws {
+    private func run(_ source: Source, _ db: Connection, _ writer: BatchWriter, before rest: ArraySlice<Source>) throws {
         switch source {
         case .folder(let folder):
             let report = try folder.run(db, writer)
@@ -159,22 +160,17 @@ struct ImportCommand: ParsableCommand {
             Output.line(report.summary)
             if let omissions = report.omissions { Output.line(omissions) }
         case .file(let file):
-            let report = try file.run(db, writer)
+            let isLast = !rest.contains { if case .file(let other) = $0 { other.table.sqlName == file.table.sqlName } else { false } }
+            let report = try file.run(db, writer, isLast: isLast)
             try index(file.table, db)
-            if report.isNothingNew {
-                Output.line("\(file.path.onOneLine) was imported before, \(report.earlier.counted("row")): --again imports it once more")
-                return
-            }
-            let earlier = report.earlier == 0 ? "" : ", after \(report.earlier.grouped) of an earlier run"
-            Output.line(
-                "imported \(report.rows.counted("row")) into \(file.table.onOneLine) in \(report.duration.readable)" + earlier)
+            for line in report.lines(file) { Output.line(line.onOneLine) }
         }
     }
 
     /// The full-text index that `--search` asks for, of a table that has the columns; triggers keep one that is there up to date.
     private func index(_ table: String, _ db: Connection) throws {
         guard let search else { return }
-        let names = search.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        let names = RowOptions.list(search)
         let name = table + "_search"
         let present = Set(try db.main.columns(of: table).map(\.name.sqlName))
         guard names.allSatisfy({ present.contains($0.sqlName) }),

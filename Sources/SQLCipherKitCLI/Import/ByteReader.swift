@@ -1,43 +1,94 @@
 import Foundation
 
-/// The bytes of a file, or of standard input, one after the other, without ever holding more than a piece of it.
+/// The bytes of a file, or of standard input, one after the other, without ever holding more than a piece of it. UTF-16 comes as
+/// UTF-8, and what is compressed comes unpacked; a byte order mark is left out.
 final class ByteReader {
-    private let descriptor: Int32
-    private let name: String
-    private var buffer = [UInt8](repeating: 0, count: 1 << 18)
-    private var position = 0
-    private var end = 0
-    private var bufferStart = 0
-    /// The number of bytes that were read, and so the place of the next one.
-    var offset: Int { bufferStart + position }
+    private static let capacity = 1 << 18
 
-    /// - Parameter path: the file; `-` is standard input.
-    init(_ path: String) throws {
-        name = path
-        descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Failure("\(path) cannot be read: \(systemMessage(errno))") }
+    private let name: String
+    private var descriptor: Int32
+    private var gzip: GzipProcess?
+    private var raw: [UInt8]
+    private var buffer: [UInt8] = []
+    private var position = 0
+    /// The place in the input that the buffer begins at, in bytes.
+    private var bufferStart = 0
+    /// How far bytes of UTF-8 were counted as bytes of UTF-16.
+    private var counted = (position: 0, bytes: 0)
+    private var wide: UTF16Reader?
+    /// What the file is in; nil as long as all of it is ASCII.
+    private(set) var encoding: TextEncoding?
+    /// Whether the encoding was found out, and not said.
+    private let isEncodingFound: Bool
+    private(set) var hasMark = false
+    private(set) var isAtEnd = false
+
+    /// The place of the next byte in the input; in what is compressed, in what comes out of it.
+    var offset: Int {
+        guard wide != nil else { return bufferStart + position }
+        while counted.position < position {
+            let byte = buffer[counted.position]
+            counted.bytes += byte >= 0xf0 ? 4 : byte < 0x80 || byte >= 0xc0 ? 2 : 0
+            counted.position += 1
+        }
+        return bufferStart + counted.bytes
     }
 
-    deinit { if descriptor != STDIN_FILENO { close(descriptor) } }
+    /// - Parameters:
+    ///   - path: the file; `-` is standard input.
+    ///   - encoding: what the file is in, if that is known.
+    init(_ path: String, encoding: TextEncoding? = nil) throws {
+        name = path
+        raw = [UInt8](repeating: 0, count: Self.capacity)
+        (self.encoding, isEncodingFound) = (encoding, encoding == nil)
+        if path != "-", GzipProcess.isNeeded(for: path) { gzip = try GzipProcess(path) }
+        descriptor = path == "-" ? STDIN_FILENO : gzip?.descriptor ?? open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Failure("\(path) cannot be read: \(systemMessage(errno))") }
+        try begin()
+    }
+
+    /// Bytes that are at hand, in UTF-8.
+    init(_ bytes: [UInt8]) {
+        (name, descriptor, raw, buffer, isAtEnd, isEncodingFound) = ("", -1, [], bytes, true, false)
+    }
+
+    deinit { if descriptor > STDIN_FILENO, gzip == nil { close(descriptor) } }
+
+    var isCompressed: Bool { gzip != nil }
+
+    /// What comes next, in UTF-8, without taking it: the first piece of a file.
+    var sample: ArraySlice<UInt8> { buffer[position...] }
 
     /// Goes on at another place of a file.
     func seek(to offset: Int) throws {
-        guard lseek(descriptor, off_t(offset), SEEK_SET) == off_t(offset) else {
-            throw Failure("\(name) cannot be read from its middle: \(systemMessage(errno))")
+        if gzip != nil {
+            let again = try GzipProcess(name)
+            (gzip, descriptor) = (again, again.descriptor)
+            var left = offset
+            while left > 0 {
+                let count = try pull(upTo: min(left, Self.capacity))
+                guard count > 0 else { throw Failure("\(name) has become shorter") }
+                left -= count
+            }
+        } else {
+            guard lseek(descriptor, off_t(offset), SEEK_SET) == off_t(offset) else {
+                throw Failure("\(name) cannot be read from its middle: \(systemMessage(errno))")
+            }
         }
-        (position, end, bufferStart) = (0, 0, offset)
+        (buffer, position, bufferStart, counted, isAtEnd) = ([], 0, offset, (0, 0), false)
+        if let wide { self.wide = UTF16Reader(isBigEndian: wide.isBigEndian) }
     }
 
     @inline(__always)
     func next() throws -> UInt8? {
-        if position == end, try !fill() { return nil }
+        if position == buffer.count, try !fill() { return nil }
         defer { position += 1 }
         return buffer[position]
     }
 
     /// The next byte, which is read again.
     func peek() throws -> UInt8? {
-        if position == end, try !fill() { return nil }
+        if position == buffer.count, try !fill() { return nil }
         return buffer[position]
     }
 
@@ -45,26 +96,93 @@ final class ByteReader {
     func line() throws -> [UInt8]? {
         var line: [UInt8] = []
         var isEmpty = true
-        while try position < end || fill() {
+        while try position < buffer.count || fill() {
             isEmpty = false
-            let feed = buffer[position..<end].firstIndex(of: 0x0a)
-            line += buffer[position..<(feed ?? end)]
-            position = feed.map { $0 + 1 } ?? end
+            let feed = buffer[position...].firstIndex(of: 0x0a)
+            line += buffer[position..<(feed ?? buffer.count)]
+            position = feed.map { $0 + 1 } ?? buffer.count
             if feed != nil { break }
         }
         return isEmpty ? nil : line
     }
 
+    /// The text of bytes that were read. What is neither ASCII nor UTF-8 is Windows-1252 unless UTF-8 was seen before.
+    func text(_ bytes: [UInt8]) throws -> String {
+        switch encoding {
+        case .windows1252, .latin1:
+            let text = bytes.allSatisfy { $0 < 0x80 } ? nil : encoding?.text(ofSingleBytes: bytes)
+            if let text {
+                guard !isEncodingFound || String(validating: bytes, as: UTF8.self) == nil else {
+                    throw Failure("it is UTF-8, and others before it are not: --encoding says what the file is in")
+                }
+                return text
+            }
+            return String(decoding: bytes, as: UTF8.self)
+        case .utf8, .utf16LittleEndian, .utf16BigEndian:
+            guard let text = String(validating: bytes, as: UTF8.self) else {
+                throw Failure("it is not UTF-8: --encoding says what the file is in")
+            }
+            return text
+        case nil:
+            guard bytes.contains(where: { $0 >= 0x80 }) else { return String(decoding: bytes, as: UTF8.self) }
+            encoding = String(validating: bytes, as: UTF8.self) == nil ? .windows1252 : .utf8
+            return try text(bytes)
+        }
+    }
+
+    // MARK: Reading
+
+    /// Reads the first piece, as large as it gets, and finds out what it is in.
+    private func begin() throws {
+        var start: [UInt8] = []
+        while start.count < Self.capacity {
+            let count = try pull(upTo: Self.capacity - start.count)
+            if count == 0 { break }
+            start += raw[..<count]
+        }
+        let mark = TextEncoding.marked(start[...])
+        if let mark, encoding == nil || encoding == mark.0 {
+            encoding = mark.0
+            hasMark = true
+            bufferStart = mark.length
+        } else if encoding == nil {
+            encoding = TextEncoding.found(in: start[...])
+        }
+        if let encoding, encoding.isWide { wide = UTF16Reader(isBigEndian: encoding == .utf16BigEndian) }
+        buffer = try decoded(start[bufferStart...])
+    }
+
     private func fill() throws -> Bool {
+        if isAtEnd { return false }
+        // The place of what comes; in UTF-16 the position is that of the buffer's end, and so is what was counted.
+        bufferStart = offset
+        (buffer, position, counted) = ([], 0, (0, 0))
+        while buffer.isEmpty {
+            let count = try pull(upTo: Self.capacity)
+            if count == 0 { return false }
+            buffer = try decoded(raw[..<count])
+        }
+        return true
+    }
+
+    private func decoded(_ bytes: ArraySlice<UInt8>) throws -> [UInt8] { try wide?.utf8(bytes) ?? Array(bytes) }
+
+    private func pull(upTo limit: Int) throws -> Int {
         try Interruption.check()
-        bufferStart += end
-        (position, end) = (0, 0)
         while true {
-            let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
-            if count < 0 && errno == EINTR { continue }
+            let count = raw.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, limit) }
+            if count < 0 && errno == EINTR {
+                try Interruption.check()
+                continue
+            }
             if count < 0 { throw Failure("\(name) cannot be read: \(systemMessage(errno))") }
-            end = count
-            return count > 0
+            if count == 0 {
+                isAtEnd = true
+                try Interruption.check()
+                try gzip?.finish(name)
+                if wide?.isInCharacter == true { throw Failure("\(name) is not UTF-16: its last character is cut off") }
+            }
+            return count
         }
     }
 }

@@ -6,6 +6,7 @@ struct DocumentTable {
     static let index = "document_search"
     static let indexColumns = ["title", "body", "path"]
 
+    private let db: Connection
     private let upsert: Statement
     private let source: String
     /// What is there from this source already, by path.
@@ -14,6 +15,7 @@ struct DocumentTable {
     /// Makes the table if it is not there.
     /// - Parameter source: the absolute path of the folder that the documents' paths are below.
     init(in db: Connection, source: String) throws {
+        self.db = db
         try db.transaction { db in
             try db.execute(
                 SQLScript(
@@ -56,5 +58,15 @@ struct DocumentTable {
     func put(_ document: Document) throws {
         try upsert.execute(
             binding: source, document.path, document.title, document.size, document.modified, document.meta, document.body)
+    }
+
+    /// Removes the documents of this source that are not among these.
+    /// - Returns: how many.
+    func remove(allBut paths: Set<[UInt8]>) throws -> Int {
+        let gone = known.keys.filter { !paths.contains($0) }
+        for path in gone {
+            try db.execute("DELETE FROM document WHERE source = \(source) AND path = \(String(decoding: path, as: UTF8.self))")
+        }
+        return gone.count
     }
 }

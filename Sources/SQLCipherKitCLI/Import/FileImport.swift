@@ -3,97 +3,198 @@ import SQLCipherKit
 
 /// Reads the records of a file, or of standard input, into a table.
 struct FileImport {
-    enum Format { case csv(CSVReader.Options), jsonLines }
+    enum Format {
+        /// CSV, and the delimiter that the file's name stands for.
+        case csv(CSVOptions, usual: UInt8)
+        case json
+    }
 
     struct Report {
         var rows = 0
         /// Rows that an earlier run has imported.
         var earlier = 0
         var isNothingNew = false
+        var skipped = 0
+        /// Rows that a mirror has removed.
+        var removed = 0
         var duration = Duration.zero
+        /// How the file was read, and into what.
+        var reading = ""
+        var columns: [RowTable.Column] = []
     }
 
     let path: String
     let table: String
     let format: Format
+    let encoding: TextEncoding?
+    let plan: RowPlan
     /// Whether what an earlier run has imported is imported once more.
     let again: Bool
     private let bytes: Int
     private let modified: Date
+    /// Standard input or a pipe: it cannot be read twice.
+    private let isStream: Bool
 
-    init(_ path: String, table: String, format: Format, again: Bool) throws {
-        (self.path, self.table, self.format, self.again) = (path, table, format, again)
-        if path == "-" {
-            (bytes, modified) = (0, Date(timeIntervalSince1970: 0))
-            return
-        }
+    init(_ path: String, table: String, format: Format, encoding: TextEncoding?, plan: RowPlan, again: Bool) throws {
+        (self.path, self.table, self.format, self.encoding, self.plan) = (path, table, format, encoding, plan)
+        // A mirror must see all of its input.
+        self.again = again || plan.mode == .mirror
         var info = stat()
-        guard stat(path, &info) == 0 else { throw Failure("\(path) cannot be read: \(systemMessage(errno))") }
-        (bytes, modified) = (Int(info.st_size), info.modified)
+        guard path == "-" || stat(path, &info) == 0 else { throw Failure("\(path) cannot be read: \(systemMessage(errno))") }
+        isStream = path == "-" || info.st_mode & S_IFMT != S_IFREG
+        (bytes, modified) = isStream ? (0, Date(timeIntervalSince1970: 0)) : (Int(info.st_size), info.modified)
     }
 
-    func run(_ db: Connection, _ writer: BatchWriter) throws -> Report {
+    /// - Parameter isLast: whether no other file goes into the table: then a mirror removes what was in none of them.
+    func run(_ db: Connection, _ writer: BatchWriter, isLast: Bool) throws -> Report {
         let ledger = try ImportLedger(db)
         let source = ImportLedger.Source(path: path == "-" ? "-" : FilePath.absolute(path), bytes: bytes, modified: modified)
-        let entry = path == "-" || again ? nil : try ledger.entry(source, table)
-        var report = Report(earlier: entry?.rows ?? 0)
-        if let entry {
-            guard entry.bytes == bytes, abs(entry.modified.timeIntervalSince(modified)) < 0.002 else {
+        var entry = isStream || again ? nil : try ledger.entry(source, table)
+        if let found = entry, found.bytes != bytes || abs(found.modified.timeIntervalSince(modified)) >= 0.002 {
+            guard plan.mode != .insert else {
                 throw Failure(
-                    "\(path) has changed since \(entry.rows.counted("row")) of it went into \(table): --again imports all of it once more")
+                    "\(path) has changed since \(found.rows.counted("row")) of it went into \(table): --again imports all of it once more, "
+                        + "--upsert and --mirror what has changed")
             }
-            if entry.isFinished {
-                report.isNothingNew = true
-                return report
-            }
+            entry = nil
+        }
+        var report = Report(earlier: entry?.rows ?? 0)
+        if let entry, entry.isFinished {
+            report.isNothingNew = true
+            return report
         }
         let rate = Rate()
         let bar = ProgressBar("Importing")
         let reader = try makeReader()
         if let entry { try reader.resume(at: entry.offset, line: entry.line) }
         let start = reader.offset
+        let records = SampledRecords(reader)
         try writer.write {
-            let target = try atLine(reader) { try RowTable(db, table, wasMade: try ledger.hasMade(table), columns: reader.columns ?? []) }
+            let target = try at(max(1, records.place.began)) {
+                try RowTable(
+                    db, table, wasMade: try ledger.hasMade(table), plan: plan, keepsNumbersApart: reader.keepsNumbersApart,
+                    columns: reader.columns ?? [], sample: records.sample)
+            }
             var isFinished = false
-            if path != "-" {
+            if !isStream {
                 writer.beforeCommit = { rows in
-                    try ledger.note(source, target, reader, rows: report.earlier + rows, isFinished: isFinished)
+                    try ledger.note(source, target, records.place, rows: report.earlier + rows, isFinished: isFinished)
                 }
             }
-            var last = reader.offset
-            while let record = try atLine(reader, { try reader.next() }) {
-                try atLine(reader) { try target.insert(record) }
+            var last = start
+            while let record = try at(reader, { try records.next() }) {
+                try at(records.place.began) { try target.insert(record, line: records.place.began) }
                 report.rows += 1
-                try writer.wrote(bytes: reader.offset - last)
-                last = reader.offset
+                try writer.wrote(bytes: records.place.offset - last)
+                last = records.place.offset
                 if report.rows % 256 == 0 {
                     let speed = "\(rate.perSecond(report.rows).grouped) rows/s, \(rate.perSecond(last - start).bytes)/s"
-                    bar.show(bytes > 0 ? Double(last) / Double(bytes) : nil, "\(report.rows.counted("row")), \(speed)")
+                    let share = bytes > 0 && !records.isCompressed ? Double(last) / Double(bytes) : nil
+                    bar.show(share, "\(report.rows.counted("row")), \(speed)")
                 }
             }
+            if isLast { report.removed = try target.removeOthers() }
             isFinished = true
+            report.columns = target.isMade ? target.columns : []
         }
         writer.beforeCommit = nil
         report.duration = rate.elapsed
+        report.skipped = reader.skipped
+        report.reading = reader.description
         return report
     }
 
     private func makeReader() throws -> any RecordReader {
-        let reader = try ByteReader(path)
+        let bytes = try ByteReader(path, encoding: encoding)
         switch format {
-        case .csv(let options):
-            do { return try CSVReader(reader, options) } catch let failure as Failure where failure.status == .failed {
-                throw Failure("\(path), line 1: \(failure.message)")
-            }
-        case .jsonLines: return JSONLinesReader(reader)
+        case .csv(let options, let usual): return try at(1) { try CSVReader(bytes, options, usual: usual) }
+        case .json: return try at(1) { try JSONReader(bytes) }
         }
     }
 
-    /// Says where in the file an error is.
-    private func atLine<R>(_ reader: any RecordReader, _ body: () throws -> R) throws -> R {
-        do { return try body() } catch {
-            if Interruption.isWanted { throw error }
-            throw Failure("\(path), line \(reader.line): \(Failure(describing: error).message)")
+    /// Says where in the file an error is: in the record that the reader has begun.
+    private func at<R>(_ reader: any RecordReader, _ body: () throws -> R) throws -> R {
+        do { return try body() } catch { throw located(error, reader.line) }
+    }
+
+    private func at<R>(_ line: Int, _ body: () throws -> R) throws -> R {
+        do { return try body() } catch { throw located(error, line) }
+    }
+
+    private func located(_ error: any Error, _ line: Int) -> any Error {
+        if Interruption.isWanted { return error }
+        let failure = Failure(describing: error)
+        return failure.status == .usage ? failure : Failure("\(path), line \(line): \(failure.message)", status: failure.status)
+    }
+}
+
+extension FileImport.Report {
+    /// What was done, for people.
+    func lines(_ file: FileImport) -> [String] {
+        if isNothingNew { return ["\(file.path) was imported before, \(earlier.counted("row")): --again imports it once more"] }
+        let before = earlier == 0 ? "" : ", after \(earlier.grouped) of an earlier run"
+        var lines = ["imported \(rows.counted("row")) into \(file.table) in \(duration.readable)" + before]
+        if skipped > 0 { lines.append("left out \(skipped.counted("line")) with another number of fields") }
+        if removed > 0 { lines.append("removed \(removed.counted("row")) that the input does not have") }
+        lines.append("read as " + reading)
+        if !columns.isEmpty { lines.append("columns: " + columns.map(\.description).joined(separator: ", ")) }
+        return lines
+    }
+}
+
+extension RowTable.Column {
+    /// Its name and type, and why it is text if it might be numbers.
+    fileprivate var description: String {
+        let reason = type == .text ? textLine.map { " (a number would change line \($0.grouped))" } ?? "" : ""
+        return "\(name) \(type.rawValue)\(reason)"
+    }
+}
+
+/// The records of a reader, the first of which are read ahead: they decide what the columns are.
+final class SampledRecords {
+    /// Where a record ends, for another run to go on.
+    struct Place {
+        var began: Int
+        var offset: Int
+        var resumeLine: Int
+    }
+
+    private static let records = 5000
+    private static let byteLimit = 4 << 20
+
+    private let reader: any RecordReader
+    private var waiting: [(record: ImportRecord, place: Place)] = []
+    private var position = 0
+    /// What has ended the sample, thrown after its records.
+    private var error: (any Error)?
+    private(set) var place: Place
+    var sample: [(record: ImportRecord, line: Int)] { waiting.map { ($0.record, $0.place.began) } }
+    var isCompressed: Bool { reader.isCompressed }
+
+    init(_ reader: any RecordReader) {
+        self.reader = reader
+        place = Place(began: reader.line, offset: reader.offset, resumeLine: reader.resumeLine)
+        let start = reader.offset
+        do {
+            while waiting.count < Self.records, reader.offset - start < Self.byteLimit, let record = try reader.next() {
+                waiting.append((record, Place(began: reader.line, offset: reader.offset, resumeLine: reader.resumeLine)))
+            }
+        } catch {
+            self.error = error
         }
+    }
+
+    func next() throws -> ImportRecord? {
+        if position < waiting.count {
+            defer { position += 1 }
+            place = waiting[position].place
+            return waiting[position].record
+        }
+        waiting = []
+        position = 0
+        if let error { throw error }
+        guard let record = try reader.next() else { return nil }
+        place = Place(began: reader.line, offset: reader.offset, resumeLine: reader.resumeLine)
+        return record
     }
 }

@@ -5,19 +5,24 @@ import SQLCipherKit
 struct FolderImport {
     let folder: String
     private let scan: FolderScan
+    private let isFolder: Bool
     /// The largest file that is read, in bytes.
     private let limit: Int
+    /// Whether documents go whose files are gone.
+    private let isMirror: Bool
 
     /// - Parameter path: the folder or the file.
-    init(_ path: String, includesHidden: Bool, limit: Int) throws {
-        self.limit = limit
+    init(_ path: String, includesHidden: Bool, limit: Int, isMirror: Bool = false) throws {
+        (self.limit, self.isMirror) = (limit, isMirror)
         var info = stat()
         if stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG {
             scan = FolderScan(file: path, info)
+            isFolder = false
             let parent = (path as NSString).deletingLastPathComponent
             folder = parent.isEmpty ? "." : parent
         } else {
             scan = try FolderScan(path, includesHidden: includesHidden)
+            isFolder = true
             folder = path
         }
         if scan.files.isEmpty {
@@ -46,12 +51,20 @@ struct FolderImport {
                 try add(file, to: table, writer, &report)
             }
             bar.show(1, "finishing")
+            if isMirror { report.removed = try removeGone(table, report) }
             if report.documents + report.unchanged == 0 {
                 throw Failure("there is no text file to import" + (report.omissions.map { ": " + $0 } ?? ""))
             }
         }
         report.duration = rate.elapsed
         return report
+    }
+
+    /// Removes the documents whose files are not in the folder any more, unless a part of the folder could not be read.
+    private func removeGone(_ table: DocumentTable, _ report: FolderReport) throws -> Int {
+        guard isFolder else { throw Failure("--mirror needs a folder: \(folder) has other files, too", status: .usage) }
+        guard report.unreadable.isEmpty else { throw Failure("--mirror removes nothing, as a part of \(folder) cannot be read") }
+        return try table.remove(allBut: Set(scan.files.map { $0.name.bytes }))
     }
 
     private func add(_ file: FolderScan.File, to table: DocumentTable, _ writer: BatchWriter, _ report: inout FolderReport) throws {
@@ -74,6 +87,8 @@ struct FolderReport {
     var documents = 0
     /// Files that the database has already.
     var unchanged = 0
+    /// Documents that a mirror has removed.
+    var removed = 0
     /// In bytes.
     var textSize = 0
     var binaryFiles = 0
@@ -92,7 +107,8 @@ struct FolderReport {
     /// What was done, in a line.
     var summary: String {
         let before = unchanged == 0 ? "" : "; \(unchanged.counted("file")) there already"
-        return "imported \(documents.counted("file")) (\(textSize.bytes) of text) in \(duration.readable)" + before
+        let gone = removed == 0 ? "" : "; \(removed.counted("document")) removed"
+        return "imported \(documents.counted("file")) (\(textSize.bytes) of text) in \(duration.readable)" + before + gone
     }
 
     /// What was left out, in a line; nil if nothing was.

@@ -56,11 +56,11 @@ struct ImportLedger {
         try db.fetchOne(Bool.self, "SELECT max(made_table) FROM sqlcipherkit_import WHERE target = \(table) HAVING count(*) > 0") ?? false
     }
 
-    func note(_ source: Source, _ table: RowTable, _ reader: any RecordReader, rows: Int, isFinished: Bool) throws {
+    func note(_ source: Source, _ table: RowTable, _ place: SampledRecords.Place, rows: Int, isFinished: Bool) throws {
         try db.execute(
             """
             INSERT OR REPLACE INTO sqlcipherkit_import
-            VALUES (\(source.path), \(table.name), \(source.bytes), \(source.modified), \(reader.offset), \(reader.resumeLine),
+            VALUES (\(source.path), \(table.name), \(source.bytes), \(source.modified), \(place.offset), \(place.resumeLine),
                 \(rows), \(isFinished), \(table.isMade))
             """)
     }

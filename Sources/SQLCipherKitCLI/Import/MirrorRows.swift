@@ -1,0 +1,26 @@
+import SQLCipherKit
+
+/// The rows of a table that are in the input: a mirror removes the others at the end.
+final class MirrorRows {
+    private static let table = "temp.sqlcipherkit_mirror"
+
+    private let db: Connection
+    private let name: String
+    private let insert: Statement
+
+    /// - Parameter name: the table. What was kept for it before, from another file, stays.
+    init(_ db: Connection, _ name: String) throws {
+        (self.db, self.name) = (db, name)
+        try db.execute(SQL(raw: "CREATE TABLE IF NOT EXISTS \(Self.table)(target TEXT, id INTEGER, PRIMARY KEY (target, id)) WITHOUT ROWID"))
+        insert = try db.prepare(SQL(raw: "INSERT OR IGNORE INTO \(Self.table) VALUES (?, ?)"))
+    }
+
+    func keep(_ row: Int64) throws { try insert.execute(binding: name, row) }
+
+    /// - Returns: how many rows are gone.
+    func removeOthers() throws -> Int {
+        try db.execute(
+            SQL(raw: "DELETE FROM \(name.quotedSQLIdentifier) WHERE rowid NOT IN (SELECT id FROM \(Self.table) WHERE target = \(name.sqlText))"))
+        return Int(db.changes)
+    }
+}
