@@ -20,14 +20,15 @@ struct Failure: Error {
         self.status = status
     }
 
-    init(describing error: any Error) {
+    /// - Parameter firstLine: the line of a script that the statement with the error begins in.
+    init(describing error: any Error, firstLine: Int? = nil) {
         switch error {
         case let failure as Failure:
             self = failure
         case let error as DatabaseError:
-            self.init(error)
+            self.init(error, firstLine)
         case let error as SQLScriptError:
-            let failure = Failure(error.error)
+            let failure = Failure(error.error, firstLine)
             self.init((error.index == 0 ? "" : "statement \(error.index + 1): ") + failure.message, status: failure.status)
         default:
             if SQLCipherKitCommand.exitCode(for: error) == .validationFailure {
@@ -38,6 +39,27 @@ struct Failure: Error {
                 self.init(SQLCipherKitCommand.message(for: error))
             }
         }
+    }
+
+    /// Whether the command that runs is the one that reads only unless `--write` is given.
+    private static var hasWriteOption: Bool { CommandLine.arguments.dropFirst().first == QueryCommand.configuration.commandName }
+
+    private init(_ error: DatabaseError, _ firstLine: Int?) {
+        guard let firstLine else {
+            self.init(error)
+            return
+        }
+        let failure = Failure(error)
+        guard failure.status != .interrupted else {
+            self = failure
+            return
+        }
+        guard let offset = error.offset, let sql = error.sql else {
+            self.init("line \(firstLine): \(failure.message)", status: failure.status)
+            return
+        }
+        let (line, character) = sql.place(ofByte: offset)
+        self.init("line \(firstLine + line - 1): \(error.message) (at character \(character))", status: failure.status)
     }
 
     private init(_ error: DatabaseError) {
@@ -55,7 +77,7 @@ struct Failure: Error {
             self.init(error.message.refused)
         case .engine where .interrupted ~= error.code && Interruption.isWanted:
             self.init("interrupted: what was not complete is undone", status: .interrupted)
-        case .engine where .readOnly ~= error.code:
+        case .engine where .readOnly ~= error.code && Self.hasWriteOption && !CommandLine.arguments.contains("--write"):
             self.init(error.message + ": --write allows changes")
         default:
             var message = error.message
@@ -77,12 +99,17 @@ extension String {
         return "\(self); here: \(command.1)"
     }
 
-    /// Where a byte stands, for people: its line, if there are several, and its character, both counted from 1.
-    fileprivate func characterPosition(ofByte offset: Int) -> String {
+    /// Where a byte stands: its line and its character, both counted from 1.
+    fileprivate func place(ofByte offset: Int) -> (line: Int, character: Int) {
         let before = String(decoding: utf8.prefix(offset), as: UTF8.self)
         let lines = before.split(separator: "\n", omittingEmptySubsequences: false)
-        let character = (lines.last?.count ?? 0) + 1
-        return contains("\n") ? "line \(lines.count), character \(character)" : "character \(character)"
+        return (max(1, lines.count), (lines.last?.count ?? 0) + 1)
+    }
+
+    /// The same for people: the line only if there are several.
+    fileprivate func characterPosition(ofByte offset: Int) -> String {
+        let (line, character) = place(ofByte: offset)
+        return contains("\n") ? "line \(line), character \(character)" : "character \(character)"
     }
 
     /// The parser repeats an option that it does not know as it was written: someone who tried `--key=secret` must not find

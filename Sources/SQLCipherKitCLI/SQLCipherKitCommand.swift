@@ -14,7 +14,7 @@ struct SQLCipherKitCommand: ParsableCommand {
 
             EXIT STATUS
               0  done
-              1  failed
+              1  failed, or search has found nothing
               3  wrong or missing key, or no database
               4  verify has found damage, recover lost something, erase left something, diff or residue found something
               64  wrong usage
@@ -37,7 +37,7 @@ struct SQLCipherKitCommand: ParsableCommand {
                 name: "Content",
                 subcommands: [
                     CreateCommand.self, ImportCommand.self, SearchCommand.self, QueryCommand.self, ShellCommand.self, SchemaCommand.self,
-                    KeyValueCommand.self,
+                    KeyValueCommand.self, DumpCommand.self,
                 ]),
             CommandGroup(
                 name: "Keys",

@@ -37,7 +37,7 @@ import TestSupport
         try run(["create", database] + Tool.key).expectFailure(1, "exists already")
         let script = folder.path("bad.sql")
         try Data("CREATE TABLE t(x);\nCREATE TABLE u(;".utf8).write(to: URL(fileURLWithPath: script))
-        try run(["create", folder.path("b.db"), "--script", script] + Tool.key).expectFailure(1, "statement 2")
+        try run(["create", folder.path("b.db"), "--script", script] + Tool.key).expectFailure(1, "bad.sql, line 2")
         #expect(try folder.names() == ["a.db", "bad.sql"])
         try run(["create", folder.path("plain.db"), "--no-key"]).expectSuccess()
         #expect(try run(["query", folder.path("plain.db"), "SELECT 1 AS a", "--no-key", "--format", "csv"]).output == "a\n1\n")

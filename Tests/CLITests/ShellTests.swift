@@ -139,4 +139,113 @@ import TestSupport
             ["query", database, "SELECT 1 AS a"] + Self.key, conversation: [], environment: Self.environment.merging(["NO_COLOR": "1"]) { $1 })
         #expect(plain.screen == "a\r\n─\r\n1\r\n")
     }
+
+    @Test func errorsNameTheLineOfTheScript() throws {
+        try script("SELECT 1;\n\n-- a comment; with a semicolon\nSELECT 2; SELECT\n  nope;\n").errors.expectLine(5, "no such column: nope")
+        try script("CREATE TRIGGER g AFTER INSERT ON t BEGIN\nSELECT 1;\nEND;\n/* ;\n*/ SELECT 'a;\nb';\nDROP TABLE nope;").errors
+            .expectLine(7, "no such table: nope")
+        try script("SELECT 1;\n.mode nope\n").errors.expectLine(2, ".mode FORMAT")
+        let part = folder.path("part.sql")
+        try Data("SELECT 1;\nSELECT nope;\n".utf8).write(to: URL(fileURLWithPath: part))
+        let outcome = try script("\n.read \(part)\n")
+        #expect(outcome.status == 1 && outcome.errors.contains("line 2: \(part), line 2: no such column: nope"), "\(outcome.errors)")
+    }
+
+    @Test func anOpenTransactionAtTheEndIsAnError() throws {
+        try script("BEGIN;\nINSERT INTO t(name) VALUES ('x');\n").expectFailure(1, "the open transaction is rolled back")
+        try script("BEGIN;\nINSERT INTO t(name) VALUES ('x');\n.quit\n").expectFailure(1, "the open transaction is rolled back")
+        #expect(try script("SELECT count(*) AS n FROM t;", "--format", "csv").output == "n\n2\n")
+    }
+
+    /// Each line is looked at once: 20,000 of them were most of a minute when each was looked at again with every other.
+    @Test(.timeLimit(.minutes(1))) func aStatementOfManyLines() throws {
+        let rows = (1...20_000).map { "(\($0 + 10), 'a; row')" }.joined(separator: ",\n")
+        try script("INSERT INTO t(id, name) VALUES\n\(rows);\n").expectSuccess()
+        #expect(try script("SELECT count(*) AS n FROM t;", "--format", "csv").output == "n\n20002\n")
+    }
+
+    @Test func commandsOfTheShell() throws {
+        let out = folder.path("out.txt"), part = folder.path("part.sql"), csv = folder.path("zip codes.csv")
+        try Data(".headers off\nSELECT name FROM t;\n".utf8).write(to: URL(fileURLWithPath: part))
+        try Data("zip\n01067\n10115\n".utf8).write(to: URL(fileURLWithPath: csv))
+        let outcome = try script("""
+            .parameter set :id 2
+            .mode csv
+            SELECT name FROM t WHERE id = :id;
+            .parameter list
+            .parameter clear
+            .read \(part)
+            .import "\(csv)" zip
+            SELECT zip FROM zip ORDER BY zip;
+            .tables z%
+            .mode insert u
+            SELECT id, name FROM t;
+            .mode tsv
+            .headers on
+            .output \(out)
+            SELECT 1 AS a, 'x' AS b;
+            .output
+            SELECT 2 AS c;
+            """)
+        outcome.expectSuccess()
+        #expect(outcome.output == """
+            name
+            two
+            name,value
+            :id,2
+            one
+            two
+            01067
+            10115
+            zip
+            INSERT INTO "u"("id", "name") VALUES (1, 'one');
+            INSERT INTO "u"("id", "name") VALUES (2, 'two');
+            c
+            2
+
+            """)
+        #expect(try String(contentsOfFile: out, encoding: .utf8) == "a\tb\n1\tx\n")
+        #expect(try script(".parameter set :id 1\nSELECT :other;").errors.contains(":other has no value"))
+        #expect(try script(".read \(folder.path("script.sql"))").errors.contains("is read by what it reads"))
+    }
+
+    /// What .dump and the command write is a database again, full-text index and all.
+    @Test func aDumpIsTheDatabase() throws {
+        try script("""
+            CREATE TABLE child(t INTEGER REFERENCES t(id), b BLOB, r REAL);
+            INSERT INTO child VALUES (2, x'00ff', 0.1);
+            CREATE VIRTUAL TABLE f USING fts5(body);
+            INSERT INTO f VALUES ('baking bread');
+            CREATE TRIGGER g AFTER INSERT ON t BEGIN SELECT 1; SELECT 2; END;
+            INSERT INTO t(name) VALUES ('two' || char(10) || 'lines; and ' || quote('quotes'));
+            """).expectSuccess()
+        let dump = try Command.run(try Tool.path, ["dump", database] + Self.key, environment: Self.environment).expectSuccess()
+        #expect(try script(".dump").output == dump.output)
+        let (path, copy) = (folder.path("dump.sql"), folder.path("copy.db"))
+        try Data(dump.output.utf8).write(to: URL(fileURLWithPath: path))
+        try Command.run(try Tool.path, ["create", copy, "--script", path] + Self.key, environment: Self.environment).expectSuccess()
+        let same = try Command.run(try Tool.path, ["diff", database, copy] + Self.key, environment: Self.environment)
+        #expect(same.status == 0, "\(same.output)")
+    }
+
+    /// A dump as SQLite's own shell writes it, with a transaction, and tables in no order.
+    @Test func aScriptWithATransactionMakesADatabase() throws {
+        let path = folder.path("dump.sql")
+        func create(_ name: String, _ script: String) throws -> Command.Outcome {
+            try Data(script.utf8).write(to: URL(fileURLWithPath: path))
+            return try Tool.run(["create", folder.path(name), "--script", path] + Tool.key)
+        }
+        let standard = "PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\nCREATE TABLE a(x REFERENCES b(y));\nINSERT INTO a VALUES(1);\n"
+            + "CREATE TABLE b(y PRIMARY KEY);\nINSERT INTO b VALUES(1);\nCOMMIT;\n"
+        try create("s.db", standard).expectSuccess()
+        try create("e.db", standard + "BEGIN;\nSELECT nope;\n").expectFailure(1, "dump.sql, line 9: no such column")
+        try create("e.db", standard + "BEGIN;\nDELETE FROM a;\n").expectFailure(1, "transaction is open")
+        #expect(!FileManager.default.fileExists(atPath: folder.path("e.db")))
+    }
+}
+
+extension String {
+    fileprivate func expectLine(_ line: Int, _ text: String, sourceLocation: SourceLocation = #_sourceLocation) {
+        #expect(contains("line \(line): ") && contains(text), "\(self)", sourceLocation: sourceLocation)
+    }
 }

@@ -12,6 +12,7 @@ struct CreateCommand: ParsableCommand {
             EXAMPLES
               sqlcipherkit create notes.db
               sqlcipherkit create notes.db --script schema.sql --key-file notes.key
+              sqlcipherkit create copy.db --script dump.sql
             """)
 
     @OptionGroup var file: FileOptions
@@ -24,10 +25,41 @@ struct CreateCommand: ParsableCommand {
         try FileOptions.requireNothing(at: file.path)
         var configuration = DatabaseConfiguration()
         if let script {
-            let sql = try SQLScript(contentsOf: URL(fileURLWithPath: script))
-            configuration.onCreate = { try $0.execute(sql) }
+            let sql = try SQLScript(contentsOf: URL(fileURLWithPath: script)).text
+            configuration.onCreate = { try Self.run(sql, on: $0, script) }
         }
         _ = try Connection(.file(file.path), key: try file.key.newKey(for: file.path), configuration: configuration)
         Output.line("made \(file.path.onOneLine), \(file.key.isPlain ? "not encrypted" : "encrypted")")
+    }
+
+    /// Runs a script in the transaction that makes the database, so that a dump's own transaction has nothing left to do. Its
+    /// tables may come in any order: references are checked at the end, and its `foreign_keys = OFF` is without effect here.
+    private static func run(_ sql: String, on db: Connection, _ name: String) throws {
+        try db.execute("PRAGMA defer_foreign_keys = ON")
+        var isInScriptsTransaction = false
+        do {
+            try ScriptRunner.run(sql) { statement in
+                switch transaction(statement.sql) {
+                case .begin where !isInScriptsTransaction: isInScriptsTransaction = true
+                case .commit where isInScriptsTransaction: isInScriptsTransaction = false
+                case .rollback: throw Failure("ROLLBACK would leave no database: the script is one transaction")
+                default: try db.execute(SQLScript(statement.sql))
+                }
+            }
+            if isInScriptsTransaction { throw Failure("at its end a transaction is open: there is no COMMIT") }
+        } catch {
+            let failure = Failure(describing: error)
+            throw Failure("\(name), \(failure.message)".replacingOccurrences(of: ", at its end", with: ": at its end"), status: failure.status)
+        }
+    }
+
+    private enum Transaction { case begin, commit, rollback }
+
+    /// What a statement does with the transaction, if it does nothing else.
+    private static func transaction(_ sql: String) -> Transaction? {
+        let words = sql.lowercased().split { !$0.isLetter }.map(String.init)
+        let rest = words.dropFirst().filter { !["transaction", "deferred", "immediate", "exclusive"].contains($0) }
+        guard rest.isEmpty, let first = words.first else { return nil }
+        return ["begin": .begin, "commit": .commit, "end": .commit, "rollback": .rollback][first]
     }
 }

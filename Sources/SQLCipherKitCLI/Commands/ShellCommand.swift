@@ -10,7 +10,8 @@ struct ShellCommand: ParsableCommand {
             Statements end with a semicolon and may go over several lines; .help shows the commands that are not SQL. \
             Control-C stops a statement and not the shell, control-D leaves it.
 
-            Without a terminal, statements are read from standard input, and the first error is the end.
+            Without a terminal, statements are read from standard input, and the first error is the end: the line is named, and what \
+            was not committed is undone. So is a transaction that is open at the end, which is an error.
 
             What is typed is forgotten with the shell, as it holds what the database keeps secret. --history keeps it in a file, \
             without statements that have a key in them.
@@ -34,6 +35,7 @@ struct ShellCommand: ParsableCommand {
         let lines: any LineSource = isTerminal ? LineEditor(try History(file: history)) : PlainLines()
         let (db, key) = try database.openWithKey(readOnly ? .readOnly : .readWrite)
         let shell = Shell(db, key, lines, format: output.format ?? .table)
+        defer { try? Output.redirect(to: nil) }
         guard isTerminal else { return try shell.run() }
         Interruption.ofStatements()
         Output.line("SQLCipher \(SQLCipherEngine.cipherVersion), SQLite \(SQLCipherEngine.sqliteVersion); .help shows what there is besides SQL")

@@ -4,13 +4,15 @@ import SQLCipherKit
 enum SchemaText {
     /// The names of the tables and views, those of attached databases with the name of the database before them. The tables
     /// that virtual tables and full-text indexes keep for themselves are left out.
-    static func tables(_ db: Connection) throws -> [String] {
+    /// - Parameter pattern: only those whose name is like it.
+    static func tables(_ db: Connection, like pattern: String? = nil) throws -> [String] {
         let rows: [(String, String)] = try db.fetchAll(
             """
             SELECT schema, name FROM pragma_table_list AS t
             WHERE type <> 'shadow' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND NOT EXISTS (
                 SELECT 1 FROM pragma_table_list AS v
                 WHERE v.schema = t.schema AND v.type = 'virtual' AND t.name IN (v.name || '_replaced', v.name || '_keys'))
+            AND name LIKE \(pattern ?? "%")
             ORDER BY schema <> 'main', schema, name
             """)
         return rows.map { schema, name in schema == "main" ? name : "\(schema).\(name)" }
