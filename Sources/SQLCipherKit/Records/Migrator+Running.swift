@@ -6,19 +6,22 @@ extension Migrator {
     ///   - db: the connection, outside of a transaction.
     ///   - last: the name of the last migration to do; nil for all.
     /// - Returns: the names of those that were done.
-    /// - Throws: what ``pending(in:)`` and the migration itself throw, and ``DatabaseError/Reason/migration`` for rows that break a
-    ///   foreign key. The migrations before the failing one stay.
+    /// - Throws: what ``pending(in:)`` and the migration itself throw, and ``DatabaseError/Reason/migration`` for a row that
+    ///   breaks a foreign key and did not before the migration. The migrations before the failing one stay.
     @discardableResult
     public func migrate(_ db: Connection, through last: String? = nil) throws -> [String] {
+        if erasesOnSchemaChange { try eraseIfChanged(db) }
         var finished: [String] = []
         while let migration = try next(in: db, through: last) {
-            let isDone: Bool = try run(db, migration.foreignKeys) { db in
+            var report: MigrationViolations?
+            let isDone: Bool = try run(db, migration.foreignKeys) { db, isEnforcing in
                 // Another process may have been faster.
                 guard try pending(in: db).first.isSameText(as: migration.name) else { return .rollback(false) }
-                try perform(migration, db)
+                report = try perform(migration, db, isEnforcing)
                 return .commit(true)
             }
             if isDone { finished.append(migration.name) }
+            if isDone, let report { onForeignKeyViolations?(report) }
         }
         return finished
     }
@@ -29,11 +32,18 @@ extension Migrator {
     @discardableResult
     public func dryRun(_ db: Connection) throws -> [String] {
         let pending = try pending(in: db)
+        let last = migrations.suffix(pending.count)
+        var reports: [MigrationViolations] = []
         // Foreign keys cannot be switched inside of the transaction that all of them share.
-        return try run(db, migrations.suffix(pending.count).contains { $0.foreignKeys == .checkedAtEnd } ? .checkedAtEnd : .enforced) { db in
-            for migration in migrations.suffix(pending.count) { try perform(migration, db) }
-            return .rollback(pending)
+        let foreignKeys: ForeignKeys = last.allSatisfy { $0.foreignKeys == .enforced } ? .enforced : .checkedAtEnd
+        _ = try run(db, foreignKeys) { db, isEnforcing -> TransactionEnd<Void> in
+            for migration in last {
+                if let report = try perform(migration, db, isEnforcing) { reports.append(report) }
+            }
+            return .rollback(())
         }
+        if let onForeignKeyViolations { reports.forEach(onForeignKeyViolations) }
+        return pending
     }
 
     private func next(in db: Connection, through last: String?) throws(DatabaseError) -> Migration? {
@@ -44,32 +54,52 @@ extension Migrator {
         return index <= end ? migrations[index] : nil
     }
 
-    private func run<R>(_ db: Connection, _ foreignKeys: ForeignKeys, _ body: (Connection) throws -> TransactionEnd<R>) throws -> R {
+    /// Runs `body` in a transaction. It gets whether the connection enforces foreign keys, which may be off in the meantime.
+    func run<R>(
+        _ db: Connection, _ foreignKeys: ForeignKeys, _ body: (Connection, _ isEnforcing: Bool) throws -> TransactionEnd<R>
+    ) throws -> R {
         // Inside of one, foreign keys could not be switched off, and nothing would be safe before its end.
         if db.isInTransaction { throw DatabaseError.misuse("migrations cannot be done inside of a transaction") }
-        guard foreignKeys == .checkedAtEnd, try db.settings.isEnabled(.foreignKeys) else { return try db.transaction(.immediate, body) }
-        if try db.settings.setEnabled(.foreignKeys, to: false) { throw DatabaseError.misuse("foreign keys cannot be switched off now") }
-        let result = Result { try db.transaction(.immediate, body) }
-        guard try !db.isOpen || db.settings.setEnabled(.foreignKeys, to: true) else {
-            throw DatabaseError.misuse("foreign keys cannot be switched on again: close the connection")
+        let isEnforcing = try db.settings.isEnabled(.foreignKeys)
+        guard foreignKeys != .enforced, isEnforcing else {
+            return try db.transaction(.immediate) { db in try body(db, isEnforcing) }
         }
-        return try result.get()
+        return try db.withoutForeignKeys { try db.transaction(.immediate) { db in try body(db, isEnforcing) } }
     }
 
     /// One migration with its note, inside of a transaction.
-    private func perform(_ migration: Migration, _ db: Connection) throws {
-        try migration.body(db)
-        if let violation = try db.main.foreignKeyViolations().first {
-            let row = violation.rowID.map { "row \($0) of " } ?? "a row of "
-            throw DatabaseError.migration(
-                "after the migration \(migration.name) \(row)\(violation.table) refers to a row of \(violation.parent) that is not there")
-        }
+    /// - Returns: the violations that are left; nil if there is none.
+    private func perform(_ migration: Migration, _ db: Connection, _ isEnforcing: Bool) throws -> MigrationViolations? {
+        // Reading all that have a foreign key is not for nothing.
+        let isChecked = migration.foreignKeys != .unchecked && (isEnforcing || onForeignKeyViolations != nil)
+        let before = isChecked ? try ForeignKeyState(of: db.main) : nil
+        let former = try position(in: db).former
+        try migration.body(db, former)
+        let report = try before.flatMap { try compare(migration, $0, ForeignKeyState(of: db.main), isEnforcing) }
         try db.execute(
             """
             CREATE TABLE IF NOT EXISTS main.sqlcipherkit_migration(
                 position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, done TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP)
             """)
+        for name in former { try db.execute("DELETE FROM main.sqlcipherkit_migration WHERE name = \(name)") }
         try db.execute("INSERT INTO main.sqlcipherkit_migration(name) VALUES (\(migration.name))")
+        return report
+    }
+
+    private func compare(
+        _ migration: Migration, _ before: ForeignKeyState, _ after: ForeignKeyState, _ isEnforcing: Bool
+    ) throws -> MigrationViolations? {
+        let (new, former) = after.compared(with: before)
+        if isEnforcing {
+            if let violation = new.first {
+                throw DatabaseError.migration("after the migration \(migration.name) \(violation.inWords)")
+            }
+            if let (table, error) = after.unchecked(since: before) {
+                throw DatabaseError.migration(
+                    "after the migration \(migration.name) the foreign keys of \(table) cannot be checked: \(error.message)")
+            }
+        }
+        return new.isEmpty && former.isEmpty ? nil : MigrationViolations(migration: migration.name, former: former, new: new)
     }
 }
 

@@ -9,8 +9,17 @@ public struct ForeignKeyViolation: SQLRow, Hashable, Sendable {
     /// Which of the table's foreign keys: the ``ForeignKeyColumn/id`` of ``Schema/foreignKeys(of:)``.
     public let foreignKey: Int
 
+    init(table: String, rowID: Int64?, parent: String, foreignKey: Int) {
+        (self.table, self.rowID, self.parent, self.foreignKey) = (table, rowID, parent, foreignKey)
+    }
+
     public init(row: borrowing Row) throws {
         (table, rowID, parent, foreignKey) = try row.values()
+    }
+
+    /// The row and what it lacks, in words.
+    var inWords: String {
+        "\(rowID.map { "row \($0) of " } ?? "a row of ")\(table) refers to a row of \(parent) that is not there"
     }
 }
 

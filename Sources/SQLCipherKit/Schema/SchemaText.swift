@@ -32,7 +32,7 @@ struct SchemaText {
     private(set) var endsInComment = false
 
     var isUnique = false
-    private var nameEnd = 0
+    private var nameRange = 0..<0
     let entry: SchemaEntry
     var tokens: SQLTokens
 
@@ -47,8 +47,11 @@ struct SchemaText {
             throw entry.refusal("its name is one of SQLite's own")
         }
         try readKeywords()
-        guard tokens.name(next()).isSameName(as: entry.name) else { throw entry.refusal("it makes an object of another name") }
-        nameEnd = tokens.end
+        let name = next()
+        guard let name, tokens.name(name).isSameName(as: entry.name) else {
+            throw entry.refusal("it makes an object of another name")
+        }
+        nameRange = name.range
         switch kind {
         case .table: try readTable()
         case .virtualTable: try readVirtualTable()
@@ -64,10 +67,17 @@ struct SchemaText {
 
     /// The statement that makes the object in another database.
     func sql(in target: Schema) -> SQL {
-        let keywords = "CREATE \(isUnique ? "UNIQUE " : "")\(kind.rawValue)"
-        let rest = String(decoding: sql.utf8.dropFirst(nameEnd), as: UTF8.self)
+        let rest = String(decoding: sql.utf8.dropFirst(nameRange.upperBound), as: UTF8.self)
         return SQL(raw: "\(keywords) \(target.qualified(entry.name))\(rest)")
     }
+
+    /// The statement that makes the object again, with the same text down to the quotes around its name.
+    func sqlAsWritten(in target: Schema) -> SQL {
+        let rest = String(decoding: sql.utf8.dropFirst(nameRange.lowerBound), as: UTF8.self)
+        return SQL(raw: "\(keywords) \(target.quotedName).\(rest)")
+    }
+
+    private var keywords: String { "CREATE \(isUnique ? "UNIQUE " : "")\(kind.rawValue)" }
 
     private static let ownTables: Set<SQLName> = ["sqlite_sequence", "sqlite_stat1", "sqlite_stat2", "sqlite_stat3", "sqlite_stat4"]
     private static let blanks: Set<UInt8> = Set(" \t\n\r\u{c}".utf8)

@@ -22,6 +22,19 @@ import Testing
         try migrator.dryRun(db)                     // does them, and undoes them
         #expect(pending == ["authors without books go"])
 
+        var merged = Migrator()
+        merged.add("2026", merging: ["authors and books", "pages"]) { db, done in
+            if done.isEmpty {
+                try db.execute("CREATE TABLE author(id INTEGER PRIMARY KEY, name TEXT NOT NULL)")
+                try db.execute("CREATE TABLE book(id INTEGER PRIMARY KEY, title TEXT, author REFERENCES author(id), pages NOT NULL DEFAULT 100)")
+            } else {
+                try db.main.addColumn(SQLColumn("pages", .integer).notNull().default(100), to: "book")
+            }
+        }
+        #expect(try merged.migrate(db) == [])
+        let new = try Connection(.memory)
+        #expect(try merged.migrate(new) == ["2026"])
+
         for table in try db.main.tables() where table.kind == .table {
             print(table.name, table.primaryKey, table.columns.map(\.name))
         }
@@ -33,6 +46,10 @@ import Testing
         try db.main.create(SQLIndex("work_name", on: [.column("name")]), on: "work")
         try db.main.dropColumn("pages", from: "work")
         #expect(try db.main.columns(of: "work").map(\.name) == ["id", "name", "author"])
+        try db.main.rebuildTable(
+            "work", sql: "CREATE TABLE work(id INTEGER PRIMARY KEY, name TEXT NOT NULL, author REFERENCES author(id), words INTEGER)",
+            values: ["name": "ifnull(name, '')", "words": "length(name)"])
+        #expect(try db.main.columns(of: "work").map(\.name) == ["id", "name", "author", "words"])
         #expect(try db.main.indexes(of: "work").map(\.name) == ["work_name"])
     }
 }

@@ -1,0 +1,48 @@
+extension Migrator {
+    /// Where a database stands among the migrations.
+    struct Position {
+        /// How many of the migrations are done, from the first.
+        var done = 0
+        /// Of the next migration, the former ones that the database has had.
+        var former: [String] = []
+    }
+
+    /// - Throws: as ``pending(in:)``.
+    func position(in db: Connection) throws(DatabaseError) -> Position {
+        let known = try knownNames()
+        let applied = try applied(in: db)
+        if let unknown = applied.first(where: { !known.contains(ExactText($0)) }) {
+            throw .migration("the database is newer than this program, which does not know its migration \(unknown)")
+        }
+        var position = Position()
+        var rest = applied[...]
+        for migration in migrations {
+            var former: [String] = []
+            for name in migration.merged where rest.first.isSameText(as: name) { former.append(rest.removeFirst()) }
+            if rest.first.isSameText(as: migration.name) {
+                rest.removeFirst()
+            } else if former.isEmpty || !former.last.isSameText(as: migration.merged.last ?? "") {
+                if let next = rest.first {
+                    throw .migration(
+                        "the migration \(migration.name) comes before \(next), which is done already: add new ones at the end")
+                }
+                position.former = former
+                return position
+            }
+            position.done += 1
+        }
+        // A former migration out of its order.
+        if let next = rest.first { throw .migration("the migration \(next) of the database is out of order") }
+        return position
+    }
+
+    /// The names of all migrations and of those that they stand for.
+    private func knownNames() throws(DatabaseError) -> Set<ExactText> {
+        var known: Set<ExactText> = []
+        for name in migrations.flatMap({ $0.merged + [$0.name] }) {
+            if name.isEmpty { throw .invalidArgument("a migration without a name") }
+            if !known.insert(ExactText(name)).inserted { throw .invalidArgument("two migrations are named \(name)") }
+        }
+        return known
+    }
+}
