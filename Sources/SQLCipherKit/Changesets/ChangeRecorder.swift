@@ -106,7 +106,10 @@ public final class ChangeRecorder: ConnectionDependent {
 }
 
 extension Schema {
-    /// Runs `body` and returns what it has changed in this database.
+    /// Runs `body` in a transaction, or in a savepoint of the open one, and returns what it has changed in this database.
+    ///
+    /// If `body` throws, or the changes cannot be had, they are rolled back: no change is kept that no changeset has. Where changes
+    /// are to be kept in several transactions, use a ``ChangeRecorder``.
     /// ```swift
     /// let changes = try laptop.main.recordingChanges { db in try db.execute("DELETE FROM note WHERE id = 5") }
     /// try changes.apply(to: phone)
@@ -114,11 +117,14 @@ extension Schema {
     /// - Parameters:
     ///   - tables: as with ``ChangeRecorder/init(_:tables:)``.
     ///   - body: makes the changes.
-    /// - Throws: ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/closed``, and what `body` throws.
+    /// - Throws: ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/closed``, and what `body` throws, or beginning and
+    ///   committing; nothing has changed then.
     public func recordingChanges(tables: [String]? = nil, _ body: (Connection) throws -> Void) throws -> Changeset {
         let recorder = try ChangeRecorder(self, tables: tables)
         defer { recorder.close() }
-        try body(connection)
-        return try recorder.changeset()
+        return try connection.transaction { db in
+            try body(db)
+            return try recorder.changeset()
+        }
     }
 }

@@ -50,31 +50,61 @@ extension Changeset {
     /// (<https://sqlite.org/session/sqlite3changeset_apply.html>).
     ///
     /// ```swift
-    /// try changes.apply(to: db) { conflict in
+    /// let outcome = try changes.apply(to: db) { conflict in
     ///     conflict.kind == .different ? .replace : .omit
     /// }
+    /// for table in outcome.tables where table.applied < table.changes { print(table.name, table.skip ?? "", table.omitted) }
     /// ```
-    /// Changes of a table that the main database does not have, or has with other columns, are left out silently. Triggers fire.
-    /// Foreign keys are checked at the end.
+    /// Changes of a table that the database does not have, or has with fewer columns or another primary key, are left out: the
+    /// result tells, and ``ChangesetOptions/requiresAllTables`` makes the call throw. Columns that the table has beyond them get
+    /// their defaults. Foreign keys are checked at the end.
     /// - Parameters:
     ///   - db: the connection.
     ///   - tables: the tables whose changes are wanted; nil, the default, for all.
-    ///   - onConflict: decides about each conflict. It may use the connection. If it throws, nothing has changed, and the call throws
-    ///     the same error. Default: abort.
-    /// - Returns: how conflicts were solved, for ``Changeset/rebased(by:)``; nil if there was none.
-    /// - Throws: ``ResultCode/abort`` if a conflict was to abort, ``ResultCode/corrupt`` for bytes that are no changeset,
-    ///   ``DatabaseError/Reason/misuse`` for a replacement that cannot be made, and what SQLite reports. Nothing has changed then.
+    ///   - options: whether triggers run, and the like.
+    ///   - onConflict: decides about each conflict. It may use the connection. If it throws, nothing has changed, and the call
+    ///     throws the same error.
+    /// - Returns: for each table what was applied, what was left out, and why.
+    /// - Throws: ``ResultCode/abort`` if a conflict was to abort, which names the table and the row, ``ResultCode/corrupt`` for
+    ///   bytes that are no changeset, ``ResultCode/schema`` for a table that is required, ``DatabaseError/Reason/invalidArgument``
+    ///   for a trigger that is not there, ``DatabaseError/Reason/misuse`` for a replacement that cannot be made, and what SQLite
+    ///   reports. Nothing has changed then.
     @discardableResult
     public func apply(
-        to db: Connection, tables: [String]? = nil,
-        onConflict: @escaping (ChangesetConflict) throws -> ChangesetConflict.Resolution = { _ in .abort }
-    ) throws -> ChangesetRebase? {
-        let handle = try db.liveForUse()
+        to db: Connection, tables: [String]? = nil, options: ChangesetOptions = ChangesetOptions(),
+        onConflict: @escaping (ChangesetConflict) throws -> ChangesetConflict.Resolution
+    ) throws -> ChangesetOutcome {
+        _ = try db.liveForUse()
         // All of it is looked at first: what is malformed is found before anything has changed.
-        try validate()
-        if isEmpty { return nil }
-        let application = ChangesetApplication(db, tables?.nameSet, onConflict)
+        let forms = try ChangesetTables(self)
+        if isEmpty { return ChangesetOutcome() }
+        let wanted = tables?.nameSet
+        let outcome = try forms.outcome(in: db.main) { wanted?.contains(SQLName($0)) ?? true }
+        if options.requiresAllTables, let table = outcome.tables.first(where: { ![nil, .notWanted, .reserved].contains($0.skip) }) {
+            throw DatabaseError(
+                code: .schema, message: "the changes of \(table.name) cannot be applied: \(table.skip?.inWords ?? "")")
+        }
+        let application = ChangesetApplication(db, outcome, onConflict)
+        return try withTriggers(options.triggers, db) { try run(application, db, options) }
+    }
+
+    /// The same with a rule for each table in place of a closure.
+    @discardableResult
+    public func apply(
+        to db: Connection, tables: [String]? = nil, options: ChangesetOptions = ChangesetOptions(),
+        policy: ChangesetPolicy = ChangesetPolicy()
+    ) throws -> ChangesetOutcome {
+        try apply(to: db, tables: tables, options: options) { conflict in try policy.resolution(of: conflict) }
+    }
+
+    private func run(
+        _ application: ChangesetApplication, _ db: Connection, _ options: ChangesetOptions
+    ) throws -> ChangesetOutcome {
+        let handle = try db.liveForUse()
         var rebase: UnsafeMutableRawPointer?, rebaseCount: Int32 = 0
+        var flags: Int32 = 0
+        if !options.runsForeignKeyActions { flags |= SQLITE_CHANGESETAPPLY_FKNOACTION }
+        if !options.reportsChangesThatAreMade { flags |= SQLITE_CHANGESETAPPLY_IGNORENOOP }
         // The conflict handler may use the connection, but must not end what the changeset is applied in.
         db.enterTransaction()
         defer { db.leaveTransaction() }
@@ -83,8 +113,10 @@ extension Changeset {
                 sqlite3changeset_apply_v2(
                     handle, count, bytes,
                     { context, table in ChangesetApplication.at(context)?.wants(table) ?? 1 },
-                    { context, kind, iterator in ChangesetApplication.at(context)?.resolve(kind, iterator) ?? SQLITE_CHANGESET_ABORT },
-                    Unmanaged.passUnretained(application).toOpaque(), &rebase, &rebaseCount, 0)
+                    { context, kind, iterator in
+                        ChangesetApplication.at(context)?.resolve(kind, iterator) ?? SQLITE_CHANGESET_ABORT
+                    },
+                    Unmanaged.passUnretained(application).toOpaque(), &rebase, &rebaseCount, flags)
             }
         }
         defer {
@@ -93,17 +125,39 @@ extension Changeset {
         }
         if let error = application.error { throw error }
         guard rc == SQLITE_OK else {
-            if rc == SQLITE_ABORT { throw DatabaseError(code: .abort, message: "a conflict has undone the changeset") }
+            if let conflict = application.abortedBy, [SQLITE_ABORT, SQLITE_CONSTRAINT].contains(rc & 0xff) {
+                let what = try describe(conflict, application)
+                throw DatabaseError(code: .abort, message: "a conflict has undone the changeset: \(what)")
+            }
             if rc & 0xff == SQLITE_CORRUPT { throw Self.failure(rc) }
             throw db.failure(rc)
         }
-        return rebase.map { ChangesetRebase(data: Data(bytes: $0, count: Int(rebaseCount))) }
+        var outcome = application.finalOutcome
+        outcome.rebase = rebase.map { ChangesetRebase(data: Data(bytes: $0, count: Int(rebaseCount))) }
+        return outcome
+    }
+
+    /// Which row of which table, without its values: a row id, which is a number, and the change's place for other keys.
+    private func describe(_ conflict: ChangesetConflict, _ application: ChangesetApplication) throws -> String {
+        guard let change = conflict.change else { return application.violation ?? "a foreign key points nowhere" }
+        let values = change.kind == .insert ? change.new : change.old
+        var row = "a row"
+        if change.primaryKey.count == 1, case .integer(let id)? = values[change.primaryKey[0]] { row = "row \(id)" }
+        let place = try changes().firstIndex(of: change).map { "its change \($0), " } ?? ""
+        let what =
+            switch conflict.kind {
+            case .different: "finds other values in it"
+            case .missing: "does not find it"
+            case .exists: "finds one with its key"
+            case .constraint: "breaks a constraint"
+            case .foreignKeys: ""
+            }
+        return "\(place)the \(change.kind) of \(row) of \(change.table), \(what)"
     }
 
     /// These changes as if they had been made after another changeset was applied elsewhere, with conflicts solved as they were
     /// solved there (<https://sqlite.org/session/rebaser.html>).
-    /// - Parameter rebases: what ``apply(to:tables:onConflict:)`` returned where the other changes were applied, in that
-    ///   order.
+    /// - Parameter rebases: the ``ChangesetOutcome/rebase`` of each call that has applied other changes, in that order.
     /// - Throws: ``ResultCode/corrupt`` for malformed bytes.
     public func rebased(by rebases: [ChangesetRebase]) throws(DatabaseError) -> Changeset {
         if isEmpty || rebases.isEmpty { return self }
@@ -120,80 +174,5 @@ extension Changeset {
         return try withBytes { bytes, count throws(DatabaseError) in
             try Self.output { sqlite3rebaser_rebase(rebaser, count, bytes, $0, $1) }
         }
-    }
-}
-
-/// One call of `apply`, as SQLite calls it back.
-private final class ChangesetApplication {
-    private let connection: Connection
-    private let tables: Set<SQLName>?
-    private let onConflict: (ChangesetConflict) throws -> ChangesetConflict.Resolution
-    private(set) var error: (any Error)?
-
-    init(
-        _ connection: Connection, _ tables: Set<SQLName>?,
-        _ onConflict: @escaping (ChangesetConflict) throws -> ChangesetConflict.Resolution
-    ) {
-        self.connection = connection
-        self.tables = tables
-        self.onConflict = onConflict
-    }
-
-    static func at(_ context: UnsafeMutableRawPointer?) -> ChangesetApplication? {
-        context.map { Unmanaged<ChangesetApplication>.fromOpaque($0).takeUnretainedValue() }
-    }
-
-    func wants(_ table: UnsafePointer<CChar>?) -> Int32 {
-        guard let table else { return 1 }
-        // What a database remembers of its key slots is its own.
-        if sqlcipherkit_is_slot_mark(table) != 0 { return 0 }
-        guard let tables else { return 1 }
-        return tables.contains(SQLName(String(cString: table))) ? 1 : 0
-    }
-
-    func resolve(_ code: Int32, _ iterator: OpaquePointer?) -> Int32 {
-        guard error == nil, let iterator else { return SQLITE_CHANGESET_ABORT }
-        return connection.inFunction {
-            do {
-                let conflict = try conflict(code, iterator)
-                let resolution = try onConflict(conflict)
-                guard connection.isOpen else { throw DatabaseError.closedConnection }
-                if let cause = connection.closures.cause { throw DatabaseError.aborted(cause) }
-                switch resolution {
-                case .omit: return SQLITE_CHANGESET_OMIT
-                case .abort: return SQLITE_CHANGESET_ABORT
-                case .replace:
-                    guard conflict.current != nil else {
-                        throw DatabaseError.misuse("a changeset's conflict of the kind \(conflict.kind) has no row to replace")
-                    }
-                    return SQLITE_CHANGESET_REPLACE
-                }
-            } catch {
-                self.error = error
-                return SQLITE_CHANGESET_ABORT
-            }
-        }
-    }
-
-    private func conflict(_ code: Int32, _ iterator: OpaquePointer) throws(DatabaseError) -> ChangesetConflict {
-        if code == SQLITE_CHANGESET_FOREIGN_KEY {
-            var count: Int32 = 0
-            sqlite3changeset_fk_conflicts(iterator, &count)
-            return ChangesetConflict(kind: .foreignKeys(Int(count)), change: nil, current: nil)
-        }
-        let change = try Changeset.Change(iterator)
-        var current: [SQLValue]?
-        if code == SQLITE_CHANGESET_DATA || code == SQLITE_CHANGESET_CONFLICT {
-            current = try Changeset.Change.values(iterator, Int32(change.old.count)) { sqlite3changeset_conflict(iterator, $0, $1) }
-                .map { $0 ?? .null }
-        }
-        let kind: ChangesetConflict.Kind =
-            switch code {
-            case SQLITE_CHANGESET_DATA: .different
-            case SQLITE_CHANGESET_NOTFOUND: .missing
-            case SQLITE_CHANGESET_CONFLICT: .exists
-            default: .constraint
-            }
-        return ChangesetConflict(kind: kind, change: change, current: current)
     }
 }

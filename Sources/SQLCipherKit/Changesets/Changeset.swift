@@ -61,8 +61,16 @@ public struct Changeset: Hashable, Sendable {
     /// - Throws: ``ResultCode/corrupt`` for bytes that are no changeset, and what `body` throws.
     public func forEach(_ body: (Change) throws -> Void) throws { try iterate { try body(Change($0)) } }
 
-    /// Looks at the bytes of all changes.
-    func validate() throws { try iterate { _ in } }
+    /// Looks at the bytes of all changes, and calls `body` with the table of each: its name, its columns and its primary key.
+    func forEachTable(_ body: (String, Int, () -> [Int]) throws -> Void) throws {
+        try iterate { iterator in
+            var table: UnsafePointer<CChar>?
+            var columns: Int32 = 0, operation: Int32 = 0
+            try check(sqlite3changeset_op(iterator, &table, &columns, &operation, nil))
+            guard let table else { throw Self.failure(SQLITE_CORRUPT) }
+            try body(String(cString: table), Int(columns)) { Change.primaryKey(iterator) ?? [] }
+        }
+    }
 
     private func iterate(_ body: (OpaquePointer) throws -> Void) throws {
         if isEmpty { return }
@@ -138,19 +146,23 @@ extension Changeset.Change {
     init(_ iterator: OpaquePointer) throws(DatabaseError) {
         var table: UnsafePointer<CChar>?
         var columns: Int32 = 0, operation: Int32 = 0, indirect: Int32 = 0
-        var rc = sqlite3changeset_op(iterator, &table, &columns, &operation, &indirect)
+        let rc = sqlite3changeset_op(iterator, &table, &columns, &operation, &indirect)
         guard rc == SQLITE_OK, let table else { throw Changeset.failure(rc) }
         self.table = String(cString: table)
         isIndirect = indirect != 0
         kind = operation == SQLITE_INSERT ? .insert : operation == SQLITE_DELETE ? .delete : .update
-        var flags: UnsafeMutablePointer<UInt8>?, count: Int32 = 0
-        rc = sqlite3changeset_pk(iterator, &flags, &count)
-        guard rc == SQLITE_OK, let flags else { throw Changeset.failure(rc) }
-        primaryKey = (0..<Int(count)).filter { flags[$0] != 0 }
+        guard let primaryKey = Self.primaryKey(iterator) else { throw Changeset.failure(SQLITE_CORRUPT) }
+        self.primaryKey = primaryKey
         old = kind == .insert ? Array(repeating: nil, count: Int(columns))
             : try Self.values(iterator, columns) { sqlite3changeset_old(iterator, $0, $1) }
         new = kind == .delete ? Array(repeating: nil, count: Int(columns))
             : try Self.values(iterator, columns) { sqlite3changeset_new(iterator, $0, $1) }
+    }
+
+    static func primaryKey(_ iterator: OpaquePointer) -> [Int]? {
+        var flags: UnsafeMutablePointer<UInt8>?, count: Int32 = 0
+        guard sqlite3changeset_pk(iterator, &flags, &count) == SQLITE_OK, let flags else { return nil }
+        return (0..<Int(count)).filter { flags[$0] != 0 }
     }
 
     static func values(

@@ -38,7 +38,11 @@ import Testing
         // Undone changes are none.
         let nothing = try db.main.recordingChanges { db in
             try db.execute(SQLScript("UPDATE t SET a = 'x'; DELETE FROM t WHERE id = 1"))
-            try db.execute(SQLScript("UPDATE t SET a = 'two' WHERE id = 2; BEGIN; INSERT INTO t VALUES (9, 9, 9); ROLLBACK"))
+            try db.execute("UPDATE t SET a = 'two' WHERE id = 2")
+            try db.transaction { db in
+                try db.execute("INSERT INTO t VALUES (9, 9, 9)")
+                return TransactionEnd.rollback(())
+            }
         }
         #expect(try !nothing.changes().contains { $0.new.first == .some(9) })
     }
@@ -59,7 +63,7 @@ import Testing
         let b = try open("b.db")
         let here = try a.main.recordingChanges { try $0.execute(SQLScript("UPDATE t SET x = 'a' WHERE id = 1; INSERT INTO t VALUES (10, 'a')")) }
         let there = try b.main.recordingChanges { try $0.execute(SQLScript("DELETE FROM t WHERE id = 2; INSERT INTO t VALUES (20, 'b')")) }
-        #expect(try there.apply(to: a) == nil && here.apply(to: b) == nil)
+        #expect(try there.apply(to: a).rebase == nil && here.apply(to: b).rebase == nil)
         #expect(try rows(a) == [[1, "a"], [3, "x"], [10, "a"], [20, "b"]] && rows(b) == rows(a))
         try there.inverted().apply(to: a)
         try here.inverted().apply(to: a)
@@ -69,7 +73,7 @@ import Testing
         // Both change the same row: one gives in, and its own change is rebased.
         let first = try a.main.recordingChanges { try $0.execute("UPDATE t SET x = 'first' WHERE id = 3") }
         let second = try b.main.recordingChanges { try $0.execute("UPDATE t SET x = 'second' WHERE id = 3") }
-        let rebase = try #require(try first.apply(to: b) { $0.kind == .different ? .replace : .abort })
+        let rebase = try #require(try first.apply(to: b) { $0.kind == .different ? .replace : .abort }.rebase)
         #expect(try b.fetchOne(String.self, "SELECT x FROM t WHERE id = 3") == "first")
         try second.rebased(by: [rebase]).apply(to: a)
         #expect(try rows(a) == rows(b))

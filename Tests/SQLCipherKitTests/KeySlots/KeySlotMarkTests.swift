@@ -114,8 +114,9 @@ import Testing
 
     @Test func aRecorderPassesItBy() throws {
         let (slots, db) = try make()
-        let changes = try db.main.recordingChanges { _ in try slots.add(.passphrase("x"), label: "x", derivation: .quick) }
-        #expect(changes.isEmpty)
+        let recorder = try ChangeRecorder(db.main)
+        try slots.add(.passphrase("x"), label: "x", derivation: .quick)
+        #expect(try recorder.changeset().isEmpty)
     }
 
     @Test func copiedTablesPassItBy() throws {
