@@ -47,7 +47,11 @@ public struct KeyValueEntry: ~Copyable {
     @usableFromInline
     static func now() -> Int64 { milliseconds(Date()) }
 
-    static func milliseconds(_ date: Date) -> Int64 { Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded(.down)) ?? .max }
+    /// The first or the last millisecond that there is for a time beyond them.
+    static func milliseconds(_ date: Date) -> Int64 {
+        let milliseconds = (date.timeIntervalSince1970 * 1000).rounded(.down)
+        return Int64(exactly: milliseconds) ?? (milliseconds < 0 ? .min : .max)
+    }
 
     @usableFromInline
     static func read<T: SQLValueConvertible>(

@@ -21,6 +21,7 @@ import Foundation
 public final class Blob: ConnectionDependent {
     private let connection: Connection
     private var handle: OpaquePointer?
+    private let schema: String, table: String, column: String
     private let isWritable: Bool
     /// The number of bytes.
     public private(set) var count: Int
@@ -35,6 +36,7 @@ public final class Blob: ConnectionDependent {
         let db = schema.connection
         connection = db
         isWritable = forWriting
+        (self.schema, self.table, self.column) = (schema.name, table, column)
         let database = try db.liveForUse()
         let (table, column) = (try table.cName("the name of a table"), try column.cName("the name of a column"))
         if forWriting, sqlcipherkit_is_slot_mark(table) != 0 {
@@ -71,12 +73,23 @@ public final class Blob: ConnectionDependent {
     /// Goes on with another row of the same table and column, which is faster than opening another blob. The position is the
     /// beginning (<https://sqlite.org/c3ref/blob_reopen.html>).
     /// - Throws: SQLite's error if there is no such row, or its value is neither a blob nor text. Each call throws
-    ///   ``ResultCode/abort`` then, until this one succeeds.
+    ///   ``ResultCode/abort`` then, until this one succeeds, with any row.
     public func reopen(rowID: Int64) throws(DatabaseError) {
-        let handle = try live()
+        var handle = try live()
         count = 0
         position = 0
-        try connection.check(sqlite3_blob_reopen(handle, rowID))
+        var rc = sqlite3_blob_reopen(handle, rowID)
+        if rc & 0xff == SQLITE_ABORT {
+            // SQLite's handle is of no more use, after a failure or a change of its row.
+            var fresh: OpaquePointer?
+            rc = sqlite3_blob_open(connection.handle, schema, table, column, rowID, isWritable ? 1 : 0, &fresh)
+            if rc == SQLITE_OK, let fresh {
+                // The new one keeps the transaction open that the old one has kept.
+                sqlite3_blob_close(handle)
+                (self.handle, handle) = (fresh, fresh)
+            }
+        }
+        try connection.check(rc)
         count = Int(sqlite3_blob_bytes(handle))
     }
 
@@ -192,6 +205,11 @@ public struct ZeroBlob: SQLValueConvertible, Hashable {
 
     public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
         if count < 0 { throw .invalidArgument("a blob of \(count) bytes") }
-        try parameter.check(sqlite3_bind_zeroblob64(parameter.handle, parameter.index, UInt64(count)))
+        let rc = sqlite3_bind_zeroblob64(parameter.handle, parameter.index, UInt64(count))
+        // SQLite gives the code alone.
+        if rc == SQLITE_TOOBIG {
+            throw DatabaseError(code: .tooBig, message: "a blob of \(count) bytes is over the limit of the connection")
+        }
+        try parameter.check(rc)
     }
 }

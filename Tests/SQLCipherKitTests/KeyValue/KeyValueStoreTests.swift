@@ -243,6 +243,12 @@ import Testing
         let error = #expect(throws: DatabaseError.self) { try store.set("x", to: 1, expires: Date(timeIntervalSince1970: .nan)) }
         #expect(error?.reason == .invalidArgument)
         try store.set("far", to: 6, expires: .distantFuture)
+        // A time beyond all milliseconds is the first or the last of them.
+        try store.set("never was", to: 1, expires: Date(timeIntervalSince1970: -1e300))
+        #expect(try store.get("never was", as: Int.self) == nil)
+        try store.set("at no end", to: 7, expires: Date(timeIntervalSince1970: 1e300))
+        #expect(try store.get("at no end", as: Int.self) == 7)
+        try store.remove("at no end")
         #expect(try store.get("far") == 6)
         let plan = try db.fetchAll(RowCopy.self, "EXPLAIN QUERY PLAN DELETE FROM kv_settings WHERE expires <= 5")
         #expect("\(plan)".contains("kv_settings_expires"))

@@ -97,6 +97,43 @@ import Testing
         #expect(error { _ = try db.main.openBlob(table: "t", column: "data", rowID: 1) }?.reason == .closed)
     }
 
+    /// Whatever a call has met, the next row can be had by the same blob.
+    @Test(arguments: [false, true]) func reopeningRecovers(forWriting: Bool) throws {
+        let db = try Connection(.memory)
+        try db.execute("CREATE TABLE r(id INTEGER PRIMARY KEY, data)")
+        try db.execute("INSERT INTO r VALUES (1, x'01'), (2, x'0202'), (3, NULL), (4, 5)")
+        let failures: [(Blob) throws -> Void] = [
+            { try $0.reopen(rowID: 99) }, { try $0.reopen(rowID: 3) }, { try $0.reopen(rowID: 4) },
+            { blob in
+                try db.execute("UPDATE r SET data = x'01' WHERE id = 1")
+                _ = try blob.read(1, at: 0)
+            },
+        ]
+        for fail in failures {
+            for times in 1...2 {
+                let blob = try db.main.openBlob(table: "r", column: "data", rowID: 1, forWriting: forWriting)
+                for _ in 0..<times { #expect(throws: DatabaseError.self) { try fail(blob) } }
+                try blob.reopen(rowID: 2)
+                #expect(try blob.count == 2 && blob.read(upTo: 9) == Data([2, 2]))
+                try blob.reopen(rowID: 1)
+                #expect(try blob.read(upTo: 9) == Data([1]))
+                if forWriting { try blob.write(Data([1]), at: 0) }
+                blob.close()
+                #expect(!db.isInTransaction)
+                try db.transaction { db in try db.execute("UPDATE r SET data = data WHERE id = 2") }
+            }
+        }
+    }
+
+    @Test func aBlobOfZerosThatIsTooLargeIsToldSo() throws {
+        let db = try Connection(.memory)
+        for count in [1_000_000_001, 2_000_000_000, .max] {
+            let error = #expect(throws: DatabaseError.self) { try db.execute("SELECT \(ZeroBlob(count: count))") }
+            #expect(error?.code == .tooBig)
+            #expect(error?.message == "a blob of \(count) bytes is over the limit of the connection")
+        }
+    }
+
     @Test func asynchronousChunks() async throws {
         let db = try make()
         let blob = try db.main.openBlob(table: "t", column: "data", rowID: 1)
