@@ -168,6 +168,8 @@ public struct SQLAssignments<Record: SQLRecord> {
 extension SQLClauses {
     fileprivate func change(_ sql: SQL) throws(DatabaseError) -> SQL {
         guard groups.isEmpty, having == nil, !isDistinct else { throw .misuse("a change of rows that are grouped") }
-        return try tail(of: sql)
+        let all = try tail(of: sql)
+        // SQLite takes an order together with a limit only.
+        return orderings.isEmpty || limit != nil || offset > 0 ? all : "\(all) LIMIT -1"
     }
 }

@@ -22,36 +22,66 @@ extension Connection {
     /// ``ColumnDefault`` does so until it is set, and so may an `encode(to:)` of your own.
     /// - Parameters:
     ///   - record: what is written; what the database has filled in is put into it.
-    ///   - conflict: what to do where a constraint is broken. Default: the statement fails.
     ///   - schema: the database; nil, the default, for the first one that has the table.
     /// - Throws: ``DatabaseError``, and what the record's own coding throws; nothing has been inserted then.
+    public func insert<Record: SQLRecord>(_ record: inout Record, in schema: Schema? = nil) throws {
+        try write(.insert(nil, returning: true), &record, schema)
+    }
+
+    /// The same, with what to do where a constraint is broken.
+    /// ```swift
+    /// guard try db.insert(&note, onConflict: .ignore) else { return }     // there is one with its key
+    /// ```
+    /// - Parameters:
+    ///   - record: what is written; what the database has filled in is put into it.
+    ///   - conflict: what to do where a constraint is broken; nil, what the table's definition says.
+    ///   - schema: the database; nil, the default, for the first one that has the table.
+    /// - Returns: whether a row was inserted: not where the conflict was ignored.
+    /// - Throws: ``DatabaseError``, and what the record's own coding throws; nothing has been inserted then.
+    @discardableResult
     public func insert<Record: SQLRecord>(
-        _ record: inout Record, onConflict conflict: ConflictResolution? = nil, in schema: Schema? = nil
-    ) throws {
+        _ record: inout Record, onConflict conflict: ConflictResolution?, in schema: Schema? = nil
+    ) throws -> Bool {
         try write(.insert(conflict, returning: true), &record, schema)
     }
 
     /// Inserts a record, without reading anything back.
+    public func insert<Record: SQLRecord>(_ record: Record, in schema: Schema? = nil) throws {
+        try statements(schema).run(.insert(nil, returning: false), record, self)
+    }
+
+    /// The same, with what to do where a constraint is broken.
+    /// - Returns: whether a row was inserted: not where the conflict was ignored.
+    @discardableResult
     public func insert<Record: SQLRecord>(
-        _ record: Record, onConflict conflict: ConflictResolution? = nil, in schema: Schema? = nil
-    ) throws {
-        try statements(schema).run(.insert(conflict, returning: false), record, self)
+        _ record: Record, onConflict conflict: ConflictResolution?, in schema: Schema? = nil
+    ) throws -> Bool {
+        let before = totalChanges
+        let statements = try statements(schema)
+        try statements.run(.insert(conflict, returning: false), record, self)
+        return try hasMet(statements.table(Record.self), before) ?? false
     }
 
     /// Inserts records, all or none, and reads back what the database made of them.
     /// - Throws: ``DatabaseError``, and what the records' own coding throws; nothing has been inserted then.
+    /// - Returns: how many were inserted: not those whose conflict was ignored.
+    @discardableResult
     public func insertAll<Record: SQLRecord>(
         _ records: inout [Record], onConflict conflict: ConflictResolution? = nil, in schema: Schema? = nil
-    ) throws {
+    ) throws -> Int {
         let statements = try statements(schema)
-        var written = records
+        var written = records, count = 0
         try savepoint { db in
             for index in written.indices {
                 let action = RecordAction.insert(conflict, returning: true)
-                try statements.run(action, written[index], db) { written[index] = try $0.decode(Record.self) }
+                try statements.run(action, written[index], db) {
+                    written[index] = try $0.decode(Record.self)
+                    count += 1
+                }
             }
         }
         records = written
+        return count
     }
 
     /// Inserts records, all or none.
@@ -92,8 +122,11 @@ extension Connection {
     /// ``ColumnDefault`` that was not set, stays as it is.
     /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, and what the record's own encoding throws.
     public func update<Record: SQLRecord>(_ record: Record, in schema: Schema? = nil) throws {
-        try statements(schema).run(.update, record, self)
-        if changes == 0 { throw DatabaseError.noRecord(Record.self) }
+        let statements = try statements(schema), before = totalChanges
+        try statements.run(.update, record, self)
+        guard try hasMet(statements.table(Record.self), before) ?? isThere(record, statements) else {
+            throw DatabaseError.noRecord(Record.self)
+        }
     }
 
     /// Changes only what differs from the record as it was before: other columns, which another connection may have changed
@@ -126,8 +159,9 @@ extension Connection {
         let condition = RecordLayout.condition(
             key, try key.map { name in try stored(name, old.first { $0.name.isSameText(as: name) }?.value) })
         if changed.isEmpty { return [] }
+        let total = totalChanges
         try execute("UPDATE \(raw: table.qualifiedName) SET \(list: assignments) WHERE \(condition)")
-        if changes == 0 { throw DatabaseError.noRecord(Record.self) }
+        guard try hasMet(table, total) ?? isThere(table, condition) else { throw DatabaseError.noRecord(Record.self) }
         return changed
     }
 
@@ -136,8 +170,9 @@ extension Connection {
     /// - Throws: ``DatabaseError``.
     @discardableResult
     public func delete<Record: SQLRecord>(_ record: Record, in schema: Schema? = nil) throws -> Bool {
-        try statements(schema).run(.delete, record, self)
-        return changes > 0
+        let statements = try statements(schema), before = totalChanges
+        try statements.run(.delete, record, self)
+        return try hasMet(statements.table(Record.self), before) ?? isThere(record, statements)
     }
 
     /// Reads the row with the record's key again.
@@ -171,7 +206,7 @@ extension Connection {
         _ type: Record.Type, id values: repeat each Value, in schema: Schema? = nil
     ) throws(DatabaseError) -> Bool {
         let (table, _, condition) = try find(type, schema, repeat each values)
-        return try fetchOne(Bool.self, "SELECT EXISTS (SELECT 1 FROM \(raw: table.qualifiedName) WHERE \(condition))") ?? false
+        return try isThere(table, condition)
     }
 
     /// Deletes the record with a primary key; throws as ``exists(_:id:in:)``.
@@ -181,8 +216,10 @@ extension Connection {
         _ type: Record.Type, id values: repeat each Value, in schema: Schema? = nil
     ) throws(DatabaseError) -> Bool {
         let (table, _, condition) = try find(type, schema, repeat each values)
+        let before = totalChanges
         try execute("DELETE FROM \(raw: table.qualifiedName) WHERE \(condition)")
-        return changes > 0
+        if let met = try hasMet(table, before) { return met }
+        return try isThere(table, condition)
     }
 
     private func find<Record: SQLRecord, each Value: SQLValueConvertible>(
@@ -204,11 +241,14 @@ extension Connection {
     }
 
     /// Writes a record and reads it back. A row that cannot be read back is not kept either.
-    private func write<Record: SQLRecord>(_ action: RecordAction, _ record: inout Record, _ schema: Schema?) throws {
+    /// - Returns: whether there was one.
+    @discardableResult
+    private func write<Record: SQLRecord>(_ action: RecordAction, _ record: inout Record, _ schema: Schema?) throws -> Bool {
         let statements = try statements(schema)
-        var written = record
+        var written: Record?
         try savepoint { db in try statements.run(action, record, db) { written = try $0.decode(Record.self) } }
-        record = written
+        if let written { record = written }
+        return written != nil
     }
 
     private func statements(_ schema: Schema?) throws(DatabaseError) -> RecordStatements {

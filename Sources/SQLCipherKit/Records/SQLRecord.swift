@@ -1,6 +1,6 @@
 /// A type whose values are the rows of a table.
 ///
-/// A `Codable` type needs nothing more: its coding keys are the columns' names, and its name, with a small first letter, is the
+/// A `Codable` type needs nothing more: its coding keys are the columns' names, and its name, with a small beginning, is the
 /// table's unless ``tableName`` says another one.
 /// ```swift
 /// struct Note: SQLRecord {
@@ -26,7 +26,8 @@
 /// ```
 /// Values are read and written as ``Row/decode(_:)`` and ``Connection/insert(_:into:onConflict:in:)`` do it.
 public protocol SQLRecord: Codable, SQLSource {
-    /// The table's name. Default: the type's own, with a small first letter.
+    /// The table's name. Default: the type's own, with a small first letter, or small initials: `note` for `Note`, `httpRequest`
+    /// for `HTTPRequest`.
     static var tableName: String { get }
 
     /// The table's description. Default: the name alone; keys, defaults and generated columns are then read from the database.
@@ -42,10 +43,7 @@ public protocol SQLRecord: Codable, SQLSource {
 }
 
 extension SQLRecord {
-    public static var tableName: String {
-        let name = "\(Self.self)"
-        return name.prefix(1).lowercased() + name.dropFirst()
-    }
+    public static var tableName: String { "\(Self.self)".withSmallInitials }
 
     public static var table: SQLTable { SQLTable(tableName) }
 
@@ -53,6 +51,17 @@ extension SQLRecord {
 
     @inlinable
     public static func readSQL(from row: borrowing Row) throws -> Self { try row.decode(Self.self) }
+}
+
+extension String {
+    /// A type's name as a table's.
+    fileprivate var withSmallInitials: String {
+        let capitals = prefix { $0.isUppercase }.count
+        // The last capital of several begins the next word.
+        let next = dropFirst(capitals).first
+        let count = capitals > 1 && next?.isLowercase == true ? capitals - 1 : max(capitals, 1)
+        return prefix(count).lowercased() + dropFirst(count)
+    }
 }
 
 /// What a query reads from one of its tables: a record, or an optional record where an outer join may have none.

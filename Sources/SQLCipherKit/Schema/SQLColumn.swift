@@ -66,8 +66,11 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
         return copy
     }
 
-    /// Another name than the property's.
+    /// Another name than the property's. Indexes and constraints of the same description follow it.
     public func named(_ name: String) -> SQLColumn { changed { $0.name = name } }
+
+    /// The column under the name that its table gives the property.
+    func resolved(_ names: [AnyProperty: String]) -> SQLColumn { property.flatMap { names[$0] }.map { named($0) } ?? self }
 
     /// `NOT NULL`.
     public func notNull() -> SQLColumn { changed { $0.isNotNull = true } }

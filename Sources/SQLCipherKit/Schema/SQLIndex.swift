@@ -10,21 +10,39 @@
 public struct SQLIndex: Sendable {
     /// What an index sorts by.
     public struct Term: Sendable {
-        let sql: SQL
-
-        private init(_ sql: SQL, _ collation: String?, _ isDescending: Bool) {
-            let collate: SQL = if let collation { " COLLATE \(identifier: collation)" } else { "" }
-            self.sql = "\(sql)\(collate)\(raw: isDescending ? " DESC" : "")"
+        private enum Base {
+            case column(SQLColumn), expression(SQL)
         }
+
+        private var base: Base
+        private let collation: String?
+        private let isDescending: Bool
 
         /// A column.
         public static func column(_ column: SQLColumn, collation: String? = nil, isDescending: Bool = false) -> Term {
-            Term("\(identifier: column.name)", collation, isDescending)
+            Term(base: .column(column), collation: collation, isDescending: isDescending)
         }
 
         /// An expression, without bound values, that gives the same value each time for the same row.
         public static func expression(_ sql: SQL, collation: String? = nil, isDescending: Bool = false) -> Term {
-            Term("\(sql)", collation, isDescending)
+            Term(base: .expression(sql), collation: collation, isDescending: isDescending)
+        }
+
+        var sql: SQL {
+            let collate: SQL = if let collation { " COLLATE \(identifier: collation)" } else { "" }
+            let base: SQL =
+                switch base {
+                case .column(let column): "\(identifier: column.name)"
+                case .expression(let sql): sql
+                }
+            return "\(base)\(collate)\(raw: isDescending ? " DESC" : "")"
+        }
+
+        fileprivate func resolved(_ names: [AnyProperty: String]) -> Term {
+            guard case .column(let column) = base else { return self }
+            var term = self
+            term.base = .column(column.resolved(names))
+            return term
         }
     }
 
@@ -43,6 +61,13 @@ public struct SQLIndex: Sendable {
         self.terms = terms
         self.isUnique = isUnique
         self.condition = condition
+    }
+
+    /// The same with the names that the table gives its properties.
+    func resolved(_ names: [AnyProperty: String]) -> SQLIndex {
+        var index = self
+        index.terms = terms.map { $0.resolved(names) }
+        return index
     }
 
     func sql(table: String, schema: String?, ifNotExists: Bool) -> SQL {

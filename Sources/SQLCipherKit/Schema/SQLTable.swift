@@ -78,10 +78,11 @@ public struct SQLTable: Sendable {
             }
         }
         self.columns = columns
-        self.indexes = indexes
-        self.constraints = constraints
-        columnNames = Dictionary(
+        let names = Dictionary(
             columns.compactMap { column in column.property.map { ($0, column.name) } }, uniquingKeysWith: { first, _ in first })
+        columnNames = names
+        self.indexes = indexes.map { $0.resolved(names) }
+        self.constraints = constraints.map { $0.resolved(names) }
     }
 
     var qualifiedName: String { (schema.map { $0.quotedSQLIdentifier + "." } ?? "") + name.quotedSQLIdentifier }
@@ -94,7 +95,7 @@ public struct SQLTable: Sendable {
 
     /// The columns of the primary key, in its order.
     public var primaryKeyColumns: [String] {
-        for case .primaryKey(let columns) in constraints.map(\.kind) { return columns }
+        for case .primaryKey(let columns) in constraints.map(\.kind) { return columns.map(\.name) }
         return columns.filter(\.isPrimaryKey).map(\.name)
     }
 
@@ -144,18 +145,27 @@ public struct SQLTable: Sendable {
 /// A constraint of a table on several columns.
 public struct SQLConstraint: Sendable {
     enum Kind: Sendable {
-        case primaryKey([String]), unique([String]), check(SQL), foreignKey(SQLForeignKey)
+        case primaryKey([SQLColumn]), unique([SQLColumn]), check(SQL), foreignKey(SQLForeignKey)
     }
 
     let kind: Kind
 
+    /// The same with the names that the table gives its properties.
+    func resolved(_ names: [AnyProperty: String]) -> SQLConstraint {
+        switch kind {
+        case .primaryKey(let columns): SQLConstraint(kind: .primaryKey(columns.map { $0.resolved(names) }))
+        case .unique(let columns): SQLConstraint(kind: .unique(columns.map { $0.resolved(names) }))
+        case .check, .foreignKey: self
+        }
+    }
+
     /// The primary key.
     public static func primaryKey(_ columns: SQLColumn...) -> SQLConstraint {
-        SQLConstraint(kind: .primaryKey(columns.map(\.name)))
+        SQLConstraint(kind: .primaryKey(columns))
     }
 
     /// No two rows may be equal in all of these columns.
-    public static func unique(_ columns: SQLColumn...) -> SQLConstraint { SQLConstraint(kind: .unique(columns.map(\.name))) }
+    public static func unique(_ columns: SQLColumn...) -> SQLConstraint { SQLConstraint(kind: .unique(columns)) }
 
     /// A condition that each row must meet.
     public static func check(_ condition: SQL) -> SQLConstraint { SQLConstraint(kind: .check(condition)) }
@@ -165,8 +175,8 @@ public struct SQLConstraint: Sendable {
 
     var sql: SQL {
         switch kind {
-        case .primaryKey(let columns): "PRIMARY KEY (\(names: columns))"
-        case .unique(let columns): "UNIQUE (\(names: columns))"
+        case .primaryKey(let columns): "PRIMARY KEY (\(names: columns.map(\.name)))"
+        case .unique(let columns): "UNIQUE (\(names: columns.map(\.name)))"
         case .check(let condition): "CHECK (\(condition))"
         case .foreignKey(let key): "FOREIGN KEY (\(names: key.columns)) \(key.clause)"
         }

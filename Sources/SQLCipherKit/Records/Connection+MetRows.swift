@@ -1,0 +1,22 @@
+/// Whether a statement has met the row that it was for.
+extension Connection {
+    /// SQLite does not count what `INSTEAD OF` triggers of a view do (<https://sqlite.org/c3ref/changes.html>): there, any change
+    /// tells, or the row that is there still, as a trigger may have nothing to do.
+    /// - Parameter before: ``totalChanges`` before the statement.
+    /// - Returns: nil for a view in which nothing has changed: ask whether the row is there.
+    func hasMet(_ table: SQLTable, _ before: Int) throws(DatabaseError) -> Bool? {
+        if changes > 0 { return true }
+        guard try schema(of: table).form(of: table.name)?.kind == .view else { return false }
+        return totalChanges > before ? true : nil
+    }
+
+    func isThere(_ table: SQLTable, _ condition: SQL) throws(DatabaseError) -> Bool {
+        try fetchOne(Bool.self, "SELECT EXISTS (SELECT 1 FROM \(raw: table.qualifiedName) WHERE \(condition))") ?? false
+    }
+
+    func isThere<Record: SQLRecord>(_ record: Record, _ statements: RecordStatements) throws -> Bool {
+        var isThere = false
+        try statements.run(.refresh, record, self) { _ in isThere = true }
+        return isThere
+    }
+}
