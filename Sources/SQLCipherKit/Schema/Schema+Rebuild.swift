@@ -16,6 +16,8 @@ extension Schema {
     /// row that the new definition refuses makes the call throw. The next number of an AUTOINCREMENT key stays. Triggers do not
     /// run.
     ///
+    /// The call takes the time of copying the rows twice. To a ``ChangeRecorder`` it inserts every row.
+    ///
     /// Indexes are made again, unless the description has one of the same name, and so are triggers, temporary ones as well. Views,
     /// other tables and full-text tables are left as they are. Where one of them no longer compiles, as a column is gone, the call
     /// throws: drop it before, in the same transaction, and make it again after.

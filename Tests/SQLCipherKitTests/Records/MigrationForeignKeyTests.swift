@@ -118,7 +118,8 @@ import Testing
 
     @Test func theErrorNamesTableRowAndParent() throws {
         let db = try Connection(.memory)
-        try db.execute(SQLScript("CREATE TABLE a(id INTEGER PRIMARY KEY); CREATE TABLE b(x REFERENCES a); INSERT INTO a VALUES (1), (2)"))
+        try db.execute(SQLScript("CREATE TABLE a(id INTEGER PRIMARY KEY); CREATE TABLE b(x REFERENCES a)"))
+        try db.execute("INSERT INTO a VALUES (1), (2)")
         try db.execute("INSERT INTO b(rowid, x) VALUES (7, 1), (8, 2)")
         try db.settings.setEnabled(.foreignKeys, to: false)
         try db.execute("DELETE FROM a WHERE id = 1")

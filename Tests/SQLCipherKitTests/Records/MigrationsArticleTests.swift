@@ -26,7 +26,7 @@ import Testing
         merged.add("2026", merging: ["authors and books", "pages"]) { db, done in
             if done.isEmpty {
                 try db.execute("CREATE TABLE author(id INTEGER PRIMARY KEY, name TEXT NOT NULL)")
-                try db.execute("CREATE TABLE book(id INTEGER PRIMARY KEY, title TEXT, author REFERENCES author(id), pages NOT NULL DEFAULT 100)")
+                try db.execute("CREATE TABLE book(id INTEGER PRIMARY KEY, title TEXT, author REFERENCES author, pages NOT NULL DEFAULT 100)")
             } else {
                 try db.main.addColumn(SQLColumn("pages", .integer).notNull().default(100), to: "book")
             }
@@ -47,7 +47,7 @@ import Testing
         try db.main.dropColumn("pages", from: "work")
         #expect(try db.main.columns(of: "work").map(\.name) == ["id", "name", "author"])
         try db.main.rebuildTable(
-            "work", sql: "CREATE TABLE work(id INTEGER PRIMARY KEY, name TEXT NOT NULL, author REFERENCES author(id), words INTEGER)",
+            "work", sql: "CREATE TABLE work(id INTEGER PRIMARY KEY, name TEXT NOT NULL, author REFERENCES author, words INTEGER)",
             values: ["name": "ifnull(name, '')", "words": "length(name)"])
         #expect(try db.main.columns(of: "work").map(\.name) == ["id", "name", "author", "words"])
         #expect(try db.main.indexes(of: "work").map(\.name) == ["work_name"])

@@ -45,7 +45,9 @@ private struct JSON: SQLRecord { var id: Int64? }
                 CREATE VIEW titles AS SELECT id, title FROM note;
                 CREATE TRIGGER set_title INSTEAD OF UPDATE ON titles BEGIN \(trigger); END;
                 CREATE TRIGGER drop_title INSTEAD OF DELETE ON titles BEGIN DELETE FROM note WHERE id = old.id; END;
-                CREATE TRIGGER new_title INSTEAD OF INSERT ON titles BEGIN INSERT OR IGNORE INTO note VALUES (new.id, new.title); END;
+                CREATE TRIGGER new_title INSTEAD OF INSERT ON titles BEGIN
+                    INSERT OR IGNORE INTO note VALUES (new.id, new.title);
+                END;
                 """))
         return db
     }
@@ -56,8 +58,11 @@ private struct JSON: SQLRecord { var id: Int64? }
         try db.update(Title(id: 1, title: "b"))
         #expect(try db.fetchOne(Title.self, id: 1) == Title(id: 1, title: "b"))
         #expect(try db.update(Title(id: 1, title: "c"), from: before) == ["title"])
-        for missing in [{ try db.update(Title(id: 2, title: "x")) }, { try db.update(Title(id: 2, title: "x"), from: Title(id: 2, title: "y")) }]
-        as [() throws -> Void] {
+        let missing: [() throws -> Void] = [
+            { try db.update(Title(id: 2, title: "x")) },
+            { try db.update(Title(id: 2, title: "x"), from: Title(id: 2, title: "y")) },
+        ]
+        for missing in missing {
             let error = #expect(throws: DatabaseError.self) { try missing() }
             #expect(error?.reason == .recordNotFound)
         }
