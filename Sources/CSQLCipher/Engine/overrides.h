@@ -27,6 +27,10 @@ static int sqlcipherkit_read_page(struct PgHdr *);
 #define SQLCIPHERKIT_READ_PgHdr sqlcipherkit_sqlite_read_page(PgHdr
 #define SQLCIPHERKIT_READ_pPg sqlcipherkit_read_page(pPg
 
+/* What the pager calls for a page in use whose bytes were rolled back: reads.h has ours, which takes no ciphertext for a node. */
+static void pageReinit(struct PgHdr *);
+#define pageReinit(page) sqlcipherkit_sqlite_reinit_page(page)
+
 #if defined(__unix__) || defined(__APPLE__)
 /* Reads from a file: reads.h has ours, for which a disk that fails is no damage. */
 struct sqlite3_file;

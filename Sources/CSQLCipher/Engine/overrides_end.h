@@ -10,6 +10,7 @@
 #undef readDbPage
 #undef SQLCIPHERKIT_READ_PgHdr
 #undef SQLCIPHERKIT_READ_pPg
+#undef pageReinit
 #undef unixRead
 #undef sqlcipher_codec_ctx_init_kdf_salt
 #undef SQLCIPHERKIT_SALT_codec_ctx
@@ -24,6 +25,7 @@
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_atexit);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_fini);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_read_page);
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_reinit_page);
 #if SQLITE_OS_UNIX
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_unix_read);
 #endif

@@ -17,6 +17,19 @@ static int unixRead(sqlite3_file *file, void *bytes, int count, sqlite3_int64 of
 }
 #endif
 
+/* SQLite parses a node again as soon as its bytes have come back from a journal. SQLCipher decrypts them only after that: what is
+ * parsed is ciphertext, which passes for a node once in some hundred times, and the node, as a rule the root of the schema, is then
+ * read and written by a header of random bytes. So it is only marked here, and parsed when it is used. What comes back from a
+ * write-ahead log is decrypted before. */
+static void pageReinit(PgHdr *page) {
+    MemPage *node = sqlite3PagerGetExtra(page);
+    if (page->pPager->xCodec != NULL && !pagerUseWal(page->pPager)) {
+        node->isInit = 0;
+    } else {
+        sqlcipherkit_sqlite_reinit_page(page);
+    }
+}
+
 /* The page's bytes as they are in the file or the log. */
 static int sqlcipherkit_read_raw_page(PgHdr *page) {
     Pager *pager = page->pPager;
