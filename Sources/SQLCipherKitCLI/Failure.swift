@@ -59,7 +59,7 @@ struct Failure: Error {
             return
         }
         let (line, character) = sql.place(ofByte: offset)
-        self.init("line \(firstLine + line - 1): \(error.message) (at character \(character))", status: failure.status)
+        self.init("line \(firstLine + line - 1): \(ToolWords.message(error.message)) (at character \(character))", status: failure.status)
     }
 
     private init(_ error: DatabaseError) {
@@ -71,16 +71,18 @@ struct Failure: Error {
         switch error.reason {
         case .notEncrypted:
             self.init(error.message + ": --no-key opens it", status: .key)
-        case .wrongKeyOrNotADatabase, .emptyKey, .invalidKey, .keyProvider, .noSlotOpens:
-            self.init(error.message, status: .key)
-        case .refusedSQL:
-            self.init(error.message.refused)
+        case .wrongKeyOrNotADatabase:
+            // The settings of older versions differ, and look like another key.
+            let advice = "; of a file that an older SQLCipher wrote, sqlcipherkit identify tells, and migrate converts it"
+            self.init(ToolWords.message(error.message) + advice, status: .key)
+        case .emptyKey, .invalidKey, .keyProvider, .noSlotOpens:
+            self.init(ToolWords.message(error.message), status: .key)
         case .engine where .interrupted ~= error.code && Interruption.isWanted:
             self.init("interrupted: what was not complete is undone", status: .interrupted)
         case .engine where .readOnly ~= error.code && Self.hasWriteOption && !CommandLine.arguments.contains("--write"):
             self.init(error.message + ": --write allows changes")
         default:
-            var message = error.message
+            var message = ToolWords.message(error.message)
             if let offset = error.offset, let sql = error.sql { message += " (at \(sql.characterPosition(ofByte: offset)))" }
             if let path = error.path, !message.contains(path) { message += ": \(path)" }
             self.init(message)
@@ -89,16 +91,6 @@ struct Failure: Error {
 }
 
 extension String {
-    /// What the engine says of SQL that it refuses, with the tool's command behind the library's call.
-    fileprivate var refused: String {
-        let commands = [
-            ("rekey", "sqlcipherkit rekey"), ("migrate", "sqlcipherkit migrate"),
-            ("attach(", "--attach and --attach-key, or .attach"), ("backup(", "sqlcipherkit backup"),
-        ]
-        guard let command = commands.first(where: { contains($0.0) }) else { return self }
-        return "\(self); here: \(command.1)"
-    }
-
     /// Where a byte stands: its line and its character, both counted from 1.
     fileprivate func place(ofByte offset: Int) -> (line: Int, character: Int) {
         let before = String(decoding: utf8.prefix(offset), as: UTF8.self)

@@ -156,6 +156,10 @@ import TestSupport
                     environment: ["TEST_KEY": String(repeating: "ab", count: 32)])
                 outcome.expectFailure(1, command)
                 #expect(!outcome.errors.contains("topsecret") && outcome.output.isEmpty, "\(outcome)")
+                // Nor does it name calls of Swift.
+                for name in [":)", "use changeKey", "Cipher", "Database"] {
+                    #expect(!outcome.errors.replacing("SQLCipherKit", with: "").contains(name), "\(outcome.errors)")
+                }
             }
         }
         try query("SELECT 1; PRAGMA rekey = 'topsecret'", "--write").expectFailure(1)
@@ -185,6 +189,19 @@ import TestSupport
         try query("").expectFailure(1, "no statement")
         try Tool.run("query", folder.path("missing.db"), "SELECT 1").expectFailure(1, "missing.db", "No such file")
         try Tool.run("query", folder.url.path, "SELECT 1").expectFailure(1, "folder")
+    }
+
+    /// What the library advises is said in commands.
+    @Test func adviceNamesCommands() throws {
+        let outcome = try Tool.run("create", folder.path("nowhere/x.db"), "--no-key")
+        outcome.expectFailure(1, "nowhere does not exist")
+        #expect(!outcome.errors.contains("DatabaseConfiguration"))
+        try Tool.run(["query", database, "SELECT 1"] + Tool.key).expectFailure(3, "wrong", "sqlcipherkit identify", "migrate")
+        let readOnly = try Command.run(
+            "bash", ["-c", "echo 'DELETE FROM t;' | \"$0\" shell \"$1\" --read-only --raw-key --key-env K", try Tool.path, database],
+            environment: ["K": String(repeating: "ab", count: 32)])
+        readOnly.expectFailure(1, "readonly")
+        #expect(!readOnly.errors.contains("--write"))
     }
 
     @Test func fromStandardInput() throws {

@@ -46,10 +46,10 @@ struct CreateCommand: ParsableCommand {
                 default: try db.execute(SQLScript(statement.sql))
                 }
             }
-            if isInScriptsTransaction { throw Failure("at its end a transaction is open: there is no COMMIT") }
+            if isInScriptsTransaction { throw Failure("last line: a transaction is open, and there is no COMMIT") }
         } catch {
             let failure = Failure(describing: error)
-            throw Failure("\(name), \(failure.message)".replacingOccurrences(of: ", at its end", with: ": at its end"), status: failure.status)
+            throw Failure("\(name), \(failure.message)", status: failure.status)
         }
     }
 

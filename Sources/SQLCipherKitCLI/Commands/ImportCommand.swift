@@ -129,9 +129,10 @@ struct ImportCommand: ParsableCommand {
             return .folder(try FolderImport(name, includesHidden: hidden, limit: maxSize << 20, isMirror: rows.mirror))
         }
         let usual: UInt8 = base.lowercased().hasSuffix(".tsv") ? 0x09 : UInt8(ascii: ",")
+        let written: FileImport.Format = kind == .csv ? .csv(try rows.options(for: name), usual: usual) : .json
         return .file(
             try FileImport(
-                name, table: rows.table ?? Self.tableName(base), format: kind == .csv ? .csv(rows.options(for: name), usual: usual) : .json,
+                name, table: rows.table ?? Self.tableName(base), format: written,
                 encoding: rows.encoding, plan: rows.plan(), again: again))
     }
 
@@ -160,7 +161,9 @@ struct ImportCommand: ParsableCommand {
             Output.line(report.summary)
             if let omissions = report.omissions { Output.line(omissions) }
         case .file(let file):
-            let isLast = !rest.contains { if case .file(let other) = $0 { other.table.sqlName == file.table.sqlName } else { false } }
+            let isLast = !rest.contains { other in
+                if case .file(let other) = other { other.table.sqlName == file.table.sqlName } else { false }
+            }
             let report = try file.run(db, writer, isLast: isLast)
             try index(file.table, db)
             for line in report.lines(file) { Output.line(line.onOneLine) }

@@ -24,7 +24,8 @@ enum ParameterValues {
         if text.uppercased() == "NULL" { return .null }
         if let integer = Int64(text), !losesZero(text) { return .integer(integer) }
         // Swift reads `inf`, `nan` and `0x1p3` as numbers, and SQL does not.
-        if text.utf8.allSatisfy({ "0123456789+-.eE".utf8.contains($0) }), !losesZero(text), let real = Double(text) { return .real(real) }
+        let isDecimal = text.utf8.allSatisfy { "0123456789+-.eE".utf8.contains($0) }
+        if isDecimal, !losesZero(text), let real = Double(text) { return .real(real) }
         let quote = UInt8(ascii: "'")
         if text.utf8.count >= 2, text.utf8.first == quote, text.utf8.last == quote {
             let inner = String(decoding: text.utf8.dropFirst().dropLast(), as: UTF8.self)

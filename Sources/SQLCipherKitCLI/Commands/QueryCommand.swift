@@ -12,7 +12,8 @@ struct QueryCommand: ParsableCommand {
             --param NAME=VALUE. A value is what SQL would read there (a number, 'text', x'blob' or NULL), or else plain text; \
             a number that would lose a zero, such as 01067 or 1.10, is text as well.
 
-            Blobs are shown as x'…' in hexadecimal; where people read, JSON that is kept as JSONB is shown as text. In CSV, NULL is an empty field and empty text one in quotes.
+            Blobs are shown as x'…' in hexadecimal; where people read, JSON that is kept as JSONB is shown as text. \
+            In CSV, NULL is an empty field and empty text one in quotes.
 
             EXAMPLES
               sqlcipherkit query notes.db "SELECT * FROM note WHERE id > ?" --param 3

@@ -10,8 +10,8 @@ struct ShellCommand: ParsableCommand {
             Statements end with a semicolon and may go over several lines; .help shows the commands that are not SQL. \
             Control-C stops a statement and not the shell, control-D leaves it.
 
-            Without a terminal, statements are read from standard input, and the first error is the end: the line is named, and what \
-            was not committed is undone. So is a transaction that is open at the end, which is an error.
+            Without a terminal, statements are read from standard input, and the first error is the end: the line is named, and \
+            what was not committed is undone. So is a transaction that is open at the end, which is an error.
 
             What is typed is forgotten with the shell, as it holds what the database keeps secret. --history keeps it in a file, \
             without statements that have a key in them.

@@ -33,7 +33,8 @@ extension CSVDialect {
             for delimiter in delimiters {
                 var dialect = self
                 (dialect.delimiter, dialect.quote) = (delimiter, quote)
-                let reading = Reading(sample, isWhole: isWhole, isUsual: delimiter == delimiters[0] || options.ragged != .error, dialect)
+                let isUsual = delimiter == delimiters[0] || options.ragged != .error
+                let reading = Reading(sample, isWhole: isWhole, isUsual: isUsual, dialect)
                 // An apostrophe is a quote only where nothing else explains the file: taken for one, it would be lost.
                 if quote == 0x27, quotes.count > 1, let best, !reading.explainsMore(than: best) { continue }
                 if best.map({ reading.isBetter(than: $0) }) ?? true { best = reading }
@@ -95,7 +96,8 @@ private struct Reading {
         }
         if evenness != other.evenness { return evenness > other.evenness }
         // Both fit: the commas of decimal fractions are no delimiters.
-        return other.width > 1 && other.dialect.delimiter == UInt8(ascii: ",") && other.delimitersAreDecimal && !delimitersAreDecimal
+        guard other.width > 1, other.dialect.delimiter == UInt8(ascii: ",") else { return false }
+        return other.delimitersAreDecimal && !delimitersAreDecimal
     }
 
     /// Whether this reading, with apostrophes as quotes, is even and the other one is not; or every field of it is quoted.
@@ -117,8 +119,8 @@ private struct Reading {
     var hasHeader: Bool {
         guard let first = records.first else { return true }
         return !first.indices.contains { column in
-            let values = records.dropFirst().compactMap { $0.indices.contains(column) ? $0[column] : nil }.filter { !$0.bytes.isEmpty }
-            return first[column].looksLikeData && values.allSatisfy(\.looksLikeData)
+            let values = records.dropFirst().compactMap { $0.indices.contains(column) ? $0[column] : nil }
+            return first[column].looksLikeData && values.allSatisfy { $0.bytes.isEmpty || $0.looksLikeData }
         }
     }
 }

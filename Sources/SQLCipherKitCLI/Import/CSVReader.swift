@@ -21,7 +21,9 @@ final class CSVReader: RecordReader {
     /// - Parameter usual: the delimiter that the file's name stands for.
     init(_ bytes: ByteReader, _ options: CSVOptions, usual: UInt8) throws {
         (self.bytes, self.options) = (bytes, options)
-        let dialect = CSVDialect(of: bytes.sample.prefix(1 << 16), isWhole: bytes.isAtEnd && bytes.sample.count <= 1 << 16, options, usual: usual)
+        let sample = bytes.sample.prefix(1 << 16)
+        let isWhole = bytes.isAtEnd && sample.count == bytes.sample.count
+        let dialect = CSVDialect(of: sample, isWhole: isWhole, options, usual: usual)
         self.dialect = dialect
         scanner = CSVScanner(bytes, dialect)
         guard let record = try scanner.record() else { return }

@@ -53,8 +53,8 @@ struct FileImport {
         if let found = entry, found.bytes != bytes || abs(found.modified.timeIntervalSince(modified)) >= 0.002 {
             guard plan.mode != .insert else {
                 throw Failure(
-                    "\(path) has changed since \(found.rows.counted("row")) of it went into \(table): --again imports all of it once more, "
-                        + "--upsert and --mirror what has changed")
+                    "\(path) has changed since \(found.rows.counted("row")) of it went into \(table): "
+                        + "--again imports all of it once more, --upsert and --mirror what has changed")
             }
             entry = nil
         }

@@ -11,7 +11,8 @@ final class MirrorRows {
     /// - Parameter name: the table. What was kept for it before, from another file, stays.
     init(_ db: Connection, _ name: String) throws {
         (self.db, self.name) = (db, name)
-        try db.execute(SQL(raw: "CREATE TABLE IF NOT EXISTS \(Self.table)(target TEXT, id INTEGER, PRIMARY KEY (target, id)) WITHOUT ROWID"))
+        let columns = "(target TEXT, id INTEGER, PRIMARY KEY (target, id)) WITHOUT ROWID"
+        try db.execute(SQL(raw: "CREATE TABLE IF NOT EXISTS \(Self.table)\(columns)"))
         insert = try db.prepare(SQL(raw: "INSERT OR IGNORE INTO \(Self.table) VALUES (?, ?)"))
     }
 
@@ -19,8 +20,8 @@ final class MirrorRows {
 
     /// - Returns: how many rows are gone.
     func removeOthers() throws -> Int {
-        try db.execute(
-            SQL(raw: "DELETE FROM \(name.quotedSQLIdentifier) WHERE rowid NOT IN (SELECT id FROM \(Self.table) WHERE target = \(name.sqlText))"))
+        let kept = "SELECT id FROM \(Self.table) WHERE target = \(name.sqlText)"
+        try db.execute(SQL(raw: "DELETE FROM \(name.quotedSQLIdentifier) WHERE rowid NOT IN (\(kept))"))
         return Int(db.changes)
     }
 }

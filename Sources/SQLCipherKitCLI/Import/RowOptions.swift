@@ -5,8 +5,7 @@ import SQLCipherKit
 /// The options of `import` for CSV and JSON.
 struct RowOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp(
-            "The table for rows. By default it is named like the file, so that several files make several tables.", valueName: "name"))
+        help: ArgumentHelp("The table for rows. By default it is named like the file; several files make several.", valueName: "name"))
     var table: String?
 
     @Option(help: ArgumentHelp("What stands between CSV fields: a character or tab.", valueName: "character"))
@@ -18,13 +17,13 @@ struct RowOptions: ParsableArguments {
     @Option(help: "What the characters are in.")
     var encoding: TextEncoding?
 
-    @Flag(inversion: .prefixedNo, help: "Whether the first line of CSV has names; without them the columns are column1, column2 and so on.")
+    @Flag(inversion: .prefixedNo, help: "Whether the first line of CSV has names. If not, columns are column1, column2 and so on.")
     var header: Bool?
 
     @Option(
         help: ArgumentHelp(
-            "A CSV line with another number of fields than the first: error, pad (NULL where fields are missing, further columns for "
-                + "those that are too many) or skip (left out and counted).", valueName: "what"))
+            "A CSV line with another number of fields than the first: error, pad (NULL where fields are missing, further columns "
+                + "for those that are too many) or skip (left out and counted).", valueName: "what"))
     var ragged: CSVOptions.Ragged = .error
 
     @Option(
@@ -47,14 +46,16 @@ struct RowOptions: ParsableArguments {
 
     @Flag(
         help: """
-            Like --upsert, and what is not in the input is removed: rows of the table, or documents whose files are gone from the folder.
+            Like --upsert, and what is not in the input is removed: rows of the table, or documents whose files are gone.
             """)
     var mirror = false
 
     func validate() throws {
         _ = try options(for: "")
         _ = try plan()
-        if [upsert, replace, mirror].count(where: { $0 }) > 1 { throw ValidationError("only one of --upsert, --replace and --mirror is possible") }
+        if [upsert, replace, mirror].count(where: { $0 }) > 1 {
+            throw ValidationError("only one of --upsert, --replace and --mirror is possible")
+        }
     }
 
     /// How a file of that name is read.
@@ -76,8 +77,11 @@ struct RowOptions: ParsableArguments {
     func plan() throws -> RowPlan {
         var plan = RowPlan(mode: mirror ? .mirror : replace ? .replace : upsert ? .upsert : .insert, key: Self.list(pk))
         for part in Self.list(types) {
-            guard let equals = part.lastIndex(of: "="), let type = ColumnType(rawValue: part[part.index(after: equals)...].lowercased()) else {
-                throw ValidationError("--types is a list such as zip=text,price=real, of \(ColumnType.allCases.map(\.rawValue).joined(separator: ", "))")
+            guard let equals = part.lastIndex(of: "="),
+                let type = ColumnType(rawValue: part[part.index(after: equals)...].lowercased())
+            else {
+                let names = ColumnType.allCases.map(\.rawValue).joined(separator: ", ")
+                throw ValidationError("--types is a list such as zip=text,price=real, of \(names)")
             }
             plan.types[String(part[..<equals]).sqlName] = type
         }

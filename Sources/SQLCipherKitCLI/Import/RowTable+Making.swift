@@ -1,0 +1,84 @@
+import SQLCipherKit
+
+extension RowTable {
+    func make(_ names: [String], _ sample: [(record: ImportRecord, line: Int)]) throws {
+        try Self.requireDistinct(names)
+        var forms: [ValueForms] = []
+        func place(_ name: String) -> Int {
+            if let place = places[name.sqlName] { return place }
+            places[name.sqlName] = columns.count
+            columns.append(newColumn(name))
+            forms.append([])
+            return columns.count - 1
+        }
+        for name in names { _ = place(name) }
+        for (record, line) in sample {
+            for (name, value) in zip(record.list.names, record.values) {
+                let place = place(name)
+                switch value {
+                case .null: continue
+                case .value(let value): forms[place].formUnion(.of(value))
+                case .field(let text):
+                    let form = ValueForms.of(field: text)
+                    if form == .text { noteText(text, place, line) }
+                    forms[place].formUnion(form)
+                }
+            }
+        }
+        for place in columns.indices where !columns[place].isFixed {
+            columns[place].type = ColumnType(forms[place], keepsNumbersApart: keepsNumbersApart)
+            columns[place].isEmpty = forms[place].isEmpty
+        }
+        try takeKey(plan.key)
+        if keyPlaces.isEmpty {
+            guard plan.mode == .insert else {
+                throw Failure("--upsert, --replace and --mirror need --pk: the columns that tell rows apart", status: .usage)
+            }
+            let key = ["id", "row_id", "import_row_id"].first { places[$0.sqlName] == nil }
+            ownKey = key ?? "sqlcipherkit_row_id"
+        }
+        try db.execute(SQL(raw: definition(of: name)))
+    }
+
+    func adopt(_ present: [TableColumn]) throws {
+        for column in present {
+            places[column.name.sqlName] = columns.count
+            let type = ColumnType(declared: column.type)
+            let wanted = plan.types[column.name.sqlName]
+            columns.append(Column(name: column.name, type: type, isFixed: !isMade || wanted != nil, isEmpty: false))
+            if let wanted, wanted != type {
+                throw Failure("the column \(column.name) is there already, and is \(type.rawValue)", status: .usage)
+            }
+        }
+        let key = try db.main.primaryKey(of: name)
+        if plan.mode == .insert, plan.key.isEmpty {
+            if isMade, key.count == 1, present.first?.name == key.first, key == [columns[0].name] { ownKey = key.first }
+            return
+        }
+        try takeKey(plan.key.isEmpty ? key : plan.key)
+        if keyPlaces.isEmpty {
+            throw Failure("the table \(name) has no primary key: --pk names the columns that tell rows apart", status: .usage)
+        }
+    }
+
+    func takeKey(_ names: [String]) throws {
+        keyPlaces = try names.map { name in
+            guard let place = places[name.sqlName] else { throw Failure("there is no column \(name) for the key", status: .usage) }
+            return place
+        }
+    }
+
+    /// The statement that makes the table.
+    func definition(of name: String) -> String {
+        var parts = ownKey.map { ["\($0) INTEGER PRIMARY KEY"] } ?? []
+        let made = ownKey.map { key in columns.filter { $0.name != key } } ?? columns
+        let single = keyPlaces.count == 1 && ownKey == nil ? columns[keyPlaces[0]].name : nil
+        parts += made.map { column in
+            Self.definition(column) + (column.name == single ? " PRIMARY KEY NOT NULL" : "")
+        }
+        if keyPlaces.count > 1, ownKey == nil {
+            parts.append("PRIMARY KEY (\(keyPlaces.map { columns[$0].name.quotedSQLIdentifier }.joined(separator: ", ")))")
+        }
+        return "CREATE TABLE \(name.quotedSQLIdentifier)(\(parts.joined(separator: ", ")))"
+    }
+}
