@@ -59,7 +59,8 @@ struct Failure: Error {
             return
         }
         let (line, character) = sql.place(ofByte: offset)
-        self.init("line \(firstLine + line - 1): \(ToolWords.message(error.message)) (at character \(character))", status: failure.status)
+        let message = ToolWords.message(error.message)
+        self.init("line \(firstLine + line - 1): \(message) (at character \(character))", status: failure.status)
     }
 
     private init(_ error: DatabaseError) {

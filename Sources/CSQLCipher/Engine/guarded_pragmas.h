@@ -86,7 +86,8 @@ static void sqlcipherkit_pragma(Parse *parse, Token *first, Token *second, Token
     if (message != NULL) {
         sqlcipherkit_refuse(parse, message);
     } else if (locks && sqlcipherkit_must_be_like_others(db)) {
-        sqlcipherkit_refuse_difference(parse, "PRAGMA locking_mode is refused: one connection of the pool would lock the others out");
+        sqlcipherkit_refuse_difference(
+            parse, "PRAGMA locking_mode is refused: one connection of the pool would lock the others out");
     } else if (!is_refused && (is_stepped || is_query)) {
         sqlcipherkit_sqlite_pragma(parse, first, second, value, minus);
     } else {

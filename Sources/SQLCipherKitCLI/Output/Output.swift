@@ -9,7 +9,7 @@ enum Output {
     nonisolated(unsafe) private static var descriptor = STDOUT_FILENO
     nonisolated(unsafe) private static var failure: Int32 = 0
     private static let limit = 1 << 16
-    /// Somebody who looks at a terminal wants each line as it comes.
+    /// On a terminal each line is wanted as it comes.
     private static let isLive = Terminal.isTerminal(STDOUT_FILENO)
 
     /// Writes a line to standard output.

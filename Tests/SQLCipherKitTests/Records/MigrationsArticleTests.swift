@@ -26,7 +26,10 @@ import Testing
         merged.add("2026", merging: ["authors and books", "pages"]) { db, done in
             if done.isEmpty {
                 try db.execute("CREATE TABLE author(id INTEGER PRIMARY KEY, name TEXT NOT NULL)")
-                try db.execute("CREATE TABLE book(id INTEGER PRIMARY KEY, title TEXT, author REFERENCES author, pages NOT NULL DEFAULT 100)")
+                try db.execute("""
+                    CREATE TABLE book(
+                        id INTEGER PRIMARY KEY, title TEXT, author REFERENCES author, pages NOT NULL DEFAULT 100)
+                    """)
             } else {
                 try db.main.addColumn(SQLColumn("pages", .integer).notNull().default(100), to: "book")
             }
