@@ -198,7 +198,12 @@ import TestSupport
         let pipe = folder.path("pipe")
         #expect(mkfifo(pipe, 0o600) == 0)
         try load(pipe).expectFailure(1, "pipe", "--as csv")
-        let script = "printf 'a\\n1\\n' > \"$2\" & \"$0\" import \"$1\" \"$2\" --as csv --raw-key --key-env TEST_KEY"
+        // The writer waits already when the tool comes, which must open the pipe once.
+        let script = """
+            printf 'a\\n1\\n' > "$2" & sleep 0.2
+            "$0" import "$1" "$2" --as csv --raw-key --key-env TEST_KEY
+            status=$?; kill $! 2>/dev/null; exit $status
+            """
         try Command.run("bash", ["-c", script, try Tool.path, database, pipe], environment: ["TEST_KEY": Tool.rawKey]).expectSuccess()
         #expect(try rows("SELECT a FROM pipe") == [#"{"a":1}"#])
     }

@@ -27,11 +27,12 @@ final class GzipProcess {
 
     /// Whether a file begins as gzip's do (RFC 1952, 2.3.1).
     static func isNeeded(for path: String) -> Bool {
+        var info = stat()
+        // Not even opened unless it is a file: what writes into a pipe would take this for its reader.
+        guard stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { return false }
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        var info = stat()
-        guard fstat(descriptor, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { return false }
         var start: [UInt8] = [0, 0]
         return read(descriptor, &start, 2) == 2 && start == [0x1f, 0x8b]
     }
