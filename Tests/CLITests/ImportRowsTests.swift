@@ -173,6 +173,13 @@ import TestSupport
         _ = try file("t.csv", "k,v\n002,x\n")
         try load(path, "--mirror", "--batch", "1").expectSuccess()
         #expect(try rows("SELECT k, v FROM t") == [#"{"k":"002","v":"x"}"#])
+        // An export that failed leaves no bytes; one without rows leaves the names.
+        for name in ["t.csv", "u.jsonl"] { try load(try file(name, ""), "--table", "t", "--mirror").expectFailure(1, "is empty") }
+        #expect(try rows("SELECT k FROM t") == [#"{"k":"002"}"#])
+        _ = try file("t.csv", "k,v\n")
+        try load(path, "--mirror").expectSuccess()
+        #expect(try rows("SELECT k FROM t") == [])
+        _ = try file("t.csv", "k,v\n002,x\n")
         try load(path, "--table", "w", "--upsert").expectFailure(64, "--pk")
         try load(path, "--table", "w", "--pk", "nope").expectFailure(64, "nope")
         try load(path, "--upsert", "--mirror").expectFailure(64, "only one")

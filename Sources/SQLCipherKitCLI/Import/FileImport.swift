@@ -93,6 +93,10 @@ struct FileImport {
                     bar.show(share, "\(report.rows.counted("row")), \(speed)")
                 }
             }
+            // What wrote it may have failed: a file without rows still has the names, or the brackets of an array.
+            if plan.mode == .mirror, reader.offset == 0 {
+                throw Failure("\(path) is empty: --mirror would remove rows of \(table) for it, and removes none")
+            }
             if isLast { report.removed = try target.removeOthers() }
             isFinished = true
             report.columns = target.isMade ? target.columns : []
