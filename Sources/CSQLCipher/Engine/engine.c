@@ -68,6 +68,7 @@
 #include "full_text.h"
 #pragma GCC diagnostic pop
 #include "columns.h"
+#include "start.h"
 #include "primitives.h"
 #include "keys.h"
 #include "rekey.h"

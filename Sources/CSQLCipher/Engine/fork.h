@@ -9,7 +9,7 @@
 unsigned sqlcipherkit_fork_count;
 
 #if SQLITE_OS_UNIX
-/* In the order in which the engine takes one while it holds another: a name for a temporary file (VFS1) takes random numbers
+/* In the order in which the engine takes one while it holds another, after that of its start: a name for a temporary file (VFS1) takes random numbers
  * (PRNG), whose first seed looks for a file layer (MAIN), under which SQLCipher starts and takes its own. */
 static const int sqlcipherkit_fork_order[] = {
     SQLITE_MUTEX_STATIC_VFS1, SQLITE_MUTEX_STATIC_PRNG, SQLITE_MUTEX_STATIC_MAIN,
@@ -19,6 +19,7 @@ static const int sqlcipherkit_fork_order[] = {
 /* Calls `act` for each mutex, by its pthread: the engine's own functions are not there before it was started. SQLCipher's are
  * made under MAIN, and so are looked at while that one is held. */
 static void sqlcipherkit_each_mutex(int (*act)(pthread_mutex_t *)) {
+    act(&sqlcipherkit_start_mutex);
     for (unsigned i = 0; i < sizeof sqlcipherkit_fork_order / sizeof *sqlcipherkit_fork_order; i++) {
         act(&pthreadMutexAlloc(sqlcipherkit_fork_order[i])->mutex);
     }
@@ -29,8 +30,8 @@ static void sqlcipherkit_each_mutex(int (*act)(pthread_mutex_t *)) {
 
 static void sqlcipherkit_before_fork(void) {
     sqlcipherkit_each_mutex(pthread_mutex_lock);
-    /* Another thread may be starting the engine, for a while without MAIN: first SQLite, then SQLCipher. That is waited for, once
-     * in vain if SQLCipher cannot start. */
+    /* Another thread may be starting the engine other than by sqlcipherkit_start, for a while without MAIN: first SQLite, then
+     * SQLCipher. That is waited for, and given up after once if SQLCipher cannot start. */
     for (int once = 1; sqlite3GlobalConfig.nRefInitMutex > 0 || (once && sqlite3GlobalConfig.isInit && !sqlcipher_init); once = 0) {
         sqlcipherkit_each_mutex(pthread_mutex_unlock);
         if (sqlite3_initialize() == SQLITE_OK) sqlcipher_extra_init(NULL);

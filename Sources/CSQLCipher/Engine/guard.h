@@ -30,7 +30,7 @@ static int sqlcipherkit_is_file(const char *location) {
 
 int sqlcipherkit_check_location(const char *location) {
     if (strncmp(location, "file:", 5) != 0) return SQLITE_OK;
-    int rc = sqlite3_initialize();
+    int rc = sqlcipherkit_start();
     if (rc != SQLITE_OK) return rc;
     /* With leave for every mode that a URI can ask for. */
     unsigned int flags = SQLITE_OPEN_URI | SQLITE_OPEN_READONLY | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY;
@@ -92,7 +92,8 @@ static void sqlcipherkit_ask_temporary(Parse *parse) {
 
 int sqlcipherkit_open(const char *name, sqlite3 **db, int flags) {
     *db = NULL;
-    int rc = sqlcipherkit_check_location(name);
+    int rc = sqlcipherkit_start();
+    if (rc == SQLITE_OK) rc = sqlcipherkit_check_location(name);
     if (rc == SQLITE_OK) rc = sqlite3_open_v2(name, db, flags, NULL);
     if (rc != SQLITE_OK) return rc;
     sqlcipherkit_guard *guard = sqlite3_malloc(sizeof *guard);

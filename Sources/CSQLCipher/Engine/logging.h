@@ -63,7 +63,7 @@ static FILE *sqlcipherkit_open_file(void) {
 
 int sqlcipherkit_set_log(sqlcipherkit_log_sink sink, unsigned int cipher_level) {
     /* The engine's own settings for both must be there before they are changed. */
-    int rc = sqlite3_initialize();
+    int rc = sqlcipherkit_start();
     if (rc != SQLITE_OK) return rc;
     __atomic_store_n(&sqlcipherkit_sink, sink, __ATOMIC_RELEASE);
     if (sqlite3GlobalConfig.xLog != sqlcipherkit_sqlite_log) sqlite3_config(SQLITE_CONFIG_LOG, sqlcipherkit_sqlite_log, NULL);

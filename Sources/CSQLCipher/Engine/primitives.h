@@ -4,7 +4,7 @@
 
 /* The provider with a context of its own: there may be no open connection yet. */
 static int sqlcipherkit_with_provider(sqlcipher_provider **provider, void **context) {
-    int rc = sqlite3_initialize();
+    int rc = sqlcipherkit_start();
     if (rc != SQLITE_OK) return rc;
     *provider = sqlcipher_get_provider();
     if (*provider == NULL) return SQLITE_ERROR;
