@@ -28,9 +28,18 @@ static int point(enum kind kind) {
     return 1;
 }
 
-#define REAL(name, ...)                                      \
-    static int (*real)(__VA_ARGS__);                         \
-    if (!real) *(void **)&real = dlsym(RTLD_NEXT, name)
+/* The function of that name that this one stands before; looked up by the first call, of whichever thread. */
+static void *real_function(void **known, const char *name) {
+    void *function = __atomic_load_n(known, __ATOMIC_ACQUIRE);
+    if (!function) __atomic_store_n(known, function = dlsym(RTLD_NEXT, name), __ATOMIC_RELEASE);
+    return function;
+}
+
+#define REAL_OF_TYPE(type, name, ...)                        \
+    static void *known;                                      \
+    type (*real)(__VA_ARGS__);                               \
+    *(void **)&real = real_function(&known, name)
+#define REAL(name, ...) REAL_OF_TYPE(int, name, __VA_ARGS__)
 
 #define OPEN(name)                                           \
     int name(const char *path, int flags, ...) {             \
@@ -50,8 +59,7 @@ OPEN(open64)
 
 #define WRITES(name, offset_type)                                                    \
     ssize_t name(int file, const void *bytes, size_t count, offset_type offset) {    \
-        static ssize_t (*real)(int, const void *, size_t, offset_type);              \
-        if (!real) *(void **)&real = dlsym(RTLD_NEXT, #name);                        \
+        REAL_OF_TYPE(ssize_t, #name, int, const void *, size_t, offset_type);        \
         if (point(WRITE)) return -1;                                                 \
         return real(file, bytes, count, offset);                                     \
     }
@@ -71,8 +79,7 @@ int fdatasync(int file) {
 }
 
 ssize_t write(int file, const void *bytes, size_t count) {
-    static ssize_t (*real)(int, const void *, size_t);
-    if (!real) *(void **)&real = dlsym(RTLD_NEXT, "write");
+    REAL_OF_TYPE(ssize_t, "write", int, const void *, size_t);
     /* Not what is said to the one who waits. */
     if (file > 2 && point(WRITE)) return -1;
     return real(file, bytes, count);
