@@ -1,0 +1,31 @@
+#if SQLCIPHERKIT_THREAD_SANITIZER
+import Foundation
+
+/// Takes the place of the standard library's `Mutex` in the builds of `scripts/check-threads`: on Linux that one is made of
+/// system calls that the thread sanitizer does not see, so that it would report all that such a lock guards.
+package struct Mutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
+    // Sendable: the value is reached with the lock only.
+    private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let value = UnsafeMutablePointer<Value>.allocate(capacity: 1)
+
+    package init(_ initial: consuming sending Value) {
+        pthread_mutex_init(lock, nil)
+        value.initialize(to: initial)
+    }
+
+    deinit {
+        value.deinitialize(count: 1)
+        value.deallocate()
+        pthread_mutex_destroy(lock)
+        lock.deallocate()
+    }
+
+    package borrowing func withLock<Result: ~Copyable, Failure: Error>(
+        _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+        pthread_mutex_lock(lock)
+        defer { pthread_mutex_unlock(lock) }
+        return try body(&value.pointee)
+    }
+}
+#endif
