@@ -24,6 +24,21 @@ extension SharedDatabase {
         try await run(.write, timeout: timeout) { db in try body(db) }
     }
 
+    /// Writes, and then reads what was committed, with functions or closures that you were given. See the other form.
+    public func write<W: Sendable, R: Sendable>(
+        timeout: Duration? = nil, _ body: (Connection) throws -> W, then read: (Connection, W) throws -> R
+    ) throws -> R {
+        try writeThenRead(timeout, { db in try body(db) }, { db, written in try read(db, written) })
+    }
+
+    /// The same for a task.
+    public func write<W: Sendable, R: Sendable>(
+        timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> W,
+        then read: sending @escaping (Connection, W) throws -> R
+    ) async throws -> R {
+        try await writeThenRead(timeout, body) { db, written in try read(db, written) }
+    }
+
     /// Has the database for itself, with a function or a closure that you were given. See the other form.
     @discardableResult
     public func barrier<R: Sendable>(timeout: Duration? = nil, _ body: (Connection) throws -> R) throws -> R {

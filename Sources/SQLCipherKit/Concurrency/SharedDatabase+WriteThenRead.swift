@@ -22,6 +22,23 @@ extension SharedDatabase {
     public func write<W, R>(
         timeout: Duration? = nil, _ body: (Connection) throws -> sending W, then read: (Connection, W) throws -> sending R
     ) throws -> sending R {
+        try writeThenRead(timeout, body, read)
+    }
+
+    /// The same for a task.
+    /// - Throws: as the other form; `CancellationError` when the task is cancelled: if that is after the commit, the write stays.
+    public func write<W: Sendable, R>(
+        timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> W,
+        then read: sending @escaping (Connection, W) throws -> sending R
+    ) async throws -> sending R {
+        try await writeThenRead(timeout, body, read)
+    }
+
+    // One way for both kinds of results.
+
+    func writeThenRead<W, R>(
+        _ timeout: Duration?, _ body: (Connection) throws -> sending W, _ read: (Connection, W) throws -> sending R
+    ) throws -> sending R {
         try checkCall()
         let deadline = timeout.map(ContinuousClock.Instant.after)
         let slot = try writer.acquire(until: deadline)
@@ -34,11 +51,9 @@ extension SharedDatabase {
         return try perform(slot, until: deadline, nil, body, then: read, afterwards: release)
     }
 
-    /// The same for a task.
-    /// - Throws: as the other form; `CancellationError` when the task is cancelled: if that is after the commit, the write stays.
-    public func write<W: Sendable, R>(
-        timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> W,
-        then read: sending @escaping (Connection, W) throws -> sending R
+    func writeThenRead<W: Sendable, R>(
+        _ timeout: Duration?, _ body: sending @escaping (Connection) throws -> W,
+        _ read: sending @escaping (Connection, W) throws -> sending R
     ) async throws -> sending R {
         let deadline = timeout.map(ContinuousClock.Instant.after)
         let cancellation = Cancellation()

@@ -29,10 +29,12 @@ import Testing
         #expect(try pool.read(timeout: .seconds(60), fetchNotes).count == 1)
         #expect(try pool.barrier(fetchNotes).count == 1)
         #expect(try pool.withWriter(fetchNotes).count == 1)
-        #expect(try pool.snapshot().read(fetchNotes).count == 1)
-        #expect(try pool.reader.read(fetchNotes).count == 1)
-        #expect(try generic(pool, fetchNotes).count == 1)
-        #expect(try plain(pool, fetchNotes).count == 1)
+        #expect(try pool.write(insertNote, then: notesThen).count == 2)
+        #expect(try pool.write(fetchNotes) { _, written in written }.count == 2)
+        #expect(try pool.snapshot().read(fetchNotes).count == 2)
+        #expect(try pool.reader.read(fetchNotes).count == 2)
+        #expect(try generic(pool, fetchNotes).count == 2)
+        #expect(try plain(pool, fetchNotes).count == 2)
     }
 
     @Test func functionsAndMethodsOfTasks() async throws {
@@ -41,6 +43,8 @@ import Testing
         all += try await pool.read(notes)
         all += try await pool.barrier(fetchNotes)
         all += try await pool.withWriter(fetchNotes)
+        all += try await pool.write(fetchNotes) { _, written in written }
+        all += try await pool.write(deleteNothing, then: notesThen)
         all += try await pool.snapshot().read(fetchNotes)
         all += try await pool.reader.read(fetchNotes)
         all += try await genericOfTask(pool, fetchNotes)
@@ -48,7 +52,7 @@ import Testing
             all += now
             break
         }
-        #expect(all.count == 8)
+        #expect(all.count == 10)
     }
 
     @Test func resultsOfAllKinds() throws {
@@ -118,6 +122,10 @@ import Testing
 
 private func createTable(_ db: Connection) throws { try db.execute("CREATE TABLE note(title TEXT)") }
 private func insertNote(_ db: Connection) throws { try db.execute("INSERT INTO note VALUES ('a')") }
+
+private func deleteNothing(_ db: Connection) throws { try db.execute("DELETE FROM note WHERE title = 'z'") }
+
+private func notesThen(_ db: Connection, _: Void) throws -> [ConcurrencyCompileFormsTests.Note] { try fetchNotes(db) }
 
 @Sendable private func fetchNotes(_ db: Connection) throws -> [ConcurrencyCompileFormsTests.Note] {
     try db.fetchAll(String.self, "SELECT title FROM note").map { .init(title: $0) }
