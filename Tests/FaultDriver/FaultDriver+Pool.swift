@@ -42,9 +42,57 @@ extension FaultDriver {
             try runWithoutDescriptors(pool)
         case "pool-fork":
             try runFork(pool, path, configuration)
+        case "pool-rekey":
+            try runRekey(pool, to: .passphrase(arguments[1], cipher: quick), vanishing: arguments.contains("vanish") ? path : nil)
+        case "pool-one-processor":
+            try runShortReads(pool)
         default:
             throw DatabaseError(message: "no action \(action)")
         }
+    }
+
+    /// Changes the key where that may fail, and says what callers and observers learn then.
+    /// - Parameter path: a file that loses its name meanwhile.
+    private static func runRekey(_ pool: DatabasePool, to key: Encryption, vanishing path: String?) throws {
+        let begun = DispatchSemaphore(value: 0), ended = DispatchSemaphore(value: 0)
+        Task {
+            do {
+                for try await _ in pool.observe({ db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") }) { begun.signal() }
+                say("observation ended")
+            } catch let error as DatabaseError { say("observation \(error.reason)") }
+            ended.signal()
+        }
+        begun.wait()
+        do { try pool.changeKey(to: key) { _ in if let path { rename(path, path + "-away") } } } catch let error as DatabaseError {
+            say("changeKey \(error.reason) \(error.workingKey.map { "\($0)" } ?? "")")
+            say("open \(pool.isOpen)")
+            if !pool.isOpen { ended.wait() }
+            for isWrite in [false, true] {
+                do {
+                    let body = { (db: Connection) in _ = try db.fetchOne(Int.self, "SELECT count(*) FROM t") }
+                    try isWrite ? pool.write(body) : pool.read(body)
+                    say("call went on")
+                } catch let error as DatabaseError { say("call \(error.reason): \(error.message)") }
+            }
+        }
+    }
+
+    /// After short reads one that waits for a task: it must not hold the only thread that could run the task.
+    private static func runShortReads(_ pool: DatabasePool) throws {
+        let ended = DispatchSemaphore(value: 0)
+        Task {
+            for _ in 0..<100 { _ = try await pool.read { db in try db.fetchOne(Int.self, "SELECT 1") } }
+            let signal = DispatchSemaphore(value: 0)
+            let other = Task.detached {
+                try await Task.sleep(for: .milliseconds(10))
+                signal.signal()
+            }
+            let wentOn = try await pool.read { _ in signal.wait(timeout: .now() + 20) == .success }
+            try await other.value
+            say(wentOn ? "went on" : "frozen")
+            ended.signal()
+        }
+        ended.wait()
     }
 
     /// Forks with everything open and in the middle of a transaction; the child touches all of it.

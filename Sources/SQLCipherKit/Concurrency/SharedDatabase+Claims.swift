@@ -14,6 +14,8 @@ struct CallLimits {
         { step in
             try check()
             try progress?(step)
+            // The handler may have taken long itself.
+            try check()
         }
     }
 }

@@ -7,7 +7,9 @@ extension SharedDatabase {
     ///   - timeout: how long the call may take. When it has passed, the key stays as it was. Default: nil, any time.
     ///   - progress: called now and then; if it throws, the key stays as it was.
     /// - Throws: as ``Connection/changeKey(to:mode:progress:)``; ``DatabaseError/Reason/timeout``. After
-    ///   ``DatabaseError/Reason/rekeyFailed`` the database is closed, and later calls throw ``DatabaseError/Reason/closed``.
+    ///   ``DatabaseError/Reason/rekeyFailed`` the database goes on with a new connection and with the key that
+    ///   ``DatabaseError/workingKey-swift.property`` names. If the file cannot be opened again, it is closed: `isOpen` is false,
+    ///   and later calls throw ``DatabaseError/Reason/closed``.
     public func changeKey(
         to key: Encryption, mode: KeyChangeMode = .inPlace, timeout: Duration? = nil, progress: RewriteProgressHandler? = nil
     ) throws {
@@ -77,12 +79,27 @@ extension SharedDatabase {
         _ slot: ConnectionSlot, reopening key: (Encryption) -> Encryption, _ body: (Connection) throws -> Void
     ) throws {
         let before = ReaderConfiguration.Shared(nil)
-        try slot.run(.unrestricted) { db in
-            before.current = try ReaderConfiguration(db)
-            try body(db)
+        do {
+            try slot.run(.unrestricted) { db in
+                before.current = try ReaderConfiguration(db)
+                try body(db)
+            }
+        } catch {
+            // The connection may be lost, but not the file, if it is known which key opens it.
+            if !slot.isOpen, let configuration = before.current {
+                switch (error as? DatabaseError)?.workingKey {
+                case .old: try? reopen(slot, configuration, configuration.key)
+                case .new: try? reopen(slot, configuration, key(configuration.key))
+                case .unknown, nil: break
+                }
+            }
+            throw error
         }
-        guard !slot.isOpen, let configuration = before.current else { return }
-        let db = try configuration.openWriter(key(configuration.key))
+        if !slot.isOpen, let configuration = before.current { try reopen(slot, configuration, key(configuration.key)) }
+    }
+
+    private func reopen(_ slot: ConnectionSlot, _ configuration: ReaderConfiguration, _ key: Encryption) throws {
+        let db = try configuration.openWriter(key)
         try checkpointer?.watch(db)
         slot.replace(by: db)
         observers.writerWasReplaced()
