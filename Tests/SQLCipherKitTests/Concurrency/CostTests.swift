@@ -35,5 +35,15 @@
             let descriptors = try #require(cost["descriptors"])
             #expect(descriptors <= 4, "\(cost)")
         }
+
+        /// Where a process may use one processor only, Swift has one thread for tasks, and no read may hold it. With two, short
+        /// reads run at once.
+        @Test func oneProcessor() throws {
+            for (processors, isOne) in [("0", true), ("0-1", false)] where isOne || ProcessInfo.processInfo.activeProcessorCount > 1 {
+                let outcome = try Command.run("taskset", ["--cpu-list", processors, driver, "pool-short-reads", folder.path("a.db"), "one"])
+                #expect(outcome.output.contains("at once"), "\(outcome)")
+                #expect(outcome.output.contains("at once 0\n") == isOne, "\(outcome)")
+            }
+        }
     }
 #endif

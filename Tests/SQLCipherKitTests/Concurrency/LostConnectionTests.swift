@@ -61,15 +61,4 @@ import Testing
         }
         #expect(try pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") } == 0)
     }
-
-    #if os(Linux)
-        /// Where a process may use one processor only, Swift has one thread for tasks, and no read may hold it.
-        @Test func oneProcessor() throws {
-            let path = folder.path("a.db"), driver = try BuildProducts.executable("FaultDriver")
-            for processors in ["0", "0-1"] {
-                let outcome = try Command.run("taskset", ["--cpu-list", processors, driver, "pool-one-processor", path, "one"])
-                #expect(outcome.output.contains("went on"), "\(processors): \(outcome)")
-            }
-        }
-    #endif
 }
