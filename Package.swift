@@ -5,11 +5,19 @@ import PackageDescription
 // release has them only where SQLCIPHERKIT_DEVELOPMENT is set, and so builds the library without fetching anything.
 let isDevelopment = true
 
+let engineDependencies: [Target.Dependency] = [
+    "CSQLCipherProvider", .target(name: "COpenSSL", condition: .when(traits: ["OpenSSL"])),
+]
+let engineSettings: [CSetting] = [.define("SQLCIPHERKIT_OPENSSL", .when(traits: ["OpenSSL"]))]
+let engineLinking: [LinkerSetting] = [.linkedLibrary("m", .when(platforms: [.linux]))]
+
 let package = Package(
     name: "SQLCipherKit",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "SQLCipherKit", targets: ["SQLCipherKit"]),
+        // The engine alone, under SQLite's own names, for GRDB, SQLite.swift and C.
+        .library(name: "SQLCipher", targets: ["SQLCipher"]),
     ],
     traits: [
         .trait(
@@ -25,18 +33,25 @@ let package = Package(
             name: "COpenSSL",
             pkgConfig: "libcrypto",
             providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+        // The folder Sources/CSQLCipher makes two targets: both engines share the provider.
+        .target(
+            name: "CSQLCipherProvider",
+            dependencies: ["CLibTomCrypt"],
+            path: "Sources/CSQLCipher",
+            exclude: ["Engine", "Provider/Pages/PAGES.md"],
+            sources: ["Provider", "System"],
+            publicHeadersPath: "System/include"),
         .target(
             name: "CSQLCipher",
-            dependencies: [
-                "CLibTomCrypt",
-                .target(name: "COpenSSL", condition: .when(traits: ["OpenSSL"])),
-            ],
-            cSettings: [
-                .define("SQLCIPHERKIT_OPENSSL", .when(traits: ["OpenSSL"])),
-            ],
-            linkerSettings: [
-                .linkedLibrary("m", .when(platforms: [.linux])),
-            ]),
+            dependencies: engineDependencies,
+            exclude: ["Engine/ENGINE.md", "Provider", "System"],
+            cSettings: engineSettings,
+            linkerSettings: engineLinking),
+        .target(
+            name: "SQLCipher",
+            dependencies: engineDependencies,
+            cSettings: engineSettings + [.define("SQLCIPHERKIT_PLAIN_SYMBOLS")],
+            linkerSettings: engineLinking),
         .target(
             name: "SQLCipherKit",
             dependencies: ["CSQLCipher"]),
@@ -63,6 +78,7 @@ if isDevelopment {
             dependencies: ["CSQLCipher"],
             path: "Tests/ProviderProbe",
             exclude: ["exchange.py"]),
+        .executableTarget(name: "BothEngines", dependencies: ["SQLCipher", "SQLCipherKit"], path: "Tests/BothEngines"),
         .target(name: "TestSupport", path: "Tests/TestSupport"),
         .target(name: "KillPoints", path: "Tests/KillPoints", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "FaultMemory", dependencies: ["CSQLCipher"], path: "Tests/FaultMemory"),

@@ -17,14 +17,11 @@ var targets: [Target] = [
         swiftSettings: onSystem ? [] : [.define("KEYED")]),
 ]
 if !onSystem {
-    dependencies += [
-        .package(name: "SQLCipherKit", path: "../.."),
-        .package(name: "SQLCipher.swift", path: "SQLCipher"),
-    ]
+    dependencies.append(.package(name: "SQLCipherKit", path: "../.."))
     targets += [
         .executableTarget(
             name: "BenchC",
-            dependencies: ["Workloads", .product(name: "SQLCipher", package: "SQLCipher.swift")]),
+            dependencies: ["Workloads", .product(name: "SQLCipher", package: "SQLCipherKit")]),
         .executableTarget(
             name: "BenchOurs",
             dependencies: ["Workloads", "Harness", .product(name: "SQLCipherKit", package: "SQLCipherKit")]),

@@ -12,6 +12,7 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import bench_report  # noqa: E402
+import grdb  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 WORK = ROOT / ".build" / "benchmarks"
@@ -22,37 +23,6 @@ VARIANTS = ["c", "ours", "grdb", "grdb-system"]
 PRODUCTS = {"c": ("engine", "BenchC"), "ours": ("engine", "BenchOurs"), "grdb": ("engine", "BenchGRDB"),
             "grdb-system": ("system", "BenchGRDB")}
 QUICK_SCALE = 20
-
-GRDB_URL = "https://github.com/groue/GRDB.swift"
-GRDB_VERSION = "7.10.0"
-
-# GRDB's own SQLCipher option, as the comments of its manifest describe it; the package is this project's engine.
-SWAPS = (
-    ('//dependencies.append(.package(url: "https://github.com/sqlcipher/SQLCipher.swift.git", from: "4.11.0"))',
-     'dependencies.append(.package(name: "SQLCipher.swift", path: "../../../../Tests/Benchmarks/SQLCipher"))'),
-    ('//cSettings.append(.define("SQLITE_HAS_CODEC"))', 'cSettings.append(.define("SQLITE_HAS_CODEC"))'),
-    ('//swiftSettings.append(.define("SQLITE_HAS_CODEC"))', 'swiftSettings.append(.define("SQLITE_HAS_CODEC"))'),
-    ('//swiftSettings.append(.define("SQLCipher"))', 'swiftSettings.append(.define("SQLCipher"))'),
-    ('        .library(name: "GRDBSQLite", targets: ["GRDBSQLite"]),\n', ""),
-    ("""        .systemLibrary(
-            name: "GRDBSQLite",
-            providers: [.apt(["libsqlite3-dev"])]),
-""", ""),
-    ("""        //.target(
-        //    name: "GRDBSQLCipher",
-        //    dependencies: [.product(name: "SQLCipher", package: "SQLCipher.swift")]
-        //),
-""", """        .target(
-            name: "GRDBSQLCipher",
-            dependencies: [.product(name: "SQLCipher", package: "SQLCipher.swift")]
-        ),
-"""),
-    ('                .target(name: "GRDBSQLite"),\n', ""),
-    ('                //.product(name: "SQLCipher", package: "SQLCipher.swift"),\n'
-     '                //.target(name: "GRDBSQLCipher"),\n',
-     '                .product(name: "SQLCipher", package: "SQLCipher.swift"),\n'
-     '                .target(name: "GRDBSQLCipher"),\n'),
-)
 
 
 class Stop(Exception):
@@ -83,21 +53,17 @@ def fetch_grdb(graph):
     folder = WORK / graph / "GRDB.swift"
     stamp = WORK / graph / "GRDB.stamp"
     # The stamp is written last, and a copy made for other swaps is made again.
-    wanted = repr((GRDB_VERSION, SWAPS if graph == "engine" else ()))
+    wanted = repr((grdb.VERSION, grdb.SWAPS if graph == "engine" else ()))
     if stamp.is_file() and stamp.read_text() == wanted:
         return
-    say(f"fetching GRDB {GRDB_VERSION} ({graph})")
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    command(["git", "clone", "--quiet", "--branch", GRDB_VERSION, "--single-branch", GRDB_URL, str(folder)])
-    if graph == "engine":
-        manifest = folder / "Package.swift"
-        text = manifest.read_text()
-        for old, new in SWAPS:
-            if text.count(old) != 1:
-                raise Stop(f"GRDB's manifest is not the one expected; it lacks: {old.strip()}")
-            text = text.replace(old, new)
-        manifest.write_text(text)
+    say(f"fetching GRDB {grdb.VERSION} ({graph})")
+    try:
+        if graph == "engine":
+            grdb.on_engine(folder, "../../../..")
+        else:
+            grdb.clone(folder)
+    except grdb.Unexpected as problem:
+        raise Stop(str(problem)) from problem
     stamp.write_text(wanted)
 
 

@@ -46,7 +46,10 @@
 /* The engine prints nothing to standard error unless a program asks for a log (PRAGMA cipher_log). */
 #define SQLCIPHER_OMIT_DEFAULT_LOGGING 1
 
-#include "../include/options.h"
+#ifdef SQLCIPHERKIT_PLAIN_SYMBOLS
+#include "plain.h"
+#endif
+#include "options.h"
 #include "../include/symbols.h"
 
 #include "overrides.h"
@@ -64,11 +67,19 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wunused-function"
 #include "reads.h"
-#include "vacuum.h"
 #include "full_text.h"
+#include "shared_cache.h"
+#pragma GCC diagnostic pop
+#include "start.h"
+#include "fork.h"
+
+/* What the Swift layer calls. */
+#ifndef SQLCIPHERKIT_PLAIN_SYMBOLS
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wunused-function"
+#include "vacuum.h"
 #pragma GCC diagnostic pop
 #include "columns.h"
-#include "start.h"
 #include "primitives.h"
 #include "keys.h"
 #include "rekey.h"
@@ -81,7 +92,6 @@
 #include "transactions.h"
 #include "changes.h"
 #include "snapshots.h"
-#include "fork.h"
 #include "logging.h"
 #include "tokens.h"
 /* Unused, these would no longer be called in the place of what they guard. */
@@ -92,6 +102,7 @@
 #include "guarded_pragmas.h"
 #include "slot_mark.h"
 #pragma GCC diagnostic pop
+#endif
 
 #ifdef SQLCIPHERKIT_OWN_PROVIDER
 #include "../Provider/Plug/plug.h"

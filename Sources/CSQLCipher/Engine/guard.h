@@ -37,7 +37,7 @@ int sqlcipherkit_check_location(const char *location) {
     sqlite3_vfs *vfs = NULL;
     char *name = NULL, *message = NULL;
     /* What else is wrong with it is for the opening to say. */
-    rc = sqlite3ParseUri(NULL, location, &flags, &vfs, &name, &message);
+    rc = sqlcipherkit_sqlite_parse_uri(NULL, location, &flags, &vfs, &name, &message);
     int has_key = rc == SQLITE_OK && (uriParameter(name, "key") != NULL || uriParameter(name, "hexkey") != NULL ||
                                       uriParameter(name, "textkey") != NULL);
     sqlite3_free(message);

@@ -44,6 +44,29 @@ static int sqlcipherkit_read_salt(void *);
 #define SQLCIPHERKIT_SALT_codec_ctx sqlcipherkit_sqlcipher_read_salt(codec_ctx
 #define SQLCIPHERKIT_SALT_ctx sqlcipherkit_read_salt(ctx
 
+#ifdef SQLCIPHERKIT_OWN_PROVIDER
+/* The function that the pager calls for each page: codec.h has ours. */
+static void *sqlite3Codec(void *, void *, unsigned int, int);
+#define sqlite3Codec(codec, data, number, mode) sqlcipherkit_sqlcipher_codec(codec, data, number, mode)
+#endif
+
+/* How integrity_check looks at a full-text index: full_text.h has why. */
+struct sqlite3_vtab;
+static int fts5IntegrityMethod(struct sqlite3_vtab *, const char *, const char *, int, char **);
+#define fts5IntegrityMethod(table, schema, name, quick, message) \
+    sqlcipherkit_sqlite_fts5_integrity(table, schema, name, quick, message)
+
+/* What every name of a database goes through: shared_cache.h has ours, which refuses the shared cache. */
+struct sqlite3_vfs;
+static int sqlcipherkit_parse_uri(const char *, const char *, unsigned int *, struct sqlite3_vfs **, char **, char **);
+#define sqlite3ParseUri(first, ...) SQLCIPHERKIT_URI_##first, __VA_ARGS__)
+#define SQLCIPHERKIT_URI_const sqlcipherkit_sqlite_parse_uri(const
+#define SQLCIPHERKIT_URI_zVfs sqlcipherkit_parse_uri(zVfs
+#define SQLCIPHERKIT_URI_db sqlcipherkit_parse_uri(db
+
+#ifndef SQLCIPHERKIT_PLAIN_SYMBOLS
+/* The rest is for the Swift layer's connections. */
+
 /* Whether a temporary database is kept in memory, which is always so: vacuum.h has ours, with one exception. */
 struct sqlite3;
 static int sqlcipherkit_temporary_is_in_memory(const struct sqlite3 *);
@@ -52,23 +75,11 @@ static int sqlcipherkit_temporary_is_in_memory(const struct sqlite3 *);
 #define SQLCIPHERKIT_TEMPORARY_db sqlcipherkit_temporary_is_in_memory(db
 #define SQLCIPHERKIT_TEMPORARY_p sqlcipherkit_temporary_is_in_memory(p
 
-#ifdef SQLCIPHERKIT_OWN_PROVIDER
-/* The function that the pager calls for each page: codec.h has ours. */
-static void *sqlite3Codec(void *, void *, unsigned int, int);
-#define sqlite3Codec(codec, data, number, mode) sqlcipherkit_sqlcipher_codec(codec, data, number, mode)
-#endif
-
 /* What ATTACH and VACUUM INTO call when they run: ours refuses a file that only SQL names. */
 struct sqlite3_context;
 struct sqlite3_value;
 static void attachFunc(struct sqlite3_context *, int, struct sqlite3_value **);
 #define attachFunc(context, count, values) sqlcipherkit_sqlite_attach_function(context, count, values)
-
-/* How integrity_check looks at a full-text index: full_text.h has why. */
-struct sqlite3_vtab;
-static int fts5IntegrityMethod(struct sqlite3_vtab *, const char *, const char *, int, char **);
-#define fts5IntegrityMethod(table, schema, name, quick, message) \
-    sqlcipherkit_sqlite_fts5_integrity(table, schema, name, quick, message)
 
 /* Where SQL would reach a key or a setting, guard.h and guarded_pragmas.h come first. These are called by name, so that the first
  * argument has to tell a call from a definition and a declaration, which begin with its type. The originals get other names. */
@@ -109,3 +120,4 @@ static int sqlcipherkit_may_be_named(struct Parse *, const char *, const char *,
 #define sqlite3CheckObjectName(first, ...) SQLCIPHERKIT_NAME_##first, __VA_ARGS__)
 #define SQLCIPHERKIT_NAME_Parse sqlcipherkit_sqlite_check_name(Parse
 #define SQLCIPHERKIT_NAME_pParse sqlcipherkit_may_be_named(pParse
+#endif

@@ -15,10 +15,11 @@
 #undef sqlcipher_codec_ctx_init_kdf_salt
 #undef SQLCIPHERKIT_SALT_codec_ctx
 #undef SQLCIPHERKIT_SALT_ctx
-#undef sqlite3TempInMemory
-#undef SQLCIPHERKIT_TEMPORARY_const
-#undef SQLCIPHERKIT_TEMPORARY_db
-#undef SQLCIPHERKIT_TEMPORARY_p
+#undef sqlite3ParseUri
+#undef SQLCIPHERKIT_URI_const
+#undef SQLCIPHERKIT_URI_zVfs
+#undef SQLCIPHERKIT_URI_db
+#undef fts5IntegrityMethod
 
 #define SQLCIPHERKIT_IS_REPLACED(original) \
     _Static_assert(sizeof &(original) > 0, "the amalgamation defines what overrides.h replaces")
@@ -30,7 +31,8 @@ SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_reinit_page);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_unix_read);
 #endif
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_read_salt);
-SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_temporary_is_in_memory);
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_parse_uri);
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_fts5_integrity);
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wunused-function"
@@ -55,21 +57,26 @@ static void *sqlcipherkit_sqlcipher_memset_is_defined(void *, unsigned char, uns
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_codec);
 #endif
 
+#ifndef SQLCIPHERKIT_PLAIN_SYMBOLS
+#undef sqlite3TempInMemory
+#undef SQLCIPHERKIT_TEMPORARY_const
+#undef SQLCIPHERKIT_TEMPORARY_db
+#undef SQLCIPHERKIT_TEMPORARY_p
 #undef sqlcipherCodecAttach
 #undef attachFunc
-#undef fts5IntegrityMethod
 #undef sqlite3Pragma
 #undef sqlite3Attach
 #undef sqlite3FinishCoding
 #undef sqlite3SelectAddTypeInfo
 #undef sqlite3AuthCheck
 #undef sqlite3CheckObjectName
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_temporary_is_in_memory);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_codec_attach);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_attach_function);
-SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_fts5_integrity);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_pragma);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_attach);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_finish);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_select_types);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_auth_check);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_check_name);
+#endif

@@ -3,6 +3,7 @@
 
 #include "sqlite.h"
 #include "shims.h"
+#include "inlined.h"
 
 /* Compiled with the engine. */
 #include "access.h"

@@ -19,6 +19,7 @@ extension DatabaseError {
             let position = sqlite3_error_offset(database)
             if position >= 0 { offset = Int(position) }
             if let statement, arguments == nil { message = ValueRedaction.clean(message, code, statement) }
+            if message.hasSuffix(Self.doubleQuotes + "?") { message = "\(message.dropLast()); \(Self.doubleQuotesAllowed)" }
             // For a function alone the authorizer's denial comes as a plain error.
             if rc == SQLITE_ERROR, message.hasPrefix("not authorized to use function") { code = .authorization }
         }
@@ -38,6 +39,10 @@ extension DatabaseError {
             code: code, reason: reason, message: message, sql: sql, offset: sql == nil ? nil : offset, arguments: arguments,
             path: path)
     }
+
+    /// How the engine ends the message about a name in double quotes that names no column, but for a question mark.
+    static let doubleQuotes = "should this be a string literal in single-quotes"
+    private static let doubleQuotesAllowed = "DatabaseConfiguration.allowsDoubleQuotedStrings takes text in double quotes for one"
 
     /// The error to throw where the system gives no random bytes; nil where it does.
     static var refusalOfRandomBytes: DatabaseError? {

@@ -33,7 +33,9 @@ public struct KeyValueEntry: ~Copyable {
 
     @inlinable
     @inline(__always)
-    static func isJSON(_ handle: OpaquePointer, column: Int32) -> Bool { sqlite3_column_type(handle, column) != SQLITE_NULL }
+    static func isJSON(_ handle: OpaquePointer, column: Int32) -> Bool {
+        sqlcipherkit_sqlite3_column_type(handle, column) != SQLITE_NULL
+    }
 
     @inlinable
     @inline(__always)

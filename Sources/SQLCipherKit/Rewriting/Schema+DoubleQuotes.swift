@@ -39,10 +39,10 @@ extension SchemaEntry {
     fileprivate func check(_ body: () throws(DatabaseError) -> Void) throws(DatabaseError) {
         do throws(DatabaseError) { try body() } catch {
             // What else is wrong with it was wrong before.
-            guard error.message.contains("should this be a string literal in single-quotes?") else { return }
+            guard error.message.contains(DatabaseError.doubleQuotes) else { return }
             throw refusal(
-                "it takes text in double quotes for a string (\(error.message)), which "
-                    + "DatabaseConfiguration.allowsDoubleQuotedStrings allows: here, and wherever the database is opened")
+                "it takes text in double quotes for a string, which DatabaseConfiguration.allowsDoubleQuotedStrings allows, "
+                    + "here and wherever the database is opened: \(error.message)")
         }
     }
 }

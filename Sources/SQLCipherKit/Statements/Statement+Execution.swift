@@ -48,7 +48,7 @@ extension Statement {
     @inline(__always)
     func advance(_ handle: OpaquePointer) throws(DatabaseError) -> Bool {
         if self.handle == nil { throw DatabaseError.closedConnection }
-        let rc = sqlite3_step(handle)
+        let rc = sqlcipherkit_sqlite3_step(handle)
         if rc == SQLITE_ROW { return true }
         if rc == SQLITE_DONE { return false }
         throw failure(rc)

@@ -141,7 +141,7 @@ public final class Statement {
     @inlinable
     @inline(__always)
     func finish(_ handle: OpaquePointer) throws(DatabaseError) {
-        if sqlite3_stmt_readonly(handle) == 0 { try commit(handle) }
+        if sqlcipherkit_sqlite3_stmt_readonly(handle) == 0 { try commit(handle) }
     }
 
     @usableFromInline
@@ -185,7 +185,7 @@ public final class Statement {
     @inlinable
     @inline(__always)
     func names(_ handle: OpaquePointer) -> Unmanaged<ColumnNames> {
-        let preparations = sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_REPREPARE, 0)
+        let preparations = sqlcipherkit_sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_REPREPARE, 0)
         if let unretainedNames, preparations == knownPreparations { return unretainedNames }
         return learnNames(preparations)
     }

@@ -109,7 +109,7 @@ extension Statement {
     @inlinable
     @inline(__always)
     func expectParameters(_ count: Int, _ handle: OpaquePointer) throws(DatabaseError) {
-        if Int(sqlite3_bind_parameter_count(handle)) != count { throw wrongCount(count, handle) }
+        if Int(sqlcipherkit_sqlite3_bind_parameter_count(handle)) != count { throw wrongCount(count, handle) }
     }
 
     @usableFromInline

@@ -85,7 +85,7 @@ extension StandardInteger {
     @inline(__always)
     public func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
         guard let value = Int64(exactly: self) else { return false }
-        return sqlite3_bind_int64(parameter.handle, parameter.index, value) == SQLITE_OK
+        return sqlcipherkit_sqlite3_bind_int64(parameter.handle, parameter.index, value) == SQLITE_OK
     }
 }
 
@@ -139,7 +139,7 @@ extension Bool: SQLValueConvertible {
     @inlinable
     @inline(__always)
     public func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
-        sqlite3_bind_int64(parameter.handle, parameter.index, self ? 1 : 0) == SQLITE_OK
+        sqlcipherkit_sqlite3_bind_int64(parameter.handle, parameter.index, self ? 1 : 0) == SQLITE_OK
     }
 }
 
@@ -179,7 +179,7 @@ extension Double: SQLValueConvertible {
     @inline(__always)
     public func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
         // The exact path refuses NaN.
-        !isNaN && sqlite3_bind_double(parameter.handle, parameter.index, self) == SQLITE_OK
+        !isNaN && sqlcipherkit_sqlite3_bind_double(parameter.handle, parameter.index, self) == SQLITE_OK
     }
 }
 

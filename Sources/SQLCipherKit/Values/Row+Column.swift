@@ -50,8 +50,8 @@ extension Row {
         @inlinable
         @inline(__always)
         public func isNull() throws(DatabaseError) -> Bool {
-            if sqlite3_column_type(handle, index) != SQLITE_NULL { return false }
-            if index < 0 || index >= sqlite3_data_count(handle) { throw mismatch("a value") }
+            if sqlcipherkit_sqlite3_column_type(handle, index) != SQLITE_NULL { return false }
+            if index < 0 || index >= sqlcipherkit_sqlite3_data_count(handle) { throw mismatch("a value") }
             return true
         }
 

@@ -139,7 +139,8 @@ extension Optional: SQLValueConvertible where Wrapped: SQLValueConvertible {
     @inlinable
     @inline(__always)
     public func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
-        if let self { self.tryBindSQL(to: parameter) } else { sqlite3_bind_null(parameter.handle, parameter.index) == SQLITE_OK }
+        guard let self else { return sqlcipherkit_sqlite3_bind_null(parameter.handle, parameter.index) == SQLITE_OK }
+        return self.tryBindSQL(to: parameter)
     }
 }
 

@@ -23,14 +23,14 @@ extension Statement {
         @inlinable
         @inline(__always)
         public func bindNull() throws(DatabaseError) {
-            try check(sqlite3_bind_null(handle, index))
+            try check(sqlcipherkit_sqlite3_bind_null(handle, index))
         }
 
         /// Binds an integer.
         @inlinable
         @inline(__always)
         public func bind(_ value: Int64) throws(DatabaseError) {
-            try check(sqlite3_bind_int64(handle, index, value))
+            try check(sqlcipherkit_sqlite3_bind_int64(handle, index, value))
         }
 
         /// Binds a floating-point number.
@@ -39,7 +39,7 @@ extension Statement {
         @inline(__always)
         public func bind(_ value: Double) throws(DatabaseError) {
             if value.isNaN { throw notANumber() }
-            try check(sqlite3_bind_double(handle, index, value))
+            try check(sqlcipherkit_sqlite3_bind_double(handle, index, value))
         }
 
         /// Binds UTF-8 text by its length, NUL characters included.
@@ -52,9 +52,9 @@ extension Statement {
         func bindText(_ text: UnsafeBufferPointer<UInt8>) -> Int32 {
             // A nil pointer would bind NULL: an empty buffer may have one.
             guard let base = text.baseAddress else {
-                return sqlite3_bind_text64(handle, index, "", 0, sqlcipherkit_transient(), UInt8(SQLITE_UTF8))
+                return sqlcipherkit_sqlite3_bind_text64(handle, index, "", 0, sqlcipherkit_transient(), UInt8(SQLITE_UTF8))
             }
-            return sqlite3_bind_text64(
+            return sqlcipherkit_sqlite3_bind_text64(
                 handle, index, UnsafeRawPointer(base).assumingMemoryBound(to: CChar.self), UInt64(text.count),
                 sqlcipherkit_transient(), UInt8(SQLITE_UTF8))
         }
@@ -68,8 +68,8 @@ extension Statement {
         @inline(__always)
         func bindBlob(_ bytes: UnsafeRawBufferPointer) -> Int32 {
             // A nil pointer would bind NULL; a blob without bytes is a blob all the same.
-            guard let base = bytes.baseAddress else { return sqlite3_bind_zeroblob(handle, index, 0) }
-            return sqlite3_bind_blob64(handle, index, base, UInt64(bytes.count), sqlcipherkit_transient())
+            guard let base = bytes.baseAddress else { return sqlcipherkit_sqlite3_bind_zeroblob(handle, index, 0) }
+            return sqlcipherkit_sqlite3_bind_blob64(handle, index, base, UInt64(bytes.count), sqlcipherkit_transient())
         }
 
         /// Binds a value: by its type's fast path where it has one.

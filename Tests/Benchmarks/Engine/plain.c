@@ -14,7 +14,7 @@
 #define HAVE_MALLOC_H 1
 #endif
 
-#include "../../../Sources/CSQLCipher/include/options.h"
+#include "../../../Sources/CSQLCipher/Engine/options.h"
 #undef SQLITE_HAS_CODEC
 #undef SQLITE_EXTRA_INIT
 #undef SQLITE_EXTRA_SHUTDOWN

@@ -16,13 +16,14 @@ import Testing
             ("sqlcipher_codec_ctx_init_kdf_salt(", "sqlcipher_codec_ctx_read_salt("),
             ("sqlite3TempInMemory(", "sqlite3InMemory("), ("sqlite3AuthCheck(", "sqlite3AuthorizerCheck("),
             ("sqlite3CheckObjectName(", "sqlite3CheckName("),
+            ("sqlite3ParseUri(", "sqlite3ParseURI("),
         ])
         #expect(renamed.status != 0)
         for name in [
             "sqlcipher_atexit", "sqlcipher_fini", "sqlcipher_codec", "sqlcipher_codec_attach", "sqlite_attach_function",
             "sqlite_fts5_integrity", "sqlite_pragma", "sqlite_attach",
             "sqlite_finish", "sqlite_select_types", "sqlite_read_page", "sqlite_unix_read", "sqlite_reinit_page",
-            "sqlcipher_read_salt", "sqlite_temporary_is_in_memory", "sqlite_auth_check", "sqlite_check_name",
+            "sqlcipher_read_salt", "sqlite_temporary_is_in_memory", "sqlite_auth_check", "sqlite_check_name", "sqlite_parse_uri",
         ] {
             #expect(renamed.errors.contains("error: use of undeclared identifier 'sqlcipherkit_\(name)'"), "\(renamed.errors)")
         }
@@ -46,12 +47,14 @@ import Testing
             ("rc = readDbPage(pPg);", "rc = 0;"), ("unixRead,  ", "0,  "), ("vfsFlags, pageReinit);", "vfsFlags, 0);"),
             ("sqlite3AuthCheck(pParse,", "sqlcipherkit_sqlite_auth_check(pParse,"),
             ("sqlite3CheckObjectName(pParse,", "sqlcipherkit_sqlite_check_name(pParse,"),
+            ("sqlite3ParseUri(zVfs,", "sqlcipherkit_sqlite_parse_uri(zVfs,"),
+            ("sqlite3ParseUri(db->", "sqlcipherkit_sqlite_parse_uri(db->"),
         ])
         #expect(unused.status != 0)
         for name in [
             "sqlcipher_atexit", "sqlcipher_fini", "sqlite3Codec", "attachFunc", "sqlcipherkit_attach_codec", "sqlcipherkit_pragma",
             "sqlcipherkit_attach_statement", "sqlcipherkit_finish", "sqlcipherkit_select_is_resolved", "sqlcipherkit_read_page",
-            "unixRead", "pageReinit", "sqlcipherkit_may_change", "sqlcipherkit_may_be_named",
+            "unixRead", "pageReinit", "sqlcipherkit_may_change", "sqlcipherkit_may_be_named", "sqlcipherkit_parse_uri",
         ] {
             #expect(unused.errors.contains("error: unused function '\(name)'"), "\(unused.errors)")
         }

@@ -5,67 +5,24 @@ import Testing
 
 /// The engine lives beside any other SQLite in the same process: none of its symbols has SQLite's names.
 @Suite struct SymbolsTests {
-    /// The program that these tests run in.
-    private var program: URL {
-        get throws {
-            #if os(Linux)
-            return URL(fileURLWithPath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
-            #else
-            var image = Dl_info()
-            try #require(dladdr(#dsohandle, &image) != 0)
-            return URL(fileURLWithPath: String(cString: image.dli_fname))
-            #endif
-        }
-    }
-
-    /// The object files of the engine's target, in the build folder that the running tests came from. Those of sources that are
-    /// gone stay there until the folder is cleaned.
-    private var objects: [URL] {
-        get throws {
-            var folder = try program.deletingLastPathComponent()
-            // On Linux the program stands beside its objects; on macOS it is some levels down in a bundle.
-            for _ in 0..<5 {
-                let candidate = folder.appendingPathComponent("CSQLCipher.build")
-                if let files = FileManager.default.enumerator(at: candidate, includingPropertiesForKeys: nil) {
-                    let found = files.compactMap { $0 as? URL }.filter { file in
-                        let source = file.deletingPathExtension().path.dropFirst(candidate.path.count)
-                        return file.pathExtension == "o"
-                            && FileManager.default.fileExists(atPath: Repository.file("Sources/CSQLCipher").path + source)
-                    }
-                    if !found.isEmpty { return found }
-                }
-                folder.deleteLastPathComponent()
-            }
-            return []
-        }
-    }
-
-    /// Names of the global symbols that a file defines, as C spells them.
-    private func definedGlobals(_ file: URL) throws -> [String] {
-        let listing = try Command.run("nm", ["-g", "--defined-only", file.path])
-        try #require(listing.status == 0, "nm: \(listing.errors)")
-        return listing.output.split(separator: "\n").compactMap { line in
-            let fields = line.split(separator: " ")
-            guard fields.count == 3 else { return nil }
-            return String(fields[2])
-        }
+    /// The global symbols of the engine and its provider.
+    private var symbols: Set<String> {
+        get throws { try BuildObjects.symbols(ofTarget: "CSQLCipher").union(BuildObjects.symbols(ofTarget: "CSQLCipherProvider")) }
     }
 
     /// Nothing that is there for tests alone can be called by a program, or be imported by it.
     @Test func testsHaveTheirOwnEntryPoints() throws {
-        #expect(try objects.flatMap(definedGlobals).filter { $0.hasPrefix("sqlcipherkit_test_") } == [])
+        #expect(try symbols.filter { $0.hasPrefix("sqlcipherkit_test_") } == [])
         let headers = Repository.file("Sources/CSQLCipher/include")
         for header in try FileManager.default.contentsOfDirectory(at: headers, includingPropertiesForKeys: nil) {
             let text = try String(contentsOf: header, encoding: .utf8)
-            #expect(!text.contains("sqlcipherkit_test_") && !text.contains("sqlcipherkit_provider_force"), "\(header.lastPathComponent)")
+            let isClean = !text.contains("sqlcipherkit_test_") && !text.contains("sqlcipherkit_provider_force")
+            #expect(isClean, "\(header.lastPathComponent)")
         }
     }
 
     @Test func everyGlobalSymbolHasThePrefix() throws {
-        let program = try program, objects = try objects
-        try #require(objects.contains { $0.lastPathComponent.hasPrefix("engine") },
-                     "no CSQLCipher.build/engine.c.o beside \(program.path)")
-        let symbols = try objects.flatMap(definedGlobals)
+        let symbols = try symbols
         #expect(symbols.filter { !$0.hasPrefix("sqlcipherkit_") } == [])
         // Without these the listing was not that of the engine.
         #expect(symbols.count > 300)
@@ -75,7 +32,7 @@ import Testing
     }
 
     @Test func theLinkedProgramHasNoneOfSQLitesNames() throws {
-        let symbols = try definedGlobals(try program)
+        let symbols = try BuildObjects.definedGlobals(try BuildObjects.program)
         #expect(symbols.contains("sqlcipherkit_sqlite3_open_v2"))
         #expect(symbols.filter { $0.hasPrefix("sqlite3") || $0.hasPrefix("sqlcipher_") } == [])
     }

@@ -1,0 +1,77 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The product SQLCipher: the engine under its plain names, in one program with SQLCipherKit and its engine.
+@Suite struct BothEnginesTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func run(_ arguments: String...) throws -> [Substring] {
+        let result = try Command.run(try BuildProducts.executable("BothEngines"), arguments)
+        try #require(result.status == 0, "\(result)")
+        #expect(result.errors == "")
+        return result.output.split(separator: "\n")
+    }
+
+    @Test func bothWriteOneFileInOneProgram() throws {
+        #expect(try run("turns", folder.path("a.db")) == [
+            #"["plain"] [1]"#, "plain,kit", "wrong key: failure(26 file is not a database)",
+        ])
+    }
+
+    @Test func bothWriteOneFileInTwoProcesses() throws {
+        let path = folder.path("a.db")
+        for journal in ["delete", "wal"] {
+            let db = try RawConnection(path, key: "correct horse")
+            try db.query("PRAGMA journal_mode = \(journal)")
+            try db.query("DROP TABLE IF EXISTS tally")
+            try db.query("CREATE TABLE tally(layer, value, UNIQUE (layer, value))")
+            let program = try BuildProducts.executable("BothEngines")
+            let writers = try ["fill-plain", "fill-kit"].map { try Command(program, [$0, path, "150"]) }
+            for writer in writers {
+                let result = try writer.end()
+                #expect(result.status == 0, "\(result)")
+            }
+            let sums = try db.query("SELECT layer || count(*) || ' ' || sum(value) FROM tally GROUP BY layer")
+            #expect(sums == ["kit150 11325", "plain150 11325"])
+            #expect(try db.query("PRAGMA integrity_check") == ["ok"])
+            #expect(try db.query("PRAGMA cipher_integrity_check") == [])
+        }
+    }
+
+    @Test func oneConnectionMayBeUsedByManyThreads() throws {
+        #expect(try run("threads", folder.path("a.db")) == ["1600 8 160800 ok"])
+    }
+
+    @Test func itBehavesAsOtherBuildsDo() throws {
+        let shared = "the shared cache is not part of this engine; to share a database in memory, "
+            + "open file:/NAME?vfs=memdb in each connection"
+        #expect(try run("facts") == [
+            "threadsafe: 1", "double quotes: text", "shared: failure(1 \(shared))",
+            "shared by flag: failure(1 \(shared))", "private: 1", "attached: failure(1 \(shared))", "by name: 1",
+        ])
+    }
+
+    /// What differs between the two engines is what `options.h` says.
+    @Test func theOptionsAreThoseOfTheOtherEngine() throws {
+        let plain = Set(try run("options").map(String.init))
+        let own = Set(try RawConnection(folder.path("a.db"), key: "k").query("PRAGMA compile_options"))
+        #expect(plain.symmetricDifference(own) == ["DQS=0", "THREADSAFE=1", "THREADSAFE=2"])
+    }
+
+    /// Linked into one program, the two would otherwise be one by halves.
+    @Test func noSymbolIsInBothEngines() throws {
+        let engine = try BuildObjects.symbols(ofTarget: "CSQLCipher"), plain = try BuildObjects.symbols(ofTarget: "SQLCipher")
+        let provider = try BuildObjects.symbols(ofTarget: "CSQLCipherProvider")
+        // Weak in the engine, so that the provider's takes its place (Engine/overrides.h).
+        #expect(engine.intersection(provider) == ["sqlcipherkit_sqlcipher_memset"])
+        #expect(engine.intersection(plain) == [] && plain.intersection(provider) == [])
+        for name in ["sqlite3_open_v2", "sqlite3_key", "sqlite3_key_v2", "sqlite3_rekey", "sqlite3_rekey_v2", "sqlcipher_version"] {
+            #expect(plain.contains(name))
+        }
+        let prefixes = ["sqlite3", "sqlcipherkit_plain_", "sqlcipher_", "sqlcipherCodec", "sqlcipherPager"]
+        #expect(plain.filter { name in !prefixes.contains { name.hasPrefix($0) } } == [])
+    }
+}
