@@ -122,14 +122,19 @@ import TestSupport
             [
                 ("sqlcipherkit> ", "SELECT 'one';\r"), ("one\r\n", "ATTACH '\(folder.path("n.db"))' AS n\r"), ("...> ", "KEY 'topsecret';\r"),
                 ("\n", "PRAGMA n.rekey = 'topsecret';\r"), ("\n", ".attach n=\(folder.path("n.db")) topsecret\r"),
-                ("\n", ".atach n=\(folder.path("n.db")) topsecret\r"), ("\n", "SELECT 'two';\r"), ("two\r\n", "\u{04}"),
+                ("\n", ".atach n=\(folder.path("n.db")) topsecret\r"), ("\n", "SELECT\r"), ("...> ", "'two';\r"), ("two\r\n", "\u{04}"),
             ], ["--history", history])
         #expect(session.status == 0, "\(session.screen)")
-        #expect(try String(contentsOfFile: history, encoding: .utf8) == "SELECT 'one';\nSELECT 'two';\n")
+        #expect(try String(contentsOfFile: history, encoding: .utf8) == "SELECT 'one';\nSELECT\n\t'two';\n")
         #expect(try FileManager.default.attributesOfItem(atPath: history)[.posixPermissions] as? Int == 0o600)
-        // The next shell has it.
-        let next = try type([("sqlcipherkit> ", "\u{10}\r"), ("two\r\n", "\u{04}")], ["--history", history])
+        // The next shell has it, statement by statement, and closes to others a file that was open to them.
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: history)
+        let next = try type(
+            [("sqlcipherkit> ", "\u{10}"), ("SELECT⏎'two';", "\r"), ("two\r\n", "SELECT 3;\r"), ("3\r\n", "\u{04}")],
+            environment: ["SQLCIPHERKIT_HISTORY": history, "NO_COLOR": "1"])
         #expect(next.status == 0, "\(next.screen)")
+        #expect(try String(contentsOfFile: history, encoding: .utf8).hasSuffix("'two';\nSELECT 3;\n"))
+        #expect(try FileManager.default.attributesOfItem(atPath: history)[.posixPermissions] as? Int == 0o600)
     }
 
     @Test func withoutATerminalOfItsOwnNothingIsColoured() throws {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import SQLCipherKit
 
 struct QueryCommand: ParsableCommand {
@@ -37,6 +38,11 @@ struct QueryCommand: ParsableCommand {
     var write = false
 
     func run() throws {
+        if Terminal.isTerminal(STDIN_FILENO) { Output.pager = Pager.usual }
+        try Output.paged { try show() }
+    }
+
+    private func show() throws {
         let text = try sql == "-" ? StandardInput.text("the SQL") : sql
         let db = try database.open(write ? .readWrite : .readOnly)
         let statement = try db.prepare(SQL(raw: text))
@@ -45,7 +51,7 @@ struct QueryCommand: ParsableCommand {
         if columns.isEmpty {
             try statement.execute(arguments)
         } else {
-            let writer = (output.format ?? .table).writer(columns)
+            let writer = (output.format ?? .table).writer(of: text, columns)
             try statement.forEach(arguments) { row in try writer.write(row) }
             writer.finish()
         }

@@ -12,18 +12,58 @@ enum Output {
     /// On a terminal each line is wanted as it comes.
     private static let isLive = Terminal.isTerminal(STDOUT_FILENO)
 
+    /// The command for results that are longer than the terminal; nil shows them as they come.
+    nonisolated(unsafe) static var pager: String?
+    nonisolated(unsafe) private static var running: Pager?
+    /// How many lines more may be held back until a pager is started; nil if none is wanted.
+    nonisolated(unsafe) private static var linesHeld: Int?
+    /// Whether the user has left the pager, so that no more is read.
+    static var readerHasLeft: Bool { running != nil && failure == EPIPE }
+
+    /// Shows what `body` writes through the pager, if it is more than the terminal's lines.
+    static func paged<R>(_ body: () throws -> R) rethrows -> R {
+        guard pager != nil, isLive, descriptor == STDOUT_FILENO, linesHeld == nil, running == nil else { return try body() }
+        empty()
+        linesHeld = Terminal.height(STDOUT_FILENO) - 1
+        defer {
+            linesHeld = nil
+            empty()
+            if let pager = running {
+                pager.finish()
+                if failure == EPIPE { failure = 0 }
+                running = nil
+                descriptor = STDOUT_FILENO
+            }
+        }
+        return try body()
+    }
+
+    /// Counts a line that is held back.
+    private static func hold(_ lines: Int) {
+        guard lines < 0 || buffer.count >= limit, let pager else {
+            linesHeld = lines
+            return
+        }
+        linesHeld = nil
+        running = Pager(pager)
+        if let running { descriptor = running.descriptor }
+        empty()
+    }
+
     /// Writes a line to standard output.
     static func line(_ text: String = "") {
         buffer += text.utf8
         buffer.append(0x0a)
-        if isLive || buffer.count >= limit { empty() }
+        if let linesHeld { hold(linesHeld - 1) } else if isLive && running == nil || buffer.count >= limit { empty() }
     }
 
     /// Writes to standard output what `body` appends.
     @inline(__always)
     static func bytes(_ body: (inout [UInt8]) throws -> Void) rethrows {
         try body(&buffer)
-        if buffer.count >= limit || isLive && buffer.last == 0x0a { empty() }
+        if let linesHeld {
+            hold(linesHeld - (buffer.last == 0x0a ? 1 : 0))
+        } else if buffer.count >= limit || isLive && running == nil && buffer.last == 0x0a { empty() }
     }
 
     /// Sends what follows to a file; nil is standard output again.

@@ -6,6 +6,12 @@ import SQLCipherKit
 enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
     case table, box, markdown, lines, json, jsonl, csv, tsv, insert
 
+    /// The writer for the rows of a statement: a tree for a query plan, where people read.
+    func writer(of sql: String, _ columns: [String], hasHeader: Bool = true, table: String = "result") -> any RowWriter {
+        let isForPeople = [.table, .box].contains(self)
+        return isForPeople && PlanWriter.isFor(sql, columns) ? PlanWriter() : writer(columns, hasHeader: hasHeader, table: table)
+    }
+
     /// The writer for a result with these columns.
     /// - Parameters:
     ///   - hasHeader: whether the names of columns come first, where a format has them in a line of their own.

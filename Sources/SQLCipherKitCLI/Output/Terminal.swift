@@ -11,6 +11,13 @@ enum Terminal {
         return Int(size.ws_col)
     }
 
+    /// The number of lines; 24 where it is not known.
+    static func height(_ descriptor: Int32) -> Int {
+        var size = winsize()
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0 else { return 24 }
+        return Int(size.ws_row)
+    }
+
     /// How standard output is written: with colours only on a terminal that has them, and not where NO_COLOR asks for none
     /// (<https://no-color.org>).
     static var style: Style {

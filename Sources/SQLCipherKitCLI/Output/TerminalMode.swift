@@ -15,7 +15,7 @@ enum TerminalMode {
         }
     }
 
-    /// Gives every key as it is pressed, also what is typed while nobody reads. Control-C is a signal all the same.
+    /// Gives every key as it is pressed, also what is typed before it is read. Control-C is a signal all the same.
     static func givingKeys(_ descriptor: Int32, _ body: () throws -> Void) throws {
         try during(descriptor, TCSADRAIN, endedBy: [SIGTERM, SIGHUP, SIGQUIT], body) { settings in
             settings.c_lflag &= ~tcflag_t(ECHO | ICANON | IEXTEN)
@@ -26,6 +26,20 @@ enum TerminalMode {
     /// Makes control-C a key like others.
     static func withoutSignals<R>(_ descriptor: Int32, _ body: () throws -> R) throws -> R {
         try during(descriptor, TCSADRAIN, endedBy: [], body) { $0.c_lflag &= ~tcflag_t(ISIG) }
+    }
+
+    /// Makes the terminal what it was at first, for another program.
+    /// - Returns: the mode to come back to; nil if it was not changed.
+    static func lend() -> termios? {
+        guard var saved else { return nil }
+        var mode = termios()
+        guard tcgetattr(saved.descriptor, &mode) == 0, tcsetattr(saved.descriptor, TCSADRAIN, &saved.settings) == 0 else { return nil }
+        return mode
+    }
+
+    static func takeBack(_ mode: termios?) {
+        guard var mode, let saved else { return }
+        tcsetattr(saved.descriptor, TCSADRAIN, &mode)
     }
 
     private static func during<R: ~Copyable>(

@@ -3,7 +3,7 @@ import SQLCipherKit
 
 /// The commands of the shell that are not SQL.
 enum DotCommand: String, CaseIterable {
-    case attach, databases, detach, dump, headers, help, `import`, mode, output, parameter, quit, read, schema, tables, timer
+    case attach, databases, detach, dump, headers, help, `import`, mode, output, pager, parameter, plan, quit, read, schema, tables, timer
 
     private var usage: String {
         switch self {
@@ -16,7 +16,9 @@ enum DotCommand: String, CaseIterable {
         case .import: ".import FILE [TABLE]"
         case .mode: ".mode FORMAT [TABLE]"
         case .output: ".output [FILE]"
+        case .pager: ".pager on|off|COMMAND"
         case .parameter: ".parameter set NAME VALUE | unset NAME | list | clear"
+        case .plan: ".plan STATEMENT"
         case .quit: ".quit"
         case .read: ".read FILE"
         case .schema: ".schema [NAME…]"
@@ -36,7 +38,9 @@ enum DotCommand: String, CaseIterable {
         case .import: "read a CSV or JSON file into a table"
         case .mode: "how rows are shown: " + OutputFormat.allCases.map(\.rawValue).joined(separator: ", ")
         case .output: "write what follows to a file, or again to standard output"
+        case .pager: "whether long results go through a program that shows them in pages: $PAGER, less, or this command"
         case .parameter: "values for the parameters of statements, such as :name"
+        case .plan: "show how SQLite would run a statement, as a tree with its guess of the costs"
         case .quit: "leave; control-D does, too"
         case .read: "run the SQL and the commands in a file"
         case .schema: "show the SQL that made tables, indexes, views and triggers"
@@ -87,16 +91,20 @@ enum DotCommand: String, CaseIterable {
             throw Failure("there is no command \(words[0]): .help shows those that there are", status: .usage)
         }
         if command == .quit { return false }
-        try command.run(Array(words.dropFirst()), shell)
+        try command.run(Array(words.dropFirst()), line, shell)
         return true
     }
 
-    private func run(_ words: [String], _ shell: Shell) throws {
+    private func run(_ words: [String], _ line: String, _ shell: Shell) throws {
         switch (self, words.count) {
         case (.help, 0):
             let width = Self.allCases.map(\.usage.count).max() ?? 0
             for command in Self.allCases { Output.line(command.usage.padded(toColumns: width) + "  " + command.meaning) }
-            Output.line("\nSQL ends with a semicolon, and may go over several lines. Control-C stops a statement.")
+            Output.line("""
+
+                SQL ends with a semicolon, and may go over several lines. The tab key completes names, control-R searches what was \
+                typed, and control-C stops a statement.
+                """)
         case (.tables, 0), (.tables, 1):
             for name in try SchemaText.tables(shell.db, like: words.first) { Output.line(name.onOneLine) }
         case (.schema, _): for statement in try SchemaText.statements(shell.db, words) { Output.line(statement.onItsLines) }
@@ -112,6 +120,8 @@ enum DotCommand: String, CaseIterable {
         case (.dump, 0): try DatabaseDump.write(shell.db)
         case (.read, 1): try shell.read(words[0])
         case (.import, 1), (.import, 2): try importFile(words, shell)
+        case (.pager, 1...): Output.pager = words == ["on"] ? Pager.usual : words == ["off"] ? nil : words.joined(separator: " ")
+        case (.plan, 1...): try shell.showPlan(String(line.drop { !$0.isWhitespace }))
         case (.parameter, _): try setParameter(words, shell)
         case (.attach, 1), (.attach, 2):
             guard let (name, path) = words[0].splitAtEquals else { throw wrongUse }

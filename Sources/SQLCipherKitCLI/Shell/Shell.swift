@@ -17,7 +17,9 @@ final class Shell {
     private var depth = 0
     private let lines: any LineSource
     private let history: History?
-    /// Whether somebody sits there: errors are shown and the shell goes on.
+    /// Whether the user has left the pager before the end of the rows.
+    private var hasLeft = false
+    /// Whether a person types: errors are shown and the shell goes on.
     private let isInteractive: Bool
     /// Whether lines come from a file, so that an error says in which one it is.
     private var isScript: Bool { !isInteractive || depth > 0 }
@@ -30,8 +32,19 @@ final class Shell {
         self.key = key
         self.lines = lines
         self.format = format
-        history = (lines as? LineEditor)?.history
+        let editor = lines as? LineEditor
+        history = editor?.history
         isInteractive = history != nil
+        editor?.completer = { [unowned self] before, after in self.complete(before, after) }
+        if Terminal.style.hasColours { editor?.colours = SyntaxColours.attributes }
+    }
+
+    private func complete(_ before: String, _ after: String) -> Completion {
+        let command = before.drop { $0 == " " || $0 == "\t" }
+        guard pending.isEmpty, command.hasPrefix(".") else {
+            return SQLCompleter(db).complete(pending.map { $0 + "\n" }.joined(), before, after)
+        }
+        return DotCompleter(db: db).complete(String(command))
     }
 
     func run() throws {
@@ -41,7 +54,9 @@ final class Shell {
             case .end: return try end()
             case .line(let line):
                 var goesOn = true
-                try guarding { goesOn = try self.take(line) }
+                // A statement from the history comes with all of its lines.
+                let parts = isInteractive ? line.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) : [line]
+                try guarding { for part in parts where goesOn { goesOn = try self.take(part) } }
                 if !goesOn { return try end() }
             }
             if isInteractive { try Output.flush() }
@@ -65,8 +80,8 @@ final class Shell {
     /// - Returns: whether the shell goes on.
     private func take(_ line: String) throws -> Bool {
         if splitter.isEmpty {
-            let trimmed = line.trimmingCharacters(in: .whitespaces)
-            if trimmed.hasPrefix(".") {
+            if line.utf8.first(where: { $0 != 0x20 && $0 != 0x09 }) == UInt8(ascii: ".") {
+                let trimmed = line.trimmingCharacters(in: .whitespaces)
                 splitter.skipLine()
                 if !isScript, DotCommand.isFitForHistory(trimmed) { try history?.add([line]) }
                 return try ScriptRunner.locating(line: isScript ? splitter.line : nil) { try DotCommand.run(trimmed, in: self) }
@@ -91,11 +106,22 @@ final class Shell {
     private func execute(_ sql: String) throws {
         let clock = Rate()
         let changes = db.totalChanges
-        var writer: (any RowWriter)?
         defer { if showsTime { Output.error("took \(clock.elapsed.readable)") } }
+        do { try Output.paged { try rows(of: sql, changes) } } catch where hasLeft { hasLeft = false }
+        if isInteractive, db.totalChanges > changes { Output.error("\((db.totalChanges - changes).counted("row")) changed") }
+    }
+
+    /// Runs a statement and shows its rows.
+    private func rows(of sql: String, _ changes: Int) throws {
+        var writer: (any RowWriter)?
         func show(_ row: borrowing Row) throws {
             try Interruption.check()
-            let current = writer ?? self.writer(row.columnNames)
+            // What changes nothing need not go on for a reader who has left.
+            if Output.readerHasLeft, db.totalChanges == changes {
+                hasLeft = true
+                throw Failure("the pager was left")
+            }
+            let current = writer ?? format.writer(of: sql, row.columnNames, hasHeader: showsHeaders, table: insertTable)
             writer = current
             try current.write(row)
         }
@@ -108,7 +134,13 @@ final class Shell {
             try runWithParameters(sql, show)
         }
         writer?.finish()
-        if isInteractive, db.totalChanges > changes { Output.error("\((db.totalChanges - changes).counted("row")) changed") }
+    }
+
+    /// Shows the plan of a statement.
+    func showPlan(_ sql: String) throws {
+        let writer = PlanWriter()
+        try runWithParameters("EXPLAIN QUERY PLAN " + sql, binding: false) { row in try writer.write(row) }
+        writer.finish()
     }
 
     private func writer(_ columns: [String]) -> any RowWriter {
@@ -122,12 +154,14 @@ final class Shell {
         writer.finish()
     }
 
-    private func runWithParameters(_ sql: String, _ show: (borrowing Row) throws -> Void) throws {
+    private func runWithParameters(_ sql: String, binding: Bool = true, _ show: (borrowing Row) throws -> Void) throws {
         let statement = try db.prepare(SQL(raw: sql))
         let names = statement.parameterNames.compactMap { $0 }
         var values: [String: (any SQLValueConvertible)?] = [:]
+        // A plan needs no values.
+        let missing: SQLValue? = binding ? nil : .null
         for name in names {
-            guard let value = parameters[name] ?? parameters[String(name.dropFirst())] else {
+            guard let value = parameters[name] ?? parameters[String(name.dropFirst())] ?? missing else {
                 throw Failure("\(name) has no value: .parameter set \(name) VALUE")
             }
             values[name] = value
@@ -157,7 +191,7 @@ final class Shell {
         }
     }
 
-    /// Shows an error to somebody who sits there, and forgets an interruption; a script ends with it.
+    /// Shows an error to the person who types, and forgets an interruption; a script ends with it.
     private func guarding(_ body: () throws -> Void) throws {
         Interruption.reset()
         do { try body() } catch {

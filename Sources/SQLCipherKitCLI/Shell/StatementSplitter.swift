@@ -11,14 +11,13 @@ struct StatementSplitter {
     }
 
     private enum Mode { case plain, quoted(until: UInt8), lineComment, blockComment }
-    /// What the statement is so far; `semicolon` and `end` are behind those of a trigger's body.
+    /// What the statement is so far; `semicolon` and `end` come after those of a trigger's body.
     private enum Phase { case start, explain, create, other, trigger, semicolon, end }
 
     private var mode = Mode.plain
     private var phase = Phase.start
     private var text: [UInt8] = []
     private var textLine = 1
-    private var word: [UInt8] = []
     /// The line that was taken last, counted from 1.
     private(set) var line = 0
 
@@ -33,43 +32,55 @@ struct StatementSplitter {
     /// - Returns: the statements that it ends.
     mutating func take(_ source: String) -> [Statement] {
         line += 1
+        var source = source
+        return source.withUTF8 { take($0) }
+    }
+
+    private mutating func take(_ bytes: UnsafeBufferPointer<UInt8>) -> [Statement] {
         var statements: [Statement] = []
-        let bytes = Array(source.utf8)
         var position = 0
+        /// Where the part of the statement begins that is not in `text` yet.
+        var start = 0
+        var isBegun = !text.isEmpty
         while position < bytes.count {
             let byte = bytes[position]
-            let next = position + 1 < bytes.count ? bytes[position + 1] : 0
-            position += 1
-            if text.isEmpty {
-                if byte == 0x20 || byte == 0x09 || byte == 0x0d { continue }
-                textLine = line
+            if !isBegun {
+                if byte == 0x20 || byte == 0x09 || byte == 0x0d {
+                    position += 1
+                    continue
+                }
+                (isBegun, start, textLine) = (true, position, line)
             }
-            text.append(byte)
             switch mode {
             case .quoted(let until):
                 // A doubled quote ends the string and begins it again.
-                if byte == until { mode = .plain }
-            case .lineComment: break
+                while position < bytes.count, bytes[position] != until { position += 1 }
+                if position < bytes.count { mode = .plain }
+                position += 1
+            case .lineComment: position = bytes.count
             case .blockComment:
-                if byte == UInt8(ascii: "*"), next == UInt8(ascii: "/") {
-                    text.append(next)
+                position += 1
+                if byte == UInt8(ascii: "*"), position < bytes.count, bytes[position] == UInt8(ascii: "/") {
                     position += 1
                     mode = .plain
                 }
+            case .plain where Self.isWordPart(byte):
+                let wordStart = position
+                while position < bytes.count, Self.isWordPart(bytes[position]) { position += 1 }
+                // Most words are inside of a statement that they tell nothing about.
+                if phase != .other { token(bytes[wordStart..<position].prefix(10)) }
             case .plain:
-                if Self.isWordPart(byte) {
-                    word.append(byte)
-                    continue
-                }
-                endWord()
+                let next = position + 1 < bytes.count ? bytes[position + 1] : 0
+                position += 1
                 switch (byte, next) {
                 case (UInt8(ascii: ";"), _):
                     guard endsStatement() else { continue }
+                    text += bytes[start..<position]
                     statements.append(Statement(sql: String(decoding: text, as: UTF8.self), line: textLine))
-                    text = []
+                    text.removeAll(keepingCapacity: true)
+                    isBegun = false
                 case (UInt8(ascii: "-"), UInt8(ascii: "-")): mode = .lineComment
                 case (UInt8(ascii: "/"), UInt8(ascii: "*")):
-                    text.append(next)
                     position += 1
                     mode = .blockComment
                 case (UInt8(ascii: "'"), _), (UInt8(ascii: "\""), _), (UInt8(ascii: "`"), _):
@@ -83,11 +94,13 @@ struct StatementSplitter {
                 }
             }
         }
-        if case .plain = mode { endWord() }
         if case .lineComment = mode { mode = .plain }
-        if !text.isEmpty { text.append(0x0a) }
+        if isBegun {
+            text += bytes[start...]
+            text.append(0x0a)
+        }
         // A comment on its own is no statement that waits for its end.
-        if phase == .start, case .plain = mode { text = [] }
+        if phase == .start, case .plain = mode { text.removeAll(keepingCapacity: true) }
         return statements
     }
 
@@ -101,7 +114,7 @@ struct StatementSplitter {
     }
 
     /// Forgets what is begun.
-    mutating func reset() { (mode, phase, text, word) = (.plain, .start, [], []) }
+    mutating func reset() { (mode, phase, text) = (.plain, .start, []) }
 
     private static func isWordPart(_ byte: UInt8) -> Bool {
         switch byte {
@@ -110,15 +123,10 @@ struct StatementSplitter {
         }
     }
 
-    private mutating func endWord() {
-        guard !word.isEmpty else { return }
-        token(word.count <= 9 ? word.map { $0 | 0x20 } : [])
-        word.removeAll(keepingCapacity: true)
-    }
-
-    /// - Parameter word: in lower case; empty for all that is none.
-    private mutating func token(_ word: [UInt8]) {
-        let word = String(decoding: word, as: UTF8.self)
+    /// - Parameter bytes: the start of a word; none for all that is no word.
+    private mutating func token(_ bytes: some Collection<UInt8>) {
+        guard phase != .other else { return }
+        let word = String(decoding: bytes.map { $0 | 0x20 }, as: UTF8.self)
         phase = switch phase {
         case .start: word == "explain" ? .explain : word == "create" ? .create : .other
         case .explain: word == "query" || word == "plan" ? .explain : word == "create" ? .create : .other

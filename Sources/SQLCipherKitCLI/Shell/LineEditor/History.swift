@@ -1,14 +1,15 @@
 import Foundation
 import SQLCipherKit
 
-/// The lines that were typed, and perhaps a file that keeps them.
+/// The statements and commands that were typed, and perhaps a file that keeps them.
 ///
-/// Without a file they are gone with the shell: what is typed holds what the encrypted database holds. Lines of a statement
-/// with a key in it are never kept.
+/// Without a file they are gone with the shell: what is typed holds what the encrypted database holds. A statement with a key in it
+/// is never kept.
 final class History {
     private static let limit = 1000
 
-    private var lines: [String] = []
+    /// Each a whole statement or command, the latest last.
+    private(set) var entries: [String] = []
     private var position = 0
     /// What was being typed before the first look back.
     private var unfinished = ""
@@ -20,40 +21,52 @@ final class History {
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
             throw Failure("the history file \(path) cannot be read")
         }
-        lines = Array(text.split(separator: "\n").map(String.init).suffix(Self.limit))
-    }
-
-    /// Keeps the lines of a statement, or of a command of the shell.
-    func add(_ statement: [String]) throws {
-        guard !Self.holdsKey(statement.joined(separator: "\n")) else { return }
-        for line in statement where !line.allSatisfy(\.isWhitespace) && line != lines.last {
-            lines.append(line)
-            if let path { try append(line, to: path) }
+        // A line that begins with a tab goes on with the statement before it.
+        for line in text.split(separator: "\n") {
+            if line.hasPrefix("\t"), !entries.isEmpty { entries[entries.count - 1] += "\n" + line.dropFirst() } else { entries.append(String(line)) }
         }
+        entries = Array(entries.suffix(Self.limit))
     }
 
-    func rewind() { position = lines.count }
+    /// Keeps the lines of a statement, or a command of the shell.
+    func add(_ lines: [String]) throws {
+        let entry = lines.joined(separator: "\n").trimmingCharacters(in: .whitespacesAndNewlines)
+        guard !entry.isEmpty, entry != entries.last, !Self.holdsKey(entry) else { return }
+        entries.append(entry)
+        if entries.count > Self.limit { entries.removeFirst() }
+        if let path { try append(entry.replacingOccurrences(of: "\n", with: "\n\t"), to: path) }
+    }
+
+    func rewind() { position = entries.count }
+
+    /// Goes on from an entry that a search has found.
+    func move(to place: Int) { position = min(place, entries.count) }
 
     func previous(_ current: String) -> String? {
         guard position > 0 else { return nil }
-        if position == lines.count { unfinished = current }
+        if position == entries.count { unfinished = current }
         position -= 1
-        return lines[position]
+        return entries[position]
     }
 
     func next() -> String? {
-        guard position < lines.count else { return nil }
+        guard position < entries.count else { return nil }
         position += 1
-        return position == lines.count ? unfinished : lines[position]
+        return position == entries.count ? unfinished : entries[position]
     }
 
     /// Whether SQL has a key in it: an error with that SQL would hide it.
     static func holdsKey(_ sql: String) -> Bool { DatabaseError(message: "", sql: sql).sql != sql }
 
-    private func append(_ line: String, to path: String) throws {
+    private func append(_ entry: String, to path: String) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Failure("the history file \(path) cannot be written: \(systemMessage(errno))") }
         defer { close(descriptor) }
-        Output.write(line + "\n", to: descriptor)
+        var info = stat()
+        // A file that was there before may have been open to others.
+        if fstat(descriptor, &info) == 0, info.st_mode & S_IFMT == S_IFREG, info.st_mode & 0o077 != 0, fchmod(descriptor, 0o600) != 0 {
+            throw Failure("the history file \(path) can be read by others, and that cannot be changed: \(systemMessage(errno))")
+        }
+        Output.write(entry + "\n", to: descriptor)
     }
 }

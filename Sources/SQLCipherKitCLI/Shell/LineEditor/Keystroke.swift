@@ -6,6 +6,7 @@ enum Keystroke: Equatable {
     case enter, tab, backspace, delete
     case left, right, up, down, home, end, wordLeft, wordRight
     case deleteToEnd, deleteToStart, deleteWord, clearScreen
+    case search, cancel
     case interrupt, endOfInput
     /// The terminal is gone.
     case hangUp
@@ -21,6 +22,7 @@ enum Keystroke: Equatable {
         case 0x04: return .endOfInput
         case 0x05: return .end
         case 0x06: return .right
+        case 0x07: return .cancel
         case 0x08, 0x7f: return .backspace
         case 0x09: return .tab
         case 0x0a, 0x0d: return .enter
@@ -28,6 +30,7 @@ enum Keystroke: Equatable {
         case 0x0c: return .clearScreen
         case 0x0e: return .down
         case 0x10: return .up
+        case 0x12: return .search
         case 0x15: return .deleteToStart
         case 0x17: return .deleteWord
         case 0x1b: return escape(descriptor)
@@ -47,6 +50,8 @@ enum Keystroke: Equatable {
     }
 
     private static func escape(_ descriptor: Int32) -> Keystroke {
+        // The escape key alone sends nothing more.
+        guard isWaiting(descriptor, milliseconds: 50) else { return .cancel }
         guard let kind = byte(descriptor) else { return .hangUp }
         switch kind {
         case UInt8(ascii: "b"): return .wordLeft
@@ -76,10 +81,10 @@ enum Keystroke: Equatable {
         return .hangUp
     }
 
-    /// Whether there is more to read at once.
-    static func isWaiting(_ descriptor: Int32) -> Bool {
+    /// Whether there is more to read, at once or in a while.
+    static func isWaiting(_ descriptor: Int32, milliseconds: Int32 = 0) -> Bool {
         var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        return poll(&state, 1, 0) > 0
+        return poll(&state, 1, milliseconds) > 0
     }
 
     private static func byte(_ descriptor: Int32) -> UInt8? {

@@ -12,7 +12,7 @@ struct LineBuffer {
     }
 
     mutating func insert(_ text: String) {
-        // Joined anew, as a combining sign belongs to the character before it.
+        // Joined again, as a combining sign belongs to the character before it.
         let before = String(characters[..<cursor]) + text
         let after = characters[cursor...]
         let start = Array(before)
@@ -37,6 +37,14 @@ struct LineBuffer {
         guard cursor > 0 else { return }
         cursor -= 1
         characters.remove(at: cursor)
+    }
+
+    /// Puts a text in the place of the characters before the cursor.
+    mutating func replaceBackward(_ count: Int, with text: String) {
+        let start = max(0, cursor - count)
+        characters.removeSubrange(start..<cursor)
+        cursor = start
+        insert(text)
     }
 
     mutating func deleteForward() {

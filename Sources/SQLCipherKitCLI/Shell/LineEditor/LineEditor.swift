@@ -10,6 +10,7 @@ enum LineInput: Equatable {
 
 /// Where the shell's lines come from.
 protocol LineSource: AnyObject {
+    /// - Returns: a line; or several, from the history.
     func next(_ prompt: String) throws -> LineInput
 }
 
@@ -21,10 +22,15 @@ final class PlainLines: LineSource {
     }
 }
 
-/// Lines typed on a terminal: with the arrow keys, the keys of Emacs, and a history. A line longer than the terminal is wide is
-/// scrolled sideways. The terminal is one that gives keys (``TerminalMode``).
+/// Lines typed on a terminal: with the arrow keys, the keys of Emacs, a history with search, and completion. A line longer than
+/// the terminal is wide is scrolled sideways, and a statement of several lines from the history shows `⏎` between them. The
+/// terminal is one that gives keys (``TerminalMode``).
 final class LineEditor: LineSource {
     let history: History
+    /// What the tab key completes, from the text before and after the cursor.
+    var completer: ((_ before: String, _ after: String) -> Completion)?
+    /// The attributes of a text's characters.
+    var colours: (([Character]) -> [String?])?
     private let descriptor = STDIN_FILENO
     private var buffer = LineBuffer()
     private var prompt = ""
@@ -55,7 +61,8 @@ final class LineEditor: LineSource {
     private func take(_ key: Keystroke) -> LineInput? {
         switch key {
         case .text(let text): buffer.insert(text)
-        case .tab: buffer.insert("    ")
+        case .tab: complete()
+        case .search: return search()
         case .enter: return .line(buffer.text)
         case .interrupt: return .interrupted
         case .hangUp: return .end
@@ -76,28 +83,115 @@ final class LineEditor: LineSource {
         case .deleteToStart: buffer.deleteToStart()
         case .deleteWord: buffer.deleteWordBackward()
         case .clearScreen: Output.write("\u{1b}[H\u{1b}[2J", to: STDOUT_FILENO)
-        case .other: break
+        case .cancel, .other: break
         }
         return nil
     }
 
+    /// Completes what stands before the cursor as far as it is certain, and lists what it can be where it is not.
+    private func complete() {
+        let before = String(buffer.characters[..<buffer.cursor])
+        // Indentation, or pasted text with tabs in it.
+        if before.allSatisfy(\.isWhitespace) || Keystroke.isWaiting(descriptor) { return buffer.insert("    ") }
+        guard let completion = completer?(before, String(buffer.characters[buffer.cursor...])) else { return }
+        switch completion.candidates.count {
+        case 0: Output.write("\u{07}", to: STDOUT_FILENO)
+        case 1:
+            let candidate = completion.candidates[0]
+            buffer.replaceBackward(completion.length, with: candidate.text + (candidate.isWhole ? " " : ""))
+        default:
+            let start = completion.commonStart
+            if start.count > completion.length {
+                buffer.replaceBackward(completion.length, with: start)
+            } else {
+                list(completion.candidates.map(\.shown.onOneLine))
+            }
+        }
+    }
+
+    /// Shows candidates below the line, in columns.
+    private func list(_ texts: [String]) {
+        let limit = 200
+        let shown = texts.prefix(limit)
+        let width = (shown.map(\.columns).max() ?? 0) + 2
+        let columns = max(1, Terminal.width(STDOUT_FILENO) / width)
+        var text = "\n"
+        for (index, entry) in shown.enumerated() {
+            let isLast = (index + 1) % columns == 0 || index == shown.count - 1
+            text += isLast ? entry + "\n" : entry.padded(toColumns: width)
+        }
+        if texts.count > limit { text += "and \((texts.count - limit).grouped) more\n" }
+        Output.write(text, to: STDOUT_FILENO)
+    }
+
+    /// Looks for a text in the history as it is typed, the latest first; control-R goes on to the one before.
+    private func search() -> LineInput? {
+        let (line, usual) = (buffer, prompt)
+        defer { prompt = usual }
+        var wanted = ""
+        var place = history.entries.count
+        func look(from start: Int) {
+            guard let found = history.entries.prefix(start).lastIndex(where: { $0.localizedCaseInsensitiveContains(wanted) }) else {
+                return Output.write("\u{07}", to: STDOUT_FILENO)
+            }
+            place = found
+            buffer = LineBuffer(history.entries[found])
+        }
+        while true {
+            prompt = "(search) \(wanted): "
+            if !Keystroke.isWaiting(descriptor) { draw() }
+            let key = Keystroke.read(descriptor)
+            switch key {
+            case .text(let text):
+                wanted += text
+                look(from: min(place + 1, history.entries.count))
+            case .backspace:
+                wanted = String(wanted.dropLast())
+                if wanted.isEmpty { (buffer, place) = (line, history.entries.count) } else { look(from: history.entries.count) }
+            case .search: if !wanted.isEmpty { look(from: place) }
+            case .cancel, .interrupt:
+                buffer = line
+                return nil
+            default:
+                // What was found is the line, and the key does what it does there.
+                history.move(to: place)
+                return take(key)
+            }
+        }
+    }
+
     private func draw() {
         let room = max(8, Terminal.width(STDOUT_FILENO) - prompt.columns - 1)
-        // From the cursor back, as much as there is room for; then on behind it.
+        let shown = buffer.characters.map { $0 == "\n" ? "⏎" : $0 }
+        // From the cursor back, as much as there is room for; then on after it.
         var start = buffer.cursor
         var before = 0
-        while start > 0, before + buffer.characters[start - 1].columns <= room {
+        while start > 0, before + shown[start - 1].columns <= room {
             start -= 1
-            before += buffer.characters[start].columns
+            before += shown[start].columns
         }
         var end = buffer.cursor
         var width = before
-        while end < buffer.characters.count, width + buffer.characters[end].columns <= room {
-            width += buffer.characters[end].columns
+        while end < shown.count, width + shown[end].columns <= room {
+            width += shown[end].columns
             end += 1
         }
         let column = prompt.columns + before
         let back = column > 0 ? "\r\u{1b}[\(column)C" : "\r"
-        Output.write("\r" + prompt + String(buffer.characters[start..<end]) + "\u{1b}[K" + back, to: STDOUT_FILENO)
+        Output.write("\r" + prompt + coloured(shown, start..<end) + "\u{1b}[K" + back, to: STDOUT_FILENO)
+    }
+
+    private func coloured(_ shown: [Character], _ range: Range<Int>) -> String {
+        guard let attributes = colours?(buffer.characters) else { return String(shown[range]) }
+        var text = ""
+        var current: String?
+        for index in range {
+            if attributes[index] != current {
+                current = attributes[index]
+                text += "\u{1b}[0\(current.map { ";" + $0 } ?? "")m"
+            }
+            text.append(shown[index])
+        }
+        return current == nil ? text : text + "\u{1b}[0m"
     }
 }

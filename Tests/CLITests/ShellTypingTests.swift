@@ -1,0 +1,110 @@
+import Foundation
+import SQLCipherKit
+import Testing
+import TestSupport
+
+/// What helps to type in the shell, on a pseudo-terminal.
+@Suite struct ShellTypingTests {
+    let folder: TemporaryFolder
+    let database: String
+    private static let prompt = "sqlcipherkit> "
+
+    init() throws {
+        folder = try TemporaryFolder()
+        database = folder.path("a.db")
+        let db = try Connection(.file(database), key: .raw([UInt8](repeating: 0xab, count: 32)))
+        try db.execute("CREATE TABLE person(id INTEGER PRIMARY KEY, name TEXT, \"birth day\" TEXT)")
+        try db.execute("CREATE TABLE purchase(person INTEGER, total REAL)")
+        try db.execute("INSERT INTO person(name) VALUES ('Ada')")
+    }
+
+    private func type(
+        _ conversation: [(after: String, type: String)], _ options: [String] = [], environment: [String: String] = [:]
+    ) throws -> Typist.Session {
+        try Typist.run(
+            ["shell", database, "--raw-key", "--key-env", "K"] + options, conversation: conversation,
+            environment: ["K": String(repeating: "ab", count: 32), "NO_COLOR": "1"].merging(environment) { $1 })
+    }
+
+    /// - Parameter typed: what is typed, with a tab where the rest is to come.
+    private func completed(_ typed: String) throws -> String {
+        var conversation: [(after: String, type: String)] = []
+        var after = Self.prompt
+        for part in typed.split(separator: "\t", omittingEmptySubsequences: false).map(String.init) {
+            if !conversation.isEmpty {
+                conversation.append((after, "\t"))
+                after = "\u{1b}[K"
+            }
+            guard !part.isEmpty else { continue }
+            conversation.append((after, part))
+            after = String(part.suffix(1))
+        }
+        let session = try type(conversation + [(after, "\u{01}\u{03}"), ("^C", "\u{04}")])
+        #expect(session.status == 0, "\(session.screen)")
+        let lines = session.screen.components(separatedBy: "^C")[0].components(separatedBy: "\r" + Self.prompt)
+        return lines.last.map { $0.components(separatedBy: "\u{1b}[K")[0] } ?? ""
+    }
+
+    @Test(arguments: [
+        ("SEL\t", "SELECT "), ("sel\t", "select "), ("SELECT * FROM pe\t", "SELECT * FROM person "),
+        ("SELECT * FROM main.pur\t", "SELECT * FROM main.purchase "), ("SELECT coal\t", "SELECT coalesce("),
+        ("SELECT x.bir\t", "SELECT x.bir"), ("SELECT 1 FROM person AS x WHERE x.na\t", "SELECT 1 FROM person AS x WHERE x.name "),
+        ("SELECT 1 FROM purchase q, person x WHERE x.b\t", "SELECT 1 FROM purchase q, person x WHERE x.\"birth day\" "),
+        ("SELECT 1 FROM person ORDER BY \"bi\t", "SELECT 1 FROM person ORDER BY \"birth day\" "),
+        ("UPDATE person SET nam\t", "UPDATE person SET name "), ("SELECT 'sel\t", "SELECT 'sel"), ("PRAGMA journal_m\t", "PRAGMA journal_mode"),
+        (".ta\t", ".tables "), (".schema pu\t", ".schema purchase "), (".mode mark\t", ".mode markdown "), (".pa\t\t", ".pa"),
+    ])
+    func theTabKeyCompletes(typed: String, line: String) throws {
+        #expect(try completed(typed) == line)
+    }
+
+    @Test func theTabKeyCompletesFilesAndListsWhatThereIs() throws {
+        let path = folder.path("script one.sql"), other = folder.path("scripts.sql")
+        for file in [path, other] { try Data().write(to: URL(fileURLWithPath: file)) }
+        // The line is longer than the terminal, and so its end is what is seen.
+        #expect(try completed(".read \(folder.path("scr"))\t").hasSuffix("/scripts.sql "))
+        let session = try type([(Self.prompt, "SELECT * FROM p"), ("FROM p", "\t"), ("purchase", "\u{03}"), ("^C", "\u{04}")])
+        #expect(session.screen.contains("\nperson    purchase\r\n"), "\(session.screen)")
+    }
+
+    @Test func theHistoryIsSearched() throws {
+        let session = try type(
+            [
+                (Self.prompt, "SELECT 'first' AS a;\r"), ("first\r\n", "SELECT 'other' AS b;\r"), ("other\r\n", "SELECT 'third' AS a;\r"),
+                ("third\r\n", "\u{12}"), ("(search)", "AS A"), ("(search) AS A: SELECT 'third'", "\u{12}"), ("'first'", "\r"),
+                ("first\r\n", "kept\u{12}"), ("(search)", "other"), ("'other'", "\u{07}"), (Self.prompt + "kept", "\u{03}"), ("^C", "\u{04}"),
+            ], ["--format", "csv"])
+        #expect(session.status == 0, "\(session.screen)")
+        #expect(session.screen.components(separatedBy: "\r\na\r\nfirst\r\n").count == 3)
+    }
+
+    @Test func whatIsTypedIsColoured() throws {
+        let session = try type([(Self.prompt, "SELECT 'text', 7 -- note\r"), ("...> ", "\u{03}"), ("^C", "\u{04}")], environment: ["NO_COLOR": ""])
+        for part in ["\u{1b}[0;1;34mSELECT", "\u{1b}[0;32m'text'", "\u{1b}[0;33m7", "\u{1b}[0;2m-- note"] {
+            #expect(session.screen.contains(part), "\(session.screen.debugDescription)")
+        }
+    }
+
+    @Test func aPlanIsATree() throws {
+        let sql = "SELECT * FROM purchase p JOIN person ON person.id = p.person WHERE total IN (SELECT max(total) FROM purchase)"
+        let session = try type([(Self.prompt, ".plan \(sql)\r"), ("└─ ", "EXPLAIN QUERY PLAN \(sql);\r"), ("└─ ", "\u{04}"), ("└─ ", "\u{04}")])
+        #expect(session.status == 0, "\(session.screen)")
+        let trees = session.screen.components(separatedBy: "\r\nplan\r\n").dropFirst().map { $0.components(separatedBy: Self.prompt)[0] }
+        #expect(trees.count == 2 && trees[0] == trees[1], "\(session.screen)")
+        let steps = trees.first?.components(separatedBy: "\r\n") ?? []
+        #expect(steps.contains { $0.hasPrefix("├─ SCAN p  (cost ") }, "\(steps)")
+        #expect(steps.contains { $0.hasPrefix("│  └─ ") }, "\(steps)")
+    }
+
+    /// What is longer than the terminal goes through the pager, which may be left before the end; what is short does not.
+    @Test func longResultsArePaged() throws {
+        let endless = "WITH RECURSIVE c(x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM c) SELECT x FROM c;"
+        let session = try type(
+            [
+                (Self.prompt, "SELECT 'short' AS s;\r"), ("short\r\n", endless + "\r"), ("page:1500\r\n", "SELECT 6 * 7;\r"), ("42\r\n", ".pager off\r"),
+                (Self.prompt, "SELECT value FROM json_each('[" + (1...40).map(String.init).joined(separator: ",") + "]');\r"), ("\r\n40\r\n", "\u{04}"),
+            ], ["--format", "csv"], environment: ["PAGER": "head -n 1501 | sed 's/^/page:/'"])
+        #expect(session.status == 0, "\(session.screen.suffix(2000))")
+        #expect(!session.screen.contains("page:1501\r\n") && !session.screen.contains("page:short") && !session.screen.contains("page:40\r\n40"))
+    }
+}
