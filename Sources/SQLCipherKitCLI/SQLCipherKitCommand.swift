@@ -8,7 +8,7 @@ struct SQLCipherKitCommand: ParsableCommand {
         abstract: "Encrypted SQLite databases with full-text search and JSON.",
         discussion: """
             A key is asked for on the terminal, or comes from a file, the environment, a file descriptor or a credential of \
-            systemd (--key-file, --key-env, --key-fd, --key-credential); it is never an argument.
+            systemd (--key-file, --key-env, --key-fd, --key-credential), or from where unlock has put it; it is never an argument.
 
             An error is one line on standard error.
 
@@ -22,6 +22,9 @@ struct SQLCipherKitCommand: ParsableCommand {
 
             ENVIRONMENT
               NO_COLOR  no colours, which otherwise only a terminal gets
+              PAGER  shows results that are longer than the terminal; less if it is not set, nothing if it is empty
+              SQLCIPHERKIT_HISTORY  the file that keeps what is typed in the shell
+              SQLCIPHERKIT_KEY_FILE  the key file of commands that are given no key option
 
             EXAMPLES
               sqlcipherkit import notes.db ~/Documents
@@ -41,7 +44,7 @@ struct SQLCipherKitCommand: ParsableCommand {
                 ]),
             CommandGroup(
                 name: "Keys",
-                subcommands: [KeyCommand.self, RekeyCommand.self, EncryptCommand.self, DecryptCommand.self, MigrateCommand.self]),
+                subcommands: [KeyCommand.self, UnlockCommand.self, LockCommand.self, RekeyCommand.self, EncryptCommand.self, DecryptCommand.self, MigrateCommand.self]),
             CommandGroup(name: "Maintenance", subcommands: [
                     InfoCommand.self, IdentifyCommand.self, AdoptCommand.self, VerifyCommand.self, RecoverCommand.self,
                     BackupCommand.self,

@@ -13,8 +13,12 @@ int64_t sqlcipherkit_keyring_add(int keyring, const char *description, const voi
     return result(syscall(SYS_add_key, "user", description, bytes, count, keyring));
 }
 
-int64_t sqlcipherkit_keyring_search(int keyring, const char *description) {
-    return result(syscall(SYS_keyctl, KEYCTL_SEARCH, (long)keyring, "user", description, 0L));
+int64_t sqlcipherkit_keyring_search(int keyring, const char *description, int destination) {
+    return result(syscall(SYS_keyctl, KEYCTL_SEARCH, (long)keyring, "user", description, (long)destination));
+}
+
+int64_t sqlcipherkit_keyring_describe(int64_t key, char *text, size_t count) {
+    return result(syscall(SYS_keyctl, KEYCTL_DESCRIBE, (long)key, text, count, 0L));
 }
 
 int64_t sqlcipherkit_keyring_read(int64_t key, void *bytes, size_t count) {

@@ -21,8 +21,12 @@ enum {
 int64_t sqlcipherkit_keyring_add(int keyring, const char *description, const void *bytes, size_t count);
 
 /* The number of the "user" key with a description, searched in a keyring and those linked to it; or a negated errno, ENOKEY
- * where there is none (keyctl(2), KEYCTL_SEARCH). */
-int64_t sqlcipherkit_keyring_search(int keyring, const char *description);
+ * where there is none (keyctl(2), KEYCTL_SEARCH). Where `destination` is not 0, the key is linked to that keyring, too. */
+int64_t sqlcipherkit_keyring_search(int keyring, const char *description, int destination);
+
+/* Copies the description of a key, "type;uid;gid;permissions;name" with a NUL, if there is room for it. Returns its size, or a
+ * negated errno (KEYCTL_DESCRIBE). */
+int64_t sqlcipherkit_keyring_describe(int64_t key, char *text, size_t count);
 
 /* Copies at most `count` bytes of a key. Returns the key's whole size, which may be larger, or a negated errno
  * (KEYCTL_READ). */

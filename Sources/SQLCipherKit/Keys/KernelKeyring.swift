@@ -2,8 +2,8 @@
     import CSQLCipher
     import Foundation
 
-    /// A keyring of the Linux kernel, which keeps keys in its own memory: outside of every process, gone with a restart, and never in
-    /// a file (<https://man7.org/linux/man-pages/man7/keyrings.7.html>).
+    /// A keyring of the Linux kernel, which keeps keys in its own memory: outside of every process, gone with a restart, and never
+    /// in a file (<https://man7.org/linux/man-pages/man7/keyrings.7.html>).
     ///
     /// ```swift
     /// try KernelKeyring.session.add(Data(passphrase.utf8), as: "notes:key", expiresAfter: .seconds(3600))
@@ -18,10 +18,9 @@
         case process = -2
         /// Of the login session.
         case session = -3
-        /// Of the user, in all sessions. A session that is not linked to it, as in many containers and services, may add to it
-        /// and find what is there, but not read it ("Permission denied"); `keyctl link @u @s` links them.
+        /// Of the user, in all sessions.
         case user = -4
-        /// Of the user, as sessions without one of their own have it. For reading the same holds as for ``user``.
+        /// Of the user, as sessions without one of their own have it.
         case userSession = -5
 
         /// Puts a secret into the keyring, in place of one of the same name.
@@ -59,12 +58,40 @@
             return true
         }
 
+        /// The names of the keys in this keyring itself that begin with a text.
+        package func names(startingWith start: String) throws(DatabaseError) -> [String] {
+            var keys = [Int32](repeating: 0, count: 4096)
+            let size = try Self.check(
+                keys.withUnsafeMutableBytes { sqlcipherkit_keyring_read(Int64(rawValue), $0.baseAddress, $0.count) },
+                "the names cannot be read from")
+            return keys.prefix(Int(size) / 4).compactMap { key in
+                var text = [UInt8](repeating: 0, count: 4200)
+                let count = text.withUnsafeMutableBytes { memory in
+                    memory.withMemoryRebound(to: CChar.self) { sqlcipherkit_keyring_describe(Int64(key), $0.baseAddress, $0.count) }
+                }
+                guard count > 0, count <= Int64(text.count) else { return nil }
+                let description = String(decoding: text.prefix { $0 != 0 }, as: UTF8.self)
+                    .split(separator: ";", maxSplits: 4, omittingEmptySubsequences: false)
+                guard description.count == 5, description[0] == "user", description[4].hasPrefix(start) else { return nil }
+                return String(description[4])
+            }
+        }
+
         /// The secret's bytes; nil if there is none of that name, or if it has expired or was revoked.
         func read(_ name: String) throws(DatabaseError) -> SecureBytes? {
             guard let key = try find(name) else { return nil }
             return try SecureBytes(upTo: KeySource.maximumBytes) { memory throws(DatabaseError) in
-                let count = try Self.check(
-                    sqlcipherkit_keyring_read(key, memory.baseAddress, memory.count), "the key \(name) cannot be read from")
+                var result = sqlcipherkit_keyring_read(key, memory.baseAddress, memory.count)
+                if result == -Int64(EACCES) {
+                    // A session that is not linked to the user's keyring finds the key there and does not possess it. Linked to
+                    // the thread's own keyring for a moment, it does.
+                    let thread = Self.thread.rawValue
+                    if sqlcipherkit_keyring_search(rawValue, name, thread) == key {
+                        result = sqlcipherkit_keyring_read(key, memory.baseAddress, memory.count)
+                        sqlcipherkit_keyring_unlink(thread, key)
+                    }
+                }
+                let count = try Self.check(result, "the key \(name) cannot be read from")
                 guard count <= Int64(memory.count) else { throw .keyProvider("the key \(name) of the kernel is too large") }
                 return 0..<Int(count)
             }
@@ -72,7 +99,7 @@
 
         private func find(_ name: String) throws(DatabaseError) -> Int64? {
             try Self.validate(name)
-            let key = sqlcipherkit_keyring_search(rawValue, name)
+            let key = sqlcipherkit_keyring_search(rawValue, name, 0)
             if [ENOKEY, EKEYEXPIRED, EKEYREVOKED].contains(where: { key == -Int64($0) }) { return nil }
             return try Self.check(key, "the key \(name) cannot be looked for in")
         }

@@ -5,7 +5,7 @@ import SQLCipherKit
 struct RekeyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rekey",
-        abstract: "Encrypt a database anew with another key.",
+        abstract: "Encrypt a database again, with another key.",
         discussion: """
             The database is written into a new file that takes the place of the old one when it is whole and on disk, or with \
             --in-place in one transaction. Interrupted, it keeps the old key. Other programs must not have it open.
@@ -31,6 +31,8 @@ struct RekeyCommand: ParsableCommand {
         // Interrupted by its own progress and not by the connection's, which would leave it half way.
         try db.setProgressHandler(nil)
         try db.changeKey(to: key, mode: inPlace ? .inPlace : .newFile, progress: ProgressBar.rewriting("Encrypting anew"))
+        // The key that unlock keeps opens it no more.
+        _ = try? UnlockedFiles.remove(file.path)
         Output.line("\(file.path.onOneLine) has the new key")
     }
 }

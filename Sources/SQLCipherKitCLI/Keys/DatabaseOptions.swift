@@ -9,7 +9,7 @@ struct FileOptions: ParsableArguments {
 
     @OptionGroup(title: "Key") var key: KeyOptions
 
-    /// That the file is there is checked before anything else, so that nobody types a key for nothing.
+    /// That the file is there is checked before anything else, so that no key is typed for nothing.
     static func requireDatabase(_ path: String) throws {
         var info = stat()
         guard stat(path, &info) == 0 else {
@@ -43,15 +43,18 @@ struct FileOptions: ParsableArguments {
     func open(_ access: DatabaseConfiguration.Access) throws -> Connection { try openWithKey(access).db }
 
     /// The same, with the key.
-    func openWithKey(_ access: DatabaseConfiguration.Access) throws -> (db: Connection, key: Encryption?) {
+    /// - Parameter asking: whether the key is asked for even where the database is unlocked.
+    func openWithKey(_ access: DatabaseConfiguration.Access, asking: Bool = false) throws -> (db: Connection, key: Encryption?) {
         try Self.requireDatabase(path)
         var configuration = DatabaseConfiguration()
         configuration.access = access
         configuration.safeguards = .ofTheTool
-        let unlocked = try key.access(to: path, configuration)
-        let db = try Connection(.file(path), key: unlocked?.slots.map { .slots($0) } ?? unlocked?.key, configuration: configuration)
-        try Interruption.stop(db)
-        return (db, unlocked?.key)
+        return try key.reference.retrying { isAgain in
+            let unlocked = try key.access(to: path, configuration, asking: asking || isAgain)
+            let db = try Connection(.file(path), key: unlocked?.slots.map { .slots($0) } ?? unlocked?.key, configuration: configuration)
+            try Interruption.stop(db)
+            return (db, unlocked?.key)
+        }
     }
 }
 

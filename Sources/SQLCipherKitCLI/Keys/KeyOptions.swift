@@ -52,11 +52,18 @@ struct KeyOptions: ParsableArguments {
         }
     }
 
+    /// Where the key is if no option says so: the file that the environment names, or the user's head. The environment holds no
+    /// key by itself, as every program that is started from here inherits it.
+    private static func usualPlace(_ isRecoveryKey: Bool) -> KeyReference.Place {
+        let path = ProcessInfo.processInfo.environment["SQLCIPHERKIT_KEY_FILE"] ?? ""
+        return path.isEmpty || isRecoveryKey ? .prompt : .file(path)
+    }
+
     var reference: KeyReference {
         let place: KeyReference.Place =
             if let file { .file(file) } else if let variable { .variable(variable) } else if let descriptor {
                 .descriptor(descriptor)
-            } else if let credential { .credential(credential) } else { .prompt }
+            } else if let credential { .credential(credential) } else { Self.usualPlace(isRecoveryKey) }
         return KeyReference(place: place, encoding: isRaw ? .hexadecimal : .passphrase)
     }
 
@@ -67,10 +74,13 @@ struct KeyOptions: ParsableArguments {
     }
 
     /// How an existing database is unlocked; nil for a plaintext one.
-    func access(to path: String, _ configuration: DatabaseConfiguration = DatabaseConfiguration()) throws -> UnlockedKey? {
+    /// - Parameter asking: whether the key is asked for even where the database is unlocked.
+    func access(
+        to path: String, _ configuration: DatabaseConfiguration = DatabaseConfiguration(), asking: Bool = false
+    ) throws -> UnlockedKey? {
         if isPlain { return nil }
         return try UnlockedKey(
-            reference, to: path, isRecoveryKey: isRecoveryKey, acceptsRollback: acceptsRollback, configuration)
+            reference, to: path, isRecoveryKey: isRecoveryKey, acceptsRollback: acceptsRollback, asking: asking, configuration)
     }
 
     /// What opens a slot of a database that has key slots.
@@ -101,10 +111,15 @@ struct UnlockedKey {
     let slots: KeySlots?
 
     /// Asks for the key, and opens the database's key slots with it if it has any. A raw key passes them by.
+    /// - Parameter asking: whether it is asked for even where the database is unlocked.
     init(
-        _ reference: KeyReference, to path: String, isRecoveryKey: Bool = false, acceptsRollback: Bool = false,
+        _ reference: KeyReference, to path: String, isRecoveryKey: Bool = false, acceptsRollback: Bool = false, asking: Bool = false,
         _ configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws {
+        if !asking, !isRecoveryKey, reference == KeyReference(), let kept = UnlockedFiles.key(of: path) {
+            (key, slots) = (kept, nil)
+            return
+        }
         let hasSlots = try Self.hasSlots(path)
         if isRecoveryKey, !hasSlots { throw Failure("the database \(path) has no key slots, and so no recovery key", status: .key) }
         let given = try reference.key(for: path)

@@ -6,6 +6,14 @@ enum KeyPrompt {
     /// A terminal's line editing holds no longer line than this, and drops what is beyond it silently.
     private static let lineLimit = 4095
 
+    /// Whether there is a terminal to ask on.
+    static var hasTerminal: Bool {
+        let own = open("/dev/tty", O_RDWR | O_CLOEXEC)
+        guard own >= 0 else { return Terminal.isTerminal(STDIN_FILENO) }
+        close(own)
+        return true
+    }
+
     /// - Parameters:
     ///   - question: the prompt.
     ///   - again: the prompt for a second time, which must give the same; nil asks once.

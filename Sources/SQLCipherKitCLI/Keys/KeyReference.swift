@@ -19,7 +19,7 @@ struct KeyReference: Equatable {
     var encoding = KeyEncoding.passphrase
 
     /// What an option says.
-    /// - Throws: an error that does not repeat the text, as it may be a key that somebody has given in place of its source.
+    /// - Throws: an error that does not repeat the text, as it may be a key, given in place of its source.
     static func parse(_ text: String, option: String) throws -> KeyReference {
         var rest = text[...]
         var reference = KeyReference()
@@ -42,6 +42,23 @@ struct KeyReference: Equatable {
         default: throw ValidationError("\(option) says where the key is, \(grammar); it is not the key itself")
         }
         return reference
+    }
+
+    private var canBeAskedAgain: Bool { place == .prompt && KeyPrompt.hasTerminal }
+
+    /// Asks again after a wrong key was typed, three times in all.
+    /// - Parameter body: uses the key; it is told whether this is another try.
+    func retrying<R>(_ body: (_ isAgain: Bool) throws -> R) throws -> R {
+        var triesLeft = canBeAskedAgain ? 3 : 1
+        var isAgain = false
+        while true {
+            do { return try body(isAgain) } catch let error as DatabaseError
+                where [.wrongKeyOrNotADatabase, .noSlotOpens].contains(error.reason) && triesLeft > 1
+            {
+                Output.error(encoding == .passphrase ? "wrong passphrase, or no database that it opens; try again" : "wrong key; try again")
+                (triesLeft, isAgain) = (triesLeft - 1, true)
+            }
+        }
     }
 
     /// The key; asked for on the terminal if that is where it comes from.
