@@ -26,6 +26,12 @@ import TestSupport
         #expect(whole.status == 0 && whole.output == "t: 500 rows\nlost pages: none\n", "\(whole)")
         try Tool.run(["recover", database, rescued] + Tool.key).expectFailure(1, "b.db", "exists already")
         try FileManager.default.removeItem(atPath: rescued)
+        #expect(try Tool.run(["recover", database, rescued, "--json"] + Tool.key).output == """
+            [{"what":"table","name":"t","rows":500,"lost_rows":0,"lost_pages":"","message":null},
+             {"what":"all","name":null,"rows":null,"lost_rows":null,"lost_pages":"","message":null}]
+
+            """)
+        try FileManager.default.removeItem(atPath: rescued)
         var bytes = try Data(contentsOf: URL(fileURLWithPath: database))
         bytes[4096 * 5 + 100] ^= 1
         try bytes.write(to: URL(fileURLWithPath: database))
@@ -55,6 +61,10 @@ import TestSupport
         let outcome = try Tool.run(["identify", database] + Tool.key)
         #expect(outcome.status == 0
             && outcome.output.hasPrefix("encrypted by SQLCipher, with the settings of version 4\npage_size 4096\n"), "\(outcome)")
+        #expect(try Tool.run(["identify", database, "--json"] + Tool.key).output == """
+            [{"kind":"encrypted","version":"4","page_size":4096,"kdf_algorithm":"SHA512","kdf_rounds":256000,"hmac_algorithm":"SHA512"}]
+
+            """)
         try Tool.run(["identify", database, "--key-env", "OTHER"], environment: ["OTHER": "wrong"]).expectFailure(3, "a.db")
         try Tool.run(["identify", database, "--no-key"]).expectFailure(3, "a.db")
         let plain = folder.path("plain.db")

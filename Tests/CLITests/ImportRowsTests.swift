@@ -201,6 +201,25 @@ import TestSupport
         try load(folder.path("*.nothing")).expectFailure(1, "no file is named like")
     }
 
+    @Test func aMisspeltColumnInTypesIsAnError() throws {
+        let path = try file("t.csv", "zip,name\n01067,x\n")
+        try load(path, "--types", "zipp=text").expectFailure(64, "--types names zipp", "t gets no such column")
+        #expect(!FileManager.default.fileExists(atPath: database))
+        try load(path, "--types", "ZIP=integer,name=any").expectSuccess()
+    }
+
+    @Test func theTokenizerIsChosen() throws {
+        let path = try file("t.csv", "name\nbaking bread\n")
+        for (tokenizer, finds) in [("porter", "bakes"), ("unicode61", "bread"), ("trigram", "akin")] {
+            try load(path, "--table", tokenizer, "--search", "name", "--tokenizer", tokenizer).expectSuccess()
+            for (word, others) in [("bakes", "porter"), ("akin", "trigram")] {
+                let count = try rows("SELECT count(*) AS n FROM \(tokenizer)_search WHERE \(tokenizer)_search MATCH '\(word)'")
+                #expect(count == ["{\"n\":\(tokenizer == others ? 1 : 0)}"], "\(tokenizer) \(word)")
+            }
+            #expect(try rows("SELECT count(*) AS n FROM \(tokenizer)_search WHERE \(tokenizer)_search MATCH '\(finds)'") == [#"{"n":1}"#])
+        }
+    }
+
     @Test func aPipeIsSaidToBeOne() throws {
         let pipe = folder.path("pipe")
         #expect(mkfifo(pipe, 0o600) == 0)

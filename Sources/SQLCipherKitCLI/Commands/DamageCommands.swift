@@ -13,9 +13,11 @@ struct RecoverCommand: ParsableCommand {
             EXAMPLES
               sqlcipherkit recover notes.db rescued.db
               sqlcipherkit recover notes.db rescued.db --key-file notes.key
+              sqlcipherkit recover notes.db rescued.db --json
             """)
 
     @OptionGroup var file: FileOptions
+    @OptionGroup var output: OutputOptions
 
     @Argument(help: ArgumentHelp("The file to make.", valueName: "new-database"), completion: .file())
     var target: String
@@ -36,6 +38,26 @@ struct RecoverCommand: ParsableCommand {
         let newKey = try reference.map { try $0.key(for: "the database \(target)", isNew: true) }
         let report = try DatabaseConverter.salvage(
             fileAt: file.path, key: key, to: target, newKey: newKey, progress: ProgressBar.rewriting("Recovering"))
+        if output.format == nil { describe(report) } else { try write(report) }
+        guard report.isComplete else {
+            throw Failure("\(file.path) has lost something, and the rest is in \(target)", status: .different)
+        }
+    }
+
+    /// A row for each thing that was found.
+    private func write(_ report: SalvageReport) throws {
+        func pages(_ numbers: [Int]) -> SQLValue { .text(numbers.map(String.init).joined(separator: " ")) }
+        var rows = report.tables.map { table -> [SQLValue] in
+            ["table", .text(table.name), .integer(Int64(table.rows)), .integer(Int64(table.lostRows)), pages(table.lostPages), .null]
+        }
+        rows += report.lostObjects.map { ["not made", .text($0.name), .null, .null, .null, .text($0.message)] }
+        rows += report.rebuiltIndexes.map { ["built again", .text($0), .null, .null, .null, .null] }
+        if !report.lostSchemaPages.isEmpty { rows.append(["schema", .null, .null, .null, pages(report.lostSchemaPages), .null]) }
+        rows.append(["all", .null, .null, .null, pages(report.lostPages), .null])
+        try output.write(["what", "name", "rows", "lost_rows", "lost_pages", "message"], rows)
+    }
+
+    private func describe(_ report: SalvageReport) {
         for table in report.tables { Output.line(describe(table)) }
         for object in report.lostObjects { Output.line("\(object.name.onOneLine): not made, \(object.message.onOneLine)") }
         for name in report.rebuiltIndexes { Output.line("\(name.onOneLine): index built again") }
@@ -43,9 +65,6 @@ struct RecoverCommand: ParsableCommand {
             Output.line("schema: lost pages \(list(report.lostSchemaPages)), tables may be missing")
         }
         Output.line("lost pages: \(report.lostPages.isEmpty ? "none" : list(report.lostPages))")
-        guard report.isComplete else {
-            throw Failure("\(file.path) has lost something, and the rest is in \(target)", status: .different)
-        }
     }
 
     private func describe(_ table: SalvageReport.Table) -> String {
@@ -68,16 +87,19 @@ struct IdentifyCommand: ParsableCommand {
             EXAMPLES
               sqlcipherkit identify old.db
               sqlcipherkit identify old.db --no-key
+              sqlcipherkit identify old.db --json
             """)
 
     @OptionGroup var file: FileOptions
+    @OptionGroup var output: OutputOptions
 
     func run() throws {
         let key = try file.unlock(.readOnly)
         switch try DatabaseConverter.identify(fileAt: file.path, key: key) {
-        case .empty: Output.line("empty")
-        case .plaintext: Output.line("plaintext SQLite database")
+        case .empty: try show("empty", "empty")
+        case .plaintext: try show("plaintext", "plaintext SQLite database")
         case .encrypted(let version, let settings):
+            guard output.format == nil else { return try show("encrypted", "", version.map { "\($0)" }, settings) }
             Output.line("encrypted by SQLCipher\(version.map { ", with the settings of version \($0)" } ?? "")")
             Output.line("page_size \(settings.pageSize)")
             Output.line("key_derivation PBKDF2-HMAC-\(settings.kdfAlgorithm.rawValue), \(settings.kdfIterations) rounds")
@@ -91,5 +113,15 @@ struct IdentifyCommand: ParsableCommand {
                 "\(file.path) is no plaintext database, and the key fits no version of SQLCipher: it is wrong, or no database",
                 status: .key)
         }
+    }
+
+    private func show(_ kind: String, _ words: String, _ version: String? = nil, _ settings: CipherConfiguration? = nil) throws {
+        guard output.format != nil else { return Output.line(words) }
+        let values: [SQLValue] = [
+            .text(kind), version.map { .text($0) } ?? .null, settings.map { .integer(Int64($0.pageSize)) } ?? .null,
+            settings.map { .text($0.kdfAlgorithm.rawValue) } ?? .null, settings.map { .integer(Int64($0.kdfIterations)) } ?? .null,
+            settings.map { $0.usesHMAC ? .text($0.hmacAlgorithm.rawValue) : .null } ?? .null,
+        ]
+        try output.write(["kind", "version", "page_size", "kdf_algorithm", "kdf_rounds", "hmac_algorithm"], [values])
     }
 }

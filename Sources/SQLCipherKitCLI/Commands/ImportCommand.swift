@@ -36,6 +36,21 @@ struct ImportCommand: ParsableCommand {
               curl … | sqlcipherkit import log.db - --as jsonl --table log
             """)
 
+    enum Tokenizer: String, CaseIterable, ExpressibleByArgument {
+        case porter, unicode61, trigram
+
+        var engine: FTS5Tokenizer {
+            switch self {
+            case .porter: .porter(.unicode61())
+            case .unicode61: .unicode61()
+            case .trigram: .trigram()
+            }
+        }
+
+        /// The beginnings of words that are indexed; of three letters there are none.
+        var prefixes: [Int] { self == .trigram ? [] : [2, 3] }
+    }
+
     enum SourceFormat: String, CaseIterable, ExpressibleByArgument { case csv, json, jsonl, text }
 
     @OptionGroup var file: FileOptions
@@ -50,6 +65,13 @@ struct ImportCommand: ParsableCommand {
 
     @Option(help: ArgumentHelp("Make a full-text index of these columns of the table.", valueName: "columns"))
     var search: String?
+
+    @Option(
+        help: """
+            How a new full-text index takes texts apart: porter (English words by their stems), unicode61 (words as they are) or \
+            trigram (parts of words, for any language).
+            """)
+    var tokenizer = Tokenizer.porter
 
     @Flag(help: "Import files that were imported before, or have changed since, once more.")
     var again = false
@@ -75,7 +97,7 @@ struct ImportCommand: ParsableCommand {
     }
 
     func run() throws {
-        // What is wrong with the sources is said before anybody types a key.
+        // What is wrong with the sources is said before a key is typed.
         let imports = try sources.flatMap(FilePattern.files).map(source)
         let isNew = !FileOptions.exists(path)
         let db = try isNew ? Connection(.file(path), key: file.key.newKey(for: path)) : file.open(.readWrite)
@@ -94,7 +116,7 @@ struct ImportCommand: ParsableCommand {
             if isNew, committed == 0 { remove(db) }
             guard Interruption.isWanted else {
                 let failure = Failure(describing: error)
-                let there = "\(committed.counted("row")) before it are in the database, and the same command goes on behind them"
+                let there = "\(committed.counted("row")) before it are in the database, and the same command goes on after them"
                 let rest = committed == 0 ? "" : "; " + there
                 throw Failure(failure.message + rest, status: failure.status)
             }
@@ -126,7 +148,7 @@ struct ImportCommand: ParsableCommand {
             if isThere, ![S_IFDIR, S_IFREG].contains(info.st_mode & S_IFMT) {
                 throw Failure("\(name) is a pipe or a device: --as csv, json or jsonl says what comes out of it")
             }
-            return .folder(try FolderImport(name, includesHidden: hidden, limit: maxSize << 20, isMirror: rows.mirror))
+            return .folder(try FolderImport(name, includesHidden: hidden, limit: maxSize << 20, isMirror: rows.mirror, tokenizer: tokenizer))
         }
         let usual: UInt8 = base.lowercased().hasSuffix(".tsv") ? 0x09 : UInt8(ascii: ",")
         let written: FileImport.Format = kind == .csv ? .csv(try rows.options(for: name), usual: usual) : .json
@@ -182,7 +204,7 @@ struct ImportCommand: ParsableCommand {
         let columns = names.map { FTS5Table.Column($0) }
         let bar = ProgressBar("Indexing")
         try db.create(
-            FTS5Table(name, columns: columns, content: .external(table: table), tokenizer: .porter(.unicode61()), prefixes: [2, 3])
+            FTS5Table(name, columns: columns, content: .external(table: table), tokenizer: tokenizer.engine, prefixes: tokenizer.prefixes)
         ) { progress in
             let share = Double(progress.indexed) / Double(max(1, progress.total))
             bar.show(share, "\(progress.indexed.grouped) of \(progress.total.counted("row"))")

@@ -14,7 +14,7 @@ struct DocumentTable {
 
     /// Makes the table if it is not there.
     /// - Parameter source: the absolute path of the folder that the documents' paths are below.
-    init(in db: Connection, source: String) throws {
+    init(in db: Connection, source: String, _ tokenizer: ImportCommand.Tokenizer) throws {
         self.db = db
         try db.transaction { db in
             try db.execute(
@@ -35,7 +35,7 @@ struct DocumentTable {
             try db.create(
                 FTS5Table(
                     Self.index, columns: Self.indexColumns.map { .init($0) }, content: .external(table: "document", rowID: "id"),
-                    tokenizer: .porter(.unicode61()), prefixes: [2, 3]), ifNotExists: true)
+                    tokenizer: tokenizer.engine, prefixes: tokenizer.prefixes), ifNotExists: true)
         }
         self.source = source
         upsert = try db.prepare(

@@ -10,10 +10,11 @@ struct FolderImport {
     private let limit: Int
     /// Whether documents go whose files are gone.
     private let isMirror: Bool
+    private let tokenizer: ImportCommand.Tokenizer
 
     /// - Parameter path: the folder or the file.
-    init(_ path: String, includesHidden: Bool, limit: Int, isMirror: Bool = false) throws {
-        (self.limit, self.isMirror) = (limit, isMirror)
+    init(_ path: String, includesHidden: Bool, limit: Int, isMirror: Bool = false, tokenizer: ImportCommand.Tokenizer = .porter) throws {
+        (self.limit, self.isMirror, self.tokenizer) = (limit, isMirror, tokenizer)
         var info = stat()
         if stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG {
             scan = FolderScan(file: path, info)
@@ -34,7 +35,7 @@ struct FolderImport {
     /// - Throws: ``Failure`` if no file is text.
     func run(_ db: Connection, _ writer: BatchWriter) throws -> FolderReport {
         let rate = Rate()
-        let table = try DocumentTable(in: db, source: FilePath.absolute(folder))
+        let table = try DocumentTable(in: db, source: FilePath.absolute(folder), tokenizer)
         var report = FolderReport(scan, limit: limit)
         let bar = ProgressBar("Importing")
         try writer.write {

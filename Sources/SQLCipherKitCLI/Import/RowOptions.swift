@@ -84,6 +84,7 @@ struct RowOptions: ParsableArguments {
                 throw ValidationError("--types is a list such as zip=text,price=real, of \(names)")
             }
             plan.types[String(part[..<equals]).sqlName] = type
+            plan.typedNames.append(String(part[..<equals]))
         }
         return plan
     }

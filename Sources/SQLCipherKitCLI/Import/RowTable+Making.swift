@@ -25,6 +25,10 @@ extension RowTable {
                 }
             }
         }
+        // What JSON lines hold is known at the end only; a header is all that CSV has.
+        if !names.isEmpty, let missing = plan.typedNames.first(where: { places[$0.sqlName] == nil }) {
+            throw Failure("--types names \(missing), and \(name) gets no such column", status: .usage)
+        }
         for place in columns.indices where !columns[place].isFixed {
             columns[place].type = ColumnType(forms[place], keepsNumbersApart: keepsNumbersApart)
             columns[place].isEmpty = forms[place].isEmpty

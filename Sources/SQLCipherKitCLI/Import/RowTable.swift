@@ -9,6 +9,8 @@ struct RowPlan {
     var key: [String] = []
     /// What the user says of columns' types, by name.
     var types: [[UInt8]: ColumnType] = [:]
+    /// The names of these columns, as the user has written them.
+    var typedNames: [String] = []
 }
 
 /// The table that records go into.
