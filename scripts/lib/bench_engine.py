@@ -28,10 +28,19 @@ MC_SHA256 = "60a021cd9f6c8f3e2aa6cb54e197cb344379d5eb9a688b7647a136fc24956db4"
 MC_MEMBER = "apsw_sqlite3mc-3.54.0.0/sqlite3/sqlite3.c"
 
 VARIANTS = ["plain", "ltc-stock", "openssl", "sqlite3mc", "ours", "ours-no-avx512"]
-WORKLOADS = [
-    "open-passphrase", "open-raw", "insert", "scan", "lookup-small-cache", "lookup-default", "fts-build", "fts-query",
-    "rekey", "vacuum", "scan-2-threads",
-]
+WORKLOADS = {
+    "open-passphrase": "open with a passphrase, key derivation included",
+    "open-raw": "open with a raw key and read the schema",
+    "insert": "insert rows into a new database, in transactions",
+    "scan": "read every row of the large table, with a small page cache",
+    "lookup-small-cache": "read rows by their keys, in no order, with a cache of 100 pages",
+    "lookup-default": "the same with the default page cache",
+    "fts-build": "make a full-text index of documents",
+    "fts-query": "search the full-text index",
+    "rekey": "encrypt the large database again with another key (plain: vacuum)",
+    "vacuum": "write the large database again without free pages",
+    "scan-2-threads": "read every row in two threads, each with a connection of its own",
+}
 FULL_ROWS = 1_450_000
 QUICK_ROWS = 150_000
 
@@ -177,7 +186,12 @@ def data_folder(rows, variants):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="scripts/bench engine", description="Compares engines on the same workloads.")
+    width = max(map(len, WORKLOADS))
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench engine", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Compares engines on the same workloads, all of them in turn in each round. Smaller is better. A run says after its\n"
+        "first round how long the others will take; --quick is about a tenth of the time.",
+        epilog="workloads:\n" + "\n".join(f"  {name:{width}}  {meaning}" for name, meaning in WORKLOADS.items()))
     parser.add_argument("--rounds", type=int, default=5, help="rounds of all workloads and variants (default 5)")
     parser.add_argument("--quick", action="store_true", help="a tenth of the data: for a look, not for a figure")
     parser.add_argument("--json", metavar="FILE", help="write the figures as JSON")
@@ -204,22 +218,28 @@ def main():
         say(f"preparing {rows:,} rows for each of {len(variants)} variants")
         for variant in variants:
             runner.prepare(variant)
+        rounds_started = time.monotonic()
         for round_number in range(options.rounds):
             for workload in workloads:
+                if round_number == 0:
+                    say(f"{workload}: {WORKLOADS[workload]}")
                 # Another one goes first each time, so that no variant always profits from its place.
                 turn = round_number % len(variants)
                 for variant in variants[turn:] + variants[:turn]:
                     seconds = runner.measure(variant, workload)
                     if seconds is not None:
                         times[workload, variant].append(seconds)
-            say(f"round {round_number + 1} of {options.rounds} done, {time.monotonic() - started:.0f} s")
+            spent = time.monotonic() - rounds_started
+            left = spent / (round_number + 1) * (options.rounds - round_number - 1)
+            say(f"round {round_number + 1} of {options.rounds} done after {time.monotonic() - started:.0f} s, about {left:.0f} s left")
 
     results = bench_report.summarize("engine", workloads, variants, times)
     print(bench_report.table(results, workloads, variants))
     if options.json:
         Path(options.json).write_text(json.dumps(results, indent=1) + "\n")
     if options.svg:
-        Path(options.svg).write_text(bench_report.chart(results, workloads, variants, baseline="plain"))
+        Path(options.svg).write_text(bench_report.chart(
+            results, workloads, variants, baseline="plain", title="Engines compared"))
 
 
 if __name__ == "__main__":

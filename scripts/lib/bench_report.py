@@ -48,12 +48,12 @@ def table(results, workloads, variants):
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
 
 
-def chart(results, workloads, variants, baseline):
+def chart(results, workloads, variants, baseline, title):
     """Bars of each variant's time over the baseline's (over the slowest one's where there is no baseline), as SVG."""
     found = {(r["workload"], r["variant"]): r for r in results}
     colours = ["#9aa0a6", "#c5483f", "#d79b28", "#7a5aa6", "#1f7a4d", "#6fb58f", "#3b6fb5", "#555555"]
     bar, gap, left, width = 13, 22, 150, 560
-    height = 40
+    height = 84
     body = []
     longest = 1.0
     groups = []
@@ -82,8 +82,17 @@ def chart(results, workloads, variants, baseline):
     legend = []
     for index, variant in enumerate(variants):
         x = left + index * 118
-        legend.append(f'<rect x="{x}" y="10" width="11" height="11" fill="{colours[index % len(colours)]}"/>'
-                      f'<text x="{x + 16}" y="20">{escape(variant)}</text>')
+        legend.append(f'<rect x="{x}" y="52" width="11" height="11" fill="{colours[index % len(colours)]}"/>'
+                      f'<text x="{x + 16}" y="62">{escape(variant)}</text>')
+    legend.append(f'<text x="10" y="20" font-size="16" font-weight="bold">{escape(title)}</text>'
+                  f'<text x="10" y="38">Time as a multiple of {escape(baseline)}\'s, and the median in seconds. Smaller is better.</text>')
+    # The axis, with a mark at each whole multiple.
+    step = max(1, round(longest / 8))
+    for multiple in range(0, int(longest) + 1, step):
+        x = left + multiple / longest * width
+        body.append(f'<path d="M{x:.1f} 76V{height - gap + 4}" stroke="#bbb" stroke-dasharray="2 3"/>'
+                    f'<text x="{x:.1f}" y="{height + 2}" text-anchor="middle" class="small">{multiple} ×</text>')
+    height += 14
     total = left + max(width + 150, len(variants) * 118)
     return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{total}" height="{height}" '
             'font-family="system-ui, sans-serif" font-size="12"><style>.small{font-size:9px;fill:#444}</style>'

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from statistics import median
 
@@ -171,7 +172,8 @@ def table(workloads, variants, times):
 
 
 def arguments():
-    parser = argparse.ArgumentParser(prog="scripts/bench swift", description="Compares the Swift layer with C and with GRDB.")
+    parser = argparse.ArgumentParser(prog="scripts/bench swift", description="Compares the Swift layer with C and with GRDB. Smaller is better. "
+                                     "A run says with each workload how much time is left; --quick is the shortest.")
     parser.add_argument("--rounds", type=int, default=9, help="rounds of each workload, all variants in turn (default 9)")
     parser.add_argument("--quick", action="store_true", help="a twentieth of the rows: for a look, not for a figure")
     parser.add_argument("--json", metavar="FILE", help="write the figures as JSON")
@@ -202,8 +204,11 @@ def main():
             raise Stop(f"no workload {', '.join(sorted(unknown))}; there are: {', '.join(workloads)}")
         workloads = options.only.split(",")
     times = {(workload, variant): [] for workload in workloads for variant in options.variants}
-    for workload in workloads:
-        say(workload)
+    started = time.monotonic()
+    for number, workload in enumerate(workloads):
+        spent = time.monotonic() - started
+        left = f", about {spent / number * (len(workloads) - number):.0f} s left" if number else ""
+        say(f"{workload}, {number + 1} of {len(workloads)}{left}")
         offering = {variant: path for variant, path in executables.items() if workload in offers[variant]}
         measured = measure(offering, workload, options.rounds, QUICK_SCALE if options.quick else 1)
         times.update({(workload, variant): seconds for variant, seconds in measured.items()})
@@ -212,7 +217,8 @@ def main():
     if options.json:
         Path(options.json).write_text(json.dumps(results, indent=1) + "\n")
     if options.svg:
-        Path(options.svg).write_text(bench_report.chart(results, workloads, options.variants, baseline="c"))
+        Path(options.svg).write_text(bench_report.chart(
+            results, workloads, options.variants, baseline="c", title="The Swift layer compared"))
 
 
 if __name__ == "__main__":
