@@ -8,7 +8,7 @@ private let offline: [String]? = [["unshare", "--net"], ["unshare", "--net", "--
     return seen?.status == 0 && seen?.output.split(separator: "\n").filter { $0.contains(":") && !$0.contains("lo:") }.isEmpty == true
 }
 
-/// Packages that use a release, with the network off. They build the library anew, which takes a minute.
+/// Packages that use a release, with the network off. They build the library from scratch, which takes a minute.
 @Suite(.enabled(if: testsReleases, "SQLCIPHERKIT_RELEASE_TESTS is not set, or this is no git checkout"),
        .enabled(if: offline != nil, "this machine gives no network namespace"))
 struct ReleaseConsumerTests {
@@ -62,6 +62,27 @@ struct ReleaseConsumerTests {
 
             """, "\(run.errors)")
         #expect(!FileManager.default.fileExists(atPath: package.appendingPathComponent("Package.resolved").path), "nothing was fetched")
+    }
+
+    /// The blocks of the article for newcomers, pasted in their order into an empty folder, as a reader would do it.
+    @Test func theTutorialIsPastedIntoAnEmptyFolder() throws {
+        let page = "Sources/SQLCipherKit/Documentation.docc/GettingStarted.md"
+        let article = try String(contentsOf: Repository.file(page), encoding: .utf8)
+        let blocks = article.components(separatedBy: "\n```sh\n").dropFirst().map { $0.components(separatedBy: "\n```")[0] }
+        #expect(blocks.count == 3)
+        let checkout = try ReleaseScriptTests.Checkout()
+        try checkout.release()
+        let folder = try TemporaryFolder()
+        _ = try checkout.unpack(into: folder.url)
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.path("SQLCipherKit-1.0.0"), withDestinationPath: "SQLCipherKit-\(releaseVersion)")
+        let script = "set -e; unset SQLCIPHERKIT_DEVELOPMENT; cd \"$0\"\n" + blocks.joined(separator: "\n")
+        let home = ["HOME": folder.path("home"), "XDG_CACHE_HOME": folder.path("home")]
+        let run = try Command.run(
+            try #require(offline)[0], try #require(offline).dropFirst() + ["bash", "-c", script, folder.path("")],
+            environment: ReleaseScriptTests.Checkout.environment.merging(home) { $1 })
+        try #require(run.status == 0, "\(run.output)\(run.errors)")
+        #expect(run.output.hasSuffix("First we [bake], then we sell.\nThe file holds no plain text.\n"), "\(run.output)")
     }
 
     /// By URL and version, with nothing fetched but the release itself; its files are those of the archive, which the other test builds.
