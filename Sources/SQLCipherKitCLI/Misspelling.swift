@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What somebody may have meant who mistyped a command.
+/// What a mistyped command may have been meant to be.
 enum Misspelling {
     /// What to say of the first argument if it is no command; nil if it is one, or an option.
     static func message(for arguments: some Sequence<String>) -> String? {

@@ -20,7 +20,7 @@ import vendor
 from vendor import ROOT, Stop, shown
 
 NAME = "SQLCipherKit"
-# The one line of the manifest that a release changes: who uses a release fetches no package that only its makers need.
+# The one line of the manifest that a release changes: users of a release fetch no package that only its makers need.
 DEVELOPMENT = "let isDevelopment = true\n"
 ON_REQUEST = 'let isDevelopment = Context.environment["SQLCIPHERKIT_DEVELOPMENT"] != nil\n'
 # Only for the project itself.
@@ -170,7 +170,7 @@ def write_commit(version, with_tag):
     branch = f"refs/heads/release/{version}"
     taken = [name for name in git("for-each-ref", "--format=%(refname)", f"refs/tags/{version}").decode().split()]
     if with_tag and taken:
-        raise Stop(f"the tag {version} is there already; a tag that somebody may have fetched is never moved")
+        raise Stop(f"the tag {version} is there already; a tag that may have been fetched is never moved")
     files = contents(commit, version)
     with tempfile.TemporaryDirectory(prefix="release-") as scratch:
         index = {"GIT_INDEX_FILE": f"{scratch}/index"}

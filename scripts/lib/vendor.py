@@ -98,7 +98,7 @@ def exported_symbols(source):
     """Every global name that the amalgamation can define, whatever options it is compiled with."""
     names = set()
     # What SQLite itself declares as its interface. The name is the first of SQLite's that something other than a
-    # further word follows; a declaration without one is news that nobody should miss.
+    # further word follows; a declaration without one is news that must not be missed.
     for match in re.finditer(r"^SQLITE_API\b[^;{]*", source, re.MULTILINE):
         name = re.search(r"\b(sqlite\w+)\s*(?:[(\[=)]|$)", match.group())
         if name is None:

@@ -38,6 +38,6 @@ sqlcipherkit_table sqlcipherkit_find_table(sqlite3 *db, const char *schema, cons
 sqlite3_uint64 sqlcipherkit_schema_stamp(sqlite3 *db);
 
 /* How far into the write-ahead log the connection has seen, by its own commit or in its open read transaction: *log names the
- * log, which begins anew from time to time, and *frame is the last frame in it that counts. A commit to the same log, by
+ * log, which begins again from time to time, and *frame is the last frame in it that counts. A commit to the same log, by
  * whatever process, has a higher frame. Returns whether there is a write-ahead log. */
 int sqlcipherkit_log_position(sqlite3 *db, const char *schema, sqlite3_uint64 *log, unsigned int *frame);

@@ -17,5 +17,5 @@ struct sqlcipherkit_provider_info {
     const char *random;    /* salts and initialisation vectors */
 };
 
-/* Which kernels are in use now. Reads the chosen kernels, choosing them if nobody has yet. Any thread may call it. */
+/* Which kernels are in use now. Reads the chosen kernels, choosing them if that was not done yet. Any thread may call it. */
 struct sqlcipherkit_provider_info sqlcipherkit_provider_info(void);

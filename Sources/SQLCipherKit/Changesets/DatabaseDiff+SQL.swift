@@ -4,8 +4,8 @@ extension DatabaseDiff {
     /// The SQL that turns the first database into the second: one transaction, for this engine or another SQLite.
     ///
     /// Triggers are dropped first and made again last, so that none fires. Foreign keys are switched off, and are left so for the
-    /// connection that runs the script. The data stands in the text in the clear. Tables behind virtual tables are written directly,
-    /// which a connection in defensive mode refuses.
+    /// connection that runs the script. The data stands in the text in the clear. Tables behind virtual tables are written
+    /// directly, which a connection in defensive mode refuses.
     /// - Returns: the script; empty if nothing differs.
     /// - Throws: as ``forEachStatement(_:)``.
     public func sql() throws -> String {

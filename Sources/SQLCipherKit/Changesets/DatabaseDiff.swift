@@ -1,5 +1,5 @@
-/// What makes two databases different, each with a key of its own: a summary, and the SQL or the changeset that turns the first into
-/// the second (<https://sqlite.org/sqldiff.html>).
+/// What makes two databases different, each with a key of its own: a summary, and the SQL or the changeset that turns the first
+/// into the second (<https://sqlite.org/sqldiff.html>).
 ///
 /// ```swift
 /// let diff = try DatabaseDiff(from: yesterday.main, to: today.main)

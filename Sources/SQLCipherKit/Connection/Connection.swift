@@ -131,7 +131,7 @@ public final class Connection {
         // The lock may have been another thread's when the process forked.
         if !isForked {
             interrupter?.connectionCloses()
-            // Closing rolls back: nobody is told, least of all by a connection that is being deallocated.
+            // Closing rolls back: no hook is told, least of all by a connection that is being deallocated.
             sqlite3_rollback_hook(handle, nil, nil)
         }
         cache.removeAll()

@@ -38,8 +38,8 @@ enum DatabaseFile {
         return true
     }
 
-    /// Removes a file that an opening has made and left empty, under the lock, so that nobody writes to it meanwhile; a connection
-    /// that has it open gets an error.
+    /// Removes a file that an opening has made and left empty, under the lock, so that no process writes to it meanwhile; a
+    /// connection that has it open gets an error.
     static func removeEmpty(_ location: DatabaseLocation) {
         var info = stat()
         func isEmpty(_ path: String) -> Bool { stat(path, &info) == 0 && info.st_size == 0 }

@@ -26,7 +26,7 @@ public struct LogMessage: Hashable, Sendable {
 }
 
 extension SQLCipherEngine {
-    /// Sends the engine's log to `body`, or to nobody, which is the default: nothing is ever printed.
+    /// Sends the engine's log to `body`, or nowhere, which is the default: nothing is ever printed.
     ///
     /// SQLite logs errors as they happen, with their SQL (<https://sqlite.org/errlog.html>); SQLCipher logs what it does with keys
     /// and pages, without the keys. Both logs belong to the whole process, so there is one logger: setting another replaces it.

@@ -12,7 +12,7 @@ extension DatabaseConfiguration {
         return configuration
     }
 
-    /// What SQLite advises for files that somebody else has made (<https://sqlite.org/security.html>). They apply to the connection
+    /// What SQLite advises for files from others (<https://sqlite.org/security.html>). They apply to the connection
     /// as a whole, from before the first read until it closes.
     ///
     /// Cells of a page are always checked before they are used (`PRAGMA cell_size_check`). This engine never maps files into

@@ -64,7 +64,8 @@ public struct FunctionArguments: ~Copyable {
         return try body(UnsafeRawBufferPointer(Self.bytes(value)))
     }
 
-    /// An argument as SQLite's own text functions see it: numbers are written out, a blob's bytes are taken for UTF-8. Nil for NULL.
+    /// An argument as SQLite's own text functions see it: numbers are written out, a blob's bytes are taken for UTF-8. Nil for
+    /// NULL.
     func text(_ index: Int) throws(DatabaseError) -> String? {
         let value = try pointer(index)
         if sqlite3_value_type(value) == SQLITE_NULL { return nil }

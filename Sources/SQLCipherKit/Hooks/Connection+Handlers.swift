@@ -12,7 +12,8 @@ extension Connection {
     /// }
     /// ```
     /// - Parameter body: is told how often it was asked for this lock before, and returns whether to try once more. It must not
-    ///   use the connection: its calls throw ``DatabaseError/Reason/misuse`` meanwhile. Nil goes back to the configuration's timeout.
+    ///   use the connection: its calls throw ``DatabaseError/Reason/misuse`` meanwhile. Nil goes back to the configuration's
+    ///   timeout.
     /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside of a hook.
     public func setBusyHandler(_ body: ((_ attempts: Int) -> Bool)?) throws(DatabaseError) {
         guard let body else {

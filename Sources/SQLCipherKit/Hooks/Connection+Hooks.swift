@@ -18,8 +18,8 @@ public struct RowChange: Hashable, Sendable {
 }
 
 extension Connection {
-    /// Calls `body` before each commit of a transaction that has the write lock. If it throws, the transaction is rolled back instead
-    /// (<https://sqlite.org/c3ref/commit_hook.html>).
+    /// Calls `body` before each commit of a transaction that has the write lock. If it throws, the transaction is rolled back
+    /// instead (<https://sqlite.org/c3ref/commit_hook.html>).
     ///
     /// The statement that was to commit then throws the ``DatabaseError`` that `body` threw, or one with the reason
     /// ``DatabaseError/Reason/callback``, the code ``ResultCode/constraintCommitHook`` and any other error in

@@ -51,8 +51,8 @@ final class ConnectionHooks {
     /// Whether the progress handler asks whether the call of a queue or a pool must end.
     var stopsLentWork = false
     var gate = Gate.open
-    // Here and not in the state of Observation: SQLite's callbacks come with a pointer to this object, for each row and each column,
-    // and it outlives every one of them.
+    // Here and not in the state of Observation: SQLite's callbacks come with a pointer to this object, for each row and each
+    // column, and it outlives every one of them.
     /// Collects what is changed, while there is a change hook.
     var tracker: ChangeTracker?
     /// Collects what is read, during ``Connection/recordingReads(_:)``.

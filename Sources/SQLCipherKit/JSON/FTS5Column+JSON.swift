@@ -7,8 +7,8 @@ extension FTS5Table.Column {
     /// ```swift
     /// try db.create(FTS5Table(
     ///     "note_fts",
-    ///     columns: [.json("city", in: "meta", at: JSONPath("city")), .json("words", in: "meta", at: JSONPath("tags"), JSONPath("text"))],
-    ///     content: .external(table: "note")))
+    ///     columns: [.json("city", in: "meta", at: JSONPath("city")), .json("words", in: "meta", at: JSONPath("tags"),
+    ///     JSONPath("text"))], content: .external(table: "note")))
     /// try db.main.updateJSON("meta", in: "note", where: "id = \(7)", .append("harbour", toArrayAt: "tags"))
     /// let hits = try db.fullText("note_fts").search(FTS5Query(userInput: "words:harbour", columns: ["words"]))
     /// ```

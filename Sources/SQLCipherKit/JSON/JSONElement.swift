@@ -60,8 +60,8 @@ public struct JSONElement: SQLRow, Hashable, Sendable {
     }
 
     /// The value.
-    /// - Throws: ``DatabaseError/Reason/typeMismatch`` for an integer beyond `Int64`, which SQLite gives as a rounded number: read it
-    ///   with ``JSONExpression/at(_:)`` as a ``JSONValue``.
+    /// - Throws: ``DatabaseError/Reason/typeMismatch`` for an integer beyond `Int64`, which SQLite gives as a rounded number: read
+    ///   it with ``JSONExpression/at(_:)`` as a ``JSONValue``.
     public var value: JSONValue {
         get throws(DatabaseError) {
             switch (type, sqlValue) {

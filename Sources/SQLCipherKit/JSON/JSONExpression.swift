@@ -49,7 +49,7 @@ public struct JSONExpression: Sendable {
 public enum JSONFormat: Hashable, Sendable {
     /// JSON text (RFC 8259).
     case text
-    /// SQLite's binary form (<https://sqlite.org/jsonb.html>): smaller, and not parsed anew by each function.
+    /// SQLite's binary form (<https://sqlite.org/jsonb.html>): smaller, and not parsed again by each function.
     case jsonb
 
     var prefix: String { self == .text ? "json" : "jsonb" }

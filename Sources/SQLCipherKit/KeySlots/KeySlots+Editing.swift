@@ -39,8 +39,8 @@ extension KeySlots {
     /// Revocation is not retroactive: with a copy of the earlier slots and the secret, the key of the database can still be found.
     /// To shut that out as well, give the database a new key with
     /// ``rotateKey(of:keeping:droppingOthers:derivation:mode:progress:)``.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if there is no slot of that label; ``DatabaseError/Reason/misuse`` for the
-    ///   last one, without which nothing could open the database; and as ``add(_:label:derivation:)``.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if there is no slot of that label; ``DatabaseError/Reason/misuse`` for
+    ///   the last one, without which nothing could open the database; and as ``add(_:label:derivation:)``.
     public func revoke(_ label: String) throws {
         try edit { table throws(DatabaseError) in
             let index = try table.index(of: label)

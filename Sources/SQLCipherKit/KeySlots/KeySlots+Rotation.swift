@@ -18,8 +18,8 @@ extension KeySlots {
     ///   - mode: how the database is rewritten. Default: by a new file, which takes the place of the old one when it is whole.
     ///   - progress: called now and then while it is; if it throws, the database and the slots stay as they were.
     /// - Throws: ``DatabaseError/Reason/misuse`` if no slot is kept, if one is not named, or if `db` is another database's;
-    ///   ``DatabaseError/Reason/noSlotOpens`` for a wrong secret; and what ``Connection/changeKey(to:mode:progress:)`` throws: the slots are
-    ///   as before then.
+    ///   ``DatabaseError/Reason/noSlotOpens`` for a wrong secret; and what ``Connection/changeKey(to:mode:progress:)`` throws: the
+    ///   slots are as before then.
     public mutating func rotateKey(
         of db: Connection, keeping kept: [String: SlotSecret], droppingOthers: Bool = false, derivation: SlotDerivation? = nil,
         mode: KeyChangeMode = .newFile, progress: RewriteProgressHandler? = nil

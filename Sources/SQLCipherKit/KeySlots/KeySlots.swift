@@ -39,8 +39,8 @@ public struct KeySlots: Sendable {
     public let location: DatabaseLocation
     /// The key that opens the database, with its cipher settings.
     public internal(set) var key: Encryption
-    /// Whether a change of the database key was cut off, and unlocking could not bring it to its end, because another connection uses
-    /// the database for instance. The slots open the database all the same, with the key from before; a later opening, or
+    /// Whether a change of the database key was cut off, and unlocking could not bring it to its end, because another connection
+    /// uses the database for instance. The slots open the database all the same, with the key from before; a later opening, or
     /// ``rotateKey(of:keeping:droppingOthers:derivation:mode:progress:)``, gives it the new one.
     public internal(set) var isRotationUnfinished = false
     /// What was accepted when these slots were unlocked, if they or the database were not the latest.

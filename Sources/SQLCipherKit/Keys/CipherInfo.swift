@@ -26,7 +26,7 @@ extension Schema {
     public var cipher: CipherInfo? {
         get throws(DatabaseError) {
             var cipher = sqlcipherkit_cipher_info()
-            // Who asks goes on to read pages or keys, which a rewrite is changing.
+            // The caller goes on to read pages or keys, which a rewrite is changing.
             _ = try connection.liveForUse()
             let code = try sqlcipherkit_read_cipher(live(), name, &cipher)
             if code == SQLITE_NOTFOUND { return nil }

@@ -47,7 +47,7 @@ extension Schema {
     ///   open with them any more.
     func requireNoKeySlots(against key: Encryption) throws(DatabaseError) {
         let path = try self.path, current = try encryptionOrPlaintext
-        // Without encryption nobody is locked out.
+        // Without encryption no one is locked out.
         if key.isPlaintext || current.isPlaintext || key.isRaw(of: current) { return }
         let slots = path.map { DatabaseFile.keySlots(beside: $0) }
         let areBeside = slots.map { DatabaseFile.exists($0) } ?? false

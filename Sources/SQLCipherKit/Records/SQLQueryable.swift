@@ -9,8 +9,8 @@
 ///     print(author.name, book?.title ?? "nothing yet")
 /// }
 /// ```
-/// The closures get the columns of each table, in order: `{ $0.id < $1.id }` or `{ author, book in author.id < book.id }`. What is put
-/// into them is bound; ``Connection/sql(of:)`` shows the statement.
+/// The closures get the columns of each table, in order: `{ $0.id < $1.id }` or `{ author, book in author.id < book.id }`. What is
+/// put into them is bound; ``Connection/sql(of:)`` shows the statement.
 ///
 /// ``SQLQuery``, ``SQLJoin`` and ``SQLThreeWayJoin`` conform to it. A type of your own that wraps one of these can as well.
 public protocol SQLQueryable<Element>: SQLRequest, Sendable {

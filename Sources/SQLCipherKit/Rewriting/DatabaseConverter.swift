@@ -36,8 +36,9 @@ public enum DatabaseConverter {
     ///     default, keeps the old file's.
     ///   - configuration: its ``DatabaseConfiguration/busyTimeout``, ``DatabaseConfiguration/followsSymbolicLinks``,
     ///     ``DatabaseConfiguration/allowsDoubleQuotedStrings`` and
-    ///     ``DatabaseConfiguration/safeguards`` apply, and its ``DatabaseConfiguration/prepare`` runs on the connections that read the old and the new file, for a schema that
-    ///     needs functions or collations of yours; it runs in a transaction, and what it writes is undone.
+    ///     ``DatabaseConfiguration/safeguards`` apply, and its ``DatabaseConfiguration/prepare`` runs on the connections that read
+    ///     the old and the new file, for a schema that needs functions or collations of yours; it runs in a transaction, and what
+    ///     it writes is undone.
     ///   - progress: called now and then, and once with all pages done before the change takes effect. If it throws, nothing
     ///     has changed, and the call throws the same error.
     /// - Throws: ``DatabaseError/Reason/wrongKeyOrNotADatabase``, ``DatabaseError/Reason/notEncrypted``,

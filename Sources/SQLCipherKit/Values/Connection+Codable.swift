@@ -118,6 +118,6 @@ final class InsertionCache: ConnectionState {
         }
     }
 
-    // Looked at for each row. A connection is used by one thread at a time, and comparing targets calls nobody.
+    // Looked at for each row. A connection is used by one thread at a time, and comparing targets calls no other code.
     @exclusivity(unchecked) var insertions = RecentCache<Target, EncodedStatement>()
 }

@@ -199,7 +199,7 @@ struct KeyRotate: ParsableCommand {
         var (slots, secret) = try file.slots(first: label)
         let others = try slots.list().filter { $0.label != label }
         let db = try Connection(slots.location, key: .slots(slots))
-        try slots.rotateKey(of: db, keeping: [label: secret], droppingOthers: true, progress: ProgressBar.rewriting("Encrypting anew"))
+        try slots.rotateKey(of: db, keeping: [label: secret], droppingOthers: true, progress: ProgressBar.rewriting("Encrypting again"))
         Output.line("\(file.path.onOneLine) has a new key, and \(label.onOneLine) opens it; other slots gone: \(others.count.grouped)")
     }
 }

@@ -7,7 +7,7 @@ struct BackupCommand: ParsableCommand {
         commandName: "backup",
         abstract: "Copy a database into a file while others use it.",
         discussion: """
-            The copy holds what was committed at one moment, and has the key of the database unless --new-key gives it another. It \
+            The copy holds one snapshot of what is committed, and has the key of the database unless --new-key gives it another. It \
             is checked page by page and on disk before it gets its name. A database with key slots opens with the key in them: copy \
             the .keys file too, or give the backup a key of its own.
 

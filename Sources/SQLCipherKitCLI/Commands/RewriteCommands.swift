@@ -30,7 +30,7 @@ struct RekeyCommand: ParsableCommand {
         let key = try new.reference.key(for: "\(file.path), the new one", isNew: true)
         // Interrupted by its own progress and not by the connection's, which would leave it half way.
         try db.setProgressHandler(nil)
-        try db.changeKey(to: key, mode: inPlace ? .inPlace : .newFile, progress: ProgressBar.rewriting("Encrypting anew"))
+        try db.changeKey(to: key, mode: inPlace ? .inPlace : .newFile, progress: ProgressBar.rewriting("Encrypting again"))
         // The key that unlock keeps opens it no more.
         _ = try? UnlockedFiles.remove(file.path)
         Output.line("\(file.path.onOneLine) has the new key")

@@ -116,7 +116,7 @@ final class Shell {
         var writer: (any RowWriter)?
         func show(_ row: borrowing Row) throws {
             try Interruption.check()
-            // What changes nothing need not go on for a reader who has left.
+            // What changes nothing need not go on for a pager that was left.
             if Output.readerHasLeft, db.totalChanges == changes {
                 hasLeft = true
                 throw Failure("the pager was left")

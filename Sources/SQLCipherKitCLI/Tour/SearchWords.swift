@@ -1,6 +1,6 @@
 import SQLCipherKit
 
-/// Words worth searching for in documents that nobody has described.
+/// Words worth searching for in documents of unknown content.
 enum SearchWords {
     /// A word of many documents but not of most, and the one that is found together with it most often. Fewer if there are none.
     static func choose(from db: Connection) throws -> [String] {

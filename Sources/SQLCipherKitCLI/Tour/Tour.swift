@@ -114,7 +114,7 @@ struct Tour {
         guard rename(newFile, files.keyFile) == 0 else {
             throw Failure("the key file \(newFile) cannot be renamed: \(systemMessage(errno))")
         }
-        say("every page is encrypted anew; \(files.keyFile) holds the new passphrase")
+        say("every page is encrypted again; \(files.keyFile) holds the new passphrase")
         db.close()
         do {
             _ = try Connection(.file(files.database), key: .passphrase(passphrase))

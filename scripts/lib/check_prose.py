@@ -1,0 +1,53 @@
+"""Looks for the words that CONTRIBUTING.md replaces by others, and for prose in lines that are too long. Run through scripts/check-prose."""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SUFFIXES = {".swift", ".c", ".h", ".md", ".py", ""}
+COLUMNS = 132
+
+
+def words():
+    section = (ROOT / "CONTRIBUTING.md").read_text().split("\n## Words\n")[1].split("\n## ")[0]
+    found = [cell.strip() for row in re.findall(r"^\| ([^|`][^|]*) \|", section, re.M) for cell in row.split(",")]
+    found = [word for word in found if word not in ("not", "---")]
+    if len(found) < 5:
+        sys.exit("check-prose: CONTRIBUTING.md has no list of words")
+    return found
+
+
+def files():
+    for folder in ("Sources", "scripts"):
+        yield from (path for path in sorted((ROOT / folder).rglob("*")) if path.is_file() and path.suffix in SUFFIXES)
+    yield from (ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "NOTICE.md") if (ROOT / name).exists())
+
+
+def main():
+    pattern = re.compile(r"\b(" + "|".join(re.escape(word) for word in words()) + r")\b", re.I)
+    problems = []
+    for path in files():
+        try:
+            text = path.read_text()
+        except UnicodeDecodeError:
+            continue
+        inCode = False
+        for number, line in enumerate(text.splitlines(), 1):
+            if path.suffix == ".md" and line.startswith("```"):
+                inCode = not inCode
+            place = f"{path.relative_to(ROOT)}:{number}"
+            for word in pattern.findall(line):
+                # A name in code is no prose.
+                if not re.search(rf"(\.|let |case |`){word}\b", line):
+                    problems.append(f"{place}: '{word}'; CONTRIBUTING.md has a plainer word")
+            # Code is its author's business, and a table's row or an address cannot be broken.
+            isProse = path.suffix == ".md" and not inCode and not line.startswith("|") or line.lstrip().startswith(("//", "* "))
+            if len(line) > COLUMNS and isProse and "http" not in line:
+                problems.append(f"{place}: {len(line)} columns, and {COLUMNS} are the most")
+    for problem in problems:
+        print(f"check-prose: {problem}", file=sys.stderr)
+    sys.exit(1 if problems else 0)
+
+
+main()
