@@ -1,9 +1,9 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// The command-line tool, the tests, and the one package that these need. scripts/release changes this line: who uses a
-// release has them only where SQLCIPHERKIT_DEVELOPMENT is set, and so builds the library without fetching anything.
-let isDevelopment = true
+// The command-line tool, the tests, and the one package that these need are here only where SQLCIPHERKIT_DEVELOPMENT is set, as the
+// scripts do: users of the library fetch nothing but this package, from a checkout too.
+let isDevelopment = Context.environment["SQLCIPHERKIT_DEVELOPMENT"] != nil
 
 let engineDependencies: [Target.Dependency] = [
     "CSQLCipherProvider", .target(name: "COpenSSL", condition: .when(traits: ["OpenSSL"])),

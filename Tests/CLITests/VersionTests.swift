@@ -27,10 +27,13 @@ import Testing
     }
 
     #if os(Linux)
-        @Test func addressesAreBoundAtTheStart() throws {
-            let outcome = try Command.run("readelf", ["--dynamic", "--program-headers", "--wide", Tool.path])
+        /// Read-only addresses, bound at the start; a place in memory of its own each time; no code on the stack.
+        @Test func theBinaryIsHardened() throws {
+            let outcome = try Command.run("readelf", ["--file-header", "--dynamic", "--program-headers", "--wide", Tool.path])
             try #require(outcome.status == 0, "\(outcome.errors)")
             #expect(outcome.output.contains("GNU_RELRO") && outcome.output.contains(/BIND_NOW|Flags: NOW/))
+            #expect(outcome.output.contains(/Type: +DYN/) && outcome.output.contains(/FLAGS_1.* PIE/))
+            #expect(outcome.output.contains(/GNU_STACK .* RW +0x/) && !outcome.output.contains("RWE"))
         }
     #endif
 }

@@ -86,22 +86,34 @@ struct ReleaseConsumerTests {
     }
 
     /// By URL and version, with nothing fetched but the release itself; its files are those of the archive, which the other test builds.
+    /// The repository has a name of its own, by which SwiftPM knows the package.
     @Test func tagByURLAndVersion() throws {
         let checkout = try ReleaseScriptTests.Checkout()
         try checkout.release()
         try ReleaseScriptTests.Checkout.require(try checkout.run("1.2.3", "--tag"))
         let folder = try TemporaryFolder()
-        let package = try consumer(in: folder.url, dependency: ".package(url: \"\(checkout.root.absoluteString)\", from: \"1.2.3\")")
+        let repository = folder.url.appendingPathComponent("Other-Name.git")
+        let clone = ["clone", "--quiet", "--bare", checkout.root.path, repository.path]
+        try ReleaseScriptTests.Checkout.require(Command.run("git", clone, environment: ReleaseScriptTests.Checkout.environment))
+        let package = try consumer(in: folder.url, dependency: ".package(url: \"\(repository.absoluteString)\", from: \"1.2.3\")")
+        let manifest = package.appendingPathComponent("Package.swift")
+        let text = try String(contentsOf: manifest, encoding: .utf8)
+            .replacing("package: \"SQLCipherKit\"", with: "package: \"Other-Name\"")
+        try Data(text.utf8).write(to: manifest)
         try expectInREADME(".package(url: \"<this repository>\", from: \"1.0.0\")")
+        try expectInREADME("package: \"<last part of its URL>\"")
         let resolve = try swift("package", "resolve", in: package)
         try #require(resolve.status == 0, "\(resolve.output)\(resolve.errors)")
+        // This also looks for each product that the manifest names.
+        let graph = try swift("package", "show-dependencies", in: package)
+        try #require(graph.status == 0, "\(graph.output)\(graph.errors)")
         let checkouts = package.appendingPathComponent(".build/checkouts")
-        #expect(try FileManager.default.contentsOfDirectory(atPath: checkouts.path) == ["SQLCipherKit"])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: checkouts.path) == ["Other-Name"])
 
         _ = try checkout.unpack(into: folder.url)
         let archived = folder.url.appendingPathComponent("SQLCipherKit-\(releaseVersion)").path
         let difference = try Command.run("diff", ["--recursive", "--no-dereference", "--exclude", ".git", "--exclude", "SQLCipherKit.spdx.json",
-                                                  archived, checkouts.appendingPathComponent("SQLCipherKit").path])
+                                                  archived, checkouts.appendingPathComponent("Other-Name").path])
         #expect(difference.status == 0, "\(difference.output)")
     }
 

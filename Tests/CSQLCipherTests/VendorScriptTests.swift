@@ -254,6 +254,28 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: shelf.path("has-run")))
     }
 
+    /// A place that pip's configuration still names, and that is gone, is passed over, as pip does.
+    @Test func aStaleFindLinksIsLeftOut() throws {
+        let copy = try Copy(), shelf = try TemporaryFolder()
+        let code = """
+            import sys
+            sys.path.insert(0, sys.argv[1])
+            import vendor
+            there, gone = sys.argv[2], sys.argv[2] + "/gone"
+            print(vendor.download_options({
+                "index-url": "https://a/simple", "find-links": f"{gone} {there} file://{gone} file://{there} https://b/links"}))
+            """
+        let library = copy.folder.url.appendingPathComponent("scripts/lib").path
+        let outcome = try Command.run("python3", ["-B", "-c", code, library, shelf.url.path])
+        try #require(outcome.status == 0, "\(outcome.errors)")
+        let there = shelf.url.path, options = "['--index-url', 'https://a/simple', '--find-link', '\(there)', "
+            + "'--find-link', 'file://\(there)', '--find-link', 'https://b/links']"
+        #expect(outcome.output.split(separator: "\n") == [
+            "vendor: pip's find-links names \(there)/gone, which is not there: left out",
+            "vendor: pip's find-links names file://\(there)/gone, which is not there: left out", Substring(options),
+        ])
+    }
+
     @Test func folderThatCannotBeWritten() throws {
         let copy = try Copy()
         // A file where a folder should be stops root as well, whom permissions do not.

@@ -20,9 +20,6 @@ import vendor
 from vendor import ROOT, Stop, shown
 
 NAME = "SQLCipherKit"
-# The one line of the manifest that a release changes: users of a release fetch no package that only its makers need.
-DEVELOPMENT = "let isDevelopment = true\n"
-ON_REQUEST = 'let isDevelopment = Context.environment["SQLCIPHERKIT_DEVELOPMENT"] != nil\n'
 # Only for the project itself.
 LEFT_OUT = (".ci/",)
 # https://semver.org; SwiftPM takes no other tags for versions.
@@ -110,10 +107,6 @@ def contents(commit, version):
     with vendor.locked(vendor.VENDOR):
         pins = vendor.Pins()
         files = {**commit.files(), **engine(pins)}
-    mode, manifest = files["Package.swift"]
-    if manifest.decode().count(DEVELOPMENT) != 1:
-        raise Stop(f"Package.swift: the line '{DEVELOPMENT.strip()}' is not there once, so a release cannot change it")
-    files["Package.swift"] = (mode, manifest.decode().replace(DEVELOPMENT, ON_REQUEST).encode())
     bill = bill_of_materials.document(version, datetime.fromtimestamp(commit.time, timezone.utc), pins, files)
     files[f"{NAME}.spdx.json"] = ("100644", (json.dumps(bill, indent=2, ensure_ascii=False) + "\n").encode())
     return {path: files[path] for path in sorted(files, key=str.encode)}

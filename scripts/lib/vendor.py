@@ -17,6 +17,8 @@ import tarfile
 import tempfile
 import zlib
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import engine_table  # noqa: E402
@@ -269,6 +271,20 @@ def pip_settings(python, environment, folder):
     return {name: value for _, name, value in sorted(found)}
 
 
+def download_options(settings):
+    """Where pip would look, as the downloader's arguments. pip passes over a place that is gone; the downloader would not."""
+    options = []
+    for name, option in (("index-url", "--index-url"), ("extra-index-url", "--index-url"),
+                         ("find-links", "--find-link"), ("trusted-host", "--trusted-host")):
+        for value in settings.get(name, "").split():
+            path = url2pathname(urlsplit(value).path) if value.startswith("file:") else value
+            if name == "find-links" and "://" not in path and not Path(path).expanduser().exists():
+                say(f"pip's find-links names {value}, which is not there: left out")
+            else:
+                options += [option, value]
+    return options
+
+
 def download(pins, cache, package, file, expected):
     """An archive into the cache, by way of a throw-away Python environment: it is needed once for each pin."""
     for stale in cache.glob(".download-*"):
@@ -296,11 +312,7 @@ def download(pins, cache, package, file, expected):
             default = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
             settings["index-url"] = run_tool("asking pip for its default index", [python, "-c", default], environment, scratch)
         command = [python, "-m", "unearth", "--no-binary", "--download", str(scratch / "archive")]
-        for name, option in (("index-url", "--index-url"), ("extra-index-url", "--index-url"),
-                             ("find-links", "--find-link"), ("trusted-host", "--trusted-host")):
-            for value in settings.get(name, "").split():
-                command += [option, value]
-        run_tool(f"downloading {file}", command + [package], environment, scratch)
+        run_tool(f"downloading {file}", [*command, *download_options(settings), package], environment, scratch)
 
         arrived = scratch / "archive" / file
         if not arrived.is_file():
