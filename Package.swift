@@ -8,7 +8,11 @@ let isDevelopment = Context.environment["SQLCIPHERKIT_DEVELOPMENT"] != nil
 let engineDependencies: [Target.Dependency] = [
     "CSQLCipherProvider", .target(name: "COpenSSL", condition: .when(traits: ["OpenSSL"])),
 ]
-let engineSettings: [CSetting] = [.define("SQLCIPHERKIT_OPENSSL", .when(traits: ["OpenSSL"]))]
+// Where the primitives come from that the package has no kernel of its own for: Sources/CSQLCipher/Provider/Primitives/library.h.
+let engineSettings: [CSetting] = [
+    .define("SQLCIPHERKIT_OPENSSL", .when(traits: ["OpenSSL"])),
+    .define("SQLCIPHERKIT_LIBTOMCRYPT", .when(platforms: [.linux], traits: ["LibTomCrypt"])),
+]
 let engineLinking: [LinkerSetting] = [.linkedLibrary("m", .when(platforms: [.linux]))]
 
 let package = Package(
@@ -22,7 +26,11 @@ let package = Package(
     traits: [
         .trait(
             name: "OpenSSL",
-            description: "Encrypt with OpenSSL's libcrypto in place of LibTomCrypt."),
+            description: "Encrypt with OpenSSL's libcrypto."),
+        .trait(
+            name: "LibTomCrypt",
+            description: "On Linux, take SHA-1, SHA-256 and the AES for CPUs without AES instructions from LibTomCrypt, not plain C."),
+        .default(enabledTraits: ["LibTomCrypt"]),
     ],
     targets: [
         .systemLibrary(
@@ -36,11 +44,16 @@ let package = Package(
         // The folder Sources/CSQLCipher makes two targets: both engines share the provider.
         .target(
             name: "CSQLCipherProvider",
-            dependencies: ["CLibTomCrypt"],
+            dependencies: [
+                // Only where it is used: Apple's platforms have CommonCrypto, and the others this package's own C.
+                .target(name: "CLibTomCrypt", condition: .when(platforms: [.linux], traits: ["LibTomCrypt"])),
+                .target(name: "COpenSSL", condition: .when(traits: ["OpenSSL"])),
+            ],
             path: "Sources/CSQLCipher",
             exclude: ["Engine", "Provider/Pages/PAGES.md"],
             sources: ["Provider", "System"],
-            publicHeadersPath: "System/include"),
+            publicHeadersPath: "System/include",
+            cSettings: engineSettings),
         .target(
             name: "CSQLCipher",
             dependencies: engineDependencies,
@@ -77,7 +90,8 @@ if isDevelopment {
             name: "ProviderProbe",
             dependencies: ["CSQLCipher"],
             path: "Tests/ProviderProbe",
-            exclude: ["exchange.py"]),
+            exclude: ["exchange.py"],
+            cSettings: engineSettings),
         .executableTarget(name: "BothEngines", dependencies: ["SQLCipher", "SQLCipherKit"], path: "Tests/BothEngines"),
         .target(name: "TestSupport", path: "Tests/TestSupport"),
         .target(name: "KillPoints", path: "Tests/KillPoints", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),

@@ -7,7 +7,9 @@
 
 #include <stdio.h>
 #include <string.h>
+#ifndef PROBE_WITHOUT_SYSTEM
 #include <sys/resource.h>
+#endif
 
 static const struct kernel {
     const char *name;
@@ -60,6 +62,7 @@ static int check_random(size_t kernel, uint64_t *seed) {
            sqlcipherkit_argon2id_by(fill_of(kernel), &input, found, size) != SQLITE_OK || memcmp(expected, found, size) != 0;
 }
 
+#ifndef PROBE_WITHOUT_SYSTEM
 /* Without memory, an error and nothing else. A command of its own: the limit is on the process, and an emulator or a sanitizer sets
  * none. */
 int run_argon2_memory(void) {
@@ -76,6 +79,8 @@ int run_argon2_memory(void) {
     printf("Argon2id without memory: %s\n", wrong ? "WRONG" : "an error");
     return wrong;
 }
+
+#endif
 
 int run_argon2(void) {
     int wrong = 0;

@@ -1,4 +1,5 @@
-/* The probe's commands, and what they share. With PROBE_WITHOUT_ENGINE, only those that need no database. */
+/* The probe's commands, and what they share. With PROBE_WITHOUT_ENGINE, only those that need no database; with
+ * PROBE_WITHOUT_SYSTEM also none that needs POSIX. */
 #include "probe.h"
 #include "with_kernels.h"
 
@@ -13,7 +14,7 @@
      SQLCIPHERKIT_CPU_AESNI | SQLCIPHERKIT_CPU_VAES)
 
 const struct kernel_set kernel_sets[] = {
-    {"LibTomCrypt", 0},
+    {"the library", 0},
     {"portable C", SQLCIPHERKIT_CPU_OWN_CODE},
     {"AES-NI alone", SQLCIPHERKIT_CPU_AESNI},
     {"BMI2, AES-NI", SQLCIPHERKIT_CPU_OWN_CODE | SQLCIPHERKIT_CPU_BMI2 | SQLCIPHERKIT_CPU_AESNI},
@@ -53,15 +54,16 @@ int run_kernels(void) {
     return 0;
 }
 
-/* Which kernels are taken: none but LibTomCrypt's without features, and never one that the CPU cannot run. */
+/* Which kernels are taken: none but the library's without features, and never one that the CPU cannot run. */
 static int run_choice(void) {
     sqlcipherkit_provider_force(0);
     const struct sqlcipherkit_provider_info least = sqlcipherkit_provider_info();
     sqlcipherkit_provider_force(~0u);
     const struct sqlcipherkit_provider_info most = sqlcipherkit_provider_info();
     const unsigned absent = sqlcipherkit_provider_default_features() & ~sqlcipherkit_cpu_features();
-    int wrong = strcmp(least.aes, "LibTomCrypt") != 0 || strcmp(least.sha512, "LibTomCrypt") != 0 ||
-                strcmp(least.page, "separate") != 0 || strcmp(most.sha512, "LibTomCrypt") == 0 || absent != 0;
+    int wrong = strcmp(least.aes, sqlcipherkit_aes_library.name) != 0 ||
+                strcmp(least.sha512, sqlcipherkit_sha512_library.name) != 0 || strcmp(least.page, "separate") != 0 ||
+                strcmp(most.sha512, "LibTomCrypt") == 0 || absent != 0;
     printf("choice: %s, %s, %s without features; %s, %s with all; %u by default that the CPU lacks\n", least.aes, least.sha512,
            least.page, most.aes, most.sha512, absent);
     return wrong;
@@ -69,8 +71,8 @@ static int run_choice(void) {
 
 static int usage(void) {
     fputs("usage: ProviderProbe kernels | choice\n"
-          "       ProviderProbe vectors | pages | argon2 | argon2-memory\n"
-          "       ProviderProbe differential openssl|libtomcrypt CASES SEED\n"
+          "       ProviderProbe vectors | primitives | pages | argon2 | argon2-memory\n"
+          "       ProviderProbe differential openssl|library CASES SEED\n"
           "       ProviderProbe fork | memory | scan | writes | threads | errors FOLDER\n"
           "       ProviderProbe exchange-write | exchange-check FOLDER\n",
           stderr);
@@ -83,6 +85,7 @@ int main(int count, char **arguments) {
     }
     const char *command = arguments[1];
     const char *argument = count > 2 ? arguments[2] : NULL;
+    (void)argument;
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (strcmp(command, "kernels") == 0) {
         return run_kernels();
@@ -93,18 +96,23 @@ int main(int count, char **arguments) {
     if (strcmp(command, "vectors") == 0) {
         return run_vectors();
     }
+    if (strcmp(command, "primitives") == 0) {
+        return run_primitives() | run_poly1305();
+    }
     if (strcmp(command, "pages") == 0) {
         return run_pages();
     }
     if (strcmp(command, "argon2") == 0) {
         return run_argon2();
     }
+#ifndef PROBE_WITHOUT_SYSTEM
     if (strcmp(command, "argon2-memory") == 0) {
         return run_argon2_memory();
     }
     if (strcmp(command, "differential") == 0 && count == 5) {
         return run_differential(argument, atol(arguments[3]), strtoull(arguments[4], NULL, 10));
     }
+#endif
 #ifndef PROBE_WITHOUT_ENGINE
     if (argument == NULL) {
         return usage();

@@ -28,6 +28,8 @@ void fill_numbers(uint64_t *seed, uint8_t *bytes, size_t size);
 /* Commands. `argument` is the command's own; see main.c. */
 int run_kernels(void);
 int run_vectors(void);
+int run_primitives(void);
+int run_poly1305(void);
 int run_differential(const char *oracle, long cases, uint64_t seed);
 int run_pages(void);
 int run_argon2(void);

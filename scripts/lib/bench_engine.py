@@ -109,9 +109,10 @@ def engine_objects(variant):
         return [compile_object(target, fetch_mc(), "-DSQLITE_ENABLE_FTS5", "-DSQLITE_THREADSAFE=2", "-DNDEBUG",
                                "-DSQLITE_DEFAULT_MEMSTATUS=0", "-DSQLITE_TEMP_STORE=3", "-DSQLITE_DQS=0",
                                *hardware)], []
-    objects = [compile_object(target, ENGINE / "Engine" / "engine.c")]
+    library = "-DSQLCIPHERKIT_LIBTOMCRYPT"
+    objects = [compile_object(target, ENGINE / "Engine" / "engine.c", library)]
     for source in sorted([*ENGINE.glob("Provider/*/*.c"), *ENGINE.glob("System/*.c")]):
-        objects.append(compile_object(folder / f"{source.stem}.o", source))
+        objects.append(compile_object(folder / f"{source.stem}.o", source, library))
     return objects, ["-ltomcrypt"]
 
 

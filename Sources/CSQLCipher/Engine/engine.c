@@ -32,7 +32,7 @@
 #define HAVE_MALLOC_USABLE_SIZE 1
 #endif
 
-/* What the pages are encrypted with: this package's own provider, over LibTomCrypt; or SQLCipher's stock provider for
+/* What the pages are encrypted with: this package's own provider; or SQLCipher's stock provider for
  * OpenSSL, or (for comparison, in tests and benchmarks) its stock one for LibTomCrypt. */
 #if defined(SQLCIPHERKIT_OPENSSL)
 #define SQLCIPHER_CRYPTO_OPENSSL 1
@@ -45,6 +45,10 @@
 
 /* The engine prints nothing to standard error unless a program asks for a log (PRAGMA cipher_log). */
 #define SQLCIPHER_OMIT_DEFAULT_LOGGING 1
+
+/* And nothing to the system's log on Apple's platforms and Android: SQLCipher marks what it writes there as public, the statements of
+ * a profile among it. */
+#define SQLCIPHER_OMIT_LOG_DEVICE 1
 
 #ifdef SQLCIPHERKIT_PLAIN_SYMBOLS
 #include "plain.h"

@@ -11,8 +11,15 @@
 #include "secure.h"
 
 #include <stdatomic.h>
+#if defined(_WIN32)
+#include <windows.h>
+#elif defined(__wasi__)
+#include <stdlib.h>
+#include <string.h>
+#else
 #include <sys/mman.h>
 #include <unistd.h>
+#endif
 
 /* With SQLCipher's own 48 KB the pool stays within 64 KB, the limit for locked memory on many systems. */
 enum { place_size = locked_place_size, places = 8 };
@@ -20,10 +27,39 @@ enum { place_size = locked_place_size, places = 8 };
 static _Atomic(uint8_t *) pool;
 static atomic_uint taken; /* a bit for each place */
 
-static size_t rounded_to_pages(size_t size) {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    return (size + page - 1) / page * page;
+static size_t rounded_to(size_t page, size_t size) { return (size + page - 1) / page * page; }
+
+#if defined(_WIN32)
+static size_t rounded_to_pages(size_t size) { return rounded_to(4096, size); }
+
+static void *undumped_alloc(size_t length) { return VirtualAlloc(NULL, length, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE); }
+
+static void lock_pages(void *bytes, size_t length) { (void)VirtualLock(bytes, length); }
+
+static void pages_free(void *bytes, size_t size) {
+    (void)size;
+    (void)VirtualFree(bytes, 0, MEM_RELEASE);
 }
+#elif defined(__wasi__)
+/* The host alone knows pages there. */
+static size_t rounded_to_pages(size_t size) { return rounded_to(4096, size); }
+
+static void *undumped_alloc(size_t length) {
+    void *bytes = aligned_alloc(4096, length);
+    return bytes == NULL ? NULL : memset(bytes, 0, length);
+}
+
+static void lock_pages(void *bytes, size_t length) {
+    (void)bytes;
+    (void)length;
+}
+
+static void pages_free(void *bytes, size_t size) {
+    (void)size;
+    free(bytes);
+}
+#else
+static size_t rounded_to_pages(size_t size) { return rounded_to((size_t)sysconf(_SC_PAGESIZE), size); }
 
 /* Pages of their own that no core dump has, as far as the system can leave them out. */
 static void *undumped_alloc(size_t length) {
@@ -37,18 +73,19 @@ static void *undumped_alloc(size_t length) {
     return bytes;
 }
 
+static void lock_pages(void *bytes, size_t length) { (void)mlock(bytes, length); }
+
+static void pages_free(void *bytes, size_t size) { (void)munmap(bytes, rounded_to_pages(size)); }
+#endif
+
 static void *pages_alloc(size_t size) {
     size_t length = rounded_to_pages(size);
     void *bytes = undumped_alloc(length);
     /* Best effort: a limit on locked memory must not keep a program from its data. */
     if (bytes != NULL) {
-        (void)mlock(bytes, length);
+        lock_pages(bytes, length);
     }
     return bytes;
-}
-
-static void pages_free(void *bytes, size_t size) {
-    (void)munmap(bytes, rounded_to_pages(size));
 }
 
 /* The pool, made when it is first asked for and kept; NULL without memory. */

@@ -15,6 +15,11 @@
 #if defined(__APPLE__)
 #include <CommonCrypto/CommonCryptoError.h>
 #include <CommonCrypto/CommonRandom.h>
+#elif defined(_WIN32)
+#include <windows.h>
+#include <bcrypt.h>
+#elif defined(__wasi__)
+#include <unistd.h>
 #else
 #include <sys/random.h>
 #include <sys/types.h>
@@ -24,6 +29,18 @@
 static int fill(uint8_t *out, size_t size) {
 #if defined(__APPLE__)
     return CCRandomGenerateBytes(out, size) == kCCSuccess ? 0 : -1;
+#elif defined(_WIN32)
+    return BCryptGenRandom(NULL, out, (ULONG)size, BCRYPT_USE_SYSTEM_PREFERRED_RNG) == 0 ? 0 : -1;
+#elif defined(__wasi__)
+    while (size > 0) {
+        const size_t part = size < 256 ? size : 256; /* as much as it gives at once */
+        if (getentropy(out, part) != 0) {
+            return -1;
+        }
+        out += part;
+        size -= part;
+    }
+    return 0;
 #else
     while (size > 0) {
         ssize_t count = getrandom(out, size, 0);

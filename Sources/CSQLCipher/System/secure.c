@@ -79,7 +79,7 @@ __attribute__((noinline)) void sqlcipherkit_wipe_registers(void) {
 
 /* The lower halves of 8 to 15 are the caller's, whose secrets are not in them (AAPCS64, 6.1.2). */
 __attribute__((noinline)) void sqlcipherkit_wipe_registers(void) {
-#define CLEAR(n) "movi v" #n ".2d, #0\n\t"
+#define CLEAR(n) "movi v" #n ".16b, #0\n\t"
 #define CLEAR_UPPER(n) "mov v" #n ".d[1], xzr\n\t"
     __asm__ volatile(CLEAR(0) CLEAR(1) CLEAR(2) CLEAR(3) CLEAR(4) CLEAR(5) CLEAR(6) CLEAR(7) CLEAR(16) CLEAR(17) CLEAR(18)
                          CLEAR(19) CLEAR(20) CLEAR(21) CLEAR(22) CLEAR(23) CLEAR(24) CLEAR(25) CLEAR(26) CLEAR(27) CLEAR(28)

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "../include/wipe.h"
+#include "../Provider/Primitives/library.h"
 
 /* Writes zeros over the stack below the caller, where the functions that it called just now had their frames: the
  * compiler spills secrets there that no source line names. The first reaches as deep as any kernel, and is for the end of
@@ -20,7 +21,11 @@ void sqlcipherkit_wipe_registers(void);
  * pages that nothing else shares (so that no other munlock() unlocks them). `size` must be the same for the call that
  * gives it back. NULL when there is no memory. Any thread may call the two. Up to `locked_place_size` bytes mostly come
  * from a pool; more takes four system calls, as long as half the opening of a database with a raw key. */
+#if defined(SQLCIPHERKIT_USES_COMMONCRYPTO)
+enum { locked_place_size = 2560 }; /* its hash contexts, kept in a connection's state, are larger than the words of others */
+#else
 enum { locked_place_size = 2048 };
+#endif
 void *sqlcipherkit_locked_alloc(size_t size);
 
 /* Wipes and gives back; NULL is allowed. */

@@ -16,9 +16,11 @@
  * the first time included, has it. A small stack keeps three eighths of itself. */
 enum { reserve = 96 * 1024 };
 
+#if defined(__APPLE__) || defined(__linux__)
 static uintptr_t limit(uintptr_t lowest, size_t size) {
     return lowest + (size / 8 * 3 < reserve ? size / 8 * 3 : reserve);
 }
+#endif
 
 static uintptr_t find_limit(void) {
 #if defined(__APPLE__)
@@ -51,6 +53,10 @@ int sqlcipherkit_processors(void) {
     CPU_ZERO(&set);
     if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
 #endif
+#if defined(_SC_NPROCESSORS_ONLN)
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     return processors > 1 ? (int)processors : 1;
+#else
+    return 1;
+#endif
 }

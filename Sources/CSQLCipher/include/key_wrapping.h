@@ -1,7 +1,7 @@
 /* Authenticated encryption and a message authentication code for small secrets: what key slots are sealed with.
  *
- * The encryption is LibTomCrypt's and the authentication code that of this package's SHA-512 kernels, whichever library encrypts
- * the pages. Neither looks anything up in a table by secret data.
+ * The encryption is the library's of Provider/Primitives, and the authentication code that of this package's SHA-512 kernels, which
+ * also holds where OpenSSL encrypts the pages. Neither looks anything up in a table by secret data.
  */
 #pragma once
 

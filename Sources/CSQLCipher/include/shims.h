@@ -3,7 +3,9 @@
 
 #include <stddef.h>
 #include <string.h>
+#if !defined(_WIN32) && !defined(__wasi__)
 #include <sys/resource.h>
+#endif
 #include "sqlite.h"
 
 /* SQLITE_TRANSIENT: SQLite copies the bytes before the call returns. https://sqlite.org/c3ref/c_static.html */
@@ -30,11 +32,15 @@ static inline int sqlcipherkit_read_file(sqlite3 *db, const char *schema, void *
     return file->pMethods->xRead(file, bytes, count, offset);
 }
 
-/* The bytes that the process may lock into memory (getrlimit, POSIX), or -1 for no limit. */
+/* The bytes that the process may lock into memory (getrlimit, POSIX), or -1 for no limit; 0 where there is no such call. */
 static inline long long sqlcipherkit_memory_lock_limit(void) {
+#if defined(RLIMIT_MEMLOCK)
     struct rlimit limit;
     if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return 0;
     return limit.rlim_cur == RLIM_INFINITY ? -1 : (long long)limit.rlim_cur;
+#else
+    return 0;
+#endif
 }
 
 /* Where `part_count` bytes, one at least, stand in `count` bytes for the first time; NULL if they do not. Not every C library has

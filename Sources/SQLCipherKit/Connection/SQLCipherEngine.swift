@@ -14,7 +14,8 @@ public enum SQLCipherEngine {
     /// (<https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_version>).
     public static let cipherVersion = answer(to: "cipher_version")
 
-    /// The library that encrypts, as SQLCipher names it: `libtomcrypt` or `openssl`.
+    /// The library that encrypts, as SQLCipher names it: `libtomcrypt`, `commoncrypto` (on Apple's platforms), `openssl`, or
+    /// `portable` where there is no library.
     public static let cryptoProvider = answer(to: "cipher_provider")
 
     /// The version of the library that encrypts, as it calls itself.

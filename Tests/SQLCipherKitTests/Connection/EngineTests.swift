@@ -6,7 +6,7 @@ import Testing
         #expect(SQLCipherEngine.cipherVersion == "4.19.0 community")
         #expect(SQLCipherEngine.sqliteVersion == "3.53.4")
         #expect(SQLCipherEngine.sourceID.hasPrefix("2026-07-24 "))
-        #expect(["libtomcrypt", "openssl"].contains(SQLCipherEngine.cryptoProvider))
+        #expect(["libtomcrypt", "commoncrypto", "portable", "openssl"].contains(SQLCipherEngine.cryptoProvider))
         #expect(SQLCipherEngine.cryptoProviderVersion.first?.isNumber == true || SQLCipherEngine.cryptoProvider == "openssl")
     }
 

@@ -26,7 +26,7 @@ struct sqlcipherkit_aes_kernel {
     const char *name;
     int family;
 
-    /* Expands a key of 32 bytes into both halves of `schedule`. Returns 0, or -1 if LibTomCrypt refuses. */
+    /* Expands a key of 32 bytes into both halves of `schedule`. Returns 0, or -1 if a library refuses. */
     int (*expand)(const uint8_t key[32], struct sqlcipherkit_aes_schedule *schedule);
     sqlcipherkit_aes_cbc *encrypt_cbc; /* reads the encrypt half of the schedule only */
     sqlcipherkit_aes_cbc *decrypt_cbc; /* reads the decrypt half only */
@@ -34,9 +34,10 @@ struct sqlcipherkit_aes_kernel {
 };
 
 /* Families of schedules. */
-enum { aes_family_ltc, aes_family_aesni, aes_family_arm };
+enum { aes_family_library, aes_family_aesni, aes_family_arm };
 
-extern const struct sqlcipherkit_aes_kernel sqlcipherkit_aes_ltc;
+/* For CPUs without AES instructions (Primitives/). */
+extern const struct sqlcipherkit_aes_kernel sqlcipherkit_aes_library;
 #if defined(__x86_64__)
 extern const struct sqlcipherkit_aes_kernel sqlcipherkit_aes_aesni;
 extern const struct sqlcipherkit_aes_kernel sqlcipherkit_aes_vaes;

@@ -1,6 +1,7 @@
 /* Argon2id: what is hashed into the first blocks and the result, and in which order the blocks are filled. See argon2.h. */
 #include "argon2_input.h"
 #include "cpu.h"
+#include "../Primitives/blake2b.h"
 #include "../../System/secure.h"
 #include "../../include/argon2.h"
 #include "../../include/options.h"
@@ -8,7 +9,6 @@
 #include "../../../../Vendor/sqlcipher/sqlite3.h"
 
 #include <string.h>
-#include <tomcrypt.h>
 
 enum { version = 0x13, type_id = 2, start_size = 64, hash_size = 64 };
 
@@ -20,7 +20,7 @@ struct derivation {
     uint8_t bytes[argon2_block_size];
     uint8_t start[start_size + 8];                  /* H0, and two numbers (3.2) */
     uint8_t link[hash_size];
-    hash_state hash;
+    struct sqlcipherkit_blake2b hash;
     sqlcipherkit_argon2_fill *fill;
     uint64_t *memory;
     uint32_t passes, lanes, lane_blocks, segment;   /* blocks of a lane, and of a quarter of it */
@@ -37,9 +37,8 @@ static void words_of(uint64_t *words, const uint8_t *bytes) {
     }
 }
 
-/* BLAKE2b is LibTomCrypt's, which stops the program if it is handed NULL. */
 static void hash_bytes(struct derivation *d, const void *bytes, size_t size) {
-    if (size > 0) (void)blake2b_process(&d->hash, bytes, (unsigned long)size);
+    sqlcipherkit_blake2b_add(&d->hash, bytes, size);
 }
 
 static void hash_number(struct derivation *d, uint64_t number) {
@@ -53,14 +52,14 @@ static void hash_string(struct derivation *d, const struct sqlcipherkit_argon2_s
     hash_bytes(d, string->bytes, string->size);
 }
 
-static void begin(struct derivation *d, size_t size) { (void)blake2b_init(&d->hash, (unsigned long)size, NULL, 0); }
+static void begin(struct derivation *d, size_t size) { sqlcipherkit_blake2b_start(&d->hash, size); }
 
 /* H' (3.3): `size` bytes, at least 4, from BLAKE2b, which gives 64 at most. */
 static void long_hash(struct derivation *d, const void *bytes, size_t count, uint8_t *out, size_t size) {
     begin(d, size < hash_size ? size : hash_size);
     hash_number(d, size);
     hash_bytes(d, bytes, count);
-    (void)blake2b_done(&d->hash, d->link);
+    sqlcipherkit_blake2b_finish(&d->hash, d->link);
     while (size > hash_size) {
         /* Half of each link; then all of the last one, which is no longer than what is missing. */
         memcpy(out, d->link, hash_size / 2);
@@ -68,7 +67,7 @@ static void long_hash(struct derivation *d, const void *bytes, size_t count, uin
         size -= hash_size / 2;
         begin(d, size < hash_size ? size : hash_size);
         hash_bytes(d, d->link, hash_size);
-        (void)blake2b_done(&d->hash, d->link);
+        sqlcipherkit_blake2b_finish(&d->hash, d->link);
     }
     memcpy(out, d->link, size);
 }
@@ -86,7 +85,7 @@ static void hash_input(struct derivation *d, const struct sqlcipherkit_argon2_in
     hash_string(d, &input->salt);
     hash_string(d, &input->secret);
     hash_string(d, &input->associated);
-    (void)blake2b_done(&d->hash, d->start);
+    sqlcipherkit_blake2b_finish(&d->hash, d->start);
 }
 
 static uint64_t *block(struct derivation *d, uint32_t lane, uint32_t index) {
@@ -197,7 +196,7 @@ int sqlcipherkit_argon2id_by(sqlcipherkit_argon2_fill *fill, const struct sqlcip
     finish(d, out, out_size);
     sqlcipherkit_large_free(memory, size);
     sqlcipherkit_locked_free(d, sizeof *d);
-    /* What LibTomCrypt and the kernel have left in frames of their own. */
+    /* What BLAKE2b and the kernel have left in frames of their own. */
     sqlcipherkit_wipe_stack();
     return SQLITE_OK;
 }

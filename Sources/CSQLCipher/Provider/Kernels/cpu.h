@@ -2,7 +2,7 @@
 #pragma once
 
 /* What a kernel may need. The first is no CPU feature: it stands for this package's own portable SHA-512, without which
- * LibTomCrypt's is taken, as unoptimised builds do. AVX512 means the subsets F, BW, DQ and VL together. */
+ * a library's is taken where there is one, as unoptimised builds do. AVX512 means the subsets F, BW, DQ and VL together. */
 enum {
     SQLCIPHERKIT_CPU_OWN_CODE = 1 << 0,
     SQLCIPHERKIT_CPU_BMI2 = 1 << 1,

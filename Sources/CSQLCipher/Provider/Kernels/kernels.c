@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 struct sqlcipherkit_kernels sqlcipherkit_kernels_for(unsigned features) {
-    struct sqlcipherkit_kernels kernels = {&sqlcipherkit_aes_ltc, &sqlcipherkit_sha512_ltc};
+    struct sqlcipherkit_kernels kernels = {&sqlcipherkit_aes_library, &sqlcipherkit_sha512_library};
     features &= sqlcipherkit_cpu_features();
     if (features & SQLCIPHERKIT_CPU_OWN_CODE) {
         kernels.sha512 = &sqlcipherkit_sha512_portable;
@@ -44,8 +44,8 @@ unsigned sqlcipherkit_provider_default_features(void) {
     return sqlcipherkit_cpu_features();
 #else
     /* Measured at -O0: SHA-512 written in C or intrinsics takes four to ten times as long as LibTomCrypt's, which its
-     * package compiled with optimisation. With AES instructions decryption is still three times as fast as with
-     * LibTomCrypt's tables, and encryption as fast. */
+     * package compiled with optimisation; CommonCrypto is another such library. With AES instructions decryption is still
+     * three times as fast as with LibTomCrypt's tables, and encryption as fast. */
     return sqlcipherkit_cpu_features() & (SQLCIPHERKIT_CPU_AESNI | SQLCIPHERKIT_CPU_ARM_AES);
 #endif
 }

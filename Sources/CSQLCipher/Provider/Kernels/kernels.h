@@ -24,7 +24,7 @@ int sqlcipherkit_kernels_can_stitch(struct sqlcipherkit_kernels kernels);
 int sqlcipherkit_kernels_have_many(struct sqlcipherkit_kernels kernels);
 
 /* The set that kernels are chosen from when no test interferes: all that the CPU has in an optimised build; in an
- * unoptimised one (-O0), where compiled intrinsics are slower than LibTomCrypt's prebuilt C, less. */
+ * unoptimised one (-O0), where compiled intrinsics are slower than a library's prebuilt C, less. */
 unsigned sqlcipherkit_provider_default_features(void);
 
 /* For tests and benchmarks only: choose kernels as if the CPU had no feature outside `features`, from the next page on,

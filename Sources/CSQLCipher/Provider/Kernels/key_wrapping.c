@@ -1,51 +1,27 @@
-/* key_wrapping.h, on LibTomCrypt. */
-#include <tomcrypt.h>
+/* key_wrapping.h. */
 #include "kernels.h"
+#include "../Primitives/chacha20_poly1305.h"
 #include "../../System/secure.h"
 #include "../../include/key_wrapping.h"
 #include "../../include/options.h"
 #include "../../include/symbols.h"
 #include "../../../../Vendor/sqlcipher/sqlite3.h"
 
-static int result_of(int error) {
-    switch (error) {
-    case CRYPT_OK: return SQLITE_OK;
-    case CRYPT_MEM: return SQLITE_NOMEM;
-    default: return SQLITE_ERROR;
-    }
-}
-
-/* One direction or the other. The library's own one-call form differs between versions in whether it compares the tag, so the
- * tag is only computed here, over whichever side is the ciphertext. */
-static int run(const void *key, const void *nonce, const void *associated, size_t associated_count, const void *in,
-               size_t count, void *out, unsigned char *tag, int sealing) {
-    chacha20poly1305_state state;
-    unsigned long tag_count = SQLCIPHERKIT_SEAL_TAG;
-    int error = chacha20poly1305_init(&state, key, SQLCIPHERKIT_SEAL_KEY);
-    if (error == CRYPT_OK) error = chacha20poly1305_setiv(&state, nonce, SQLCIPHERKIT_SEAL_NONCE);
-    if (error == CRYPT_OK && associated_count > 0) error = chacha20poly1305_add_aad(&state, associated, associated_count);
-    if (error == CRYPT_OK) {
-        error = sealing ? chacha20poly1305_encrypt(&state, in, count, out) : chacha20poly1305_decrypt(&state, in, count, out);
-    }
-    if (error == CRYPT_OK) error = chacha20poly1305_done(&state, tag, &tag_count);
-    sqlcipherkit_wipe(&state, sizeof state);
-    /* The library keeps the key, and what it makes of it, in frames of its own. */
-    sqlcipherkit_wipe_stack();
-    return result_of(error);
-}
-
 int sqlcipherkit_seal(const void *key, const void *nonce, const void *associated, size_t associated_count,
                       const void *plain, size_t count, void *sealed, void *tag) {
-    return run(key, nonce, associated, associated_count, plain, count, sealed, tag, 1);
+    const struct sqlcipherkit_chacha20_key with = {key, nonce, associated, associated_count};
+    const int rc = sqlcipherkit_chacha20_poly1305_seal(&with, plain, count, sealed, tag);
+    /* A library keeps the key, and what it makes of it, in frames of its own. */
+    sqlcipherkit_wipe_stack();
+    return rc;
 }
 
 int sqlcipherkit_unseal(const void *key, const void *nonce, const void *associated, size_t associated_count,
                         const void *sealed, size_t count, const void *tag, void *plain) {
-    unsigned char computed[SQLCIPHERKIT_SEAL_TAG] = {0};
-    int rc = run(key, nonce, associated, associated_count, sealed, count, plain, computed, 0);
-    if (rc == SQLITE_OK && !sqlcipherkit_equal(computed, tag, sizeof computed)) rc = SQLITE_AUTH;
+    const struct sqlcipherkit_chacha20_key with = {key, nonce, associated, associated_count};
+    const int rc = sqlcipherkit_chacha20_poly1305_open(&with, sealed, count, tag, plain);
     if (rc != SQLITE_OK) sqlcipherkit_wipe(plain, count);
-    sqlcipherkit_wipe(computed, sizeof computed);
+    sqlcipherkit_wipe_stack();
     return rc;
 }
 

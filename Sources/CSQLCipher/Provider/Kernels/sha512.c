@@ -108,6 +108,9 @@ void sqlcipherkit_pbkdf2_sha512(const struct sqlcipherkit_sha512_kernel *kernel,
     uint8_t bytes[sha512_digest_size];
     uint64_t u[8];
     uint64_t sum[8];
+    if (kernel->pbkdf2 != NULL && kernel->pbkdf2(password, password_size, salt, salt_size, iterations, out, size) == 0) {
+        return;
+    }
     sqlcipherkit_hmac_sha512_pads(kernel, password, password_size, &pads);
     for (uint32_t index = 1; size > 0; index++) {
         const uint8_t number[4] = {

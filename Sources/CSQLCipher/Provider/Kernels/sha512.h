@@ -37,11 +37,15 @@ struct sqlcipherkit_sha512_kernel {
     sqlcipherkit_sha512_compress *compress;
     sqlcipherkit_sha512_iterate *iterate;
     const char *iterate_name;
+    /* PBKDF2-HMAC-SHA512 as a whole: returns 0, or -1 when it must be done by `iterate` after all. NULL in most kernels. */
+    int (*pbkdf2)(const uint8_t *password, size_t password_size, const uint8_t *salt, size_t salt_size, uint32_t iterations,
+                  uint8_t *out, size_t size);
     sqlcipherkit_sha512_encrypt *encrypt_and_compress; /* needs AES-NI; NULL in kernels that cannot */
     sqlcipherkit_sha512_compress_many *compress_many;  /* NULL in kernels that cannot */
 };
 
-extern const struct sqlcipherkit_sha512_kernel sqlcipherkit_sha512_ltc;
+/* For unoptimised builds (Primitives/): a library that is compiled with optimisation, or portable C where there is none. */
+extern const struct sqlcipherkit_sha512_kernel sqlcipherkit_sha512_library;
 extern const struct sqlcipherkit_sha512_kernel sqlcipherkit_sha512_portable;
 #if defined(__x86_64__)
 extern const struct sqlcipherkit_sha512_kernel sqlcipherkit_sha512_bmi2;

@@ -25,6 +25,17 @@ static _Thread_local struct {
     off_t offset;
 } last_read;
 
+#if defined(_WIN32)
+/* SQLite reads by other calls there, so that nothing is ever noted, and nothing read ahead. */
+static ssize_t pread(int file, void *bytes, size_t size, off_t offset) {
+    (void)file;
+    (void)bytes;
+    (void)size;
+    (void)offset;
+    return -1;
+}
+#endif
+
 ssize_t sqlcipherkit_noted_pread(int file, void *bytes, size_t size, off_t offset) {
     last_read.file = file;
     last_read.bytes = bytes;

@@ -1,6 +1,6 @@
 /* What a program may know of the provider. */
 #include "../Kernels/kernels.h"
-#include "../Kernels/ltc_hash.h"
+#include "../Primitives/library.h"
 #include "../../include/provider.h"
 
 struct sqlcipherkit_provider_info sqlcipherkit_provider_info(void) {
@@ -18,15 +18,15 @@ struct sqlcipherkit_provider_info sqlcipherkit_provider_info(void) {
 #else
     const struct sqlcipherkit_kernels kernels = sqlcipherkit_kernels();
     const struct sqlcipherkit_provider_info info = {
-        .provider = "libtomcrypt",
-        .version = sqlcipherkit_ltc_version(),
+        .provider = SQLCIPHERKIT_LIBRARY_PROVIDER,
+        .version = sqlcipherkit_library_version(),
         .aes = kernels.aes->name,
         .sha512 = kernels.sha512->name,
         .page = sqlcipherkit_kernels_have_many(kernels)   ? "one pass, or eight at once"
                 : sqlcipherkit_kernels_can_stitch(kernels) ? "one pass"
                                                           : "separate",
         .pbkdf2 = kernels.sha512->iterate_name,
-        .other = "LibTomCrypt",
+        .other = SQLCIPHERKIT_LIBRARY_NAME,
         .random = "the system's generator",
     };
 #endif

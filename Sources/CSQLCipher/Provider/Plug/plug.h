@@ -10,17 +10,18 @@ _Static_assert(SQLCIPHER_HMAC_SHA1 == SQLCIPHERKIT_SHA1 && SQLCIPHER_PBKDF2_HMAC
                        SQLCIPHER_PBKDF2_HMAC_SHA256 == SQLCIPHERKIT_SHA256 &&
                        SQLCIPHER_HMAC_SHA512 == SQLCIPHERKIT_SHA512 &&
                        SQLCIPHER_PBKDF2_HMAC_SHA512 == SQLCIPHERKIT_SHA512,
-               "ltc_hash.h numbers the algorithms as SQLCipher does");
+               "Primitives/hash.h numbers the algorithms as SQLCipher does");
 
-/* SQLCipher's test suite and other programs look for this name; the files are the same as with the stock provider. */
+/* SQLCipher's names for its stock providers, where the library is one of theirs: its test suite and other programs look for them,
+ * and the files are the same. */
 static const char *provider_name(void *ctx) {
     (void)ctx;
-    return "libtomcrypt";
+    return SQLCIPHERKIT_LIBRARY_PROVIDER;
 }
 
 static const char *provider_version(void *ctx) {
     (void)ctx;
-    return sqlcipherkit_ltc_version();
+    return sqlcipherkit_library_version();
 }
 
 static const char *provider_cipher_name(void *ctx) {
@@ -81,7 +82,7 @@ static int provider_hmac_size(void *ctx, int algorithm) {
     switch (algorithm) {
     case SQLCIPHER_HMAC_SHA1:
     case SQLCIPHER_HMAC_SHA256:
-        return (int)sqlcipherkit_small_digest_size(algorithm);
+        return (int)sqlcipherkit_hash_size(algorithm);
     case SQLCIPHER_HMAC_SHA512:
         return sha512_digest_size;
     default:

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "../Kernels/kernels.h"
-#include "../Kernels/ltc_hash.h"
+#include "../Primitives/small_hmac.h"
 #include "../Pages/pipeline.h"
 
 struct sqlcipherkit_state;

@@ -1,5 +1,8 @@
 /* SHA-512 by LibTomCrypt, whose library is compiled with optimisation whatever this package is compiled with. */
-#include "sha512.h"
+#include "../Kernels/sha512.h"
+#include "library.h"
+
+#if defined(SQLCIPHERKIT_USES_LIBTOMCRYPT)
 #include "../../System/secure.h"
 
 #include <string.h>
@@ -56,9 +59,10 @@ static void iterate(const uint64_t inner[8], const uint64_t outer[8], uint64_t u
 
 _Static_assert(sizeof(ulong64) == sizeof(uint64_t), "LibTomCrypt's words are copied as they are");
 
-const struct sqlcipherkit_sha512_kernel sqlcipherkit_sha512_ltc = {
+const struct sqlcipherkit_sha512_kernel sqlcipherkit_sha512_library = {
     .name = "LibTomCrypt",
     .compress = compress,
     .iterate = iterate,
     .iterate_name = "LibTomCrypt",
 };
+#endif

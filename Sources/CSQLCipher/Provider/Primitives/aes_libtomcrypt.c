@@ -1,6 +1,9 @@
 /* AES-256-CBC by LibTomCrypt: for CPUs without AES instructions. It looks up tables by secret bytes, so its time depends
  * on the data; that is why it is only the last resort. */
-#include "aes.h"
+#include "../Kernels/aes.h"
+#include "library.h"
+
+#if defined(SQLCIPHERKIT_USES_LIBTOMCRYPT)
 #include "../../System/secure.h"
 
 #include <string.h>
@@ -74,10 +77,11 @@ static void decrypt_cbc(const struct sqlcipherkit_aes_schedule *schedule, const 
     sqlcipherkit_wipe(&key.rijndael, sizeof key.rijndael);
 }
 
-const struct sqlcipherkit_aes_kernel sqlcipherkit_aes_ltc = {
+const struct sqlcipherkit_aes_kernel sqlcipherkit_aes_library = {
     .name = "LibTomCrypt",
-    .family = aes_family_ltc,
+    .family = aes_family_library,
     .expand = expand,
     .encrypt_cbc = encrypt_cbc,
     .decrypt_cbc = decrypt_cbc,
 };
+#endif

@@ -1,0 +1,23 @@
+/* The authenticated encryption ChaCha20-Poly1305 (RFC 8439), for key slots: inputs of some hundred bytes. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include "library.h"
+
+struct sqlcipherkit_chacha20_key {
+    const uint8_t *key;        /* 32 bytes */
+    const uint8_t *nonce;      /* 12 bytes */
+    const uint8_t *associated; /* may be NULL, with a count of 0 */
+    size_t associated_count;
+};
+
+/* Encrypts `count` bytes, at least one (LibTomCrypt's tag of no text is not the standard's), and writes the tag of 16. Returns
+ * SQLITE_OK, or SQLITE_NOMEM or SQLITE_ERROR where the library fails. */
+int sqlcipherkit_chacha20_poly1305_seal(const struct sqlcipherkit_chacha20_key *with, const uint8_t *plain, size_t count,
+                                        uint8_t *sealed, uint8_t tag[16]);
+
+/* Decrypts `count` bytes. Returns SQLITE_AUTH if the tag is not theirs; `plain` may be used on SQLITE_OK only, and is the caller's to
+ * wipe. */
+int sqlcipherkit_chacha20_poly1305_open(const struct sqlcipherkit_chacha20_key *with, const uint8_t *sealed, size_t count,
+                                        const uint8_t tag[16], uint8_t *plain);

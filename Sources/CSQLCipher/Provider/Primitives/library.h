@@ -1,0 +1,39 @@
+/* Which library the primitives come from that this package has no kernel of its own for: SHA-1 and SHA-256, AES for CPUs without AES
+ * instructions, SHA-512 in unoptimised builds, BLAKE2b and ChaCha20-Poly1305. Chosen when the package is compiled, by one of:
+ *
+ *   SQLCIPHERKIT_USES_OPENSSL       the trait OpenSSL, on every platform; the engine then has SQLCipher's own provider for OpenSSL
+ *   SQLCIPHERKIT_USES_COMMONCRYPTO  Apple's platforms: part of the system (elsewhere only in scripts/check-provider)
+ *   SQLCIPHERKIT_USES_LIBTOMCRYPT   Linux with the trait LibTomCrypt, which is on by default
+ *   SQLCIPHERKIT_USES_PORTABLE      everywhere else: the C of this folder, which needs nothing
+ *
+ * Each primitive has a header here and a file for each library that has it; the file for the others ends in _portable.c.
+ */
+#pragma once
+
+#if defined(SQLCIPHERKIT_OPENSSL)
+#define SQLCIPHERKIT_USES_OPENSSL 1
+#elif defined(__APPLE__) || defined(SQLCIPHERKIT_COMMONCRYPTO)
+#define SQLCIPHERKIT_USES_COMMONCRYPTO 1
+#elif defined(SQLCIPHERKIT_LIBTOMCRYPT)
+#define SQLCIPHERKIT_USES_LIBTOMCRYPT 1
+#if !__has_include(<tomcrypt.h>)
+#error "tomcrypt.h is missing: install LibTomCrypt (libtomcrypt-dev), or build without the default traits, which needs no library"
+#endif
+#else
+#define SQLCIPHERKIT_USES_PORTABLE 1
+#endif
+
+/* As PRAGMA cipher_provider names it, and as people do. Where pages are OpenSSL's, the engine's provider says "openssl" itself. */
+#if defined(SQLCIPHERKIT_USES_LIBTOMCRYPT)
+#define SQLCIPHERKIT_LIBRARY_PROVIDER "libtomcrypt"
+#define SQLCIPHERKIT_LIBRARY_NAME "LibTomCrypt"
+#elif defined(SQLCIPHERKIT_USES_COMMONCRYPTO)
+#define SQLCIPHERKIT_LIBRARY_PROVIDER "commoncrypto"
+#define SQLCIPHERKIT_LIBRARY_NAME "CommonCrypto"
+#else
+#define SQLCIPHERKIT_LIBRARY_PROVIDER "portable"
+#define SQLCIPHERKIT_LIBRARY_NAME "portable C"
+#endif
+
+/* The version of the library that this was compiled with; "" where it has none that a program could ask for. */
+const char *sqlcipherkit_library_version(void);
