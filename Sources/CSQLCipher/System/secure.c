@@ -52,18 +52,24 @@ static unsigned known_features(void) {
     return features;
 }
 
-/* A caller expects no vector register to be kept (System V ABI, 3.2.1), and this function is never part of one. */
+/* A caller expects no vector register to be kept (System V ABI, 3.2.1), and this function is never part of one. Windows keeps 6 to 15,
+ * so the compiler is told of them there. */
+#if defined(_WIN32)
+#define KEPT "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "memory"
+#else
+#define KEPT "memory"
+#endif
 __attribute__((noinline)) void sqlcipherkit_wipe_registers(void) {
     const unsigned features = known_features();
     if (features & SQLCIPHERKIT_CPU_AVX2) {
         /* 0 to 15 in their full length. */
-        __asm__ volatile("vzeroall" ::: "memory");
+        __asm__ volatile("vzeroall" ::: KEPT);
     } else {
         __asm__ volatile("pxor %%xmm0, %%xmm0\n\tpxor %%xmm1, %%xmm1\n\tpxor %%xmm2, %%xmm2\n\tpxor %%xmm3, %%xmm3\n\t"
                          "pxor %%xmm4, %%xmm4\n\tpxor %%xmm5, %%xmm5\n\tpxor %%xmm6, %%xmm6\n\tpxor %%xmm7, %%xmm7\n\t"
                          "pxor %%xmm8, %%xmm8\n\tpxor %%xmm9, %%xmm9\n\tpxor %%xmm10, %%xmm10\n\tpxor %%xmm11, %%xmm11\n\t"
                          "pxor %%xmm12, %%xmm12\n\tpxor %%xmm13, %%xmm13\n\tpxor %%xmm14, %%xmm14\n\tpxor %%xmm15, %%xmm15" ::
-                             : "memory");
+                             : KEPT);
     }
     if (features & SQLCIPHERKIT_CPU_AVX512) {
         /* Each in its full length, too. */
