@@ -8,6 +8,8 @@ package final class ConnectionPool: Sendable {
     /// How far closing is.
     private enum Phase: Sendable {
         case open
+        /// No calls are taken but those that close, until it is resumed. With what the others throw.
+        case suspended(DatabaseError)
         /// It will be closed, and no calls are taken but those that close. With what the others throw.
         case closing(DatabaseError)
         case closed(DatabaseError)
@@ -28,7 +30,7 @@ package final class ConnectionPool: Sendable {
         func refusal(of wish: Waiter.Wish) -> DatabaseError? {
             switch phase {
             case .open: nil
-            case .closing(let error): wish == .closing ? nil : error
+            case .suspended(let error), .closing(let error): wish == .closing ? nil : error
             case .closed(let error): error
             }
         }
@@ -82,6 +84,8 @@ package final class ConnectionPool: Sendable {
 
     /// Whether all connections are closed for good.
     var isClosed: Bool { state.withLock { $0.refusal(of: .closing) != nil } }
+
+    var isSuspended: Bool { state.withLock { if case .suspended = $0.phase { true } else { false } } }
 
     // MARK: Acquiring
 
@@ -230,10 +234,23 @@ package final class ConnectionPool: Sendable {
 
     /// Takes no more calls but those that close. Those that wait throw.
     /// - Parameter error: what calls throw from now on.
-    package func beginClosing(_ error: DatabaseError) {
+    package func beginClosing(_ error: DatabaseError) { refuse(.closing(error), error) }
+
+    /// Takes no more calls but those that close, until ``endSuspending()``. Those that wait throw.
+    func beginSuspending(_ error: DatabaseError) { refuse(.suspended(error), error) }
+
+    /// Takes calls again.
+    func endSuspending() {
+        state.withLock { state in if case .suspended = state.phase { state.phase = .open } }
+        serveWaiters()
+    }
+
+    private func refuse(_ phase: Phase, _ error: DatabaseError) {
         let waiters = state.withLock { state in
-            guard case .open = state.phase else { return [Waiter]() }
-            state.phase = .closing(error)
+            switch (state.phase, phase) {
+            case (.open, _), (.suspended, .closing): state.phase = phase
+            default: return [Waiter]()
+            }
             let patient = state.patient.filter { $0.wish != .closing }
             state.patient.removeAll { $0.wish != .closing }
             return state.line.removeAll() + patient

@@ -33,7 +33,14 @@ package final class ConnectionSlot: @unchecked Sendable {
     var isWriter = false
     private var added = ConnectionAdditions()
     /// Nil while no connection is open. Any thread may look.
-    private let interrupter = Mutex<InterruptHandle?>(nil)
+    private let interrupter = Mutex<Interrupter?>(nil)
+
+    /// What other threads do to an open connection.
+    private struct Interrupter: Sendable {
+        let handle: InterruptHandle
+        /// Makes each later call on the connection throw, if the thread of that number has it.
+        let refuseUse: @Sendable (_ reason: UInt, _ thread: UInt) -> Void
+    }
     // Kept: every read needs it. Nil before the first use.
     private var commit: Statement?
 
@@ -164,9 +171,12 @@ package final class ConnectionSlot: @unchecked Sendable {
         let db = try connection ?? open()
         try db.prepareForLending()
         if additions.isPool { try db.restrictToWhatAllShare() }
-        let handle = try db.interruptHandle
-        interrupter.withLock { $0 = handle }
-        commit = try db.prepareKept("COMMIT")
+        let handle = try db.interruptHandle, commit = try db.prepareKept("COMMIT")
+        // Only what is atomic in the connection is touched, which lives until it is closed.
+        nonisolated(unsafe) let lent = db
+        let made = Interrupter(handle: handle) { reason, thread in lent.refuseUse(reason, to: thread) }
+        interrupter.withLock { $0 = made }
+        self.commit = commit
         connection = db
         return db
     }
@@ -194,7 +204,17 @@ package final class ConnectionSlot: @unchecked Sendable {
     /// Ends the statements that run, if a call has the slot.
     func interrupt() {
         guard isInUse else { return }
-        interrupter.withLock { $0 }?.interrupt()
+        interrupter.withLock { $0?.handle }?.interrupt()
+    }
+
+    /// Ends the call that has the slot: the statement that runs is interrupted, and each later one throws.
+    func suspend() {
+        let thread = user.load(ordering: .relaxed)
+        guard thread != 0 else { return }
+        interrupter.withLock { interrupter in
+            interrupter?.refuseUse(Connection.Holder.suspended, thread)
+            interrupter?.handle.interrupt()
+        }
     }
 
     // MARK: In want of descriptors
@@ -225,6 +245,7 @@ extension Connection {
         switch holder.load(ordering: .relaxed) {
         case Holder.cancelled: cancellation?.error ?? CancellationError()
         case Holder.late: DatabaseError.timeout
+        case Holder.suspended: DatabaseError.suspended
         default: nil
         }
     }

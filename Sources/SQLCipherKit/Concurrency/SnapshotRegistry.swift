@@ -52,6 +52,13 @@ final class SnapshotRegistry: Sendable {
         }
     }
 
+    /// Ends the reads that run.
+    func endCalls() {
+        for core in all {
+            for slot in core.readers?.slots ?? [] { slot.suspend() }
+        }
+    }
+
     func interrupt() { for core in all { core.interrupt() } }
 
     /// Throws if there is a snapshot: SQLite would wait for it until its timeout.

@@ -15,6 +15,8 @@ extension Connection {
         static let cancelled: UInt = 2
         /// It is lent, but its timeout has passed.
         static let late: UInt = 3
+        /// It is lent, but its database was suspended.
+        static let suspended: UInt = 4
     }
 
     /// Whether the calling thread may use the connection.
@@ -36,6 +38,7 @@ extension Connection {
         switch holder.load(ordering: .relaxed) {
         case Holder.cancelled: return DatabaseError(code: .interrupted, message: "the task was cancelled")
         case Holder.late: return .timeout
+        case Holder.suspended: return .suspended
         case Holder.anybody, sqlcipherkit_thread(): return .closedConnection
         default: return .misuse("the connection is used outside of the closure that it was lent to")
         }
@@ -84,7 +87,7 @@ extension Connection {
     /// Whether the running statement must stop. SQLite asks regularly.
     var mustStop: Bool {
         switch holder.load(ordering: .relaxed) {
-        case Holder.cancelled, Holder.late: return true
+        case Holder.cancelled, Holder.late, Holder.suspended: return true
         default: break
         }
         guard let deadline, ContinuousClock.now >= deadline else { return false }

@@ -34,6 +34,8 @@ public struct DatabaseError: Error, Sendable {
         case busy
         /// A call of a queue or a pool took longer than its timeout: it waited, or ran and was rolled back.
         case timeout
+        /// A queue or a pool is suspended (``SharedDatabase/suspend(timeout:)``): it takes no lock before it is resumed.
+        case suspended
         /// What the parent process opened is used by its child, after `fork`. The parent goes on undisturbed.
         case forked
         /// The system refuses random bytes, without which nothing can be encrypted: as a rule in a sandbox that does not allow

@@ -76,6 +76,16 @@ final class ObservationListener: CommitObserver {
         }
     }
 
+    /// A fetch has ended without a result, and the next change begins another one.
+    func abandonFetch(_ fetch: Int) {
+        state.withLock { state in
+            guard state.fetch == fetch else { return }
+            state.fetch = 0
+            if !state.missed.isEmpty { state.isDirty = true }
+            state.missed = []
+        }
+    }
+
     func endFetch(_ fetch: Int, _ region: DatabaseRegion, _ snapshot: SnapshotID) {
         state.withLock { state in
             guard state.fetch == fetch else { return }

@@ -44,6 +44,7 @@ final class ObservationPoll: Sendable {
             }
         } catch {
             if Task.isCancelled { return false }
+            if error.isSuspension { return true }
             // The next read reports what is wrong.
             listener.notify(DatabaseChanges(isUnknown: true))
         }

@@ -113,6 +113,8 @@ final class ObservationRun<Element: Sendable>: Sendable {
             (state.isFetching, state.task) = (false, nil)
             switch result {
             case .success(let value): state.newest = (value, fetch)
+            // The end of the suspension tells all observers to read again.
+            case .failure(let error) where error.isSuspension: listener.abandonFetch(fetch)
             case .failure(let error): state.failure = error
             }
         }

@@ -48,6 +48,7 @@ final class ObserverRegistry: Sendable {
                 try await database.run(.unrestricted, timeout: nil) { [self] db in try install(on: db) }
             } catch {
                 state.withLock { $0.isInstalling = false }
+                if error.isSuspension { return }
                 for observer in all { observer.fail(error) }
             }
         }
@@ -105,12 +106,12 @@ final class ObserverRegistry: Sendable {
     /// Call this when the writer was replaced by another connection, or the database closed: all that was observed may have
     /// changed, and the hook is gone.
     func writerWasReplaced() {
-        let observers = state.withLock { state in
-            state.isInstalled = false
-            return Array(state.observers.values)
-        }
-        for observer in observers { observer.notify(DatabaseChanges(isUnknown: true)) }
+        state.withLock { $0.isInstalled = false }
+        allMayHaveChanged()
     }
+
+    /// Has all observers read again.
+    func allMayHaveChanged() { for observer in all { observer.notify(DatabaseChanges(isUnknown: true)) } }
 
     /// Call this when a checkpoint may have reset a log, with the writer acquired, before the next read begins: that read sees
     /// all commits so far, though its position is in another log than theirs.
