@@ -6,8 +6,9 @@ extension SharedDatabase {
     /// Ends all transactions, and begins none before ``resume()``.
     ///
     /// Calls that run are ended as soon as they notice: the statement is interrupted, the transaction is rolled back, and the call
-    /// throws ``DatabaseError/Reason/suspended``; a commit that has begun is finished. Calls that wait, and each later one, throw the
-    /// same. The snapshots of a pool end. Observations go on after ``resume()``. This call returns when nothing runs any more. Any thread may call it, any number of times.
+    /// throws ``DatabaseError/Reason/suspended``; a commit that has begun is finished. Calls that wait, and each later one, throw
+    /// the same. The snapshots of a pool end. Observations go on after ``resume()``. This call returns when nothing runs any
+    /// more. Any thread may call it, any number of times.
     ///
     /// On Apple's platforms a process that is suspended while it holds a lock of a file in an app group is ended with the code
     /// `0xdead10cc`; <doc:AppGroups> has the whole recipe.
@@ -43,8 +44,8 @@ extension SharedDatabase {
     /// Whether the database is suspended.
     public final var isSuspended: Bool { writer.isSuspended }
 
-    /// Suspends the database with one notification and resumes it with another, on the thread that posts them, until what is returned
-    /// is gone. The database is not kept open by it.
+    /// Suspends the database with one notification and resumes it with another, on the thread that posts them, until what is
+    /// returned is gone. The database is not kept open by it.
     ///
     /// On iOS these are `UIApplication.didEnterBackgroundNotification` and `UIApplication.willEnterForegroundNotification`; in an
     /// extension, those of its host. What suspending throws is left: the system then decides.
