@@ -22,6 +22,8 @@ package final class ConnectionSlot: @unchecked Sendable {
 
     /// The thread that uses the slot, 0 for none.
     let user = Atomic<UInt>(0)
+    /// Whether the call that has the slot looks itself whether it has to end: it must not be interrupted at just any place.
+    let endsAtChecks = Atomic<Bool>(false)
     private(set) var connection: Connection?
     /// How often it was used.
     private(set) var uses = 0
@@ -209,6 +211,7 @@ package final class ConnectionSlot: @unchecked Sendable {
 
     /// Ends the call that has the slot: the statement that runs is interrupted, and each later one throws.
     func suspend() {
+        if endsAtChecks.load(ordering: .relaxed) { return }
         let thread = user.load(ordering: .relaxed)
         guard thread != 0 else { return }
         interrupter.withLock { interrupter in

@@ -2,11 +2,14 @@
 struct CallLimits {
     var deadline: ContinuousClock.Instant?
     var cancellation: Cancellation?
+    /// The pool that ends the call when it is suspended.
+    let pool: ConnectionPool
 
     /// Throws when the call has to end.
     func check() throws {
         if let error = cancellation?.error { throw error }
         if let deadline, deadline <= .now { throw DatabaseError.timeout }
+        if pool.isSuspended { throw DatabaseError.suspended }
     }
 
     /// A progress handler that also ends what must not be interrupted at just any place.
@@ -37,7 +40,7 @@ extension SharedDatabase {
         _ claim: Claim, timeout: Duration?, _ body: (ConnectionSlot, CallLimits) throws -> sending R
     ) throws -> sending R {
         try checkCall()
-        let limits = CallLimits(deadline: timeout.map(ContinuousClock.Instant.after))
+        let limits = CallLimits(deadline: timeout.map(ContinuousClock.Instant.after), pool: writer)
         let slot = try writer.acquire(until: limits.deadline)
         defer { writer.giveBack(slot) }
         return try perform(claim, slot, limits, body)
@@ -48,7 +51,7 @@ extension SharedDatabase {
         _ claim: Claim, timeout: Duration?, _ body: sending @escaping (ConnectionSlot, CallLimits) throws -> sending R
     ) async throws -> sending R {
         let cancellation = Cancellation()
-        let limits = CallLimits(deadline: timeout.map(ContinuousClock.Instant.after), cancellation: cancellation)
+        let limits = CallLimits(deadline: timeout.map(ContinuousClock.Instant.after), cancellation: cancellation, pool: writer)
         return try await lend(writer, .one, cancellation, until: limits.deadline) { [self] slot, _ in
             try perform(claim, slot, limits, body)
         }
@@ -57,6 +60,8 @@ extension SharedDatabase {
     private func perform<R>(
         _ claim: Claim, _ slot: ConnectionSlot, _ limits: CallLimits, _ body: (ConnectionSlot, CallLimits) throws -> sending R
     ) throws -> sending R {
+        slot.endsAtChecks.store(true, ordering: .relaxed)
+        defer { slot.endsAtChecks.store(false, ordering: .relaxed) }
         do {
             guard let readers, claim != .writer else { return try body(slot, limits) }
             try slot.beingUsed { try readers.acquireAll(until: limits.deadline, limits.cancellation) }

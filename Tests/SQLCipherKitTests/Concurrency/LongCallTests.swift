@@ -178,6 +178,41 @@ import Testing
         #expect(try await database.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") } == Self.rows)
     }
 
+    /// Suspended in the midst of its work, it is given up where that is safe: nothing has changed, no setting either.
+    @Test(arguments: calls.filter(\.isRewriting), [false, true])
+    func suspendedWhileItWorks(call: LongCall, isPool: Bool) async throws {
+        let subject = try subject(isPool), database = subject.database
+        func settings() throws -> [SQLValue?] {
+            try database.read { db in
+                try ["journal_mode", "synchronous"].map { try db.fetchOne(SQLValue.self, SQL(raw: "PRAGMA main.\($0)")) }
+            }
+        }
+        let before = try settings()
+        let begun = Latch(), ended = Recorded()
+        let working = onThread {
+            ended.error = Result {
+                try call.wait(subject, nil) { _ in
+                    begun.open()
+                    for _ in 0..<2000 where !database.isSuspended { Thread.sleep(forTimeInterval: 0.005) }
+                    // Until it was told, too.
+                    Thread.sleep(forTimeInterval: 0.1)
+                }
+            }.failure
+        }
+        // On a thread: a task may come to its turn when all is over.
+        let suspending = onThread {
+            begun.wait()
+            try database.suspend()
+        }
+        try await working.ended()
+        try await suspending.ended()
+        #expect((ended.error as? DatabaseError)?.reason == .suspended, "\(ended.error.map { "\($0)" } ?? "no error")")
+        database.resume()
+        let after = try settings()
+        #expect(after == before)
+        try requireUnchanged(database, call, "suspended")
+    }
+
     private final class Recorded: @unchecked Sendable {
         // Sendable: touched by one thread, and after it has ended.
         var error: (any Error)?
