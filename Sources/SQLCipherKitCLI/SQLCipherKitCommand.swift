@@ -10,12 +10,13 @@ struct SQLCipherKitCommand: ParsableCommand {
             A key is asked for on the terminal, or comes from a file, the environment, a file descriptor or a credential of \
             systemd (--key-file, --key-env, --key-fd, --key-credential), or from where unlock has put it; it is never an argument.
 
-            An error is one line on standard error.
+            Every command takes --json and then writes one JSON value to standard output, with the keys that its help lists. An \
+            error is one line on standard error and the status, with --json as well.
 
             EXIT STATUS
               0  done
               1  failed, or search has found nothing
-              3  wrong or missing key, or no database
+              3  wrong or missing key, or a file that is no database
               4  verify has found damage, recover lost something, erase left something, diff or residue found something
               64  wrong usage
               130  interrupted; what is written is complete
@@ -44,7 +45,10 @@ struct SQLCipherKitCommand: ParsableCommand {
                 ]),
             CommandGroup(
                 name: "Keys",
-                subcommands: [KeyCommand.self, UnlockCommand.self, LockCommand.self, RekeyCommand.self, EncryptCommand.self, DecryptCommand.self, MigrateCommand.self]),
+                subcommands: [
+                    KeyCommand.self, UnlockCommand.self, LockCommand.self, RekeyCommand.self, EncryptCommand.self, DecryptCommand.self,
+                    MigrateCommand.self,
+                ]),
             CommandGroup(name: "Maintenance", subcommands: [
                     InfoCommand.self, IdentifyCommand.self, AdoptCommand.self, VerifyCommand.self, RecoverCommand.self,
                     BackupCommand.self,

@@ -30,7 +30,7 @@ import Testing
         #expect(outcome.output.contains("book.created mixes forms"))
         #expect(outcome.output.contains("no profile has these forms"))
         let lines = try run("--format", "csv", "--all").output.split(separator: "\n")
-        #expect(lines.first == "table,column,type,holds,stored as,values")
+        #expect(lines.first == "table,column,type,holds,stored_as,values")
         #expect(lines.contains("author,id,\"\",uuids,text in capitals,1"))
         #expect(lines.contains("book,created,DATETIME,dates,integer seconds since 1970,1"))
     }

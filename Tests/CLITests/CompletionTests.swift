@@ -33,8 +33,8 @@ import TestSupport
         for command in UsageTests.commands where !["tour", "version"].contains(command) {
             let help = try Tool.output("help", command)
             #expect(help.contains("EXAMPLES\n  sqlcipherkit \(command) ") || help.contains("| sqlcipherkit \(command) "), "\(command)")
-            let examples = help.components(separatedBy: "EXAMPLES\n").dropFirst().joined().prefix { $0 != "U" }
-            let isWhole = examples.split(separator: "\n").prefix { $0 != "" }.allSatisfy { $0.hasPrefix("  ") }
+            let examples = help.components(separatedBy: "EXAMPLES\n").dropFirst().joined().components(separatedBy: "\n\n")[0]
+            let isWhole = examples.split(separator: "\n").allSatisfy { $0.hasPrefix("  ") }
             #expect(isWhole, "\(command)")
         }
     }

@@ -29,7 +29,7 @@ import TestSupport
         try run("get", "theme").expectFailure(1, "no key-value store settings", "none")
         try run("set", "theme", "dark; '\" ü").expectSuccess()
         #expect(try run("get", "theme").output == "dark; '\" ü\n")
-        #expect(try run("get", "theme", "--json").output == "\"dark; '\\\" ü\"\n")
+        #expect(try run("get", "theme", "--as", "json").output == "\"dark; '\\\" ü\"\n")
         try run("get", "Theme").expectFailure(1, "the store settings has no key Theme")
         try run("get", "theme", "--store", "state").expectFailure(1, "no key-value store state", "settings")
         try run("remove", "theme").expectSuccess()
@@ -40,7 +40,7 @@ import TestSupport
     @Test func jsonIsAsAProgramKeepsIt() throws {
         let object = #"{"width":800,"tags":["a",null,true]}"#
         for (key, json) in [("object", object), ("number", "3"), ("nil", "null"), ("flag", "true"), ("text", "\"3\"")] {
-            try run("set", key, json, "--json", "--store", "state").expectSuccess()
+            try run("set", key, json, "--as", "json", "--store", "state").expectSuccess()
         }
         struct Window: Codable { var width: Int }
         let db = try connection()
@@ -52,13 +52,16 @@ import TestSupport
         #expect(try store.get("nil", as: Int?.self) == .some(nil))
         try store.set("other", to: [Window(width: 1)])
         db.close()
-        #expect(try run("get", "object", "--json", "--store", "state").output == object + "\n")
+        #expect(try run("get", "object", "--as", "json", "--store", "state").output == object + "\n")
         #expect(try run("get", "other", "--store", "state").output == "[{\"width\":1}]\n")
         let rows = try run("list", "--store", "state", "--prefix", "n", "--format", "jsonl").output
         #expect(rows == "{\"key\":\"nil\",\"value\":null}\n{\"key\":\"number\",\"value\":3}\n")
-        let all = try run("list", "--store", "state", "--json", "--format", "csv").output.split(separator: "\n")
+        let all = try run("list", "--store", "state", "--as", "json", "--format", "csv").output.split(separator: "\n")
         #expect(all.first == "key,value" && all.count == 7 && all.contains("number,3") && all.contains("text,\"\"\"3\"\"\""), "\(all)")
-        let mistake = try run("set", "number", "{3", "--json", "--store", "state")
+        let typed = try run("list", "--store", "state", "--prefix", "o", "--json").output
+        #expect(typed == #"[{"key":"object","value":\#(object)},"# + "\n" + #" {"key":"other","value":[{"width":1}]}]"# + "\n")
+        #expect(try run("get", "object", "--store", "state", "--json").output == #"{"store":"state","key":"object","value":\#(object)}"# + "\n")
+        let mistake = try run("set", "number", "{3", "--as", "json", "--store", "state")
         mistake.expectFailure(1, "not JSON")
         #expect(try run("get", "number", "--store", "state").output == "3\n")
     }

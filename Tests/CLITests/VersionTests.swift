@@ -22,7 +22,7 @@ import Testing
         #expect(object["sqlcipher"] == "4.19.0 community")
         #expect(object["features"]?["fts5"] == true)
         #expect(object["features"]?["json"] == true)
-        guard case .array(let options)? = object["compileOptions"] else { throw CocoaError(.coderInvalidValue) }
+        guard case .array(let options)? = object["compile_options"] else { throw CocoaError(.coderInvalidValue) }
         #expect(options.contains("ENABLE_FTS5") && options.count == SQLCipherEngine.compileOptions.count)
     }
 

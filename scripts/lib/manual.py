@@ -176,7 +176,9 @@ def main():
         if groups:
             page.add(".Pp", line(f"It also takes the options of: {', '.join(groups)}."))
         for title, text in below.items():
-            if title:
+            if title == "JSON":
+                page.add(".Pp", line(f"With --json: {text[:1].lower() + text[1:]}."))
+            elif title:
                 page.add(".Pp", f"{escaped(title.capitalize())}:")
                 page.example([row for row in text.split("\n") if row.strip()])
 

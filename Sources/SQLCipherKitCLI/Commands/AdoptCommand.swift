@@ -16,7 +16,11 @@ struct AdoptCommand: ParsableCommand {
             EXAMPLES
               sqlcipherkit adopt notes.db
               sqlcipherkit adopt notes.db --convert note.created --to standard
+
+            \(form); with --convert table, column, converted
             """)
+
+    private static let form = JSONForm.rows("table", "column", "type", "holds", "stored_as", "values")
 
     @OptionGroup var file: FileOptions
     @OptionGroup var output: OutputOptions
@@ -62,7 +66,7 @@ struct AdoptCommand: ParsableCommand {
             if column.forms.isEmpty { return [start + [.null, 0]] }
             return column.forms.map { start + [.text($0.form.description), .integer(Int64($0.count))] }
         }
-        try output.write(["table", "column", "type", "holds", "stored as", "values"], rows)
+        try output.write(Self.form.keys, rows)
         guard output.format == nil || output.format == .table else { return }
         for column in report.mixedColumns {
             Output.line("\(column.place.onOneLine) mixes forms that SQL compares wrongly: --convert makes one of them")
@@ -81,17 +85,23 @@ struct AdoptCommand: ParsableCommand {
         let changes = try db.transaction { db in
             // A key and what refers to it are converted one after the other.
             try db.execute("PRAGMA defer_foreign_keys = ON")
-            return try convert.map { name in
+            return try convert.map { name -> (column: ValueReport.Column, count: Int) in
                 let dot = name.lastIndex(of: ".") ?? name.endIndex
                 guard let column = report[String(name[..<dot]), String(name[dot...].dropFirst())] else {
                     throw Failure("there is no column \(name)")
                 }
                 let count = try db.main.convertValues(
                     of: column.name, in: column.table, to: try conversion(column, profile), allowingRounding: round)
-                return (column.place, count)
+                return (column, count)
             }
         }
-        for (place, count) in changes { Output.line("\(place.onOneLine): \(count.counted("value")) converted") }
+        guard output.format == nil else {
+            let rows = changes.map { change -> [SQLValue] in
+                [.text(change.column.table), .text(change.column.name), .integer(Int64(change.count))]
+            }
+            return try output.write(["table", "column", "converted"], rows)
+        }
+        for (column, count) in changes { Output.line("\(column.place.onOneLine): \(count.counted("value")) converted") }
     }
 
     private func conversion(_ column: ValueReport.Column, _ profile: ValueProfile) throws -> ValueConversion {

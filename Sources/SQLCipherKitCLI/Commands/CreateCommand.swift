@@ -13,9 +13,14 @@ struct CreateCommand: ParsableCommand {
               sqlcipherkit create notes.db
               sqlcipherkit create notes.db --script schema.sql --key-file notes.key
               sqlcipherkit create copy.db --script dump.sql
+
+            \(form)
             """)
 
+    private static let form = JSONForm.object("file", "encrypted")
+
     @OptionGroup var file: FileOptions
+    @OptionGroup var report: ReportOptions
 
     @Option(
         help: ArgumentHelp("Run the SQL in a file; if it fails, there is no database.", valueName: "file"), completion: .file())
@@ -29,7 +34,9 @@ struct CreateCommand: ParsableCommand {
             configuration.onCreate = { try Self.run(sql, on: $0, script) }
         }
         _ = try Connection(.file(file.path), key: try file.key.newKey(for: file.path), configuration: configuration)
-        Output.line("made \(file.path.onOneLine), \(file.key.isPlain ? "not encrypted" : "encrypted")")
+        try report.write(
+            Self.form, [.string(file.path), .bool(!file.key.isPlain)],
+            "made \(file.path.onOneLine), \(file.key.isPlain ? "not encrypted" : "encrypted")")
     }
 
     /// Runs a script in the transaction that makes the database, so that a dump's own transaction has nothing left to do. Its

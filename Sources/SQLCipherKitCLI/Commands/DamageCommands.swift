@@ -14,7 +14,11 @@ struct RecoverCommand: ParsableCommand {
               sqlcipherkit recover notes.db rescued.db
               sqlcipherkit recover notes.db rescued.db --key-file notes.key
               sqlcipherkit recover notes.db rescued.db --json
+
+            \(form)
             """)
+
+    private static let form = JSONForm.rows("what", "name", "rows", "lost_rows", "lost_pages", "message")
 
     @OptionGroup var file: FileOptions
     @OptionGroup var output: OutputOptions
@@ -54,7 +58,7 @@ struct RecoverCommand: ParsableCommand {
         rows += report.rebuiltIndexes.map { ["built again", .text($0), .null, .null, .null, .null] }
         if !report.lostSchemaPages.isEmpty { rows.append(["schema", .null, .null, .null, pages(report.lostSchemaPages), .null]) }
         rows.append(["all", .null, .null, .null, pages(report.lostPages), .null])
-        try output.write(["what", "name", "rows", "lost_rows", "lost_pages", "message"], rows)
+        try output.write(Self.form.keys, rows)
     }
 
     private func describe(_ report: SalvageReport) {
@@ -88,7 +92,11 @@ struct IdentifyCommand: ParsableCommand {
               sqlcipherkit identify old.db
               sqlcipherkit identify old.db --no-key
               sqlcipherkit identify old.db --json
+
+            \(form)
             """)
+
+    private static let form = JSONForm.rows("kind", "version", "page_size", "kdf_algorithm", "kdf_rounds", "hmac_algorithm")
 
     @OptionGroup var file: FileOptions
     @OptionGroup var output: OutputOptions
@@ -122,6 +130,6 @@ struct IdentifyCommand: ParsableCommand {
             settings.map { .text($0.kdfAlgorithm.rawValue) } ?? .null, settings.map { .integer(Int64($0.kdfIterations)) } ?? .null,
             settings.map { $0.usesHMAC ? .text($0.hmacAlgorithm.rawValue) : .null } ?? .null,
         ]
-        try output.write(["kind", "version", "page_size", "kdf_algorithm", "kdf_rounds", "hmac_algorithm"], [values])
+        try output.write(Self.form.keys, [values])
     }
 }

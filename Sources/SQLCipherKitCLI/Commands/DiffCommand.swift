@@ -13,7 +13,11 @@ struct DiffCommand: ParsableCommand {
             EXAMPLES
               sqlcipherkit diff monday.db notes.db
               sqlcipherkit diff monday.db notes.db --other-key env:NOTES_KEY --sql
+
+            \(form); with --sql sql
             """)
+
+    private static let form = JSONForm.rows("table", "definition", "inserted", "deleted", "updated", "unchanged")
 
     @OptionGroup var file: FileOptions
 
@@ -41,17 +45,20 @@ struct DiffCommand: ParsableCommand {
         let diff = try DatabaseDiff(from: db.main, to: db.schema("other"))
         if writesSQL {
             let sql = try diff.sql()
-            if sql.isEmpty { return }
-            Output.line(String(sql.dropLast()))
+            if sql.isEmpty {
+                if output.format != nil { try output.write(["sql"], []) }
+                return
+            }
+            if output.format == nil { Output.line(String(sql.dropLast())) } else { try output.write(["sql"], [[.text(sql)]]) }
             throw Self.different
         }
         let tables = try diff.summary().filter { !$0.isSame }
         if tables.isEmpty, try diff.isEmpty() {
-            if output.format == nil { Output.line("no difference") } else { try output.write(Self.columns, []) }
+            if output.format == nil { Output.line("no difference") } else { try output.write(Self.form.keys, []) }
             return
         }
         try output.write(
-            Self.columns,
+            Self.form.keys,
             tables.map { table in
                 [
                     .text(table.name), .text("\(table.definition)"), .integer(Int64(table.inserted)), .integer(Int64(table.deleted)),
@@ -61,6 +68,5 @@ struct DiffCommand: ParsableCommand {
         throw Self.different
     }
 
-    private static let columns = ["table", "definition", "inserted", "deleted", "updated", "unchanged"]
     private static let different = Failure("the databases differ: --sql shows the statements that make them equal", status: .different)
 }

@@ -12,9 +12,20 @@ struct DumpCommand: ParsableCommand {
             EXAMPLES
               sqlcipherkit dump notes.db > notes.sql
               sqlcipherkit create copy.db --script notes.sql
+
+            \(form)
             """)
 
-    @OptionGroup var file: FileOptions
+    private static let form = JSONForm.rows("sql")
 
-    func run() throws { try DatabaseDump.write(file.open(.readOnly)) }
+    @OptionGroup var file: FileOptions
+    @OptionGroup var report: ReportOptions
+
+    func run() throws {
+        let db = try file.open(.readOnly)
+        guard report.json else { return try DatabaseDump.write(db) { Output.line($0) } }
+        let writer = JSONWriter(Self.form.keys)
+        try DatabaseDump.write(db) { try writer.write([.text($0)]) }
+        writer.finish()
+    }
 }

@@ -14,25 +14,37 @@ struct EraseCommand: ParsableCommand {
 
             EXAMPLES
               sqlcipherkit erase notes.db
+
+            \(form)
             """)
 
+    private static let form = JSONForm.object(
+        "file", "complete", "pages", "free_pages", "journal_bytes", "full_text_indexes", "r_trees", "analyzed_tables", "unmatched_indexes",
+        "other_virtual_tables")
+
     @OptionGroup var file: FileOptions
+    @OptionGroup var report: ReportOptions
 
     func run() throws {
         let db = try file.open(.readWrite)
-        let report = try db.main.erase(progress: ProgressBar.rewriting("Erasing"))
-        let indexes = report.fullTextIndexes.count, trees = report.trees.count, samples = report.analyzedTables.count
-        Output.line(
-            "rewrote \(report.pages.counted("page")), \(indexes.counted("full-text index", plural: "full-text indexes")), "
-                + "\(trees.counted("R-Tree")) and the samples of \(samples.counted("table"))")
-        Output.line("removed \(report.freePages.counted("free page")) and \(report.journalBytes.bytes) of log or journal")
-        for name in report.unmatchedIndexes {
-            Output.line("\(name.onOneLine): holds other words than its content; rebuild it, and erase again")
+        let erased = try db.main.erase(progress: ProgressBar.rewriting("Erasing"))
+        let indexes = erased.fullTextIndexes.count, trees = erased.trees.count, samples = erased.analyzedTables.count
+        let unmatched = erased.unmatchedIndexes.map { "\n\($0.onOneLine): holds other words than its content; rebuild it, and erase again" }
+        let others = erased.otherVirtualTables.map {
+            "\n\($0.onOneLine): a virtual table of an unknown module, whose data was copied as it is"
         }
-        for name in report.otherVirtualTables {
-            Output.line("\(name.onOneLine): a virtual table of an unknown module, whose data was copied as it is")
-        }
-        if !report.isComplete { throw Failure("\(file.path) may still hold something that was deleted", status: .different) }
+        try report.write(
+            Self.form,
+            [
+                .string(file.path), .bool(erased.isComplete), .integer(Int64(erased.pages)), .integer(Int64(erased.freePages)),
+                .integer(Int64(erased.journalBytes)), .strings(erased.fullTextIndexes), .strings(erased.trees),
+                .strings(erased.analyzedTables), .strings(erased.unmatchedIndexes), .strings(erased.otherVirtualTables),
+            ],
+            "rewrote \(erased.pages.counted("page")), \(indexes.counted("full-text index", plural: "full-text indexes")), "
+                + "\(trees.counted("R-Tree")) and the samples of \(samples.counted("table"))",
+            "removed \(erased.freePages.counted("free page")) and \(erased.journalBytes.bytes) of log or journal"
+                + (unmatched + others).joined())
+        if !erased.isComplete { throw Failure("\(file.path) may still hold something that was deleted", status: .different) }
     }
 }
 
@@ -51,7 +63,11 @@ struct ResidueCommand: ParsableCommand {
             EXAMPLES
               sqlcipherkit residue notes.db Foxes
               sqlcipherkit residue notes.db - < names.txt
+
+            \(form)
             """)
+
+    private static let form = JSONForm.rows("text", "state", "kind", "page", "object", "file")
 
     @OptionGroup var file: FileOptions
     @OptionGroup var output: OutputOptions
@@ -79,7 +95,7 @@ struct ResidueCommand: ParsableCommand {
                 place.file.map { .text($0) } ?? .null,
             ]
         }
-        if output.format != nil || !rows.isEmpty { try output.write(["text", "state", "kind", "page", "object", "file"], rows) }
+        if output.format != nil || !rows.isEmpty { try output.write(Self.form.keys, rows) }
         if report.unreadablePages > 0 {
             Output.error("\(report.unreadablePages.counted("page")) could not be decrypted with this key, and may hold anything")
         }

@@ -34,7 +34,13 @@ struct ImportCommand: ParsableCommand {
               sqlcipherkit import shop.db 'orders-*.csv' --table orders --types sum=real
               sqlcipherkit import shop.db customers.csv --pk number --mirror
               curl … | sqlcipherkit import log.db - --as jsonl --table log
+
+            \(form), where sources is an array of objects: \(sourceForm.keys.joined(separator: ", "))
             """)
+
+    private static let form = JSONForm.object("file", "bytes", "encrypted", "rows", "indexes", "sources")
+    private static let sourceForm = JSONForm.object(
+        "source", "table", "rows", "earlier", "removed", "left_out", "unreadable", "seconds", "columns")
 
     enum Tokenizer: String, CaseIterable, ExpressibleByArgument {
         case porter, unicode61, trigram
@@ -85,6 +91,8 @@ struct ImportCommand: ParsableCommand {
     @Flag(help: "Read hidden files and folders as well.")
     var hidden = false
 
+    @OptionGroup var report: ReportOptions
+
     private var path: String { file.path }
 
     func validate() throws {
@@ -105,11 +113,12 @@ struct ImportCommand: ParsableCommand {
         // Room for what the index holds before it is written, so that pages are encrypted once and not over and over.
         try db.execute("PRAGMA cache_size = -65536")
         var committed = 0
+        var done = Done()
         do {
             for (number, source) in imports.enumerated() {
                 let writer = BatchWriter(db, rowsPerBatch: batch)
                 defer { committed += writer.committed }
-                try run(source, db, writer, before: imports[(number + 1)...])
+                try run(source, db, writer, before: imports[(number + 1)...], &done)
             }
             try requireIndexes(imports, db)
         } catch {
@@ -126,7 +135,13 @@ struct ImportCommand: ParsableCommand {
                 status: .interrupted)
         }
         let size = try db.fetchOne(Int.self, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size") ?? 0
-        Output.line("database \(path.onOneLine), \(size.bytes), \(file.key.isPlain ? "not encrypted" : "encrypted")")
+        try report.write(
+            Self.form,
+            [
+                .string(path), .integer(Int64(size)), .bool(!file.key.isPlain), .integer(Int64(committed)), .strings(done.indexes),
+                .array(done.sources),
+            ],
+            "database \(path.onOneLine), \(size.bytes), \(file.key.isPlain ? "not encrypted" : "encrypted")")
     }
 
     // MARK: Sources
@@ -175,32 +190,44 @@ struct ImportCommand: ParsableCommand {
 
     // MARK: Running
 
-    private func run(_ source: Source, _ db: Connection, _ writer: BatchWriter, before rest: ArraySlice<Source>) throws {
+    /// What was done, for `--json`.
+    private struct Done {
+        var sources: [JSONValue] = []
+        var indexes: [String] = []
+    }
+
+    private func run(
+        _ source: Source, _ db: Connection, _ writer: BatchWriter, before rest: ArraySlice<Source>, _ done: inout Done
+    ) throws {
         switch source {
         case .folder(let folder):
-            let report = try folder.run(db, writer)
-            report.warn()
-            Output.line(report.summary)
-            if let omissions = report.omissions { Output.line(omissions) }
+            let found = try folder.run(db, writer)
+            found.warn()
+            done.sources.append(Self.sourceForm.object(found.values(folder)))
+            if report.json { return }
+            Output.line(found.summary)
+            if let omissions = found.omissions { Output.line(omissions) }
         case .file(let file):
             let isLast = !rest.contains { other in
                 if case .file(let other) = other { other.table.sqlName == file.table.sqlName } else { false }
             }
-            let report = try file.run(db, writer, isLast: isLast)
-            try index(file.table, db)
-            for line in report.lines(file) { Output.line(line.onOneLine) }
+            let found = try file.run(db, writer, isLast: isLast)
+            if let name = try index(file.table, db) { done.indexes.append(name) }
+            done.sources.append(Self.sourceForm.object(found.values(file)))
+            if !report.json { for line in found.lines(file) { Output.line(line.onOneLine) } }
         }
     }
 
     /// The full-text index that `--search` asks for, of a table that has the columns; triggers keep one that is there up to date.
-    private func index(_ table: String, _ db: Connection) throws {
-        guard let search else { return }
+    /// - Returns: the name of an index that was made.
+    private func index(_ table: String, _ db: Connection) throws -> String? {
+        guard let search else { return nil }
         let names = RowOptions.list(search)
         let name = table + "_search"
         let present = Set(try db.main.columns(of: table).map(\.name.sqlName))
         guard names.allSatisfy({ present.contains($0.sqlName) }),
             try !db.main.fullTextIndexes().contains(where: { $0.name.sqlName == name.sqlName })
-        else { return }
+        else { return nil }
         let columns = names.map { FTS5Table.Column($0) }
         let bar = ProgressBar("Indexing")
         try db.create(
@@ -209,7 +236,8 @@ struct ImportCommand: ParsableCommand {
             let share = Double(progress.indexed) / Double(max(1, progress.total))
             bar.show(share, "\(progress.indexed.grouped) of \(progress.total.counted("row"))")
         }
-        Output.line("made the full-text index \(name.onOneLine)")
+        if !report.json { Output.line("made the full-text index \(name.onOneLine)") }
+        return name
     }
 
     /// A misspelt column should not go unnoticed.

@@ -9,8 +9,14 @@ struct InfoCommand: ParsableCommand {
         discussion: """
             EXAMPLES
               sqlcipherkit info notes.db
-              sqlcipherkit info notes.db --format json
+              sqlcipherkit info notes.db --json
+
+            \(form)
             """)
+
+    private static let form = JSONForm.rows(
+        "file", "bytes", "pages", "page_size", "free_pages", "cipher", "sqlcipher", "key_derivation", "page_authentication", "key_slots",
+        "journal_mode", "encoding", "user_version", "application_id", "tables", "full_text_tables")
 
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
@@ -33,7 +39,9 @@ struct InfoCommand: ParsableCommand {
                 ("page_authentication", .text(settings.usesHMAC ? "HMAC-\(settings.hmacAlgorithm.rawValue)" : "none")),
             ]
         } else {
-            members.append(("cipher", .text("none: plaintext")))
+            members += [
+                ("cipher", .text("none: plaintext")), ("sqlcipher", .null), ("key_derivation", .null), ("page_authentication", .null),
+            ]
         }
         let slots = try UnlockedKey.hasSlots(database.path) ? KeySlots.unverifiedList(of: .file(database.path)) : []
         members.append(("key_slots", .text(slots.isEmpty ? "none" : slots.map { "\($0.label) (\($0.kind))" }.joined(separator: ", "))))

@@ -70,11 +70,16 @@ struct KeyInit: ParsableCommand {
         discussion: """
             The key options are about the key that the database has now. In place of a passphrase it gets a random key, which \
             rewrites it; a raw key stays.
+
+            \(form)
             """)
+
+    private static let form = JSONForm.object("file", "slot_file", "label")
 
     @OptionGroup var file: FileOptions
     @OptionGroup var new: NewKeyOptions
     @OptionGroup var slot: NewSlotOptions
+    @OptionGroup var report: ReportOptions
 
     func run() throws {
         try FileOptions.requireDatabase(file.path)
@@ -84,7 +89,9 @@ struct KeyInit: ParsableCommand {
         }
         let secret = try SlotSecret.passphrase(of: new.reference.key(for: "the slot \(slot.label)", isNew: true))
         _ = try KeySlots.create(secret, label: slot.label, for: .file(file.path), existingKey: key, derivation: slot.derivation)
-        Output.line("\(file.path.onOneLine) has key slots, in \(file.path.onOneLine).keys, the first of them \(slot.label)")
+        try report.write(
+            Self.form, [.string(file.path), .string(file.path + ".keys"), .string(slot.label)],
+            "\(file.path.onOneLine) has key slots, in \(file.path.onOneLine).keys, the first of them \(slot.label)")
         Output.error("sqlcipherkit key recovery makes a recovery key, for the day on which the passphrase is forgotten")
     }
 }
@@ -93,7 +100,13 @@ struct KeyList: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "Show the key slots of a database.",
-        discussion: "No key is needed, so what is shown is not proven: whoever can write the file could have changed the names.")
+        discussion: """
+            No key is needed, so what is shown is not proven: whoever can write the file could have changed the names.
+
+            \(form)
+            """)
+
+    private static let form = JSONForm.rows("label", "kind", "derivation", "created", "changed")
 
     @Argument(help: ArgumentHelp("The database file.", valueName: "database"), completion: .file())
     var path: String
@@ -103,7 +116,7 @@ struct KeyList: ParsableCommand {
         try FileOptions.requireDatabase(path)
         let slots = try KeySlots.unverifiedList(of: .file(path))
         try output.write(
-            ["label", "kind", "derivation", "created", "changed"],
+            Self.form.keys,
             slots.map { slot in
                 [
                     .text(slot.label), .text(slot.kind.description), .text(slot.derivation.description), .text(slot.created.minute),
@@ -114,17 +127,21 @@ struct KeyList: ParsableCommand {
 }
 
 struct KeyAdd: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "add", abstract: "Add a key slot with a passphrase of its own.")
+    static let configuration = CommandConfiguration(
+        commandName: "add", abstract: "Add a key slot with a passphrase of its own.", discussion: "\(form)")
+
+    private static let form = JSONForm.object("file", "label")
 
     @OptionGroup var file: FileOptions
     @OptionGroup var new: NewKeyOptions
     @OptionGroup var slot: NewSlotOptions
+    @OptionGroup var report: ReportOptions
 
     func run() throws {
         let slots = try file.slots().slots
         let secret = try SlotSecret.passphrase(of: new.reference.key(for: "the slot \(slot.label)", isNew: true))
         try slots.add(secret, label: slot.label, derivation: slot.derivation)
-        Output.line("added the slot \(slot.label)")
+        try report.write(Self.form, [.string(file.path), .string(slot.label)], "added the slot \(slot.label)")
     }
 }
 
@@ -132,14 +149,21 @@ struct KeyRecovery: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "recovery",
         abstract: "Add a key slot with a new recovery key, and show that key once.",
-        discussion: "The recovery key alone is written to standard output. It is kept nowhere: print it and put it away.")
+        discussion: """
+            The recovery key alone is written to standard output. It is kept nowhere: print it and put it away.
+
+            \(form)
+            """)
+
+    private static let form = JSONForm.object("file", "label", "recovery_key")
 
     @OptionGroup var file: FileOptions
     @OptionGroup var slot: NewSlotOptions
+    @OptionGroup var report: ReportOptions
 
     func run() throws {
         let key = try file.slots().slots.addRecoveryKey(label: slot.label, derivation: slot.derivation)
-        Output.line(key.text)
+        try report.write(Self.form, [.string(file.path), .string(slot.label), .string(key.text)], key.text)
         Output.error("this recovery key opens the database with --recovery-key; it is not shown again")
     }
 }
@@ -148,18 +172,26 @@ struct KeyChange: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "change",
         abstract: "Change the passphrase of a key slot.",
-        discussion: "The key options are about what opens the slot now. The database is not rewritten.")
+        discussion: """
+            The key options are about what opens the slot now. The database is not rewritten.
+
+            \(form)
+            """)
+
+    private static let form = JSONForm.object("file", "label")
 
     @OptionGroup var file: FileOptions
     @Argument(help: ArgumentHelp("The slot's name.", valueName: "label"))
     var label: String
     @OptionGroup var new: NewKeyOptions
+    @OptionGroup var report: ReportOptions
 
     func run() throws {
         let (slots, secret) = try file.slots(first: label)
         let changed = try SlotSecret.passphrase(of: new.reference.key(for: "the slot \(label), the new one", isNew: true))
         try slots.changePassphrase(label, from: secret, to: changed)
-        Output.line("the slot \(label.onOneLine) has the new passphrase")
+        try report.write(
+            Self.form, [.string(file.path), .string(label)], "the slot \(label.onOneLine) has the new passphrase")
     }
 }
 
@@ -168,17 +200,22 @@ struct KeyRevoke: ParsableCommand {
         commandName: "revoke",
         abstract: "Take a key slot away.",
         discussion: """
-            Its secret opens the database no more. Who kept a copy of the slots from before can still use that; key rotate shuts \
-            them out.
+            Its secret no longer opens the database. An older copy of the slot file can still be used with it, until key rotate \
+            gives the database another key.
+
+            \(form)
             """)
+
+    private static let form = JSONForm.object("file", "label")
 
     @OptionGroup var file: FileOptions
     @Argument(help: ArgumentHelp("The slot's name.", valueName: "label"))
     var label: String
+    @OptionGroup var report: ReportOptions
 
     func run() throws {
         try file.slots().slots.revoke(label)
-        Output.line("revoked the slot \(label.onOneLine)")
+        try report.write(Self.form, [.string(file.path), .string(label)], "revoked the slot \(label.onOneLine)")
     }
 }
 
@@ -189,17 +226,24 @@ struct KeyRotate: ParsableCommand {
         discussion: """
             The database is rewritten. The slot that the key options open stays; all others go, as each could only be kept with \
             its own secret, and are added again with key add.
+
+            \(form)
             """)
+
+    private static let form = JSONForm.object("file", "label", "removed")
 
     @OptionGroup var file: FileOptions
     @Argument(help: ArgumentHelp("The name of the slot to keep.", valueName: "label"))
     var label: String
+    @OptionGroup var report: ReportOptions
 
     func run() throws {
         var (slots, secret) = try file.slots(first: label)
         let others = try slots.list().filter { $0.label != label }
         let db = try Connection(slots.location, key: .slots(slots))
         try slots.rotateKey(of: db, keeping: [label: secret], droppingOthers: true, progress: ProgressBar.rewriting("Encrypting again"))
-        Output.line("\(file.path.onOneLine) has a new key, and \(label.onOneLine) opens it; other slots gone: \(others.count.grouped)")
+        try report.write(
+            Self.form, [.string(file.path), .string(label), .strings(others.map(\.label))],
+            "\(file.path.onOneLine) has a new key, and \(label.onOneLine) opens it; other slots gone: \(others.count.grouped)")
     }
 }

@@ -10,19 +10,22 @@ struct KeyValueCommand: ParsableCommand {
             A database may have any number of key-value stores; --store names one, which the first kv set makes. Programs reach \
             the same values with KeyValueStore.
 
-            Values are text. With --json they are JSON: null, a number or a string becomes SQL's, true and false become 1 and 0, \
-            and arrays and objects are kept as JSONB.
+            Values are text. With --as json they are JSON: null, a number or a string becomes SQL's, true and false become 1 and \
+            0, and arrays and objects are kept as JSONB.
 
             EXAMPLES
               sqlcipherkit kv set notes.db theme dark
-              sqlcipherkit kv set notes.db window '{"width": 800}' --json
+              sqlcipherkit kv set notes.db window '{"width": 800}' --as json
               sqlcipherkit kv set notes.db session - --store state --expires 12h < token
               sqlcipherkit kv get notes.db theme
-              sqlcipherkit kv list notes.db --prefix win --format json
+              sqlcipherkit kv list notes.db --prefix win --json
               sqlcipherkit kv remove notes.db theme
             """,
         subcommands: [KeyValueGet.self, KeyValueSet.self, KeyValueList.self, KeyValueRemove.self])
 }
+
+/// What a value is on the command line.
+enum ValueForm: String, CaseIterable, ExpressibleByArgument { case text, json }
 
 /// Which store it is.
 struct StoreOptions: ParsableArguments {
@@ -52,18 +55,26 @@ struct KeyValueGet: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
         abstract: "Show the value of a key.",
-        discussion: "Status 1 says that there is no such key, or that its time has run out.")
+        discussion: """
+            Status 1 says that there is no such key, or that its time has run out.
+
+            \(form)
+            """)
+
+    private static let form = JSONForm.object("store", "key", "value")
 
     @OptionGroup var store: StoreOptions
     @Argument(help: "The key.")
     var key: String
-    @Flag(help: "Write the value as JSON.")
-    var json = false
+    @Option(name: .customLong("as"), help: "How to write the value: text or json, which tells 1 from \"1\".")
+    var form = ValueForm.text
+    @OptionGroup var report: ReportOptions
 
     func run() throws {
         let values = try store.openExisting(.readOnly)
         guard let value = try values.shown(key) else { throw store.missing(key) }
-        let text = try value.text(json: json)
+        if report.json { return try report.write(Self.form, [.string(store.store), .string(key), value.json]) }
+        let text = try value.text(json: form == .json)
         Output.line(Terminal.isTerminal(STDOUT_FILENO) ? text.onItsLines : text)
     }
 }
@@ -74,32 +85,39 @@ struct KeyValueSet: ParsableCommand {
         abstract: "Set the value of a key.",
         discussion: """
             An argument can be seen in the list of processes; standard input cannot. One line end at its end is left out. \
-            A value that begins with a hyphen goes behind all options and --.
+            A value that begins with a hyphen goes after all options and --.
+
+            \(form)
             """)
+
+    private static let form = JSONForm.object("store", "key", "expires")
 
     @OptionGroup var store: StoreOptions
     @Argument(help: "The key.")
     var key: String
     @Argument(help: "The value; - reads it from standard input.")
     var value: String
-    @Flag(help: "Read the value as JSON.")
-    var json = false
+    @Option(name: .customLong("as"), help: "What the value is: text or json.")
+    var form = ValueForm.text
     @Option(
         help: ArgumentHelp(
             "How long the key is there, such as 90s, 15m, 12h or 30d. By default, and after a kv set without it, for good.",
             valueName: "duration"))
     var expires: Lifetime?
+    @OptionGroup var report: ReportOptions
 
     func run() throws {
         try FileOptions.requireDatabase(store.file.path)
-        let new = try KeyValue(parsing: text(), json: json)
+        let new = try KeyValue(parsing: text(), json: form == .json)
         let values = try store.open()
         let expiry = expires.map { Date(timeIntervalSinceNow: $0.seconds) }
         switch new {
         case .plain(let value): try values.set(key, to: value, expires: expiry)
         case .json(let value): try values.set(key, to: CodedJSON(value: value), expires: expiry)
         }
-        Output.line("set \(key.onOneLine)")
+        try report.write(
+            Self.form, [.string(store.store), .string(key), expiry.map { .string($0.formatted(.iso8601)) } ?? .null],
+            "set \(key.onOneLine)")
     }
 
     private func text() throws -> String {
@@ -114,21 +132,31 @@ struct KeyValueList: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "Show the keys of a store with their values.",
-        discussion: "Keys are in the order of their UTF-8 bytes. Those whose time has run out are left out.")
+        discussion: """
+            Keys are in the order of their UTF-8 bytes. Those whose time has run out are left out.
+
+            \(form)
+            """)
+
+    private static let form = JSONForm.rows("key", "value")
 
     @OptionGroup var store: StoreOptions
     @Option(help: ArgumentHelp("Only the keys that begin with this.", valueName: "text"))
     var prefix = ""
-    @Flag(help: "Show the values as JSON, which tells 1 from \"1\".")
-    var json = false
-    @OptionGroup var output: FormatOption
+    @Option(name: .customLong("as"), help: "How to write the values: text or json, which tells 1 from \"1\". In JSON output, values are JSON.")
+    var form = ValueForm.text
+    @OptionGroup var output: OutputOptions
 
     func run() throws {
         let values = try store.openExisting(.readOnly)
-        let writer = (output.format ?? .table).writer(["key", "value"])
+        let writer = (output.format ?? .table).writer(Self.form.keys)
         try values.forEach(prefix: prefix) { entry in
             let value = try entry.shown()
-            try writer.write([.text(entry.key), json ? .text(value.text(json: true)) : value.cell()])
+            if let writer = writer as? any ObjectWriter {
+                try writer.write([.string(entry.key), value.json])
+            } else {
+                try writer.write([.text(entry.key), form == .json ? .text(value.text(json: true)) : value.cell()])
+            }
         }
         writer.finish()
     }
@@ -136,14 +164,23 @@ struct KeyValueList: ParsableCommand {
 
 struct KeyValueRemove: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove", abstract: "Remove a key with its value.", discussion: "Status 1 says that there is no such key.")
+        commandName: "remove",
+        abstract: "Remove a key with its value.",
+        discussion: """
+            Status 1 says that there is no such key.
+
+            \(form)
+            """)
+
+    private static let form = JSONForm.object("store", "key")
 
     @OptionGroup var store: StoreOptions
     @Argument(help: "The key.")
     var key: String
+    @OptionGroup var report: ReportOptions
 
     func run() throws {
         guard try store.openExisting(.readWrite).remove(key) else { throw store.missing(key) }
-        Output.line("removed \(key.onOneLine)")
+        try report.write(Self.form, [.string(store.store), .string(key)], "removed \(key.onOneLine)")
     }
 }

@@ -14,7 +14,11 @@ struct BackupCommand: ParsableCommand {
             EXAMPLES
               sqlcipherkit backup notes.db monday.db
               sqlcipherkit backup notes.db handover.db --new-key prompt
+
+            \(form)
             """)
+
+    private static let form = JSONForm.object("file", "backup")
 
     @OptionGroup var file: FileOptions
 
@@ -28,6 +32,8 @@ struct BackupCommand: ParsableCommand {
         name: .customLong("new-key"),
         help: ArgumentHelp("Where the backup's own key comes from: \(KeyReference.grammar).", valueName: "source"))
     var source: String?
+
+    @OptionGroup var report: ReportOptions
 
     func validate() throws { _ = try reference }
 
@@ -45,7 +51,8 @@ struct BackupCommand: ParsableCommand {
         } else {
             try db.main.backup(toFileAt: target, options: options, progress: progress)
         }
-        Output.line("copied \(file.path.onOneLine) to \(target.onOneLine)")
+        try report.write(
+            Self.form, [.string(file.path), .string(target)], "copied \(file.path.onOneLine) to \(target.onOneLine)")
         if encryption == nil, try UnlockedKey.hasSlots(file.path) {
             Output.error("the backup opens with \(target.onOneLine).keys beside it: copy \(file.path.onOneLine).keys to that name")
         }
@@ -63,7 +70,11 @@ struct RestoreCommand: ParsableCommand {
             EXAMPLES
               sqlcipherkit restore notes.db monday.db
               sqlcipherkit restore notes.db handover.db --backup-key file:handover.key
+
+            \(form)
             """)
+
+    private static let form = JSONForm.object("file", "backup")
 
     @OptionGroup var file: FileOptions
 
@@ -75,6 +86,8 @@ struct RestoreCommand: ParsableCommand {
         help: ArgumentHelp(
             "Where the backup's key comes from, if it is another one: \(KeyReference.grammar); none for plaintext.", valueName: "source"))
     var source: String?
+
+    @OptionGroup var report: ReportOptions
 
     func validate() throws { _ = try reference }
 
@@ -94,7 +107,11 @@ struct RestoreCommand: ParsableCommand {
         } else {
             try db.main.restore(fromFileAt: backup, progress: progress)
         }
-        Output.line("\(file.path.onOneLine) is as \(backup.onOneLine)")
+        try say()
+    }
+
+    private func say() throws {
+        try report.write(Self.form, [.string(file.path), .string(backup)], "\(file.path.onOneLine) is as \(backup.onOneLine)")
     }
 
     /// What was lost as a whole is copied back, with the key that the backup has.
@@ -109,7 +126,7 @@ struct RestoreCommand: ParsableCommand {
         let db = try Connection(.file(backup), key: unlocked?.key, configuration: configuration)
         try Interruption.stop(db)
         try db.main.backup(toFileAt: file.path, progress: ProgressBar.rewriting("Restoring"))
-        Output.line("\(file.path.onOneLine) is as \(backup.onOneLine)")
+        try say()
     }
 }
 
@@ -125,23 +142,33 @@ struct VacuumCommand: ParsableCommand {
             EXAMPLES
               sqlcipherkit vacuum notes.db
               sqlcipherkit vacuum notes.db --into compact.db
+
+            \(form)
             """)
+
+    private static let form = JSONForm.object("file", "free_pages")
 
     @OptionGroup var file: FileOptions
 
     @Option(help: ArgumentHelp("Write a compact copy with the same key into a new file.", valueName: "file"), completion: .file())
     var into: String?
 
+    @OptionGroup var report: ReportOptions
+
     func run() throws {
         let db = try file.open(into == nil ? .readWrite : .readOnly)
         if let into {
             try db.main.backup(toFileAt: into, options: .compact, progress: ProgressBar.rewriting("Copying"))
-            Output.line("wrote \(into.onOneLine), \(try db.freePages.counted("free page")) fewer")
+            let free = try db.freePages
+            try report.write(
+                Self.form, [.string(into), .integer(Int64(free))], "wrote \(into.onOneLine), \(free.counted("free page")) fewer")
             return
         }
         let free = try db.freePages
         try db.main.vacuum()
-        Output.line("\(file.path.onOneLine) is compact, \(free.counted("free page")) fewer")
+        try report.write(
+            Self.form, [.string(file.path), .integer(Int64(free))],
+            "\(file.path.onOneLine) is compact, \(free.counted("free page")) fewer")
     }
 }
 
@@ -153,17 +180,26 @@ struct AnalyzeCommand: ParsableCommand {
             EXAMPLES
               sqlcipherkit analyze notes.db
               sqlcipherkit analyze notes.db --limit 1000
+
+            \(form)
             """)
+
+    private static let form = JSONForm.object("file", "analyzed")
 
     @OptionGroup var file: FileOptions
 
     @Option(help: ArgumentHelp("Look at about so many rows of each index, and not at all of them.", valueName: "rows"))
     var limit: Int?
 
+    @OptionGroup var report: ReportOptions
+
     func run() throws {
         let db = try file.open(.readWrite)
         try db.main.analyze(limit: limit)
-        Output.line("analyzed \(try db.main.statistics().count.counted("table or index", plural: "tables and indexes"))")
+        let analyzed = try db.main.statistics().count
+        try report.write(
+            Self.form, [.string(file.path), .integer(Int64(analyzed))],
+            "analyzed \(analyzed.counted("table or index", plural: "tables and indexes"))")
     }
 }
 
@@ -178,7 +214,11 @@ struct SpaceCommand: ParsableCommand {
             EXAMPLES
               sqlcipherkit space notes.db
               sqlcipherkit space notes.db --format csv
+
+            \(form)
             """)
+
+    private static let form = JSONForm.rows("name", "kind", "table", "bytes", "percent", "pages", "entries", "fill")
 
     @OptionGroup var file: FileOptions
     @OptionGroup var output: OutputOptions
@@ -192,7 +232,7 @@ struct SpaceCommand: ParsableCommand {
                 .integer(Int64(object.entries)), .real((object.fill * 1000).rounded() / 10),
             ]
         }
-        try output.write(["name", "kind", "table", "bytes", "percent", "pages", "entries", "fill"], rows)
+        try output.write(Self.form.keys, rows)
         if output.format == nil || output.format == .table {
             Output.line(
                 "\(report.bytes.bytes) in \(report.pageCount.counted("page")) of \(report.pageSize.bytes), "

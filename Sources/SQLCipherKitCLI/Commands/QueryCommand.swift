@@ -20,6 +20,8 @@ struct QueryCommand: ParsableCommand {
               sqlcipherkit query notes.db "SELECT * FROM note WHERE id > ?" --param 3
               sqlcipherkit query notes.db "DELETE FROM note WHERE id = 7" --write
               sqlcipherkit query notes.db "SELECT * FROM old.note" --attach old=old.db
+
+            \(JSONForm.rows(with: "the columns of the statement; an empty array if it has none"))
             """)
 
     @OptionGroup var database: DatabaseOptions
@@ -50,6 +52,7 @@ struct QueryCommand: ParsableCommand {
         let columns = statement.columnNames
         if columns.isEmpty {
             try statement.execute(arguments)
+            if output.format == .json { JSONWriter([]).finish() }
         } else {
             let writer = (output.format ?? .table).writer(of: text, columns)
             try statement.forEach(arguments) { row in try writer.write(row) }

@@ -13,12 +13,17 @@ struct RekeyCommand: ParsableCommand {
             EXAMPLES
               sqlcipherkit rekey notes.db
               sqlcipherkit rekey notes.db --key-file old.key --new-key file:new.key
+
+            \(form)
             """)
+
+    private static let form = JSONForm.object("file", "encrypted")
 
     @OptionGroup var file: FileOptions
     @OptionGroup var new: NewKeyOptions
     @Flag(help: "Rewrite the file itself; its journal needs as much room as a second file would.")
     var inPlace = false
+    @OptionGroup var report: ReportOptions
 
     func run() throws {
         try FileOptions.requireDatabase(file.path)
@@ -33,7 +38,7 @@ struct RekeyCommand: ParsableCommand {
         try db.changeKey(to: key, mode: inPlace ? .inPlace : .newFile, progress: ProgressBar.rewriting("Encrypting again"))
         // The key that unlock keeps opens it no more.
         _ = try? UnlockedFiles.remove(file.path)
-        Output.line("\(file.path.onOneLine) has the new key")
+        try report.write(Self.form, [.string(file.path), true], "\(file.path.onOneLine) has the new key")
     }
 }
 
@@ -48,9 +53,14 @@ struct EncryptCommand: ParsableCommand {
             EXAMPLES
               sqlcipherkit encrypt notes.db
               sqlcipherkit encrypt notes.db --key-file notes.key
+
+            \(form)
             """)
 
+    private static let form = JSONForm.object("file", "encrypted")
+
     @OptionGroup var file: FileOptions
+    @OptionGroup var report: ReportOptions
 
     func run() throws {
         try FileOptions.requireDatabase(file.path)
@@ -59,7 +69,7 @@ struct EncryptCommand: ParsableCommand {
         }
         // The settings that every command expects, whatever the page size was.
         try DatabaseConverter.encrypt(fileAt: file.path, key: key.with(cipher: .sqlCipher4), progress: ProgressBar.rewriting("Encrypting"))
-        Output.line("\(file.path.onOneLine) is encrypted")
+        try report.write(Self.form, [.string(file.path), true], "\(file.path.onOneLine) is encrypted")
     }
 }
 
@@ -73,14 +83,19 @@ struct DecryptCommand: ParsableCommand {
 
             EXAMPLES
               sqlcipherkit decrypt notes.db
+
+            \(form)
             """)
 
+    private static let form = JSONForm.object("file", "encrypted")
+
     @OptionGroup var file: FileOptions
+    @OptionGroup var report: ReportOptions
 
     func run() throws {
         guard let key = try file.unlock() else { throw Failure("decrypt needs the key, and --no-key says there is none", status: .usage) }
         try DatabaseConverter.decrypt(fileAt: file.path, key: key, progress: ProgressBar.rewriting("Decrypting"))
-        Output.line("\(file.path.onOneLine) is plaintext")
+        try report.write(Self.form, [.string(file.path), false], "\(file.path.onOneLine) is plaintext")
         if try UnlockedKey.hasSlots(file.path) {
             Output.error("its key slots, \(file.path.onOneLine).keys, open nothing any more and can be removed")
         }
@@ -97,14 +112,19 @@ struct MigrateCommand: ParsableCommand {
 
             EXAMPLES
               sqlcipherkit migrate old.db --key-env OLD_KEY
+
+            \(form)
             """)
 
+    private static let form = JSONForm.object("file", "former_version", "version")
+
     @OptionGroup var file: FileOptions
+    @OptionGroup var report: ReportOptions
 
     func run() throws {
         guard let key = try file.unlock() else { throw Failure("migrate needs the key, and --no-key says there is none", status: .usage) }
         let version = try DatabaseConverter.migrate(fileAt: file.path, key: key, progress: ProgressBar.rewriting("Migrating"))
         let said = version == 4 ? "is of SQLCipher 4 already" : "was of SQLCipher \(version) and is of 4 now"
-        Output.line("\(file.path.onOneLine) \(said)")
+        try report.write(Self.form, [.string(file.path), .integer(Int64(version)), 4], "\(file.path.onOneLine) \(said)")
     }
 }

@@ -9,14 +9,29 @@ struct SchemaCommand: ParsableCommand {
             EXAMPLES
               sqlcipherkit schema notes.db
               sqlcipherkit schema notes.db note
+
+            \(form)
             """)
+
+    private static let form = JSONForm.rows("database", "type", "name", "table", "sql")
 
     @OptionGroup var database: DatabaseOptions
 
     @Argument(help: ArgumentHelp("Only these tables, with their indexes and triggers, and these views.", valueName: "name"))
     var names: [String] = []
 
+    @OptionGroup var report: ReportOptions
+
     func run() throws {
-        for statement in try SchemaText.statements(database.open(.readOnly), names) { Output.line(statement.onItsLines) }
+        let parts = try SchemaText.parts(database.open(.readOnly), names)
+        guard report.json else {
+            for part in parts { Output.line(part.statement.onItsLines) }
+            return
+        }
+        let writer = JSONWriter(Self.form.keys)
+        for part in parts {
+            try writer.write([.text(part.database), .text(part.type), .text(part.name), .text(part.table), .text(part.sql)])
+        }
+        writer.finish()
     }
 }

@@ -18,7 +18,12 @@ struct SearchCommand: ParsableCommand {
               sqlcipherkit search notes.db baking bread
               sqlcipherkit search notes.db 'title:plan OR "first steps"' --limit 3
               sqlcipherkit search notes.db bread --format jsonl | head
+
+            \(form)
             """)
+
+    private static let form = JSONForm.rows(
+        with: "score, path (row in tables other than document), the first indexed column if there are several, snippet")
 
     @OptionGroup var database: DatabaseOptions
 

@@ -21,6 +21,8 @@ struct ShellCommand: ParsableCommand {
             EXAMPLES
               sqlcipherkit shell notes.db
               sqlcipherkit shell notes.db --key-file notes.key < changes.sql
+
+            \(JSONForm.rows(with: "the columns of a statement, for each statement that has columns"))
             """)
 
     @OptionGroup var database: DatabaseOptions

@@ -9,7 +9,11 @@ struct TourCommand: ParsableCommand {
             Makes an encrypted database of the folder's text files, searches it, queries JSON, attaches a second database, \
             changes the key and looks at the bytes on disk. The databases stay, with their random keys in files beside them that \
             only you can read; the next tour into the same folder replaces them. The folder's files are only read.
+
+            \(form)
             """)
+
+    private static let form = JSONForm.object("database", "key_file", "words", "seconds")
 
     @Argument(help: ArgumentHelp("The folder to read.", valueName: "folder"))
     var folder = "."
@@ -20,13 +24,22 @@ struct TourCommand: ParsableCommand {
     @Option(help: ArgumentHelp("What to search for; by default the tour chooses words itself.", valueName: "words"))
     var words: String?
 
+    @OptionGroup var report: ReportOptions
+
     func run() throws {
         let start = ContinuousClock.now
         let source = try FolderImport(folder, includesHidden: false, limit: 8 << 20)
         let files = TourFiles(folder: into)
         try files.prepare()
         var tour = Tour(source, into: files, words: words.map { [$0] } ?? [])
+        if report.json { try Output.redirect(to: "/dev/null") }
         try tour.run()
+        if report.json {
+            try Output.redirect(to: nil)
+            let seconds = start.duration(to: .now).roundedSeconds
+            return try report.write(
+                Self.form, [.string(files.database), .string(files.keyFile), .strings(tour.words), .real(seconds)])
+        }
         Output.line("The whole tour took \(start.duration(to: .now).readable). The database is \(files.database)")
         Output.line("Next, try")
         let program = CommandLine.arguments[0].shellQuoted

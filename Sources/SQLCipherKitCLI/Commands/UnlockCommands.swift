@@ -16,7 +16,11 @@ struct UnlockCommand: ParsableCommand {
             EXAMPLES
               sqlcipherkit unlock notes.db
               sqlcipherkit unlock notes.db --for 8h --key-file notes.key
+
+            \(form)
             """)
+
+    private static let form = JSONForm.object("file", "until")
 
     @OptionGroup var file: FileOptions
 
@@ -24,6 +28,8 @@ struct UnlockCommand: ParsableCommand {
         name: .customLong("for"),
         help: ArgumentHelp("For how long, from 1s to 7d, such as 90s, 15m, 8h or 1d.", valueName: "time"))
     var time = Lifetime(seconds: 900)
+
+    @OptionGroup var report: ReportOptions
 
     func validate() throws {
         if time.seconds > 604_800 { throw ValidationError("--for is at most 7d") }
@@ -34,8 +40,11 @@ struct UnlockCommand: ParsableCommand {
         let (db, _) = try file.openWithKey(.readOnly, asking: true)
         let duration = Duration.seconds(time.seconds)
         try UnlockedFiles.add(db, file.path, for: duration)
-        let end = Date(timeIntervalSinceNow: time.seconds).formatted(date: time.seconds < 43_200 ? .omitted : .abbreviated, time: .shortened)
-        Output.line("\(file.path.onOneLine) is unlocked until \(end); sqlcipherkit lock ends it sooner")
+        let end = Date(timeIntervalSinceNow: time.seconds)
+        let shown = end.formatted(date: time.seconds < 43_200 ? .omitted : .abbreviated, time: .shortened)
+        try report.write(
+            Self.form, [.string(file.path), .string(end.formatted(.iso8601))],
+            "\(file.path.onOneLine) is unlocked until \(shown); sqlcipherkit lock ends it sooner")
     }
 }
 
@@ -49,14 +58,20 @@ struct LockCommand: ParsableCommand {
             EXAMPLES
               sqlcipherkit lock notes.db
               sqlcipherkit lock
+
+            \(form)
             """)
+
+    private static let form = JSONForm.object("forgotten")
 
     @Argument(help: ArgumentHelp("The database file; all if none is given.", valueName: "database"), completion: .file())
     var path: String?
 
+    @OptionGroup var report: ReportOptions
+
     func run() throws {
         let count = try UnlockedFiles.remove(path)
         if let path, count == 0 { throw Failure("\(path) is not unlocked") }
-        Output.line("\(count.counted("key")) forgotten")
+        try report.write(Self.form, [.integer(Int64(count))], "\(count.counted("key")) forgotten")
     }
 }

@@ -11,8 +11,12 @@ struct VerifyCommand: ParsableCommand {
 
             EXAMPLES
               sqlcipherkit verify notes.db
-              sqlcipherkit verify notes.db --format json
+              sqlcipherkit verify notes.db --json
+
+            \(form)
             """)
+
+    private static let form = JSONForm.rows("database", "problem")
 
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
@@ -25,7 +29,7 @@ struct VerifyCommand: ParsableCommand {
         let db: Connection
         do { db = try database.open(.readOnly) } catch let error as DatabaseError where .corrupt ~= error.code {
             // What cannot even be opened is damage, too: a program gets it in the same form.
-            try output.write(Self.columns, [[.text("main"), .text(error.message)]])
+            try output.write(Self.form.keys, [[.text("main"), .text(error.message)]])
             throw Self.damage(1)
         }
         for schema in try db.schemas() where schema.name != "temp" {
@@ -36,12 +40,10 @@ struct VerifyCommand: ParsableCommand {
                 Output.error("\(schema.name.onOneLine): its pages carry no authentication code, so that a changed one may go unnoticed")
             }
         }
-        if output.format != nil || !rows.isEmpty { try output.write(Self.columns, rows) }
+        if output.format != nil || !rows.isEmpty { try output.write(Self.form.keys, rows) }
         guard rows.isEmpty else { throw Self.damage(rows.count) }
         if output.format == nil { Output.line("whole: \(pages.counted("page")) checked") }
     }
-
-    private static let columns = ["database", "problem"]
 
     private static func damage(_ problems: Int) -> Failure {
         Failure(

@@ -5,19 +5,22 @@ struct VersionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "version",
         abstract: "Show the versions and features of the engine that is compiled in.",
-        discussion: "Everything shown is asked of the running engine.")
+        discussion: """
+            Everything shown is asked of the running engine. --json has the compile options, too.
+
+            \(form)
+            """)
+
+    private static let form = JSONForm.object(
+        "sqlcipher", "sqlite", "source_id", "crypto_provider", "crypto_provider_version", "kernels", "features", "compile_options")
 
     @Flag(name: .shortAndLong, help: "Show the engine's compile options as well.")
     var verbose = false
 
-    @Flag(help: "Write one JSON object, compile options included.")
-    var json = false
+    @OptionGroup var report: ReportOptions
 
     func run() throws {
-        if json {
-            Output.line(try object.line())
-            return
-        }
+        if report.json { return try report.write(Self.form, values) }
         Output.line("SQLCipher  \(SQLCipherEngine.cipherVersion)")
         Output.line("SQLite     \(SQLCipherEngine.sqliteVersion)")
         Output.line("source     \(SQLCipherEngine.sourceID)")
@@ -33,21 +36,21 @@ struct VersionCommand: ParsableCommand {
         for option in SQLCipherEngine.compileOptions { Output.line("           \(option)") }
     }
 
-    private var object: JSONValue {
+    private var values: [JSONValue] {
         let kernels = SQLCipherEngine.kernels
         let features = SQLCipherEngine.Feature.allCases.map { (name: $0.rawValue, value: JSONValue.bool(SQLCipherEngine.supports($0))) }
         return [
-            "sqlcipher": .string(SQLCipherEngine.cipherVersion),
-            "sqlite": .string(SQLCipherEngine.sqliteVersion),
-            "sourceID": .string(SQLCipherEngine.sourceID),
-            "cryptoProvider": .string(SQLCipherEngine.cryptoProvider),
-            "cryptoProviderVersion": .string(SQLCipherEngine.cryptoProviderVersion),
-            "kernels": [
+            .string(SQLCipherEngine.cipherVersion),
+            .string(SQLCipherEngine.sqliteVersion),
+            .string(SQLCipherEngine.sourceID),
+            .string(SQLCipherEngine.cryptoProvider),
+            .string(SQLCipherEngine.cryptoProviderVersion),
+            [
                 "aes": .string(kernels.aes), "sha512": .string(kernels.sha512), "page": .string(kernels.page),
                 "pbkdf2": .string(kernels.pbkdf2), "random": .string(kernels.random),
             ],
-            "features": .object(JSONObject(members: features)),
-            "compileOptions": .array(SQLCipherEngine.compileOptions.map { .string($0) }),
+            .object(JSONObject(members: features)),
+            .array(SQLCipherEngine.compileOptions.map { .string($0) }),
         ]
     }
 }

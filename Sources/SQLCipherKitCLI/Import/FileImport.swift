@@ -146,6 +146,17 @@ extension FileImport.Report {
     }
 }
 
+extension FileImport.Report {
+    /// What was done, for programs.
+    func values(_ file: FileImport) -> [JSONValue] {
+        [
+            .string(file.path), .string(file.table), .integer(Int64(rows)), .integer(Int64(earlier)), .integer(Int64(removed)),
+            .integer(Int64(skipped)), 0, .real(duration.roundedSeconds),
+            .array(columns.map { ["name": .string($0.name), "type": .string($0.type.rawValue)] }),
+        ]
+    }
+}
+
 extension RowTable.Column {
     /// Its name and type, and why it is text if it might be numbers.
     fileprivate var description: String {

@@ -3,6 +3,8 @@ import SQLCipherKit
 
 /// Reads the text files of a folder, or a single one, into the table of documents.
 struct FolderImport {
+    /// What was asked for: the folder, or a file of it.
+    let path: String
     let folder: String
     private let scan: FolderScan
     private let isFolder: Bool
@@ -14,7 +16,7 @@ struct FolderImport {
 
     /// - Parameter path: the folder or the file.
     init(_ path: String, includesHidden: Bool, limit: Int, isMirror: Bool = false, tokenizer: ImportCommand.Tokenizer = .porter) throws {
-        (self.limit, self.isMirror, self.tokenizer) = (limit, isMirror, tokenizer)
+        (self.path, self.limit, self.isMirror, self.tokenizer) = (path, limit, isMirror, tokenizer)
         var info = stat()
         if stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG {
             scan = FolderScan(file: path, info)
@@ -110,6 +112,15 @@ struct FolderReport {
         let before = unchanged == 0 ? "" : "; \(unchanged.counted("file")) there already"
         let gone = removed == 0 ? "" : "; \(removed.counted("document")) removed"
         return "imported \(documents.counted("file")) (\(textSize.bytes) of text) in \(duration.readable)" + before + gone
+    }
+
+    /// What was done, for programs.
+    func values(_ source: FolderImport) -> [JSONValue] {
+        let left = binaryFiles + tooLargeFiles + scan.symbolicLinks + scan.specialFiles + scan.hidden
+        return [
+            .string(source.path), "document", .integer(Int64(documents)), .integer(Int64(unchanged)), .integer(Int64(removed)),
+            .integer(Int64(left)), .integer(Int64(unreadable.count)), .real(duration.roundedSeconds), [],
+        ]
     }
 
     /// What was left out, in a line; nil if nothing was.

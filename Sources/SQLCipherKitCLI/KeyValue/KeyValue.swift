@@ -25,10 +25,18 @@ enum KeyValue {
             }
     }
 
+    /// The value as JSON. A blob is written as SQL writes it.
+    var json: JSONValue {
+        switch self {
+        case .plain(let value): JSONValue(shown: value)
+        case .json(let value): value
+        }
+    }
+
     /// The value as text; JSON that is kept as such is so in either form.
     func text(json: Bool) throws -> String {
         switch self {
-        case .plain(let value): json ? try JSONValue(shown: value).line() : value.plainText
+        case .plain(let value): json ? try self.json.line() : value.plainText
         case .json(let value): try value.line()
         }
     }

@@ -27,6 +27,11 @@ extension JSONValue {
     }
 }
 
+extension JSONValue {
+    /// An array of texts.
+    static func strings(_ texts: [String]) -> JSONValue { .array(texts.map { .string($0) }) }
+}
+
 extension JSONObject {
     /// An object with members in this order.
     init(members: [(name: String, value: JSONValue)]) {

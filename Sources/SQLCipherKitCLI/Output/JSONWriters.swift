@@ -13,32 +13,40 @@ private struct ObjectText {
         }
     }
 
-    func line(_ row: [SQLValue]) throws -> String {
-        let members = zip(names, row).map { (name: $0, value: JSONValue(shown: $1)) }
-        return try JSONValue.object(JSONObject(members: members)).line()
+    func line(_ row: [JSONValue]) throws -> String {
+        try JSONValue.object(JSONObject(members: zip(names, row).map { (name: $0, value: $1) })).line()
     }
 }
 
+/// A writer of rows that can hold arrays and objects.
+protocol ObjectWriter: RowWriter {
+    func write(_ row: [JSONValue]) throws
+}
+
+extension ObjectWriter {
+    func write(_ row: [SQLValue]) throws { try write(row.map { JSONValue(shown: $0) }) }
+}
+
 /// An object per row, a line each.
-final class JSONLinesWriter: RowWriter {
+final class JSONLinesWriter: ObjectWriter {
     private let object: ObjectText
 
     init(_ columns: [String]) { object = ObjectText(columns) }
 
-    func write(_ row: [SQLValue]) throws { Output.line(try object.line(row)) }
+    func write(_ row: [JSONValue]) throws { Output.line(try object.line(row)) }
 
     func finish() {}
 }
 
 /// A JSON array with an object per row, a line each.
-final class JSONWriter: RowWriter {
+final class JSONWriter: ObjectWriter {
     private let object: ObjectText
-    // A row is written when the next one comes, as only the last has no comma behind it.
+    // A row is written when the next one comes, as only the last has no comma after it.
     private var pending: String?
 
     init(_ columns: [String]) { object = ObjectText(columns) }
 
-    func write(_ row: [SQLValue]) throws {
+    func write(_ row: [JSONValue]) throws {
         let object = try object.line(row)
         if let pending { Output.line(pending + ",") }
         pending = (pending == nil ? "[" : " ") + object

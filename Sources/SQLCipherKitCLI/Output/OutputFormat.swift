@@ -52,7 +52,7 @@ struct FormatOption: ParsableArguments {
 struct OutputOptions: ParsableArguments {
     @OptionGroup var option: FormatOption
 
-    @Flag(help: "The same as --format json.")
+    @Flag(help: JSONForm.help)
     var json = false
 
     var format: OutputFormat? { option.format ?? (json ? .json : nil) }

@@ -28,6 +28,11 @@ extension BinaryInteger {
 }
 
 extension Duration {
+    /// In seconds, to the millisecond.
+    var roundedSeconds: Double {
+        Double(components.seconds) + (Double(components.attoseconds) / 1e15).rounded() / 1000
+    }
+
     /// The time in the unit that fits, such as `12 ms` or `3.2 s`.
     var readable: String {
         let seconds = Double(components.seconds) + Double(components.attoseconds) / 1e18

@@ -18,34 +18,41 @@ enum SchemaText {
         return rows.map { schema, name in schema == "main" ? name : "\(schema).\(name)" }
     }
 
-    /// The statements that would make the tables, indexes, views and triggers again.
+    /// A table, index, view or trigger, and the SQL that would make it again.
+    struct Part {
+        let database: String, type: String, name: String, table: String, sql: String
+
+        /// The SQL as a statement, with a comment on which database it is of where that is not the main one.
+        var statement: String { (database == "main" ? "" : "-- in \(database.onOneLine)\n") + sql + ";" }
+    }
+
+    /// The tables, indexes, views and triggers.
     /// - Parameter names: which of them; all if empty. A table's name stands for its indexes and triggers as well.
-    static func statements(_ db: Connection, _ names: [String] = []) throws -> [String] {
-        var statements: [String] = []
+    static func parts(_ db: Connection, _ names: [String] = []) throws -> [Part] {
+        var parts: [Part] = []
         var missing = Set(names)
         for schema in try db.schemas().map(\.name) {
-            let rows: [(String, String, String)] = try db.fetchAll(
+            let rows: [(String, String, String, String)] = try db.fetchAll(
                 """
-                SELECT name, tbl_name, sql FROM \(identifier: schema).sqlite_schema
+                SELECT type, name, tbl_name, sql FROM \(identifier: schema).sqlite_schema
                 WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
                 AND tbl_name NOT IN (SELECT name FROM pragma_table_list WHERE schema = \(schema) AND type = 'shadow')
                 ORDER BY rowid
                 """)
-            let prefix = schema == "main" ? "" : "-- in \(schema.onOneLine)\n"
-            for (name, table, sql) in rows {
+            for (type, name, table, sql) in rows {
                 let found = names.filter { wanted in
                     let prefix = (schema + ".").sqlName
                     let bare = wanted.sqlName.starts(with: prefix) ? Array(wanted.sqlName.dropFirst(prefix.count)) : wanted.sqlName
                     return [name.sqlName, table.sqlName].contains(bare)
                 }
                 missing.subtract(found)
-                if names.isEmpty || !found.isEmpty { statements.append(prefix + sql + ";") }
+                if names.isEmpty || !found.isEmpty { parts.append(Part(database: schema, type: type, name: name, table: table, sql: sql)) }
             }
         }
         if let name = missing.sorted().first {
             throw Failure("there is no table, index, view or trigger \(name): sqlcipherkit schema without a name shows all")
         }
-        return statements
+        return parts
     }
 }
 

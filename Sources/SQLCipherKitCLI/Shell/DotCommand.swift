@@ -107,7 +107,7 @@ enum DotCommand: String, CaseIterable {
                 """)
         case (.tables, 0), (.tables, 1):
             for name in try SchemaText.tables(shell.db, like: words.first) { Output.line(name.onOneLine) }
-        case (.schema, _): for statement in try SchemaText.statements(shell.db, words) { Output.line(statement.onItsLines) }
+        case (.schema, _): for part in try SchemaText.parts(shell.db, words) { Output.line(part.statement.onItsLines) }
         case (.databases, 0):
             try shell.show(["name", "file"], shell.db.schemas().map { [.text($0.name), try $0.path.map { .text($0) } ?? .null] })
         case (.timer, 1) where ["on", "off"].contains(words[0]): shell.showsTime = words[0] == "on"
@@ -117,7 +117,7 @@ enum DotCommand: String, CaseIterable {
             shell.format = format
             if words.count == 2 { shell.insertTable = words[1] }
         case (.output, 0), (.output, 1): try Output.redirect(to: words.first)
-        case (.dump, 0): try DatabaseDump.write(shell.db)
+        case (.dump, 0): try DatabaseDump.write(shell.db) { Output.line($0) }
         case (.read, 1): try shell.read(words[0])
         case (.import, 1), (.import, 2): try importFile(words, shell)
         case (.pager, 1...): Output.pager = words == ["on"] ? Pager.usual : words == ["off"] ? nil : words.joined(separator: " ")
