@@ -235,8 +235,10 @@ def main(arguments):
                 failed.append("exchange")
     if not names:
         print("Swift for Apple's platforms is neither compiled nor linked here: it needs a Mac (.github/workflows/platforms.yml)")
+        import apple_security
         import c_names
         failed += c_names.check(compiler.headers)
+        failed += apple_security.check()
     print(f"check-platforms: {'failed: ' + ', '.join(failed) if failed else 'nothing found'}")
     return 1 if failed else 0
 

@@ -3,8 +3,8 @@
     import Security
 
     extension KeyProvider where Self == KeySource {
-        /// A generic password in the Keychain (<https://developer.apple.com/documentation/security/keychain-items>). Nil if there is
-        /// none.
+        /// A generic password in the Keychain (<https://developer.apple.com/documentation/security/keychain-items>). Nil if there
+        /// is none. On a Mac it is looked for in the login keychain. ``KeychainItem`` stores one too.
         /// - Parameters:
         ///   - service: the item's service.
         ///   - account: its account; nil takes any.
@@ -21,15 +21,48 @@
                 ]
                 if let account { query[kSecAttrAccount as String] = account }
                 if let accessGroup { query[kSecAttrAccessGroup as String] = accessGroup }
-                var item: CFTypeRef?
-                let status = SecItemCopyMatching(query as CFDictionary, &item)
-                if status == errSecItemNotFound { return nil }
-                guard status == errSecSuccess, let data = item as? Data else {
-                    let reason = SecCopyErrorMessageString(status, nil) as String? ?? "error \(status)"
-                    throw DatabaseError.keyProvider("the Keychain's item \(service) cannot be read: \(reason)")
-                }
+                guard let data = try Keychain.copy(query, "the Keychain's item \(service)") as? Data else { return nil }
                 return try data.withBytes { bytes throws(DatabaseError) in try encoding.key(bytes) }
             }
+        }
+    }
+
+    /// Calls of the Keychain, with its errors as errors of this package.
+    enum Keychain {
+        /// What a query finds; nil if that is nothing.
+        static func copy(_ query: [String: Any], _ what: String) throws(DatabaseError) -> AnyObject? {
+            var item: CFTypeRef?
+            let status = SecItemCopyMatching(query as CFDictionary, &item)
+            if status == errSecItemNotFound { return nil }
+            guard status == errSecSuccess else { throw error(status, "\(what) cannot be read") }
+            return item
+        }
+
+        static func delete(_ query: [String: Any], _ what: String) throws(DatabaseError) -> Bool {
+            let status = SecItemDelete(query as CFDictionary)
+            if status == errSecItemNotFound { return false }
+            guard status == errSecSuccess else { throw error(status, "\(what) cannot be deleted") }
+            return true
+        }
+
+        /// Bytes for the Keychain, wiped when it lets go of them.
+        static func secret(_ bytes: UnsafeRawBufferPointer) -> Data {
+            if bytes.isEmpty { return Data() }
+            let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)
+            copy.copyMemory(from: bytes)
+            guard let base = copy.baseAddress else { return Data() }
+            return Data(bytesNoCopy: base, count: bytes.count, deallocator: .custom { base, count in
+                wipe(base, count)
+                base.deallocate()
+            })
+        }
+
+        static func error(_ status: OSStatus, _ what: String) -> DatabaseError {
+            .keyProvider("\(what): \(SecCopyErrorMessageString(status, nil) as String? ?? "error") (\(status))")
+        }
+
+        static func error(_ error: Unmanaged<CFError>?, _ what: String) -> DatabaseError {
+            .keyProvider("\(what): \(error.map { "\($0.takeRetainedValue())" } ?? "no reason is given")")
         }
     }
 #endif

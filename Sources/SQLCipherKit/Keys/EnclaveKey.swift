@@ -1,0 +1,142 @@
+#if canImport(Security)
+    import Foundation
+    import Security
+
+    /// A key that the Secure Enclave makes and never gives away, to encrypt a database's key with
+    /// (<https://developer.apple.com/documentation/security/protecting-keys-with-the-secure-enclave>).
+    /// ```swift
+    /// let item = try KeychainItem(
+    ///     service: "com.example.notes", account: "notes.db",
+    ///     enclaveKey: EnclaveKey(tag: "com.example.notes.wrapping", requires: .userPresence))
+    /// let db = try DatabasePool(.file(path), key: item.keyOrNewOne())
+    /// ```
+    /// The Enclave has elliptic keys alone, and SQLCipher needs 32 bytes in memory: so those are encrypted for an Enclave's key
+    /// (ECIES on P-256 with AES-GCM), and only this device, asking its user if so demanded, can decrypt them. What is open is open:
+    /// the key is then in the process's memory, as always.
+    public struct EnclaveKey: Hashable, Sendable {
+        /// What the user has to do before the Enclave decrypts
+        /// (<https://developer.apple.com/documentation/security/secaccesscontrolcreateflags>).
+        public enum Demand: Hashable, Sendable, CaseIterable {
+            /// Nothing.
+            case nothing
+            /// Face ID, Touch ID or the passcode.
+            case userPresence
+            /// Face ID or Touch ID as enrolled when the key was made: whoever enrols another face or finger makes the key useless.
+            case currentBiometry
+            /// The passcode.
+            case passcode
+        }
+
+        /// The key's tag (`kSecAttrApplicationTag`), by which it is found.
+        public let tag: String
+        /// The group of applications that share the key; nil for the application's own.
+        public let accessGroup: String?
+        /// When a new key can be used. A key of the Enclave never leaves its device.
+        public let accessibility: KeychainAccessibility
+        /// What the user has to do to use a new key.
+        public let demand: Demand
+
+        /// A key, which is made when it is first encrypted with.
+        /// - Parameters:
+        ///   - tag: a name of your own.
+        ///   - accessGroup: the group that shares it; nil for the application's own.
+        ///   - accessibility: when it can be used.
+        ///   - demand: what the user has to do each time.
+        /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an empty tag, and for an accessibility that is not
+        ///   ``KeychainAccessibility/isThisDeviceOnly``.
+        public init(
+            tag: String, accessGroup: String? = nil, accessibility: KeychainAccessibility = .afterFirstUnlockThisDeviceOnly,
+            requires demand: Demand = .nothing
+        ) throws(DatabaseError) {
+            if tag.isEmpty { throw .invalidArgument("a key of the Secure Enclave needs a tag") }
+            if !accessibility.isThisDeviceOnly { throw .invalidArgument("a key of the Secure Enclave is for this device only") }
+            self.tag = tag
+            self.accessGroup = accessGroup
+            self.accessibility = accessibility
+            self.demand = demand
+        }
+
+        /// Encrypts bytes for this key, which is made if it is not there. Nothing is asked of the user.
+        /// - Throws: ``DatabaseError/Reason/keyProvider``, without a Secure Enclave for instance.
+        public func encrypt(_ bytes: some ContiguousBytes) throws -> Data {
+            let key = if let key = try keys().first { key } else { try make() }
+            guard let publicKey = SecKeyCopyPublicKey(key) else {
+                throw DatabaseError.keyProvider("the Secure Enclave's key \(tag) has no public key")
+            }
+            let secret = bytes.withUnsafeBytes { Keychain.secret($0) }
+            var error: Unmanaged<CFError>?
+            guard let encrypted = SecKeyCreateEncryptedData(publicKey, Self.algorithm, secret as CFData, &error) else {
+                throw Keychain.error(error, "the Secure Enclave's key \(tag) does not encrypt")
+            }
+            return encrypted as Data
+        }
+
+        /// Decrypts what ``encrypt(_:)`` gave. The Enclave asks the user for what was demanded when the key was made.
+        /// - Throws: ``DatabaseError/Reason/keyProvider`` if there is no such key, if the user declines, and for other bytes.
+        public func decrypt(_ encrypted: Data) throws -> SecureBytes {
+            var error: Unmanaged<CFError>?
+            // Two processes that made one at the same time have two of the same tag.
+            for key in try keys() {
+                error?.release()
+                error = nil
+                guard let bytes = SecKeyCreateDecryptedData(key, Self.algorithm, encrypted as CFData, &error) else { continue }
+                let data = bytes as Data
+                return try SecureBytes(count: data.count) { memory throws(DatabaseError) in _ = data.copyBytes(to: memory) }
+            }
+            if error == nil { throw DatabaseError.keyProvider("there is no key \(tag) of the Secure Enclave") }
+            throw Keychain.error(error, "the Secure Enclave's key \(tag) does not decrypt")
+        }
+
+        /// Deletes the key: what was encrypted for it is lost.
+        /// - Returns: whether there was one.
+        @discardableResult public func delete() throws -> Bool {
+            try Keychain.delete(attributes, "the Secure Enclave's key \(tag)")
+        }
+
+        private static let algorithm = SecKeyAlgorithm.eciesEncryptionCofactorVariableIVX963SHA256AESGCM
+
+        private var attributes: [String: Any] {
+            var attributes: [String: Any] = [
+                kSecClass as String: kSecClassKey, kSecAttrKeyType as String: kSecAttrKeyTypeECSECPrimeRandom,
+                kSecAttrApplicationTag as String: Data(tag.utf8), kSecUseDataProtectionKeychain as String: true,
+            ]
+            if let accessGroup { attributes[kSecAttrAccessGroup as String] = accessGroup }
+            return attributes
+        }
+
+        private func keys() throws -> [SecKey] {
+            var query = attributes
+            query[kSecMatchLimit as String] = kSecMatchLimitAll
+            query[kSecReturnRef as String] = true
+            return try Keychain.copy(query, "the Secure Enclave's key \(tag)") as? [SecKey] ?? []
+        }
+
+        private func make() throws -> SecKey {
+            let flags: SecAccessControlCreateFlags =
+                switch demand {
+                case .nothing: .privateKeyUsage
+                case .userPresence: [.privateKeyUsage, .userPresence]
+                case .currentBiometry: [.privateKeyUsage, .biometryCurrentSet]
+                case .passcode: [.privateKeyUsage, .devicePasscode]
+                }
+            var error: Unmanaged<CFError>?
+            guard let control = SecAccessControlCreateWithFlags(nil, accessibility.attribute, flags, &error) else {
+                throw Keychain.error(error, "a key of the Secure Enclave cannot have this protection")
+            }
+            var lasting: [String: Any] = [
+                kSecAttrIsPermanent as String: true, kSecAttrApplicationTag as String: Data(tag.utf8),
+                kSecAttrAccessControl as String: control,
+            ]
+            if let accessGroup { lasting[kSecAttrAccessGroup as String] = accessGroup }
+            let parameters: [String: Any] = [
+                kSecAttrKeyType as String: kSecAttrKeyTypeECSECPrimeRandom, kSecAttrKeySizeInBits as String: 256,
+                kSecAttrTokenID as String: kSecAttrTokenIDSecureEnclave, kSecUseDataProtectionKeychain as String: true,
+                kSecPrivateKeyAttrs as String: lasting,
+            ]
+            guard let key = SecKeyCreateRandomKey(parameters as CFDictionary, &error) else {
+                throw Keychain.error(error, "the Secure Enclave makes no key")
+            }
+            return key
+        }
+    }
+#endif
