@@ -32,7 +32,7 @@ struct Failure: Error {
             self.init((error.index == 0 ? "" : "statement \(error.index + 1): ") + failure.message, status: failure.status)
         default:
             if SQLCipherKitCommand.exitCode(for: error) == .validationFailure {
-                let message = Misspelling.message(for: CommandLine.arguments.dropFirst())
+                let message = Misspelling.message(for: Arguments.all.dropFirst())
                     ?? SQLCipherKitCommand.message(for: error).withoutValueOfUnknownOption
                 self.init(message + " (sqlcipherkit --help says more)", status: .usage)
             } else {
@@ -42,7 +42,7 @@ struct Failure: Error {
     }
 
     /// Whether the command that runs is the one that reads only unless `--write` is given.
-    private static var hasWriteOption: Bool { CommandLine.arguments.dropFirst().first == QueryCommand.configuration.commandName }
+    private static var hasWriteOption: Bool { Arguments.all.dropFirst().first == QueryCommand.configuration.commandName }
 
     private init(_ error: DatabaseError, _ firstLine: Int?) {
         guard let firstLine else {
@@ -80,7 +80,7 @@ struct Failure: Error {
             self.init(ToolWords.message(error.message), status: .key)
         case .engine where .interrupted ~= error.code && Interruption.isWanted:
             self.init("interrupted: what was not complete is undone", status: .interrupted)
-        case .engine where .readOnly ~= error.code && Self.hasWriteOption && !CommandLine.arguments.contains("--write"):
+        case .engine where .readOnly ~= error.code && Self.hasWriteOption && !Arguments.all.contains("--write"):
             self.init(error.message + ": --write allows changes")
         default:
             var message = ToolWords.message(error.message)

@@ -61,7 +61,7 @@ struct SQLCipherKitCommand: ParsableCommand {
     /// In place of the parser's own, so that every error is one line and has the status that the help promises.
     static func main() {
         do {
-            var command = try parseAsRoot()
+            var command = try parseAsRoot(Array(Arguments.all.dropFirst()))
             try command.run()
             try Output.flush()
         } catch {

@@ -16,6 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import bill_of_materials
+import static_tool
 import vendor
 from vendor import ROOT, Stop, shown
 
@@ -30,6 +31,10 @@ Makes a release of the commit that is checked out. The working tree has to be cl
 
 Without an option: writes NAME-VERSION.tar.bz2, a source archive that is complete, with the engine's source and the licences
 inside, its bill of materials (SPDX 2.3, JSON), and SHA256SUMS of both. The same commit gives the same bytes, wherever and whenever.
+
+With --tool, on Linux: also TOOL-VERSION-linux-MACHINE.tar.bz2, the command-line tool as one program that is linked statically and
+runs on any Linux of this machine's processor, in an empty folder too; its sum is in SHA256SUMS. It is built from the release's files
+(swift build, ten minutes), and its bytes are the compiler's.
 
 With --commit: adds a commit with the same files to the branch release/VERSION; the branch and the files that are checked
 out stay as they are. With --tag: tags it too, so that SwiftPM can depend on it by URL and version. Nothing is pushed."""
@@ -131,7 +136,9 @@ def tar(files, folder, time):
 # --- The two kinds of release -----------------------------------------------------------------------------------------
 
 
-def write_archive(version, folder):
+def write_archive(version, folder, with_tool):
+    if with_tool:
+        static_tool.check_machine()
     commit = Commit()
     files = contents(commit, version)
     name = f"{NAME}-{version}"
@@ -140,6 +147,13 @@ def write_archive(version, folder):
         f"{name}.spdx.json": files[f"{NAME}.spdx.json"][1],
         f"{name}.tar.bz2": bz2.compress(tar(files, name, commit.time), 9),
     }
+    if with_tool:
+        say("building the tool, which takes ten minutes")
+        tool = static_tool.name(version)
+        # What is linked into it is under these licences.
+        inside = {static_tool.PRODUCT: ("100755", static_tool.build(files))}
+        inside.update({path: files[path] for path in files if path in ("LICENSE", "NOTICE.md") or "/LICENSE." in path})
+        made[f"{tool}.tar.bz2"] = bz2.compress(tar({path: inside[path] for path in sorted(inside)}, tool, commit.time), 9)
     made["SHA256SUMS"] = "".join(f"{vendor.sha256(data)}  {path}\n" for path, data in made.items()).encode()
     folder.mkdir(parents=True, exist_ok=True)
     fresh = {path: folder / f".{path}.new" for path in made}
@@ -196,19 +210,23 @@ def checked_version(text):
 
 def main():
     parser = argparse.ArgumentParser(
-        prog="scripts/release", description=HELP.replace("NAME", NAME), formatter_class=argparse.RawDescriptionHelpFormatter)
+        prog="scripts/release", description=HELP.replace("NAME", NAME).replace("TOOL", static_tool.PRODUCT), formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("version", metavar="VERSION", type=checked_version)
     kind = parser.add_mutually_exclusive_group()
-    kind.add_argument("--output", metavar="FOLDER", type=Path, help="where the archive goes (default: .build/release-VERSION)")
     kind.add_argument("--commit", action="store_true", help="make the commit on the branch release/VERSION")
     kind.add_argument("--tag", action="store_true", help="make the commit and tag it")
+    kind.add_argument("--tool", action="store_true", help="beside the archive, the command-line tool as one static program")
+    parser.add_argument("--output", metavar="FOLDER", type=Path, help="where the archive goes (default: .build/release-VERSION)")
     arguments = parser.parse_args()
+    if arguments.output is not None and (arguments.commit or arguments.tag):
+        parser.error("--output is for an archive, and a commit makes none")
     signal.signal(signal.SIGTERM, vendor.terminated)
     try:
         if arguments.commit or arguments.tag:
             write_commit(arguments.version, arguments.tag)
         else:
-            write_archive(arguments.version, arguments.output or ROOT / ".build" / f"release-{arguments.version}")
+            write_archive(arguments.version, arguments.output or ROOT / ".build" / f"release-{arguments.version}",
+                          arguments.tool)
     except Stop as stop:
         print(f"release: {' '.join(str(stop).split())}", file=sys.stderr)
         return 1

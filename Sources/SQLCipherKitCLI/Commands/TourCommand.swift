@@ -42,7 +42,7 @@ struct TourCommand: ParsableCommand {
         }
         Output.line("The whole tour took \(start.duration(to: .now).readable). The database is \(files.database)")
         Output.line("Next, try")
-        let program = CommandLine.arguments[0].shellQuoted
+        let program = Arguments.all[0].shellQuoted
         let access = "\(files.database.shellQuoted) --key-file \(files.keyFile.shellQuoted)"
         Output.line("  \(program) search \(access) \(tour.words.joined(separator: " ").shellQuoted)")
         Output.line("  \(program) query \(access) \"SELECT path, meta->>'$.words' AS words FROM document ORDER BY words DESC LIMIT 10\"")

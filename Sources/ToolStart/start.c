@@ -1,0 +1,23 @@
+/* Lets the statically linked tool run where no /proc is mounted, as in an empty folder that is its root.
+
+   On Linux, Swift's runtime reads two files there: /proc/self/exe before main, to find its libraries, and without it ends the program
+   ("Unable to obtain Swift runtime path", runtime/Paths.cpp) unless SWIFT_ROOT names their folder; and /proc/self/cmdline, for
+   CommandLine.arguments, which is empty without it. */
+
+#include "ToolStart.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+static char *const *arguments;
+
+#if defined(__linux__) && defined(__GLIBC__)
+/* glibc hands main's parameters to constructors. This one has to run before those of Swift's runtime, which have no priority. */
+__attribute__((constructor(101))) static void note_arguments(int count, char **values) {
+    if (count > 0) arguments = values;
+    /* A static program has no libraries to find. The folder only has to be there. */
+    if (access("/proc/self/exe", F_OK) != 0) setenv("SWIFT_ROOT", "/", 0);
+}
+#endif
+
+char *const *toolstart_arguments(void) { return arguments; }

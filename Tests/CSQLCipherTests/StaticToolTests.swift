@@ -1,0 +1,101 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// How to run a program with a folder as its root; nil where this machine does not allow it.
+private let inFolder: [String]? = [["chroot"], ["unshare", "--map-root-user", "chroot"]].first { command in
+    (try? Command.run(command[0], command.dropFirst() + ["/", "true"]))?.status == 0
+}
+
+/// What a release of the tool takes: ten minutes of compiling.
+private let testsLong = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] != nil
+
+/// Programs that are linked statically, run in a folder with no other file as their root.
+@Suite(.enabled(if: testsReleases && testsLong, "SQLCIPHERKIT_RELEASE_TESTS or SQLCIPHERKIT_LONG_TESTS is not set"),
+       .enabled(if: inFolder != nil, "this machine lets nobody but root change a program's root folder"))
+struct StaticToolTests {
+    /// An empty folder and how to call a program in it.
+    struct Root {
+        let folder: TemporaryFolder
+        let name: String
+
+        init(_ program: URL) throws {
+            folder = try TemporaryFolder()
+            name = program.lastPathComponent
+            try FileManager.default.copyItem(at: program, to: folder.url.appendingPathComponent(name))
+        }
+
+        func write(_ text: String, to file: String) throws {
+            try Data(text.utf8).write(to: folder.url.appendingPathComponent(file))
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: folder.path(file))
+        }
+
+        func run(_ arguments: String..., before: [String] = [], in environment: [String: String] = [:]) throws -> Command.Outcome {
+            let command = before + (try #require(inFolder)) + [folder.path(""), "/\(name)"] + arguments
+            return try Command.run(command[0], Array(command.dropFirst()), environment: environment)
+        }
+    }
+
+    @Test func theToolOfARelease() throws {
+        let checkout = try ReleaseScriptTests.Checkout()
+        try ReleaseScriptTests.Checkout.require(try checkout.run(releaseVersion, "--tool", "--output", checkout.output.path))
+        let check = try Command.run("bash", ["-c", "cd \"$0\" && sha256sum --check --strict SHA256SUMS", checkout.output.path])
+        #expect(check.status == 0 && check.output.split(separator: "\n").count == 3, "\(check)")
+
+        let machine = try Command.run("uname", ["-m"]).output.trimmingCharacters(in: .newlines)
+        let name = "sqlcipherkit-\(releaseVersion)-linux-\(machine)"
+        let unpacked = checkout.folder.url
+        let archive = checkout.output.appendingPathComponent("\(name).tar.bz2").path
+        try ReleaseScriptTests.Checkout.require(try Command.run("tar", ["--extract", "--file", archive, "--directory", unpacked.path]))
+        let inside = unpacked.appendingPathComponent(name)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: inside.path).sorted()
+                == ["LICENSE", "NOTICE.md", "Vendor", "sqlcipherkit"])
+        try checkTool(inside.appendingPathComponent("sqlcipherkit"))
+    }
+
+    /// A database made, filled, searched and read with no file but the program, the key and the data, and no /proc.
+    private func checkTool(_ program: URL) throws {
+        let root = try Root(program)
+        let version = try root.run("version")
+        #expect(version.status == 0 && version.output.contains("encryption, FTS5"), "\(version)")
+        try root.write("correct horse\n", to: "key")
+        try root.write("name,city\nAda,London\nGrace,New York\n", to: "people.csv")
+        try FileManager.default.createDirectory(at: root.folder.url.appendingPathComponent("texts"), withIntermediateDirectories: true)
+        try root.write("First we bake bread.\n", to: "texts/plans.txt")
+        for source in ["people.csv", "texts"] {
+            let imported = try root.run("import", "notes.db", source, "--key-file", "key")
+            #expect(imported.status == 0, "\(imported)")
+        }
+        let rows = try root.run("query", "/notes.db", "SELECT name FROM people ORDER BY name DESC", "--key-file", "/key", "--format", "csv")
+        #expect(rows.output.split(whereSeparator: \.isNewline).map(String.init) == ["name", "Grace", "Ada"], "\(rows)")
+        #expect(try root.run("search", "/notes.db", "baking", "--key-file", "/key").output.contains("bake"))
+        #expect(try root.run("verify", "/notes.db", "--key-file", "/key").status == 0)
+        #expect(try root.run("query", "/notes.db", "SELECT 1", "--no-key").status == 3, "it is encrypted")
+        #expect(try root.run("query", "/notes.db", "SELECT 1", "--raw").status == 64, "the arguments are those that were given")
+        #expect(!(try Data(contentsOf: root.folder.url.appendingPathComponent("notes.db")).contains(Data("London".utf8))))
+    }
+
+    /// What the README says of a user's own program: the command, and what happens without /proc.
+    @Test func aProgramThatUsesTheLibrary() throws {
+        let readme = try String(contentsOf: Repository.file("README.md"), encoding: .utf8)
+        #expect(readme.contains("swift build -c release --static-swift-stdlib -Xswiftc -static-executable "))
+        let folder = try TemporaryFolder()
+        let package = folder.url.appendingPathComponent("Consumer")
+        try FileManager.default.copyItem(at: Repository.file("Tests/Consumer"), to: package)
+        let manifest = package.appendingPathComponent("Package.swift")
+        let text = try String(contentsOf: manifest, encoding: .utf8)
+        try Data(text.replacing("\"../SQLCipherKit\"", with: "\"\(Repository.root.path)\"").utf8).write(to: manifest)
+        // In debug, which takes a third of the time and is linked in the same way.
+        let shell = "cd \"$0\" && unset SQLCIPHERKIT_DEVELOPMENT && swift build --static-swift-stdlib -Xswiftc -static-executable"
+        let build = try Command.run("bash", ["-c", shell, package.path])
+        try #require(build.status == 0, "\(build.output)\(build.errors)")
+
+        let root = try Root(package.appendingPathComponent(".build/debug/App"))
+        let bare = try root.run("/notes.db")
+        #expect(bare.status != 0 && bare.errors.contains("Unable to obtain Swift runtime path"), "\(bare)")
+        try FileManager.default.createDirectory(at: root.folder.url.appendingPathComponent("proc"), withIntermediateDirectories: true)
+        let mounting = ["unshare", "--fork", "--pid", "--mount", "--mount-proc=\(root.folder.path("proc"))"]
+        let run = try root.run("/notes.db", before: mounting)
+        #expect(run.output.hasPrefix("First we [bake], then we sell.\n"), "\(run)")
+    }
+}
