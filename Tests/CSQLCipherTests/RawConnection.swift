@@ -4,7 +4,7 @@ import CSQLCipher
 final class RawConnection {
     struct Failure: Error { let code: Int32, message: String }
 
-    private let handle: OpaquePointer
+    let handle: OpaquePointer
 
     init(_ path: String, key: String? = nil) throws {
         var opened: OpaquePointer?

@@ -48,6 +48,22 @@ int sqlcipherkit_begin_read(sqlite3 *db) {
     return rc;
 }
 
+int sqlcipherkit_end_read(sqlite3 *db) {
+    sqlite3_mutex_enter(db->mutex);
+    int is_read = !db->autoCommit && db->nVdbeActive == 0 && sqlite3_txn_state(db, NULL) != SQLITE_TXN_WRITE;
+    if (is_read) {
+        /* As OP_AutoCommit and sqlite3VdbeHalt do it. Nothing was written, so nothing can fail. */
+        db->autoCommit = 1;
+        for (int index = 0; index < db->nDb; index++) {
+            if (db->aDb[index].pBt != NULL) sqlite3BtreeCommit(db->aDb[index].pBt);
+        }
+        db->flags &= ~(u64)SQLITE_DeferFKs;
+        sqlite3CloseSavepoints(db);
+    }
+    sqlite3_mutex_leave(db->mutex);
+    return is_read;
+}
+
 void sqlcipherkit_open_logs(sqlite3 *db) {
     sqlite3_mutex_enter(db->mutex);
     for (int index = 0; db->autoCommit && index < db->nDb; index++) {

@@ -40,6 +40,8 @@ static uintptr_t find_limit(void) {
 #endif
 }
 
+_Thread_local int sqlcipherkit_calls_of_thread = 0;
+
 uintptr_t sqlcipherkit_stack_limit(void) {
     /* Asking the system takes microseconds, and a thread keeps its stack. */
     static _Thread_local uintptr_t known = 0;

@@ -109,10 +109,10 @@ package final class ConnectionPool: Sendable {
     }
 
     /// Waits for a slot.
-    package func acquire(until deadline: ContinuousClock.Instant?) throws -> ConnectionSlot { try acquire(until: deadline, nil) }
+    package func acquire(until deadline: Deadline?) throws -> ConnectionSlot { try acquire(until: deadline, nil) }
 
     /// - Parameter cancellation: cancels the wait as well.
-    func acquire(until deadline: ContinuousClock.Instant?, _ cancellation: Cancellation?) throws -> ConnectionSlot {
+    func acquire(until deadline: Deadline?, _ cancellation: Cancellation?) throws -> ConnectionSlot {
         if let slot = try tryAcquire() { return slot }
         let thread = BlockedThread()
         let waiter = thread.waiter(.one)
@@ -141,7 +141,7 @@ package final class ConnectionPool: Sendable {
     ///   - closing: whether it is to close the database.
     ///   - cancellation: cancels the wait as well.
     func acquireAll(
-        closing: Bool = false, until deadline: ContinuousClock.Instant? = nil, _ cancellation: Cancellation?
+        closing: Bool = false, until deadline: Deadline? = nil, _ cancellation: Cancellation?
     ) throws {
         let thread = BlockedThread()
         let waiter = thread.waiter(closing ? .closing : .all)
@@ -153,8 +153,8 @@ package final class ConnectionPool: Sendable {
         }
         if let error = cancellation?.error { abandon(waiter, error) }
         var pause = Self.firstPause, letsOthersGo = false
-        while case let end = ContinuousClock.Instant.after(pause), !thread.wait(until: deadline.map { min($0, end) } ?? end) {
-            if let deadline, deadline <= .now {
+        while case let end = Deadline.after(pause), !thread.wait(until: deadline.map { min($0, end) } ?? end) {
+            if let deadline, deadline.hasPassed {
                 abandon(waiter, DatabaseError.timeout)
                 break
             }
@@ -165,7 +165,7 @@ package final class ConnectionPool: Sendable {
         _ = try thread.served()
     }
 
-    package func acquireAll(closing: Bool = false, until deadline: ContinuousClock.Instant? = nil) throws {
+    package func acquireAll(closing: Bool = false, until deadline: Deadline? = nil) throws {
         try acquireAll(closing: closing, until: deadline, nil)
     }
 

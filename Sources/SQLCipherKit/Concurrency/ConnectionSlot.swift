@@ -62,7 +62,7 @@ package final class ConnectionSlot: @unchecked Sendable {
     ///   - deadline: when it must have ended.
     ///   - cancellation: what may cancel it.
     func run<R>(
-        _ mode: Mode, until deadline: ContinuousClock.Instant? = nil, _ cancellation: Cancellation? = nil,
+        _ mode: Mode, until deadline: Deadline? = nil, _ cancellation: Cancellation? = nil,
         _ body: (Connection) throws -> sending R
     ) throws -> sending R {
         try beingUsed { try lend(mode, until: deadline, cancellation, body) }
@@ -71,20 +71,24 @@ package final class ConnectionSlot: @unchecked Sendable {
     /// Runs `body`, in which a call of the same database would wait for itself.
     func beingUsed<R>(_ body: () throws -> sending R) rethrows -> sending R {
         user.store(sqlcipherkit_thread(), ordering: .relaxed)
-        defer { user.store(0, ordering: .relaxed) }
+        sqlcipherkit_enter_call()
+        defer {
+            sqlcipherkit_leave_call()
+            user.store(0, ordering: .relaxed)
+        }
         return try body()
     }
 
     private func lend<R>(
-        _ mode: Mode, until deadline: ContinuousClock.Instant?, _ cancellation: Cancellation?,
+        _ mode: Mode, until deadline: Deadline?, _ cancellation: Cancellation?,
         _ body: (Connection) throws -> sending R
     ) throws -> sending R {
         uses &+= 1
-        if let deadline, ContinuousClock.now >= deadline { throw DatabaseError.timeout }
+        if let deadline, deadline.hasPassed { throw DatabaseError.timeout }
         let db = try opened()
         db.lend(until: deadline)
         defer { db.takeBack() }
-        try added.update(db, additions, isWriter: isWriter)
+        if !added.isCurrent(with: additions) { try added.update(db, additions, isWriter: isWriter) }
         if let cancellation { try watch(cancellation, db) }
         // From here on it is not cancelled: what runs then may be the next caller's.
         defer { cancellation?.setHandler(nil) }
@@ -137,7 +141,7 @@ package final class ConnectionSlot: @unchecked Sendable {
         }
         try db.check(sqlcipherkit_begin_read(db.live()))
         let result = try inTransaction(db, body)
-        try commit.execute()
+        if try sqlcipherkit_end_read(db.live()) == 0 { try commit.execute() }
         return result
     }
 

@@ -9,7 +9,7 @@ extension DatabasePool {
     /// - Throws: ``DatabaseError/Reason/snapshotLost`` if a database has no write-ahead log, or an empty one and the pool only
     ///   reads; and what `read(timeout:_:)` throws.
     public func snapshot(timeout: Duration? = nil) throws -> DatabaseSnapshot {
-        let deadline = timeout.map { ContinuousClock.Instant.after($0) }
+        let deadline = timeout.map { Deadline.after($0) }
         if let snapshot = try read(timeout: timeout, { db in try self.snapshotAtOnce(db) }) { return snapshot }
         return try run(.unrestricted, timeout: deadline.map { $0 - .now }) { db in try self.snapshot(from: db) }
     }
@@ -17,7 +17,7 @@ extension DatabasePool {
     /// The same for a task.
     /// - Throws: as the other form; `CancellationError` when the task is cancelled.
     public func snapshot(timeout: Duration? = nil) async throws -> DatabaseSnapshot {
-        let deadline = timeout.map { ContinuousClock.Instant.after($0) }
+        let deadline = timeout.map { Deadline.after($0) }
         if let snapshot = try await read(timeout: timeout, { db in try self.snapshotAtOnce(db) }) { return snapshot }
         return try await run(.unrestricted, timeout: deadline.map { $0 - .now }) { db in try self.snapshot(from: db) }
     }

@@ -11,12 +11,12 @@ final class DeadlineTimer: @unchecked Sendable {
 
     /// Something to be done at a deadline.
     final class Alarm: @unchecked Sendable {
-        fileprivate let deadline: ContinuousClock.Instant
+        fileprivate let deadline: Deadline
         fileprivate var action: (@Sendable () -> Void)?
         /// Where it is in the heap; nil once it is not.
         fileprivate var index: Int?
 
-        fileprivate init(_ deadline: ContinuousClock.Instant, _ action: @escaping @Sendable () -> Void) {
+        fileprivate init(_ deadline: Deadline, _ action: @escaping @Sendable () -> Void) {
             (self.deadline, self.action) = (deadline, action)
         }
     }
@@ -25,13 +25,13 @@ final class DeadlineTimer: @unchecked Sendable {
     private var heap: [Alarm] = []
     private var isRunning = false
     /// When the thread looks at the heap again. An earlier alarm has to wake it.
-    private var wakeUp = ContinuousClock.now
+    private var wakeUp = Deadline.now
 
     /// The number of alarms that are set.
     var count: Int { condition.withLock { heap.count } }
 
     /// Calls `action` at a deadline, on the timer's thread: it must be brief.
-    func set(at deadline: ContinuousClock.Instant, _ action: @escaping @Sendable () -> Void) -> Alarm {
+    func set(at deadline: Deadline, _ action: @escaping @Sendable () -> Void) -> Alarm {
         let alarm = Alarm(deadline, action)
         condition.lock()
         defer { condition.unlock() }
@@ -64,7 +64,7 @@ final class DeadlineTimer: @unchecked Sendable {
     private func nextAction() -> (@Sendable () -> Void)? {
         condition.lock()
         defer { condition.unlock() }
-        var end = ContinuousClock.Instant.after(Self.idleTime)
+        var end = Deadline.after(Self.idleTime)
         while true {
             if let first = heap.first {
                 if first.deadline <= .now { return remove(first) }

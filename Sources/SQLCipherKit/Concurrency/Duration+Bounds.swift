@@ -8,8 +8,3 @@ extension Duration {
     /// The time between two polls: long enough to leave the processor to others.
     var betweenPolls: Duration { max(bounded, .milliseconds(10)) }
 }
-
-extension ContinuousClock.Instant {
-    /// When a time from now on has passed.
-    static func after(_ time: Duration) -> Self { .now + time.bounded }
-}

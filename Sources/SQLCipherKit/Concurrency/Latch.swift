@@ -15,7 +15,7 @@ final class Latch: @unchecked Sendable {
 
     /// Waits until the latch is open.
     /// - Returns: false if the deadline came first.
-    func wait(until deadline: ContinuousClock.Instant? = nil) -> Bool {
+    func wait(until deadline: Deadline? = nil) -> Bool {
         condition.lock()
         defer { condition.unlock() }
         while !isOpen { guard condition.wait(until: deadline) else { return false } }

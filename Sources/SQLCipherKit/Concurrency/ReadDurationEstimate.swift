@@ -32,9 +32,9 @@ final class ReadDurationEstimate: Sendable {
 
     /// Runs a read and remembers how long it took.
     func measure<R>(_ body: () throws -> sending R) rethrows -> sending R {
-        let start = ContinuousClock.now
+        let start = Deadline.now
         defer {
-            if ContinuousClock.now - start > Self.short {
+            if Deadline.now - start > Self.short {
                 missing.store(Self.probation, ordering: .relaxed)
             } else if missing.load(ordering: .relaxed) > 0 {
                 missing.subtract(1, ordering: .relaxed)

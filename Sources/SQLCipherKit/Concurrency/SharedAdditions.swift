@@ -70,10 +70,11 @@ struct ConnectionAdditions {
 
     private enum Kind { case commits, rollbacks, updates, traces, tracesWithValues }
 
+    func isCurrent(with shared: SharedAdditions) -> Bool { version == shared.version }
+
     /// Brings the connection up to date.
     mutating func update(_ db: Connection, _ shared: SharedAdditions, isWriter: Bool) throws(DatabaseError) {
         let newest = shared.version
-        guard version != newest else { return }
         for action in shared.actions(after: actions) {
             try db.changingThisOneOnly { () throws(DatabaseError) in try action(db) }
             actions += 1

@@ -72,7 +72,7 @@ extension SharedDatabase {
         _ mode: ConnectionSlot.Mode, timeout: Duration?, _ body: (Connection) throws -> sending R
     ) throws -> sending R {
         try checkCall()
-        let deadline = timeout.map(ContinuousClock.Instant.after)
+        let deadline = timeout.map(Deadline.after)
         let pool = pool(for: mode)
         let slot = try pool.acquire(until: deadline)
         defer { pool.giveBack(slot) }
@@ -81,7 +81,7 @@ extension SharedDatabase {
 
     /// Runs `body` on a slot that was acquired.
     func perform<R>(
-        _ mode: ConnectionSlot.Mode, _ slot: ConnectionSlot, until deadline: ContinuousClock.Instant?,
+        _ mode: ConnectionSlot.Mode, _ slot: ConnectionSlot, until deadline: Deadline?,
         _ cancellation: Cancellation?, _ body: (Connection) throws -> sending R
     ) throws -> sending R {
         let wasOpen = slot.isOpen

@@ -1,6 +1,6 @@
 /// What ends a call: the time that it may take, and its task.
 struct CallLimits {
-    var deadline: ContinuousClock.Instant?
+    var deadline: Deadline?
     var cancellation: Cancellation?
     /// The pool that ends the call when it is suspended.
     let pool: ConnectionPool
@@ -8,7 +8,7 @@ struct CallLimits {
     /// Throws when the call has to end.
     func check() throws {
         if let error = cancellation?.error { throw error }
-        if let deadline, deadline <= .now { throw DatabaseError.timeout }
+        if let deadline, deadline.hasPassed { throw DatabaseError.timeout }
         if pool.isSuspended { throw DatabaseError.suspended }
     }
 
@@ -40,7 +40,7 @@ extension SharedDatabase {
         _ claim: Claim, timeout: Duration?, _ body: (ConnectionSlot, CallLimits) throws -> sending R
     ) throws -> sending R {
         try checkCall()
-        let limits = CallLimits(deadline: timeout.map(ContinuousClock.Instant.after), pool: writer)
+        let limits = CallLimits(deadline: timeout.map(Deadline.after), pool: writer)
         let slot = try writer.acquire(until: limits.deadline)
         defer { writer.giveBack(slot) }
         return try perform(claim, slot, limits, body)
@@ -51,7 +51,7 @@ extension SharedDatabase {
         _ claim: Claim, timeout: Duration?, _ body: sending @escaping (ConnectionSlot, CallLimits) throws -> sending R
     ) async throws -> sending R {
         let cancellation = Cancellation()
-        let limits = CallLimits(deadline: timeout.map(ContinuousClock.Instant.after), cancellation: cancellation, pool: writer)
+        let limits = CallLimits(deadline: timeout.map(Deadline.after), cancellation: cancellation, pool: writer)
         return try await lend(writer, .one, cancellation, until: limits.deadline) { [self] slot, _ in
             try perform(claim, slot, limits, body)
         }

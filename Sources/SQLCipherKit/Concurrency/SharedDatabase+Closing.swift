@@ -15,7 +15,7 @@ extension SharedDatabase {
     public final func close(timeout: Duration? = nil) throws(DatabaseError) {
         guard forks == sqlcipherkit_forks(), !writer.isClosed else { return }
         try checkCall()
-        let deadline = timeout.map(ContinuousClock.Instant.after)
+        let deadline = timeout.map(Deadline.after)
         // What cannot fail need not keep anybody waiting who will get nothing.
         if timeout == nil { refuseCalls(with: .closedDatabase) }
         do {
@@ -33,7 +33,7 @@ extension SharedDatabase {
     /// - Throws: as the other form; `CancellationError` when the task is cancelled.
     public final func close(timeout: Duration? = nil) async throws {
         guard forks == sqlcipherkit_forks(), !writer.isClosed else { return }
-        let deadline = timeout.map(ContinuousClock.Instant.after)
+        let deadline = timeout.map(Deadline.after)
         let cancellation = Cancellation()
         do {
             try await lend(writer, .closing, cancellation, until: deadline) { [self] _, _ in
@@ -60,7 +60,7 @@ extension SharedDatabase {
 
     /// Closes all connections for good. The caller has acquired the writer, and may release it after that.
     private func closeConnections(
-        for reason: DatabaseError, until deadline: ContinuousClock.Instant? = nil, _ cancellation: Cancellation? = nil
+        for reason: DatabaseError, until deadline: Deadline? = nil, _ cancellation: Cancellation? = nil
     ) throws {
         try readers?.acquireAll(closing: true, until: deadline, cancellation)
         // Before the writer: what closes last empties the log.

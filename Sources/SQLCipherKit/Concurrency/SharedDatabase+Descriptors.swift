@@ -4,14 +4,14 @@ extension SharedDatabase {
     /// Opens a reader. If that fails, for want of descriptors or of memory for instance, the call gets the connection of another
     /// reader, as soon as one is free.
     /// - Throws: why the reader could not be opened, if none is open; ``DatabaseError/Reason/timeout``; the cancellation's error.
-    func open(_ slot: ConnectionSlot, until deadline: ContinuousClock.Instant?, _ cancellation: Cancellation?) throws {
+    func open(_ slot: ConnectionSlot, until deadline: Deadline?, _ cancellation: Cancellation?) throws {
         do { try slot.openConnection() } catch {
             guard let readers else { throw error }
             // One that is on its way from a call to the next seems to be in no use.
             var misses = 0
             while !borrow(for: slot, from: readers) {
                 if let error = cancellation?.error { throw error }
-                if let deadline, deadline <= .now { throw DatabaseError.timeout }
+                if let deadline, deadline.hasPassed { throw DatabaseError.timeout }
                 let isOneInUse = readers.slots.contains { $0 !== slot && $0.isInUse && $0.seemsOpen }
                 misses = isOneInUse ? 0 : misses + 1
                 if misses == 20 { throw error }

@@ -18,7 +18,7 @@ extension SharedDatabase {
     public final func suspend(timeout: Duration? = nil) throws(DatabaseError) {
         try checkCall()
         if writer.isClosed { throw .closedDatabase }
-        let deadline = timeout.map(ContinuousClock.Instant.after)
+        let deadline = timeout.map(Deadline.after)
         // The writer first, as everywhere: who has it may be waiting for the readers.
         writer.beginSuspending(.suspended)
         readers?.beginSuspending(.suspended)
@@ -69,16 +69,16 @@ extension SharedDatabase {
     }
 
     /// Waits until no call has a connection of the pool, ending those that have.
-    private func drain(_ pool: ConnectionPool, until deadline: ContinuousClock.Instant?) throws {
+    private func drain(_ pool: ConnectionPool, until deadline: Deadline?) throws {
         while true {
             for slot in pool.slots { slot.suspend() }
             // A call that had acquired its slot a moment ago, and not yet its connection, is met the next time.
-            let step = ContinuousClock.Instant.after(.milliseconds(20))
+            let step = Deadline.after(.milliseconds(20))
             do {
                 try pool.acquireAll(closing: true, until: deadline.map { min($0, step) } ?? step, nil)
                 return pool.releaseAll()
             } catch let error as DatabaseError where error.reason == .timeout {
-                if let deadline, deadline <= .now { throw error }
+                if let deadline, deadline.hasPassed { throw error }
             }
         }
     }

@@ -7,7 +7,7 @@ extension SharedDatabase {
     ) async throws -> sending R {
         try checkCall()
         try Task.checkCancellation()
-        let deadline = timeout.map(ContinuousClock.Instant.after)
+        let deadline = timeout.map(Deadline.after)
         let cancellation = Cancellation()
         let pool = pool(for: mode)
         if case .read = mode, let slot = try acquireForShortRead(pool) {
@@ -26,7 +26,7 @@ extension SharedDatabase {
 
     /// Waits for a slot, or for all of them, and runs `work` in the calling task, on a thread that may block.
     func lend<R>(
-        _ pool: ConnectionPool, _ wish: Waiter.Wish, _ cancellation: Cancellation, until deadline: ContinuousClock.Instant?,
+        _ pool: ConnectionPool, _ wish: Waiter.Wish, _ cancellation: Cancellation, until deadline: Deadline?,
         _ work: sending @escaping (ConnectionSlot, LentCall) throws -> sending R
     ) async throws -> sending R {
         try checkCall()

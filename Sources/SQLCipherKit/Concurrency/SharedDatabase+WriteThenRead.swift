@@ -40,7 +40,7 @@ extension SharedDatabase {
         _ timeout: Duration?, _ body: (Connection) throws -> sending W, _ read: (Connection, W) throws -> sending R
     ) throws -> sending R {
         try checkCall()
-        let deadline = timeout.map(ContinuousClock.Instant.after)
+        let deadline = timeout.map(Deadline.after)
         let slot = try writer.acquire(until: deadline)
         var hasWriter = true
         func release() {
@@ -55,7 +55,7 @@ extension SharedDatabase {
         _ timeout: Duration?, _ body: sending @escaping (Connection) throws -> W,
         _ read: sending @escaping (Connection, W) throws -> sending R
     ) async throws -> sending R {
-        let deadline = timeout.map(ContinuousClock.Instant.after)
+        let deadline = timeout.map(Deadline.after)
         let cancellation = Cancellation()
         // Sent to the part of the task that calls it, once.
         nonisolated(unsafe) let read = read
@@ -66,7 +66,7 @@ extension SharedDatabase {
 
     /// - Parameter release: releases the writer. Called when the read has begun.
     private func perform<W, R>(
-        _ slot: ConnectionSlot, until deadline: ContinuousClock.Instant?, _ cancellation: Cancellation?,
+        _ slot: ConnectionSlot, until deadline: Deadline?, _ cancellation: Cancellation?,
         _ body: (Connection) throws -> sending W, then read: (Connection, W) throws -> sending R, afterwards release: () -> Void
     ) throws -> sending R {
         guard let readers else {
@@ -86,7 +86,7 @@ extension SharedDatabase {
     }
 
     /// A reader that is open: after the commit nothing of it may fail. With the writer acquired.
-    private func acquireReader(until deadline: ContinuousClock.Instant?, _ cancellation: Cancellation?) throws -> ConnectionSlot {
+    private func acquireReader(until deadline: Deadline?, _ cancellation: Cancellation?) throws -> ConnectionSlot {
         guard let readers else { throw DatabaseError.closedDatabase }
         let reader = try readers.acquire(until: deadline, cancellation)
         do { if !reader.isOpen { try perform(.read, reader, until: deadline, cancellation) { _ in } } } catch {

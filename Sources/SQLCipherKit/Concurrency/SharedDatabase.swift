@@ -112,6 +112,8 @@ public class SharedDatabase: @unchecked Sendable {
     /// Throws where a call would wait for itself, or in a child process, whose parent may hold the locks forever.
     func checkCall() throws(DatabaseError) {
         if forks != sqlcipherkit_forks() { throw .forked }
+        // In no closure at all, as nearly always.
+        if sqlcipherkit_calls() == 0 { return }
         let thread = sqlcipherkit_thread()
         for slot in writer.slots where slot.user.load(ordering: .relaxed) == thread { throw .insideCall }
         try snapshots.checkCall()

@@ -32,7 +32,7 @@ final class SnapshotRegistry: Sendable {
     /// Ends all snapshots, once the reads that run have ended. Called by the one call that has the writer and the readers.
     /// - Throws: when the deadline or the cancellation comes first. No snapshot can be read then either.
     func endAll(
-        because cause: String, until deadline: ContinuousClock.Instant? = nil, _ cancellation: Cancellation? = nil
+        because cause: String, until deadline: Deadline? = nil, _ cancellation: Cancellation? = nil
     ) throws {
         if isEmpty { return }
         let cores = all

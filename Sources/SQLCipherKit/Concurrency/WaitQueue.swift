@@ -92,7 +92,7 @@ final class BlockedThread: @unchecked Sendable {
 
     /// Waits until the waiter was served.
     /// - Returns: false if the deadline came first.
-    func wait(until deadline: ContinuousClock.Instant?) -> Bool { latch.wait(until: deadline) }
+    func wait(until deadline: Deadline?) -> Bool { latch.wait(until: deadline) }
 
     /// The slot; nil for all of them. To be called when the waiter was served, or is certain to be.
     func served() throws -> ConnectionSlot? {

@@ -63,7 +63,7 @@ final class WorkerThreads: Sendable {
             condition.unlock()
         }
 
-        func next(until deadline: ContinuousClock.Instant?) -> Job? {
+        func next(until deadline: Deadline?) -> Job? {
             condition.lock()
             defer { condition.unlock() }
             while job == nil, condition.wait(until: deadline) {}
@@ -75,7 +75,7 @@ final class WorkerThreads: Sendable {
 extension NSCondition {
     /// Waits, with the lock, until it is signalled.
     /// - Returns: false if the deadline has passed.
-    func wait(until deadline: ContinuousClock.Instant?) -> Bool {
+    func wait(until deadline: Deadline?) -> Bool {
         guard let deadline else {
             wait()
             return true

@@ -47,7 +47,7 @@ extension Connection {
     // MARK: Lending
 
     /// Lends the connection to the calling thread.
-    func lend(until deadline: ContinuousClock.Instant?) {
+    func lend(until deadline: Deadline?) {
         self.deadline = deadline
         settingsAtLoan = handle.map { sqlcipherkit_read_settings($0) }
         borrower.store(sqlcipherkit_thread(), ordering: .relaxed)
@@ -66,7 +66,7 @@ extension Connection {
         deadline = nil
         closeWasRefused = false
         if heldStatements > 0 { invalidateHeldStatements() }
-        for dependent in dependents.values where dependent.object?.endsWithLoan == true { dependent.object?.connectionCloses() }
+        if !dependents.isEmpty { endDependentsOfLoan() }
         abandon()
         borrower.store(0, ordering: .relaxed)
         if !loanSettings.isEmpty { putSettingsBack() }
@@ -90,7 +90,7 @@ extension Connection {
         case Holder.cancelled, Holder.late, Holder.suspended: return true
         default: break
         }
-        guard let deadline, ContinuousClock.now >= deadline else { return false }
+        guard let deadline, deadline.hasPassed else { return false }
         refuseUse(Holder.late, to: sqlcipherkit_thread())
         return true
     }

@@ -49,20 +49,22 @@ public final class Connection {
     @usableFromInline let holder = Atomic<UInt>(Holder.anybody)
     /// The thread that it is lent to, 0 for none; also of a call that was cancelled.
     let borrower = Atomic<UInt>(0)
+    // The three below are looked at in each call of a queue or a pool, by the one thread that has the connection; no access to
+    // them calls what could touch them again.
     /// How to put back what that closure has set.
-    var loanSettings: [LoanSetting: (Connection) throws -> Void] = [:]
+    @exclusivity(unchecked) var loanSettings: [LoanSetting: (Connection) throws -> Void] = [:]
     /// Those that SQL can change, as they were when the connection was lent.
-    var settingsAtLoan: sqlcipherkit_settings?
+    @exclusivity(unchecked) var settingsAtLoan: sqlcipherkit_settings?
+    /// What else of SQLite's has to end before the connection does.
+    @exclusivity(unchecked) var dependents: [ObjectIdentifier: WeakDependent] = [:]
     /// Whether the closure that it is lent to has tried to close it.
     var closeWasRefused = false
     /// When the running call of a queue or a pool must have ended.
-    var deadline: ContinuousClock.Instant?
+    var deadline: Deadline?
     /// The number of forks when the connection was opened.
     @usableFromInline let forks = sqlcipherkit_forks()
     /// The statements that callers hold, cursors among them.
     var heldStatements = 0
-    /// What else of SQLite's has to end before the connection does.
-    var dependents: [ObjectIdentifier: WeakDependent] = [:]
 
     /// Opens a database.
     ///

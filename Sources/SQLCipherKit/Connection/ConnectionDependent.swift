@@ -18,4 +18,8 @@ extension Connection {
     func unregister(_ dependent: any ConnectionDependent) {
         dependents[ObjectIdentifier(dependent)] = nil
     }
+
+    func endDependentsOfLoan() {
+        for dependent in dependents.values where dependent.object?.endsWithLoan == true { dependent.object?.connectionCloses() }
+    }
 }

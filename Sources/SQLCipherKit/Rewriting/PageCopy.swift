@@ -130,7 +130,7 @@ struct PageCopy {
 
     /// Leaves the disk to others for a while, which a cancellation ends.
     private func pause(_ from: OpaquePointer, _ to: OpaquePointer) throws {
-        let end = ContinuousClock.Instant.after(options.pause)
+        let end = Deadline.after(options.pause)
         while case let left = end - .now, left > .zero {
             Thread.sleep(forTimeInterval: min(left, .milliseconds(20)) / .seconds(1))
             try checkCancellation(from, to)

@@ -207,7 +207,7 @@ import Testing
             }
             try onThreads(12) { number in
                 for _ in 0..<60 {
-                    let deadline: ContinuousClock.Instant? = Bool.random() ? nil : .now + .microseconds(Int64.random(in: 0...500))
+                    let deadline: Deadline? = Bool.random() ? nil : .now + .microseconds(Int64.random(in: 0...500))
                     do {
                         switch number {
                         case 0..<9:
