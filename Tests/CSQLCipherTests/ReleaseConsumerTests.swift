@@ -85,8 +85,37 @@ struct ReleaseConsumerTests {
         #expect(run.output.hasSuffix("First we [bake], then we sell.\nThe file holds no plain text.\n"), "\(run.output)")
     }
 
-    /// By URL and version, with nothing fetched but the release itself; its files are those of the archive, which the other test builds.
-    /// The repository has a name of its own, by which SwiftPM knows the package.
+    /// The blocks of the README's first hour but for the set-up, pasted beside an unpacked release, with the tool of this build.
+    @Test func theFirstHourOfTheREADMEIsPasted() throws {
+        let readme = try String(contentsOf: Repository.file("README.md"), encoding: .utf8)
+        let hour = try #require(readme.components(separatedBy: "\n## A first hour\n").dropFirst().first?.components(separatedBy: "\n## ").first)
+        let blocks = hour.components(separatedBy: "\n```sh\n").dropFirst().map { $0.components(separatedBy: "\n```")[0] }
+        #expect(blocks.count == 4)
+        let checkout = try ReleaseScriptTests.Checkout()
+        try checkout.release()
+        let folder = try TemporaryFolder()
+        _ = try checkout.unpack(into: folder.url)
+        let repository = folder.path("SQLCipherKit"), tool = repository + "/.build/release"
+        try FileManager.default.moveItem(atPath: folder.path("SQLCipherKit-\(releaseVersion)"), toPath: repository)
+        for path in [tool, folder.path("home/Documents")] {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        }
+        try FileManager.default.createSymbolicLink(
+            atPath: tool + "/sqlcipherkit", withDestinationPath: BuildProducts.executable("sqlcipherkit"))
+        try Data("Bread needs flour.\n".utf8).write(to: URL(fileURLWithPath: folder.path("home/Documents/a.md")))
+        let script = "set -e; unset SQLCIPHERKIT_DEVELOPMENT; cd \"$0\"\n" + blocks.joined(separator: "\n")
+        let home = ["HOME": folder.path("home"), "XDG_CACHE_HOME": folder.path("home")]
+        let run = try Command.run(
+            try #require(offline)[0], try #require(offline).dropFirst() + ["bash", "-c", script, repository],
+            environment: ReleaseScriptTests.Checkout.environment.merging(home) { $1 })
+        try #require(run.status == 0, "\(run.output)\(run.errors)")
+        #expect(run.output.contains("1.  a.md  [Bread] needs flour.") && run.output.contains("1 hit\n"), "\(run.output)")
+        #expect(run.output.contains("Mill & Sons  01067   42.5\nOven Ltd     10115    7.2\n"), "\(run.output)")
+        #expect(run.output.hasSuffix("Bakery\nFirst we [bake], then we sell.\n"), "\(run.output)")
+    }
+
+    /// By URL and version, with nothing fetched but the release itself. Its files are those of the archive, which another test
+    /// builds. The repository has a name of its own, by which SwiftPM knows the package.
     @Test func tagByURLAndVersion() throws {
         let checkout = try ReleaseScriptTests.Checkout()
         try checkout.release()

@@ -78,7 +78,7 @@ struct StaticToolTests {
     /// What the README says of a user's own program: the command, and what happens without /proc.
     @Test func aProgramThatUsesTheLibrary() throws {
         let readme = try String(contentsOf: Repository.file("README.md"), encoding: .utf8)
-        #expect(readme.contains("swift build -c release --static-swift-stdlib -Xswiftc -static-executable "))
+        #expect(readme.contains("swift build -c release --static-swift-stdlib \\\n    -Xswiftc -static-executable\n"))
         let folder = try TemporaryFolder()
         let package = folder.url.appendingPathComponent("Consumer")
         try FileManager.default.copyItem(at: Repository.file("Tests/Consumer"), to: package)

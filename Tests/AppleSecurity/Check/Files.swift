@@ -35,13 +35,18 @@ func checkArticle() throws {
     StandIn.items = []
     try withFolder { container in
         let folder = container.appendingPathComponent("database")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let location = DatabaseLocation.file(folder.appendingPathComponent("notes.db"))
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: true)
+        let file = folder.appendingPathComponent("notes.db")
+        let location = DatabaseLocation.file(file)
         try location.setFileProtection(.completeUntilFirstUserAuthentication)
-        let item = try KeychainItem(service: "com.example.notes", account: "notes.db", accessGroup: "TEAM.com.example.notes")
+        let item = try KeychainItem(
+            service: "com.example.notes", account: "notes.db",
+            accessGroup: "TEAM.com.example.notes")
         var cipher = CipherConfiguration()
         cipher.plaintextHeaderSize = 32
-        let db = try DatabasePool(location, key: item.keyOrNewOne(withSalt: true).with(cipher: cipher))
+        let key = try item.keyOrNewOne(withSalt: true)
+        let db = try DatabasePool(location, key: key.with(cipher: cipher))
 
         try db.write { db in _ = try db.execute("CREATE TABLE t(x)") }
         let again = try DatabasePool(location, key: item.keyOrNewOne(withSalt: true).with(cipher: cipher))

@@ -14,24 +14,37 @@ import Testing
         try file.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, year INTEGER)")
         file.close()
 
-        let archive = try db.attach(.file(archivePath), as: "archive", key: archiveKey)
+        let archive = try db.attach(
+            .file(archivePath), as: "archive", key: archiveKey)
         try db.transaction { db in
-            try db.execute("INSERT INTO archive.note SELECT * FROM main.note WHERE year < \(2020)")
+            try db.execute("""
+                INSERT INTO archive.note
+                SELECT * FROM main.note WHERE year < \(2020)
+                """)
             try db.execute("DELETE FROM main.note WHERE year < \(2020)")
         }
-        let both = try db.fetchAll(String.self, "SELECT title FROM main.note UNION ALL SELECT title FROM archive.note ORDER BY 1")
+        let both = try db.fetchAll(String.self, """
+            SELECT title FROM main.note
+            UNION ALL SELECT title FROM archive.note ORDER BY 1
+            """)
         try archive.detach()
         #expect(both == ["new", "old"])
 
-        let moved = try db.withAttached(.file(archivePath), as: "archive", key: archiveKey) { archive in
-            try archive.connection.fetchOne(Int.self, "SELECT count(*) FROM archive.note")
+        let moved = try db.withAttached(
+            .file(archivePath), as: "archive", key: archiveKey
+        ) { archive in
+            try archive.connection.fetchOne(
+                Int.self, "SELECT count(*) FROM archive.note")
         }
         #expect(moved == 1)
         #expect(try db.schemas().map(\.name) == ["main"])
 
         try db.attach(.memory, as: "scratch", key: .plaintext)
-        let copied = try db.main.copyTables(["note"], to: try db.schema("scratch")) { progress in
-            if progress.rowsDone == progress.rowsTotal { print(progress.table, progress.rowsTotal) }
+        let scratch = try db.schema("scratch")
+        let copied = try db.main.copyTables(["note"], to: scratch) { progress in
+            if progress.rowsDone == progress.rowsTotal {
+                print(progress.table, progress.rowsTotal)
+            }
         }
         #expect(copied == 1)
         #expect(try db.fetchAll(String.self, "SELECT title FROM scratch.note") == ["new"])

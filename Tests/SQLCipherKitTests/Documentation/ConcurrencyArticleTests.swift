@@ -10,12 +10,17 @@ import Testing
         let archiveKey = try Encryption.raw([UInt8](repeating: 7, count: 32))
         let slowQuery: SQL = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
 
-        let pool = try DatabasePool(.file(path), key: .passphrase("correct horse"))
+        let pool = try DatabasePool(
+            .file(path), key: .passphrase("correct horse"))
         try await pool.write { db in
-            try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT)")
+            try db.execute("""
+                CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT)
+                """)
             try db.execute("INSERT INTO note(title) VALUES (\(title))")
         }
-        let titles = try await pool.read { db in try db.fetchAll(String.self, "SELECT title FROM note") }
+        let titles = try await pool.read { db in
+            try db.fetchAll(String.self, "SELECT title FROM note")
+        }
         #expect(titles == ["Bakery"])
 
         try await pool.barrier { db in try db.execute("VACUUM") }
@@ -25,7 +30,9 @@ import Testing
             for title in chunk { try db.execute("INSERT INTO note(title) VALUES (\(title))") }
         }
         try await pool.withWriter { db in
-            for chunk in chunks { try db.transaction { db in try store(chunk, in: db) } }
+            for chunk in chunks {
+                try db.transaction { db in try store(chunk, in: db) }
+            }
             try db.execute("PRAGMA optimize")
         }
         do {
@@ -38,22 +45,29 @@ import Testing
         }
 
         let snapshot = try await pool.snapshot()
-        let count = try await snapshot.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") }
+        let count = try await snapshot.read { db in
+            try db.fetchOne(Int.self, "SELECT count(*) FROM note")
+        }
         try await snapshot.close()
         #expect(count == 5)
 
         var isLate = false
         do {
-            try await pool.read(timeout: .milliseconds(50)) { db in try db.execute(slowQuery) }
+            try await pool.read(timeout: .milliseconds(50)) { db in
+                try db.execute(slowQuery)
+            }
         } catch let error as DatabaseError where error.reason == .timeout {
             print("not now")
             isLate = true
         }
         #expect(isLate)
 
-        let archive = try await pool.attach(.file(archivePath), as: "archive", key: archiveKey)
+        let archive = try await pool.attach(
+            .file(archivePath), as: "archive", key: archiveKey)
         try await pool.changeKey(to: .passphrase("battery staple"))
-        let token = pool.addUpdateHook { change in print(change.table, change.rowID) }
+        let token = pool.addUpdateHook { change in
+            print(change.table, change.rowID)
+        }
         token.remove()
         #expect(try await pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM archive.sqlite_schema") } == 0)
         #expect(try await archive.checkpoint().isComplete)

@@ -4,9 +4,9 @@ import Testing
 
 /// Every piece of Swift that the README and the articles show stands in a test as well, so that it is compiled and run.
 ///
-/// For each page there has to be one test file with all lines of all its examples, in their order; other lines, which look at the results,
-/// may stand between them. Blanks at the beginning of a line do not count. A block whose first line is ```` ```swift manifest ````
-/// is part of a package's manifest: ReleaseConsumerTests builds with these.
+/// For each page one test file has all lines of all its examples, in their order; other lines, which look at the results, may stand
+/// between them. Blanks at the beginning of a line do not count. A block whose first line is ```` ```swift manifest ```` is part of
+/// a package's manifest: ReleaseConsumerTests builds with these.
 @Suite struct ExampleTests {
     static let pages: [String] = {
         let articles = "Sources/SQLCipherKit/Documentation.docc"
@@ -56,6 +56,49 @@ import Testing
         let best = try #require(Self.sources.max { Self.count(of: examples, in: $0.value) < Self.count(of: examples, in: $1.value) })
         let count = Self.count(of: examples, in: best.value)
         #expect(count == examples.count, "\(page): no test has the line '\(examples[min(count, examples.count - 1)])' (nearest: \(best.key))")
+    }
+
+    /// What the test declares around the examples and they use, the page must name: a reader has to know what `db` is.
+    @Test(arguments: pages) func whatExamplesUseIsDeclaredOrNamed(_ page: String) throws {
+        let text = try String(contentsOf: Repository.file(page), encoding: .utf8)
+        let examples = Self.examples(in: text)
+        guard !examples.isEmpty else { return }
+        let best = try #require(Self.sources.max { Self.count(of: examples, in: $0.value) < Self.count(of: examples, in: $1.value) })
+        var found = 0
+        let others = best.value.filter { line in
+            guard found < examples.count, line == examples[found] else { return true }
+            found += 1
+            return false
+        }
+        let missing = Self.undeclared(in: examples, declaredIn: others).subtracting(Self.named(in: text))
+        #expect(missing.isEmpty, "\(page) does not say what these are: \(missing.sorted())")
+    }
+
+    /// The names that `examples` use and only `others` declare.
+    static func undeclared(in examples: [Substring], declaredIn others: [Substring]) -> Set<String> {
+        func declared(_ lines: [Substring]) -> Set<String> {
+            let forms = [#/\b(?:let|var|func|struct|class|enum|for) +(\w+)/#, #/(?:, |\()(\w+)(?:, \w+)*\)? = /#, #/\b_ (\w+):/#]
+            return Set(forms.flatMap { form in lines.flatMap { line in line.matches(of: form).map { String($0.1) } } })
+        }
+        // Text has no names, but what is interpolated.
+        let code = examples.map { line in
+            line.replacing(#/ *//.*/#, with: "").replacing(#/"(?:[^"\\]|\\[^(])*"/#, with: "").replacing(#/^[A-Z ]{4,}.*/#, with: "")
+        }
+        let used = Set(code.flatMap { line in line.matches(of: #/(?:^|[^\w.])([A-Za-z]\w*)(?![\w:])/#).map { String($0.1) } })
+        return declared(others).subtracting(declared(examples)).intersection(used)
+    }
+
+    /// The words that stand in code spans of a page's prose.
+    static func named(in page: String) -> Set<String> {
+        let prose = page.components(separatedBy: "\n```").enumerated().filter { $0.offset % 2 == 0 }.map(\.element).joined(separator: "\n")
+        return Set(prose.matches(of: #/`+([^`\n]+)`+/#).flatMap { $0.1.matches(of: #/\w+/#).map { String($0.0) } })
+    }
+
+    @Test func aNameThatNothingDeclaresIsFound() {
+        let examples: [Substring] = ["let a = try db.f(path)", "print(a, \"title\", b.title) // c"]
+        let others: [Substring] = ["let db = 1, path = 2", "let title = 3, b = 4", "let c = 5"]
+        #expect(Self.undeclared(in: examples, declaredIn: others) == ["db", "path", "b"])
+        #expect(Self.named(in: "The `path` and `note(id)`.\n```swift\nlet `db` = 1\n```\n").sorted() == ["id", "note", "path"])
     }
 
     /// The pages that must have examples, so that a change of how they are marked is noticed.

@@ -10,19 +10,31 @@ import Testing
         let path = folder.path("notes.db")
         let db = try Connection(.file(path), key: .passphrase("correct horse"))
 
-        try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT NOT NULL, body TEXT, created REAL)")
+        try db.execute("""
+            CREATE TABLE note(
+                id INTEGER PRIMARY KEY, title TEXT NOT NULL,
+                body TEXT, created REAL)
+            """)
         let title = "Bakery", created = Date()
-        try db.execute("INSERT INTO note(title, body, created) VALUES (\(title), \("First we bake, then we sell."), \(created))")
+        try db.execute("""
+            INSERT INTO note(title, body, created)
+            VALUES (\(title), \("First we bake, then we sell."), \(created))
+            """)
         let id = db.lastInsertedRowID
         #expect(id == 1)
 
         try db.transaction { db in
-            for title in ["Flour", "Yeast"] { try db.execute("INSERT INTO note(title) VALUES (\(title))") }
+            for title in ["Flour", "Yeast"] {
+                try db.execute("INSERT INTO note(title) VALUES (\(title))")
+            }
         }
 
-        let titles = try db.fetchAll(String.self, "SELECT title FROM note ORDER BY id")
-        let body = try db.fetchOne(String?.self, "SELECT body FROM note WHERE id = \(id)")
-        let rows: [(Int, String, Date?)] = try db.fetchAll("SELECT id, title, created FROM note")
+        let titles = try db.fetchAll(
+            String.self, "SELECT title FROM note ORDER BY id")
+        let body = try db.fetchOne(
+            String?.self, "SELECT body FROM note WHERE id = \(id)")
+        let rows: [(Int, String, Date?)] = try db.fetchAll(
+            "SELECT id, title, created FROM note")
         #expect(titles == ["Bakery", "Flour", "Yeast"] && body == "First we bake, then we sell.")
         let seconds = try #require(rows.first?.2).timeIntervalSince(created)
         #expect(rows.map(\.0) == [1, 2, 3] && abs(seconds) < 0.001 && rows[1].2 == nil)
@@ -32,16 +44,20 @@ import Testing
             var title: String
             var body: String?
         }
-        let notes = try db.fetchAll(decoding: Note.self, "SELECT id, title, body FROM note")
+        let notes = try db.fetchAll(
+            decoding: Note.self, "SELECT id, title, body FROM note")
         #expect(notes.map(\.title) == titles && notes[1].body == nil)
 
-        try db.forEach("SELECT title FROM note") { row in print(try row.get("title", as: String.self)) }
+        try db.forEach("SELECT title FROM note") { row in
+            print(try row.get("title", as: String.self))
+        }
 
         do {
             try db.execute("INSERT INTO note(title) VALUES (NULL)")
             Issue.record("NULL went in")
         } catch {
-            print(error.code == .constraintNotNull, error.message, error.sql ?? "")
+            print(error.code == .constraintNotNull)                  // true
+            print(error.message, error.sql ?? "")
             #expect(error.code == .constraintNotNull && error.sql == "INSERT INTO note(title) VALUES (NULL)")
         }
 

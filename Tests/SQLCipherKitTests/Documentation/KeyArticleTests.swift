@@ -18,8 +18,10 @@ import Testing
         do {
             let path = folder.path("cost.db")
             var cipher = CipherConfiguration()
-            cipher.kdfIterations = try CipherConfiguration.iterations(taking: .milliseconds(500))
-            let db = try Connection(.file(path), key: .passphrase("correct horse", cipher: cipher))
+            cipher.kdfIterations = try CipherConfiguration.iterations(
+                taking: .milliseconds(500))
+            let db = try Connection(
+                .file(path), key: .passphrase("correct horse", cipher: cipher))
             print(try db.main.cipher?.settings.weaknesses ?? [])      // nothing
         }
         try DatabaseConverter.decrypt(fileAt: path, key: .passphrase("correct horse"))
@@ -44,16 +46,22 @@ import Testing
         let folder = try TemporaryFolder()
         let path = folder.path("notes.db")
         let notes = DatabaseLocation.file(path)
-        let slots = try KeySlots.create(.passphrase("correct horse"), label: "laptop", for: notes)
+        let slots = try KeySlots.create(
+            .passphrase("correct horse"), label: "laptop", for: notes)
         try slots.add(.passphrase("battery staple"), label: "desktop")
         let recovery = try slots.addRecoveryKey(label: "safe")
-        print(recovery.text)                       // to be written down, and shown only here
+        print(recovery.text)     // to be written down, and shown only here
 
-        let db = try Connection(notes, key: .slots(secret: .passphrase("battery staple"), first: "desktop"))
+        let db = try Connection(
+            notes,
+            key: .slots(
+                secret: .passphrase("battery staple"), first: "desktop"))
         try db.execute("CREATE TABLE note(title TEXT)")
         db.close()
 
-        try slots.changePassphrase("laptop", from: .passphrase("correct horse"), to: .passphrase("something new"))
+        try slots.changePassphrase(
+            "laptop", from: .passphrase("correct horse"),
+            to: .passphrase("something new"))
         try slots.revoke("desktop")
         #expect(throws: DatabaseError.self) {
             _ = try Connection(notes, key: .slots(secret: .passphrase("battery staple"), first: "desktop"))
@@ -75,9 +83,11 @@ import Testing
         do {
             _ = try KeySlots.unlock(passphrase, of: notes)
         } catch let error as DatabaseError {
-            guard let rollback = error.underlyingError as? KeySlotsRollback else { throw error }
+            guard let rollback = error.underlyingError as? KeySlotsRollback
+            else { throw error }
             print(rollback.revoked ?? [], rollback.superseded ?? [])
-            let slots = try KeySlots.unlock(passphrase, of: notes, acceptingRollback: true)
+            let slots = try KeySlots.unlock(
+                passphrase, of: notes, acceptingRollback: true)
             for label in rollback.revoked ?? [] { try slots.revoke(label) }
         }
         #expect(try KeySlots.unlock(passphrase, of: notes).list().map(\.label) == ["laptop"])
@@ -110,11 +120,15 @@ import Testing
         let oldPath = folder.path("old.db")
         try makeOldFile(oldPath, .passphrase("correct horse"))
 
-        let old = try Connection(.file(oldPath), key: .passphrase("correct horse", cipher: .sqlCipher3))
+        let old = try Connection(
+            .file(oldPath),
+            key: .passphrase("correct horse", cipher: .sqlCipher3))
         old.close()
 
-        let version = try DatabaseConverter.migrate(fileAt: oldPath, key: .passphrase("correct horse"))     // 3
-        let db = try Connection(.file(oldPath), key: .passphrase("correct horse"))
+        let passphrase = try Encryption.passphrase("correct horse")
+        let version = try DatabaseConverter.migrate(
+            fileAt: oldPath, key: passphrase)                        // 3
+        let db = try Connection(.file(oldPath), key: passphrase)
         #expect(version == 3)
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM note") == 0)
     }

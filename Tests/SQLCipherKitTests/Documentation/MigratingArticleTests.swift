@@ -34,13 +34,18 @@ import Testing
         try make("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, created)")
         let db = try Connection(.file(path), key: .passphrase("correct horse"))
         try db.execute("INSERT INTO note(title, created) VALUES ('Bakery', '2026-11-21 08:30:00'), ('Mill', 1795249801)")
-        let notes = try db.fetchAll(decoding: Note.self, "SELECT id, title FROM note WHERE title LIKE \(pattern)")
+        let notes = try db.fetchAll(
+            decoding: Note.self,
+            "SELECT id, title FROM note WHERE title LIKE \(pattern)")
         #expect(notes.map(\.title) == ["Bakery"])
         let report = try db.main.valueReport()
         print(report.profileNames)
-        for column in report.mixedColumns { print(column.table, column.name, column.forms) }
+        for column in report.mixedColumns {
+            print(column.table, column.name, column.forms)
+        }
         #expect(report.mixedColumns.map(\.name) == ["created"])
-        try db.main.convertValues(of: "created", in: "note", to: .dates(.iso8601))
+        try db.main.convertValues(
+            of: "created", in: "note", to: .dates(.iso8601))
         #expect(try db.fetchAll(String.self, "SELECT created FROM note")
             == ["2026-11-21T08:30:00.000Z", "2026-11-21T08:30:01.000Z"])
         try fromGRDB()
@@ -54,9 +59,14 @@ import Testing
             """))
         var configuration = DatabaseConfiguration()
         configuration.values = .grdb
-        let queue = try DatabaseQueue(.file(path), key: .passphrase("correct horse"), configuration: configuration)
+        let queue = try DatabaseQueue(
+            .file(path), key: .passphrase("correct horse"),
+            configuration: configuration)
         let count = try queue.read { db in
-            try db.fetchOne(Int.self, "SELECT count(*) FROM note WHERE id = \(id) AND created < \(Date())")
+            try db.fetchOne(Int.self, """
+                SELECT count(*) FROM note
+                WHERE id = \(id) AND created < \(Date())
+                """)
         }
         #expect(count == 1)
     }
@@ -65,15 +75,21 @@ import Testing
         try make("CREATE TABLE note(id TEXT, created TEXT); INSERT INTO note VALUES ('\(key)', '2020-11-21T08:30:00.250')")
         var configuration = DatabaseConfiguration()
         configuration.values = .sqliteSwift
-        let db = try Connection(.file(path), key: .passphrase("correct horse"), configuration: configuration)
+        let db = try Connection(
+            .file(path), key: .passphrase("correct horse"),
+            configuration: configuration)
         try db.execute("UPDATE note SET created = \(Date()) WHERE id = \(key)")
         #expect(try value("SELECT count(*) FROM note WHERE created GLOB '????-??-??T??:??:??.???' AND created > '2026'") == 1)
     }
 
     struct Visit: SQLRecord {
         static let tableName = "VISIT"
-        static let columnProfiles: [String: ValueProfile] = ["LEFT_AT": .dataLiteCore]
-        enum CodingKeys: String, CodingKey { case id = "ID", arrived = "ARRIVED", left = "LEFT_AT" }
+        static let columnProfiles: [String: ValueProfile] = [
+            "LEFT_AT": .dataLiteCore,
+        ]
+        enum CodingKeys: String, CodingKey {
+            case id = "ID", arrived = "ARRIVED", left = "LEFT_AT"
+        }
         var id: UUID
         var arrived: Date
         var left: Date?
@@ -86,7 +102,9 @@ import Testing
             """)
         var configuration = DatabaseConfiguration()
         configuration.values = .skipSQL
-        let db = try Connection(.file(path), key: .passphrase("correct horse"), configuration: configuration)
+        let db = try Connection(
+            .file(path), key: .passphrase("correct horse"),
+            configuration: configuration)
         var visit = try db.fetchOne(Visit.self, id: key)
         visit?.left = now
         if let visit { try db.update(visit) }
@@ -97,11 +115,18 @@ import Testing
     @Test func fromSAP() throws {
         var configuration = DatabaseConfiguration()
         configuration.values = .sap
-        configuration.onCreate = { db in try db.execute("CREATE TABLE visit(id TEXT PRIMARY KEY, arrived INTEGER)") }
-        let store = try DatabaseQueue(.file(path), key: .passphrase("correct horse"), configuration: configuration)
+        configuration.onCreate = { db in
+            try db.execute(
+                "CREATE TABLE visit(id TEXT PRIMARY KEY, arrived INTEGER)")
+        }
+        let store = try DatabaseQueue(
+            .file(path), key: .passphrase("correct horse"),
+            configuration: configuration)
         try store.write { db in try db.execute("INSERT INTO visit VALUES (\(key.uuidString), 1795249000)") }
         let changes = try store.write { db in
-            try db.execute("UPDATE visit SET arrived = :now WHERE id = :key", ["now": now, "key": key])
+            try db.execute(
+                "UPDATE visit SET arrived = :now WHERE id = :key",
+                ["now": now, "key": key])
             return db.changes
         }
         #expect(changes == 1)
@@ -115,8 +140,11 @@ import Testing
             """)
         var configuration = DatabaseConfiguration()
         configuration.values = .dataLiteCore
-        let connection = try Connection(.file(path), key: .passphrase("correct horse"), configuration: configuration)
-        let ids = try connection.fetchAll(UUID.self, "SELECT id FROM visit WHERE arrived < \(now)")
+        let connection = try Connection(
+            .file(path), key: .passphrase("correct horse"),
+            configuration: configuration)
+        let ids = try connection.fetchAll(
+            UUID.self, "SELECT id FROM visit WHERE arrived < \(now)")
         #expect(ids == [key])
     }
 }

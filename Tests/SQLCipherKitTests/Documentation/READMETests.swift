@@ -6,15 +6,42 @@ import Testing
 @Suite struct READMETests {
     /// The tour of the README; ExampleTests sees to it that it is this one.
     private func tour(_ path: String, _ archivePath: String, _ keyBytes: [UInt8]) throws {
-        let db = try Connection(.file(path), key: .passphrase("correct horse"))
-        try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body TEXT, meta BLOB)")
-        try db.create(FTS5Table("note_fts", columns: ["title", "body"], content: .external(table: "note"), tokenizer: .porter(.unicode61())))
-        let (title, body, meta) = ("Bakery", "First we bake, then we sell.", ["tags": ["bread", "plans"]] as JSONValue)
-        try db.execute("INSERT INTO note(title, body, meta) VALUES (\(title), \(body), \(meta))")
-        for hit in try db.fullText("note_fts").search(FTS5Query(userInput: "baking"), snippet: .best()) { print(hit.snippet) }
-        print(try db.fetchAll(String.self, "SELECT value FROM note, json_each(note.meta, ?)", [JSONPath("tags")]))
-        let archive = try db.attach(.file(archivePath), as: "archive", key: .raw(keyBytes))
-        try db.transaction { try $0.execute("CREATE TABLE \(identifier: archive.name).note AS SELECT * FROM main.note") }
+        let db = try Connection(
+            .file(path), key: .passphrase("correct horse"))
+        try db.execute("""
+            CREATE TABLE note(
+                id INTEGER PRIMARY KEY, title TEXT, body TEXT, meta BLOB)
+            """)
+        try db.create(
+            FTS5Table(
+                "note_fts", columns: ["title", "body"],
+                content: .external(table: "note"),
+                tokenizer: .porter(.unicode61())))
+
+        let (title, body) = ("Bakery", "First we bake, then we sell.")
+        let meta: JSONValue = ["tags": ["bread", "plans"]]
+        try db.execute("""
+            INSERT INTO note(title, body, meta)
+            VALUES (\(title), \(body), \(meta))
+            """)
+
+        let index = try db.fullText("note_fts")
+        let query = FTS5Query(userInput: "baking")
+        for hit in try index.search(query, snippet: .best()) {
+            print(hit.snippet)
+        }
+        print(try db.fetchAll(
+            String.self, "SELECT value FROM note, json_each(note.meta, ?)",
+            [JSONPath("tags")]))
+
+        let archive = try db.attach(
+            .file(archivePath), as: "archive", key: .raw(keyBytes))
+        try db.transaction { db in
+            try db.execute("""
+                CREATE TABLE \(identifier: archive.name).note AS
+                SELECT * FROM main.note
+                """)
+        }
         try db.changeKey(to: .passphrase("battery staple"))
     }
 

@@ -5,22 +5,36 @@ import Testing
 @Suite struct FullTextArticleTests {
     @Test func theArticle() throws {
         let db = try Connection(.memory)
-        try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body TEXT, year INTEGER)")
-        try db.create(FTS5Table("note_fts", columns: ["title", "body"], content: .external(table: "note"),
-                                tokenizer: .porter(.unicode61()), prefixes: [2, 3]))
-        try db.execute("INSERT INTO note(title, body, year) VALUES (\("Foxes"), \("The quick brown fox jumps over the lazy dog"), \(2020))")
+        try db.execute("""
+            CREATE TABLE note(
+                id INTEGER PRIMARY KEY, title TEXT, body TEXT, year INTEGER)
+            """)
+        try db.create(
+            FTS5Table(
+                "note_fts", columns: ["title", "body"],
+                content: .external(table: "note"),
+                tokenizer: .porter(.unicode61()), prefixes: [2, 3]))
+        let body = "The quick brown fox jumps over the lazy dog"
+        try db.execute("""
+            INSERT INTO note(title, body, year)
+            VALUES (\("Foxes"), \(body), \(2020))
+            """)
 
         let notes = try db.fullText("note_fts")
         let query = FTS5Query(userInput: "fox* -\"lazy cat\"")
         var lines: [String] = []
-        for hit in try notes.search(query, weights: [5, 1], snippet: .column("body"), limit: 20) {
-            print(hit.rowID, hit.rank, hit.snippet)      // 1, the rank, The quick brown [fox] jumps over the lazy dog
+        let best = try notes.search(
+            query, weights: [5, 1], snippet: .column("body"), limit: 20)
+        for hit in best {
+            // 1, the rank, The quick brown [fox] jumps over the lazy dog
+            print(hit.rowID, hit.rank, hit.snippet)
             lines.append("\(hit.rowID) \(hit.snippet)")
             #expect(hit.rank < 0)
         }
         #expect(lines == ["1 The quick brown [fox] jumps over the lazy dog"])
 
-        var search = FullTextSearch("fox", filter: "year > \(2010)", order: .sql("year DESC"))
+        var search = FullTextSearch(
+            "fox", filter: "year > \(2010)", order: .sql("year DESC"))
         search.highlights = ["title"]
         let recent = try notes.search(search)
         let years = try notes.facets(search, by: "year")
@@ -34,15 +48,23 @@ import Testing
         let page = try notes.hits(of: ranking, in: 0..<20)
         #expect(page.map(\.rowID) == [1])
 
-        try db.register(.tokenFilter(FTS5StopWords(FTS5StopWords.english, base: .porter(.unicode61())), as: "english"))
-        try db.register(.tokenFilter(FTS5Synonyms([["car", "automobile"]], base: .custom("english")), as: "english with synonyms"))
+        let stopWords = FTS5StopWords(
+            FTS5StopWords.english, base: .porter(.unicode61()))
+        try db.register(.tokenFilter(stopWords, as: "english"))
+        let synonyms = FTS5Synonyms(
+            [["car", "automobile"]], base: .custom("english"))
+        try db.register(.tokenFilter(synonyms, as: "english with synonyms"))
         try db.register(.tokenizer(FTS5CJKTokenizer(), as: "cjk"))
         try db.register(.tokenizer(FTS5CodeTokenizer(), as: "code"))
-        try db.create(FTS5Table("source", columns: ["line"], tokenizer: .custom("code")))
+        try db.create(
+            FTS5Table(
+                "source", columns: ["line"], tokenizer: .custom("code")))
 
         let live = LiveSearch()
         let hits = try live.run(on: db) { db in
-            try db.fullText("note_fts").search(FTS5Query(userInput: "qui", options: .init(completesLastWord: true)), limit: 20)
+            let query = FTS5Query(
+                userInput: "qui", options: .init(completesLastWord: true))
+            return try db.fullText("note_fts").search(query, limit: 20)
         }
         let words = try notes.suggestions(for: "the qui")
         let meant = try notes.correctedText("quikc fox")      // quick fox

@@ -11,10 +11,16 @@ import Testing
 
     @Test func storing() throws {
         let db = try Connection(.memory)
-        try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, meta BLOB)")
+        try db.execute("""
+            CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, meta BLOB)
+            """)
         let meta = Meta(city: "Roma", tags: ["food", "old town"])
-        try db.execute("INSERT INTO note(title, meta) VALUES (\("Trastevere"), \(JSONColumn(meta)))")
-        let all = try db.fetchAll(JSONColumn<Meta>.self, "SELECT meta FROM note").map(\.value)
+        try db.execute("""
+            INSERT INTO note(title, meta)
+            VALUES (\("Trastevere"), \(JSONColumn(meta)))
+            """)
+        let all = try db.fetchAll(
+            JSONColumn<Meta>.self, "SELECT meta FROM note").map(\.value)
         #expect(all.map(\.city) == ["Roma"])
     }
 }
@@ -31,40 +37,71 @@ extension Visit: JSONCodingCustomizable {
 extension JSONArticleTests {
     @Test func examples() throws {
         let db = try Connection(.memory)
-        try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, meta BLOB)")
+        try db.execute("""
+            CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, meta BLOB)
+            """)
         let meta = Meta(city: "Roma", tags: ["food", "old town"])
-        try db.execute("INSERT INTO note(title, meta) VALUES (\("Trastevere"), \(JSONColumn(meta)))")
+        try db.execute("""
+            INSERT INTO note(title, meta)
+            VALUES (\("Trastevere"), \(JSONColumn(meta)))
+            """)
 
-        var document = try db.fetchOne(JSONValue.self, "SELECT meta FROM note WHERE id = \(1)")
+        var document = try db.fetchOne(
+            JSONValue.self, "SELECT meta FROM note WHERE id = \(1)")
         let firstTag = document?["tags"]?[0]?.stringValue
         document?["city"] = nil
         #expect(firstTag == "food" && document?["city"] == nil)
 
-        let path = JSONPath("opening hours", "a.b", -1)     // $."opening hours"."a.b"[#-1]
-        let tags = try db.fetchAll(String.self, "SELECT value FROM note, json_each(note.meta, ?)", [JSONPath("tags")])
+        // $."opening hours"."a.b"[#-1]
+        let path = JSONPath("opening hours", "a.b", -1)
+        let tags = try db.fetchAll(
+            String.self, "SELECT value FROM note, json_each(note.meta, ?)",
+            [JSONPath("tags")])
         #expect(path.description == #"$."opening hours"."a.b"[#-1]"# && tags == meta.tags)
 
         let json = JSONExpression(column: "meta", of: "note")
         let cities: [(Int, String)] = try db.fetchAll(
-            "SELECT id, \(json.value("city")) FROM note WHERE \(json.arrayLength("tags")) > \(1)")
-        let pairs: [(String, String)] = try db.fetchAll("SELECT title, tag.value FROM note, \(json.each("tags", as: "tag"))")
-        let elements = try JSONExpression("(SELECT meta FROM note WHERE id = \(1))").descendants(in: db).collect()
+            """
+            SELECT id, \(json.value("city")) FROM note
+            WHERE \(json.arrayLength("tags")) > \(1)
+            """)
+        let pairs: [(String, String)] = try db.fetchAll("""
+            SELECT title, tag.value
+            FROM note, \(json.each("tags", as: "tag"))
+            """)
+        let first = JSONExpression("(SELECT meta FROM note WHERE id = \(1))")
+        let elements = try first.descendants(in: db).collect()
         #expect(cities.map(\.1) == ["Roma"] && pairs.map(\.1) == meta.tags && elements.count == 5)
 
         try db.main.updateJSON(
             "meta", in: "note", where: "id = \(1)",
-            .set("city", to: "Roma Capitale"), .append("river", toArrayAt: "tags"), .patch(["stars": 5]))
+            .set("city", to: "Roma Capitale"),
+            .append("river", toArrayAt: "tags"),
+            .patch(["stars": 5]))
 
-        try db.main.createJSONIndex("note_city", on: "note", column: "meta", ["city"])
-        let found = try db.fetchAll(Int.self, "SELECT id FROM note WHERE \(json.value("city")) = \("Roma Capitale")")
-        try db.main.addJSONColumn("stars", to: "note", from: "meta", at: "stars", type: .integer)
-        let starred = try db.fetchAll(String.self, "SELECT title FROM note WHERE stars >= 4")
+        try db.main.createJSONIndex(
+            "note_city", on: "note", column: "meta", ["city"])
+        let found = try db.fetchAll(Int.self, """
+            SELECT id FROM note
+            WHERE \(json.value("city")) = \("Roma Capitale")
+            """)
+        try db.main.addJSONColumn(
+            "stars", to: "note", from: "meta", at: "stars", type: .integer)
+        let starred = try db.fetchAll(
+            String.self, "SELECT title FROM note WHERE stars >= 4")
         #expect(found == [1] && starred == ["Trastevere"])
 
         try db.create(FTS5Table(
-            "note_fts", columns: ["title", .json("words", in: "meta", at: JSONPath("tags"), JSONPath("city"))],
+            "note_fts",
+            columns: [
+                "title",
+                .json(
+                    "words", in: "meta",
+                    at: JSONPath("tags"), JSONPath("city")),
+            ],
             content: .external(table: "note")))
-        let hits = try db.fullText("note_fts").search(FTS5Query(userInput: "river"))
+        let index = try db.fullText("note_fts")
+        let hits = try index.search(FTS5Query(userInput: "river"))
         #expect(hits.map(\.rowID) == [1])
     }
 

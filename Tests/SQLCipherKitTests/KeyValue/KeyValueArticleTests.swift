@@ -11,7 +11,8 @@ import Testing
         let db = try Connection(.memory)
         let settings = try KeyValueStore("settings", in: db)
         try settings.set("launches", to: 3)
-        try settings.set("window", to: Frame(x: 0, y: 0, width: 800, height: 600))
+        try settings.set(
+            "window", to: Frame(x: 0, y: 0, width: 800, height: 600))
 
         let launches = try settings.get("launches", default: 0)
         let frame = try settings.get("window", as: Frame.self)
@@ -19,7 +20,8 @@ import Testing
         #expect(try db.fetchOne(Int.self, "SELECT json->>'$.width' FROM kv_settings WHERE json NOT NULL") == 800)
 
         try settings.set("nickname", to: String?.none)
-        let nickname = try settings.get("nickname", as: String?.self)  // .some(nil)
+        // .some(nil)
+        let nickname = try settings.get("nickname", as: String?.self)
         let missing = try settings.get("no such key", as: String?.self)  // nil
         try settings.remove("nickname")
         #expect(nickname == .some(nil) && missing == nil)
@@ -40,7 +42,8 @@ import Testing
         #expect(colors.map(\.value) == ["white", "black"] && count == 2 && entries == 6)
 
         let token = "abc"
-        try settings.set("session", to: token, expires: Date(timeIntervalSinceNow: 3600))
+        try settings.set(
+            "session", to: token, expires: Date(timeIntervalSinceNow: 3600))
         let removed = try settings.purgeExpired()
         #expect(removed == 0)
 

@@ -14,7 +14,10 @@ import Testing
         }
         @Sendable func add(_ title: String) async throws { try await pool.write { db in try db.execute("INSERT INTO note(title, body) VALUES (\(title), 'a fox')") } }
 
-        let titles = pool.observe { db in try db.fetchAll(String.self, "SELECT title FROM note ORDER BY title") }
+        let titles = pool.observe { db in
+            try db.fetchAll(
+                String.self, "SELECT title FROM note ORDER BY title")
+        }
         var shown: [[String]] = []
         func show(_ titles: [String]) { shown.append(titles) }
         for try await titles in titles {
@@ -25,7 +28,11 @@ import Testing
         #expect(shown == [[], ["1"], ["1", "2"]])
 
         let query = FTS5Query(userInput: "fox")
-        let hits = pool.observe { db in try db.fullText("note_fts").search(query, snippet: .column("body"), limit: 20) }
+        let hits = pool
+            .observe { db in
+                try db.fullText("note_fts").search(
+                    query, snippet: .column("body"), limit: 20)
+            }
             .removingDuplicates()
         var found: [Int] = []
         for try await hits in hits {
@@ -42,7 +49,9 @@ import Testing
         let pool = try DatabasePool(.file(folder.path("notes.db")), key: .passphrase("correct horse").quick)
         try await pool.write { db in try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body TEXT)") }
 
-        let counts = pool.observe { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0 }.shared()
+        let counts = pool.observe { db in
+            try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0
+        }.shared()
         var label = "", failure: (any Error)?
         func show(_ error: any Error) { failure = error }
         let token = counts.start(onError: { show($0) }) { label = "\($0)" }
@@ -55,19 +64,27 @@ import Testing
         token.cancel()
 
         let note = DatabaseTable("note")
-        let region = DatabaseRegion(note, columns: ["title", "body"]).union(DatabaseRegion(DatabaseTable("tag")))
-        let titles = pool.observe(tracking: region) { db in try db.fetchAll(String.self, "SELECT title FROM note") }
+        let region = DatabaseRegion(note, columns: ["title", "body"])
+            .union(DatabaseRegion(DatabaseTable("tag")))
+        let titles = pool.observe(tracking: region) { db in
+            try db.fetchAll(String.self, "SELECT title FROM note")
+        }
         for try await titles in titles {
             #expect(titles == ["x"])
             break
         }
 
         let uploads = Task {
-            for try await changes in pool.changes(affecting: DatabaseRegion(note)) { return changes.tables }
+            let ofNotes = DatabaseRegion(note)
+            for try await changes in pool.changes(affecting: ofNotes) {
+                return changes.tables
+            }
             return []
         }
         while !Task.isCancelled {
-            try await pool.write { db in try db.notifyChanges(in: DatabaseRegion(note)) }
+            try await pool.write { db in
+                try db.notifyChanges(in: DatabaseRegion(note))
+            }
             try await Task.sleep(for: .milliseconds(5))
             if try await pool.read({ db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") }) == 1 { break }
         }
@@ -82,7 +99,10 @@ import Testing
             try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT)")
             try db.execute("INSERT INTO note(title) VALUES ('here')")
         }
-        let counts = pool.observe { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0 }
+        let counts = pool
+            .observe { db in
+                try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0
+            }
             .includingOtherProcesses(every: .milliseconds(50))
             .removingDuplicates()
         for try await count in counts {
@@ -95,8 +115,12 @@ import Testing
         try db.execute("CREATE TABLE note(title TEXT)")
         var changed: Set<DatabaseTable> = []
         func show(_ tables: Set<DatabaseTable>) { changed = tables }
-        let (count, region) = try db.recordingReads { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0 }
-        let token = try db.addChangeHook(affecting: region) { changes in show(changes.tables) }
+        let (count, region) = try db.recordingReads { db in
+            try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0
+        }
+        let token = try db.addChangeHook(affecting: region) { changes in
+            show(changes.tables)
+        }
         try db.execute("INSERT INTO note VALUES ('x')")
         token.remove()
         #expect(count == 0 && changed == [DatabaseTable("note")])
@@ -108,7 +132,8 @@ import Testing
         func showArchive() { archived += 1 }
         func showCount() { counted += 1 }
         try db.addChangeHook { changes in
-            if changes.tables.contains(DatabaseTable("note", in: archive)) { showArchive() }
+            let note = DatabaseTable("note", in: archive)
+            if changes.tables.contains(note) { showArchive() }
             if region.isAffected(by: changes) { showCount() }
         }
         try db.execute("INSERT INTO archive.note VALUES ('x')")

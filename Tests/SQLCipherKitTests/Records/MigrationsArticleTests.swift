@@ -7,31 +7,48 @@ import Testing
         let db = try Connection(.memory, key: .passphrase("secret").quick)
         var migrator = Migrator()
         migrator.add("authors and books") { db in
-            try db.execute("CREATE TABLE author(id INTEGER PRIMARY KEY, name TEXT NOT NULL)")
-            try db.execute("CREATE TABLE book(id INTEGER PRIMARY KEY, title TEXT, author INTEGER REFERENCES author(id))")
+            try db.execute("""
+                CREATE TABLE author(
+                    id INTEGER PRIMARY KEY, name TEXT NOT NULL)
+                """)
+            try db.execute("""
+                CREATE TABLE book(
+                    id INTEGER PRIMARY KEY, title TEXT,
+                    author INTEGER REFERENCES author(id))
+                """)
         }
         migrator.add("pages") { db in
-            try db.main.addColumn(SQLColumn("pages", .integer).notNull().default(100), to: "book")
+            let pages = SQLColumn("pages", .integer).notNull().default(100)
+            try db.main.addColumn(pages, to: "book")
         }
         try migrator.migrate(db)
         migrator.add("authors without books go", foreignKeys: .enforced) { db in
-            try db.execute("DELETE FROM author WHERE id NOT IN (SELECT author FROM book WHERE author IS NOT NULL)")
+            try db.execute("""
+                DELETE FROM author WHERE id NOT IN (
+                    SELECT author FROM book WHERE author IS NOT NULL)
+                """)
         }
 
         let pending = try migrator.pending(in: db)
-        try migrator.dryRun(db)                     // does them, and undoes them
+        try migrator.dryRun(db)              // does them, and undoes them
         #expect(pending == ["authors without books go"])
 
         var merged = Migrator()
-        merged.add("2026", merging: ["authors and books", "pages"]) { db, done in
+        let former = ["authors and books", "pages"]
+        merged.add("2026", merging: former) { db, done in
             if done.isEmpty {
-                try db.execute("CREATE TABLE author(id INTEGER PRIMARY KEY, name TEXT NOT NULL)")
+                try db.execute("""
+                    CREATE TABLE author(
+                        id INTEGER PRIMARY KEY, name TEXT NOT NULL)
+                    """)
                 try db.execute("""
                     CREATE TABLE book(
-                        id INTEGER PRIMARY KEY, title TEXT, author REFERENCES author, pages NOT NULL DEFAULT 100)
+                        id INTEGER PRIMARY KEY, title TEXT,
+                        author REFERENCES author, pages NOT NULL DEFAULT 100)
                     """)
             } else {
-                try db.main.addColumn(SQLColumn("pages", .integer).notNull().default(100), to: "book")
+                let pages = SQLColumn("pages", .integer).notNull().default(100)
+                try db.main.addColumn(pages, to: "book")
             }
         }
         #expect(try merged.migrate(db) == [])
@@ -46,11 +63,17 @@ import Testing
 
         try db.main.renameColumn("title", to: "name", of: "book")
         try db.main.renameTable("book", to: "work")
-        try db.main.create(SQLIndex("work_name", on: [.column("name")]), on: "work")
+        let byName = SQLIndex("work_name", on: [.column("name")])
+        try db.main.create(byName, on: "work")
         try db.main.dropColumn("pages", from: "work")
         #expect(try db.main.columns(of: "work").map(\.name) == ["id", "name", "author"])
         try db.main.rebuildTable(
-            "work", sql: "CREATE TABLE work(id INTEGER PRIMARY KEY, name TEXT NOT NULL, author REFERENCES author, words INTEGER)",
+            "work",
+            sql: """
+                CREATE TABLE work(
+                    id INTEGER PRIMARY KEY, name TEXT NOT NULL,
+                    author REFERENCES author, words INTEGER)
+                """,
             values: ["name": "ifnull(name, '')", "words": "length(name)"])
         #expect(try db.main.columns(of: "work").map(\.name) == ["id", "name", "author", "words"])
         #expect(try db.main.indexes(of: "work").map(\.name) == ["work_name"])

@@ -28,7 +28,12 @@ struct Album: SQLRecord {
         $0.artist.references(Artist.self, onDelete: .cascade)
         $0.year
         $0.tracks.named("tracks").default(10).check("tracks > 0")
-        SQLIndex("album_artist", on: [.column($0.artist), .column($0.year, isDescending: true)])
+        SQLIndex(
+            "album_artist",
+            on: [
+                .column($0.artist),
+                .column($0.year, isDescending: true),
+            ])
     }
 }
 
@@ -41,16 +46,18 @@ struct Album: SQLRecord {
         try db.create(Album.table)
 
         var monk = Artist(name: "Monk", country: "US")
-        try db.insert(&monk)                                    // monk.id is 1
+        try db.insert(&monk)            // monk.id is 1
         var albums = [
             Album(title: "Misterioso", artist: monk.id, year: 1958),
             Album(title: "Underground", artist: monk.id, year: 1968, tracks: 7),
         ]
-        try db.insertAll(&albums)                               // both or none; albums[0].tracks is 10
+        try db.insertAll(&albums)       // both or none
+        print(albums[0].tracks ?? 0)    // 10
 
         let before = albums[0]
         albums[0].tracks = 6
-        try db.update(albums[0], from: before)                  // UPDATE "album" SET "tracks" = ? WHERE "id" = ?
+        // UPDATE "album" SET "tracks" = ? WHERE "id" = ?
+        try db.update(albums[0], from: before)
         try db.upsert(&monk, onConflict: ["name"])
         try db.refresh(&albums[0])
         #expect(monk.id == 1 && albums.map(\.id) == [1, 2] && albums[0].tracks == 6 && albums[1].tracks == 7)
@@ -67,21 +74,28 @@ struct Album: SQLRecord {
     @Test func json() throws {
         let db = try Connection(.memory, key: .passphrase("secret").quick)
         try db.execute("CREATE TABLE place(id INTEGER PRIMARY KEY, meta BLOB, tags TEXT)")
-        try db.insert(Place(meta: JSONColumn(Meta(city: "Roma")), tags: ["food"]))
-        let romans = try db.fetchAll(Place.filter { $0.meta.json("city", as: String.self) == "Roma" })
-        try db.updateAll(Place.all) { _, set in set(\.tags, to: ["food", "river"]) }
+        let meta = JSONColumn(Meta(city: "Roma"))
+        try db.insert(Place(meta: meta, tags: ["food"]))
+        let romans = try db.fetchAll(Place.filter {
+            $0.meta.json("city", as: String.self) == "Roma"
+        })
+        try db.updateAll(Place.all) { _, set in
+            set(\.tags, to: ["food", "river"])
+        }
         #expect(try romans.map(\.tags) == [["food"]] && db.fetchAll(Place.all).map(\.tags) == [["food", "river"]])
     }
 
     @Test func theArticle() throws {
         let (db, artist) = try written()
         var monk = artist
-        let query = Album.filter { $0.year > 1950 && $0.title.like(.begins(with: "M")) }
+        let query = Album
+            .filter { $0.year > 1950 && $0.title.like(.begins(with: "M")) }
             .order { $0.year.descending; $0.title }
             .limit(10)
         let found = try db.fetchAll(query)
         let first = try db.fetchOne(Album.self, id: 1)
-        let fifties = try db.count(Album.filter { $0.year.between(1950, and: 1959) })
+        let fifties = try db.count(
+            Album.filter { $0.year.between(1950, and: 1959) })
         let hasItalians = try db.exists(Artist.filter { $0.country == "IT" })
         #expect(found.map(\.title) == ["Misterioso"] && first?.tracks == 6 && fifties == 1 && !hasItalians)
         #expect(try db.sql(of: query).text == """
@@ -90,20 +104,30 @@ struct Album: SQLRecord {
             ORDER BY "album"."year" DESC, "album"."title" LIMIT ?
             """)
 
-        let even = Album.filter { SQLPredicate("\($0.tracks) % 2 = \(0)") && $0.year != nil }
+        let even = Album.filter {
+            SQLPredicate("\($0.tracks) % 2 = \(0)") && $0.year != nil
+        }
         #expect(try db.count(even) == 1)
 
-        for (artist, album) in try db.fetchAll(Artist.leftJoin(Album.self).order { $0.name; $1.year }) {
+        let pairs = Artist.leftJoin(Album.self).order { $0.name; $1.year }
+        for (artist, album) in try db.fetchAll(pairs) {
             print(artist.name, album?.title ?? "nothing yet")
         }
-        let early = Artist.join(Album.self) { artist, album in artist.id == album.artist && album.year < 1960 }
+        let early = Artist.join(Album.self) { artist, album in
+            artist.id == album.artist && album.year < 1960
+        }
         #expect(try db.count(early) == 1)
 
-        let titles = try db.fetchAll(Album.order { $0.title }.select { $0.title })
+        let titles = try db.fetchAll(
+            Album.order { $0.title }.select { $0.title })
         let perArtist = try db.fetchAll(
-            Artist.join(Album.self).group { artist, _ in artist.id }.having { $1.tracks.total > 10 && $0.country != nil }
+            Artist.join(Album.self)
+                .group { artist, _ in artist.id }
+                .having { $1.tracks.total > 10 && $0.country != nil }
                 .select { ($0.name, .countAll, $1.year.max()) })
-        let busy = try db.fetchAll(Artist.filter { artist in Album.filter { $0.artist == artist.id }.exists })
+        let busy = try db.fetchAll(Artist.filter { artist in
+            Album.filter { $0.artist == artist.id }.exists
+        })
         #expect(titles == ["Misterioso", "Underground"] && busy.map(\.name) == ["Monk"])
         #expect(perArtist.map(\.0) == ["Monk"] && perArtist.map(\.1) == [2] && perArtist.map(\.2) == [1968])
 

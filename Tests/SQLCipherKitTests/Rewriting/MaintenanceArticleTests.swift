@@ -29,7 +29,9 @@ import Testing
         options.pagesPerStep = 256
         options.pause = .milliseconds(5)
         options.replacesFile = true
-        try db.main.backup(toFileAt: copyPath, key: otherKey, options: options) { progress in
+        try db.main.backup(
+            toFileAt: copyPath, key: otherKey, options: options
+        ) { progress in
             try Task.checkCancellation()
             print(Int(progress.fraction * 100), "%")
             #expect(progress.fraction <= 1)
@@ -78,7 +80,9 @@ import Testing
     @Test func spaceAndSpeed() throws {
         let db = try open("a.db")
         let report = try db.main.spaceReport()
-        print(report.bytes, report.freePages, report["note"]?.overflowPages ?? 0, report.bytes(ofTable: "note"))
+        print(report.bytes, report.freePages)
+        print(report["note"]?.overflowPages ?? 0)
+        print(report.bytes(ofTable: "note"))
         #expect(report.bytes > 0 && report.freePages == 0 && report["note"]?.overflowPages == 0 && report.bytes(ofTable: "note") == 4096)
         try db.main.vacuum()
         let compactPath = folder.path("compact.db")
@@ -95,7 +99,10 @@ import Testing
         try db.execute("INSERT INTO note VALUES (2, 'Foxes')")
         try db.execute("DELETE FROM note WHERE title = 'Foxes'")
         let found = try db.main.residue(of: ["Foxes"])
-        for place in found.residue { print(place.kind, place.file ?? "", place.page ?? 0, place.object ?? "") }
+        for place in found.residue {
+            print(place.kind, place.file ?? "", place.page ?? 0)
+            print(place.object ?? "")
+        }
         #expect(found.residue.map(\.kind).contains(.slack))
         let erasure = try db.main.erase()
         print(erasure.pages, erasure.fullTextIndexes, erasure.isComplete)
@@ -109,8 +116,10 @@ import Testing
         try db.execute("CREATE TABLE film(id INTEGER PRIMARY KEY, data BLOB)")
         let pieces = (0..<200).map { Data(repeating: UInt8($0), count: 1000) }
         try db.transaction { db in
-            try db.execute("INSERT INTO film(id, data) VALUES (1, \(ZeroBlob(count: pieces.count * 1000)))")
-            let blob = try db.main.openBlob(table: "film", column: "data", rowID: 1, forWriting: true)
+            let room = ZeroBlob(count: pieces.count * 1000)
+            try db.execute("INSERT INTO film(id, data) VALUES (1, \(room))")
+            let blob = try db.main.openBlob(
+                table: "film", column: "data", rowID: 1, forWriting: true)
             for piece in pieces { try blob.write(piece) }
             blob.close()
         }
@@ -125,7 +134,9 @@ import Testing
         let yesterday = try open("a.db"), today = try open("b.db"), replica = try open("c.db")
         try today.execute("UPDATE note SET title = 'new'")
         let diff = try DatabaseDiff(from: yesterday.main, to: today.main)
-        for table in try diff.summary() where !table.isSame { print(table.name, table.inserted, table.updated, table.deleted) }
+        for table in try diff.summary() where !table.isSame {
+            print(table.name, table.inserted, table.updated, table.deleted)
+        }
         for table in try diff.summary() where !table.isSame {
             #expect((table.name, table.inserted, table.updated, table.deleted) == ("note", 0, 1, 0))
         }
@@ -135,17 +146,27 @@ import Testing
         #expect(try replica.fetchAll(String.self, "SELECT title FROM note") == ["new"])
 
         let laptop = yesterday, phone = try open("d.db")
-        let mine = try laptop.main.recordingChanges { db in try db.execute("UPDATE note SET title = 'Foxes' WHERE id = 1") }
-        let theirs = try phone.main.recordingChanges { db in try db.execute("INSERT INTO note(id, title) VALUES (7, 'Owls')") }
-        try theirs.apply(to: laptop) { conflict in conflict.kind == .different ? .replace : .omit }
+        let mine = try laptop.main.recordingChanges { db in
+            try db.execute("UPDATE note SET title = 'Foxes' WHERE id = 1")
+        }
+        let theirs = try phone.main.recordingChanges { db in
+            try db.execute("INSERT INTO note(id, title) VALUES (7, 'Owls')")
+        }
+        try theirs.apply(to: laptop) { conflict in
+            conflict.kind == .different ? .replace : .omit
+        }
         try mine.apply(to: phone) { conflict in .omit }
         for db in [laptop, phone] { #expect(try db.fetchAll(String.self, "SELECT title FROM note ORDER BY id") == ["Foxes", "Owls"]) }
         try mine.inverted().apply(to: phone)
 
         var options = ChangesetOptions()
         (options.triggers, options.runsForeignKeyActions) = (.quiet, false)
-        let outcome = try theirs.apply(to: laptop, options: options, policy: ChangesetPolicy(.replace, tables: ["tag": .omit]))
-        for table in outcome.tables where table.applied < table.changes { print(table.name, table.applied, table.omitted) }
+        let outcome = try theirs.apply(
+            to: laptop, options: options,
+            policy: ChangesetPolicy(.replace, tables: ["tag": .omit]))
+        for table in outcome.tables where table.applied < table.changes {
+            print(table.name, table.applied, table.omitted)
+        }
         #expect(try phone.fetchAll(String.self, "SELECT title FROM note ORDER BY id") == ["x", "Owls"])
     }
 }
