@@ -190,8 +190,8 @@ def main():
     width = max(map(len, WORKLOADS))
     parser = argparse.ArgumentParser(
         prog="scripts/bench engine", formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Compares engines on the same workloads, all of them in turn in each round. Smaller is better. A run says after its\n"
-        "first round how long the others will take; --quick is about a tenth of the time.",
+        description="Compares engines on the same workloads, all of them in turn in each round. Smaller is better.\n"
+        "A run says after its first round how long the others will take; --quick is about a tenth of the time.",
         epilog="workloads:\n" + "\n".join(f"  {name:{width}}  {meaning}" for name, meaning in WORKLOADS.items()))
     parser.add_argument("--rounds", type=int, default=5, help="rounds of all workloads and variants (default 5)")
     parser.add_argument("--quick", action="store_true", help="a tenth of the data: for a look, not for a figure")
@@ -232,7 +232,8 @@ def main():
                         times[workload, variant].append(seconds)
             spent = time.monotonic() - rounds_started
             left = spent / (round_number + 1) * (options.rounds - round_number - 1)
-            say(f"round {round_number + 1} of {options.rounds} done after {time.monotonic() - started:.0f} s, about {left:.0f} s left")
+            elapsed = time.monotonic() - started
+            say(f"round {round_number + 1} of {options.rounds} done after {elapsed:.0f} s, about {left:.0f} s left")
 
     results = bench_report.summarize("engine", workloads, variants, times)
     print(bench_report.table(results, workloads, variants))

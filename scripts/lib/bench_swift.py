@@ -25,6 +25,39 @@ PRODUCTS = {"c": ("engine", "BenchC"), "ours": ("engine", "BenchOurs"), "grdb": 
             "grdb-system": ("system", "BenchGRDB")}
 QUICK_SCALE = 20
 
+# What one run of a workload does, at full size. Time is for all of it; the tables have the same rows for each variant.
+WORKLOADS = {
+    "fetch-ints-index": "read 200,000 rows of ten integers, by the columns' positions",
+    "fetch-ints-name": "the same by the columns' names",
+    "fetch-ints-struct": "the same into structures, by the type's own code",
+    "fetch-ints-codable": "the same into structures, by Codable",
+    "fetch-mixed": "read 200,000 rows of an integer, a real, a text and bytes into structures",
+    "fetch-mixed-data": "the same with the bytes as Foundation's Data",
+    "fetch-mixed-codable": "the same by Codable",
+    "insert-ints": "insert 50,000 rows of ten integers in one transaction, with one statement",
+    "insert-mixed": "insert 200,000 mixed rows in one transaction",
+    "insert-mixed-data": "the same with the bytes as Foundation's Data",
+    "insert-codable-ints": "insert 50,000 records of ten integers",
+    "insert-codable-mixed": "insert 200,000 mixed records",
+    "lookup-pk": "find 200,000 rows by their primary key, with one prepared statement",
+    "lookup-pk-text": "the same, the SQL interpolated in each call",
+    "lookup-pk-arguments": "the same, the SQL and its arguments given in each call",
+    "lookup-sql-text": "the same through the connection's cache of statements",
+    "read-one": "20,000 calls of a queue, each of which reads one row",
+    "read-one-pool": "10,000 calls of a pool, each of which reads one row",
+    "async-read-main": "10,000 awaited reads of one row each, from the main actor",
+    "async-read": "10,000 awaited reads of one row each, from one task",
+    "async-read-busy": "the same from eight tasks",
+    "pool-2-readers-writer": "two readers count 20,000 rows ten times each while a writer inserts",
+    "pool-open-second": "open a second pool on a file that is open",
+    "open-slots": "open a database through its key slots",
+    "fts-search": "200 ranked searches with snippets in 20,000 texts",
+    "json-extract": "one member of each of 100,000 JSON documents",
+    "json-codable": "100,000 JSON documents into structures, by Codable",
+    "keyed-fetch-mixed": "fetch-mixed from an encrypted file",
+    "keyed-insert-mixed": "insert 50,000 mixed rows into an encrypted file",
+}
+
 
 class Stop(Exception):
     """An end that the user should read about in one line."""
@@ -172,15 +205,22 @@ def table(workloads, variants, times):
 
 
 def arguments():
-    parser = argparse.ArgumentParser(prog="scripts/bench swift", description="Compares the Swift layer with C and with GRDB. Smaller is better. "
-                                     "A run says with each workload how much time is left; --quick is the shortest.")
+    width = max(map(len, WORKLOADS))
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench swift", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Compares the Swift layer with C and with GRDB, all variants of a workload in turn in each round.\n"
+        "Smaller is better. "
+        "The first run also builds the variants in release, which takes longer than measuring. From its second workload on,\n"
+        "a run says how much time is left; --quick has a twentieth of the rows.",
+        epilog="workloads:\n" + "\n".join(f"  {name:{width}}  {text}" for name, text in WORKLOADS.items()),
+    )
     parser.add_argument("--rounds", type=int, default=9, help="rounds of each workload, all variants in turn (default 9)")
     parser.add_argument("--quick", action="store_true", help="a twentieth of the rows: for a look, not for a figure")
     parser.add_argument("--json", metavar="FILE", help="write the figures as JSON")
     parser.add_argument("--svg", metavar="FILE", help="write a chart")
     parser.add_argument("--only", metavar="WORKLOAD,…", help="these workloads alone")
     parser.add_argument("--variants", default=",".join(VARIANTS), help="some of: " + ", ".join(VARIANTS))
-    parser.add_argument("--list", action="store_true", help="build, and print the names of the workloads")
+    parser.add_argument("--list", action="store_true", help="print what each workload does, and build nothing")
     options = parser.parse_args()
     options.variants = options.variants.split(",")
     if options.rounds < 1 or not set(options.variants) <= set(VARIANTS):
@@ -190,14 +230,18 @@ def arguments():
 
 def main():
     options = arguments()
+    if options.list:
+        width = max(map(len, WORKLOADS))
+        print("\n".join(f"{name:{width}}  {text}" for name, text in WORKLOADS.items()))
+        return
     if not (ROOT / "Vendor" / "sqlcipher" / "sqlite3.c").exists():
         raise Stop("the engine's source is missing: run ./scripts/setup first")
     executables = build(options.variants)
     offers = {variant: command([executable]).split() for variant, executable in executables.items()}
     workloads = list(dict.fromkeys(name for names in offers.values() for name in names))
-    if options.list:
-        print("\n".join(workloads))
-        return
+    unexplained = [name for name in workloads if name not in WORKLOADS]
+    if unexplained:
+        raise Stop(f"scripts/lib/bench_swift.py does not say what these do: {', '.join(unexplained)}")
     if options.only:
         unknown = set(options.only.split(",")) - set(workloads)
         if unknown:
@@ -208,7 +252,7 @@ def main():
     for number, workload in enumerate(workloads):
         spent = time.monotonic() - started
         left = f", about {spent / number * (len(workloads) - number):.0f} s left" if number else ""
-        say(f"{workload}, {number + 1} of {len(workloads)}{left}")
+        say(f"{workload}, {number + 1} of {len(workloads)}{left}: {WORKLOADS[workload]}")
         offering = {variant: path for variant, path in executables.items() if workload in offers[variant]}
         measured = measure(offering, workload, options.rounds, QUICK_SCALE if options.quick else 1)
         times.update({(workload, variant): seconds for variant, seconds in measured.items()})

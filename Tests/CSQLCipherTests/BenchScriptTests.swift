@@ -1,0 +1,29 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `scripts/bench` says what it measures before it builds anything.
+@Suite struct BenchScriptTests {
+    private func run(_ arguments: String...) throws -> String {
+        let outcome = try Command.run(Repository.file("scripts/bench").path, arguments)
+        try #require(outcome.status == 0, "\(outcome.errors)")
+        return outcome.output
+    }
+
+    @Test func theSwiftSuiteExplainsEachWorkload() throws {
+        let source = try String(contentsOf: Repository.file("Tests/Benchmarks/Sources/BenchOurs/BenchOurs.swift"), encoding: .utf8)
+        let names = source.matches(of: #/\n +\("([a-z0-9-]+)", /#).map { String($0.1) }
+        let explained = try run("swift", "--list").split(separator: "\n").map { $0.split(separator: " ", maxSplits: 1) }
+        #expect(names.count > 25 && Set(names) == Set(explained.map { String($0[0]) }))
+        #expect(explained.allSatisfy { $0.count == 2 })
+        #expect(try run("swift", "--help").contains("open a database through its key slots"))
+    }
+
+    @Test func theEngineSuiteExplainsEachWorkload() throws {
+        let help = try run("engine", "--help")
+        let source = try String(contentsOf: Repository.file("scripts/lib/bench_engine.py"), encoding: .utf8)
+        let table = try #require(source.components(separatedBy: "WORKLOADS = {").last?.components(separatedBy: "\n}").first)
+        let rows = table.matches(of: #/"([a-z0-9-]+)": "([^"]+)"/#)
+        #expect(rows.count > 8 && rows.allSatisfy { help.contains($0.1) && help.contains($0.2) })
+    }
+}
