@@ -105,7 +105,7 @@ extension String {
         return contains("\n") ? "line \(line), character \(character)" : "character \(character)"
     }
 
-    /// The parser repeats an option that it does not know as it was written: someone who tried `--key=secret` must not find
+    /// The parser repeats an unknown option as it was written: after a try with `--key=secret`, the secret must not be found
     /// the secret in a log.
     fileprivate var withoutValueOfUnknownOption: String {
         guard hasPrefix("Unknown option"), let equals = firstIndex(of: "=") else { return self }

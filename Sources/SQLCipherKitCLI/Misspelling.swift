@@ -2,7 +2,7 @@ import ArgumentParser
 
 /// What a mistyped command may have been meant to be.
 enum Misspelling {
-    /// What to say of the first argument if it is no command; nil if it is one, or an option.
+    /// What to say of the first argument if it is not a command; nil if it is one, or an option.
     static func message(for arguments: some Sequence<String>) -> String? {
         guard let word = arguments.first(where: { _ in true }), !word.isEmpty, !word.hasPrefix("-") else { return nil }
         let configuration = SQLCipherKitCommand.configuration

@@ -40,13 +40,15 @@ struct SQLCipherKitCommand: ParsableCommand {
             CommandGroup(
                 name: "Content",
                 subcommands: [
-                    CreateCommand.self, ImportCommand.self, SearchCommand.self, QueryCommand.self, ShellCommand.self, SchemaCommand.self,
+                    CreateCommand.self, ImportCommand.self, SearchCommand.self, QueryCommand.self, ShellCommand.self,
+                    SchemaCommand.self,
                     KeyValueCommand.self, DumpCommand.self,
                 ]),
             CommandGroup(
                 name: "Keys",
                 subcommands: [
-                    KeyCommand.self, UnlockCommand.self, LockCommand.self, RekeyCommand.self, EncryptCommand.self, DecryptCommand.self,
+                    KeyCommand.self, UnlockCommand.self, LockCommand.self, RekeyCommand.self, EncryptCommand.self,
+                    DecryptCommand.self,
                     MigrateCommand.self,
                 ]),
             CommandGroup(name: "Maintenance", subcommands: [

@@ -1,4 +1,4 @@
-/// The library advises calls of Swift; who types commands needs commands.
+/// The library advises Swift calls; the user of the tool needs commands.
 enum ToolWords {
     /// A call that the library's messages name, and what to do here in place of it; empty where there is nothing.
     private static let advice: [(call: String, words: String)] = [
@@ -38,7 +38,8 @@ enum ToolWords {
             if word.contains("/") { return false }
             if word.contains(":)") && word.contains("(") { return true }
             let types = [
-                "DatabaseC", "DatabaseQueue", "CipherC", "SQLCipherEngine", "KeySlots", "KeyChangeMode", "SQLConstraint", "addTraceHook",
+                "DatabaseC", "DatabaseQueue", "CipherC", "SQLCipherEngine", "KeySlots", "KeyChangeMode", "SQLConstraint",
+                "addTraceHook",
             ]
             return types.contains { word.hasPrefix($0) }
         }

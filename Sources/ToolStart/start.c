@@ -1,8 +1,8 @@
 /* Lets the statically linked tool run where no /proc is mounted, as in an empty folder that is its root.
 
-   On Linux, Swift's runtime reads two files there: /proc/self/exe before main, to find its libraries, and without it ends the program
-   ("Unable to obtain Swift runtime path", runtime/Paths.cpp) unless SWIFT_ROOT names their folder; and /proc/self/cmdline, for
-   CommandLine.arguments, which is empty without it. */
+   On Linux, Swift's runtime reads two files there: /proc/self/exe before main, to find its libraries, and without it ends the
+   program ("Unable to obtain Swift runtime path", runtime/Paths.cpp) unless SWIFT_ROOT names their folder; and
+   /proc/self/cmdline, for CommandLine.arguments, which is empty without it. */
 
 #include "ToolStart.h"
 

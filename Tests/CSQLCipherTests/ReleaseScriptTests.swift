@@ -37,7 +37,7 @@ let testsReleases = ProcessInfo.processInfo.environment["SQLCIPHERKIT_RELEASE_TE
             try Self.require(Command.run("bash", ["-c", shell, "bash", Repository.root.path, root.path], environment: Self.environment))
         }
 
-        /// Another checkout of the same commit, made by somebody with another file mode mask.
+        /// Another checkout of the same commit, made with another file mode mask.
         init(cloneOf other: Checkout, umask: String) throws {
             folder = try TemporaryFolder()
             root = folder.url.appendingPathComponent("another name")
@@ -48,7 +48,7 @@ let testsReleases = ProcessInfo.processInfo.environment["SQLCIPHERKIT_RELEASE_TE
             try Self.require(Command.run("bash", ["-c", shell, "bash", other.root.path, root.path], environment: Self.environment))
         }
 
-        /// git as somebody has it who has set nothing.
+        /// git without any settings.
         static var environment: [String: String] { ["GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null"] }
 
         static func require(_ outcome: Command.Outcome) throws { try #require(outcome.status == 0, "\(outcome.errors)") }

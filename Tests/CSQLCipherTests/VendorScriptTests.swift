@@ -29,7 +29,7 @@ import Testing
         var engine: URL { vendor.appendingPathComponent("sqlcipher") }
         var script: String { folder.url.appendingPathComponent("scripts/vendor").path }
         var cache: URL { folder.url.appendingPathComponent("cache") }
-        /// A cache of its own, and an index that nobody answers for: nothing here can reach a network.
+        /// A cache of its own, and an index that does not answer: nothing here can reach a network.
         var environment: [String: String] {
             ["SQLCIPHERKIT_CACHE": cache.path, "PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_CONFIG_FILE": "/dev/null",
              "PIP_FIND_LINKS": "", "PIP_RETRIES": "1"]
@@ -182,7 +182,7 @@ import Testing
         #expect(try copy.run("--check").status == 0)
     }
 
-    /// A list of symbols that agrees with SHA256SUMS but not with the source is caught, and made anew.
+    /// A list of symbols that agrees with SHA256SUMS but not with the source is caught, and made again.
     @Test func anotherListOfSymbols() throws {
         let copy = try Copy()
         try copy.unpack()

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `scripts/vendor --update`, with an archive of a version that there is not: the pinned one with other numbers and one more function.
+/// `scripts/vendor --update`, with an archive of a version that does not exist: the pinned one with other numbers and one function
+/// more.
 @Suite struct VendorUpdateTests {
     typealias Copy = VendorScriptTests.Copy
 

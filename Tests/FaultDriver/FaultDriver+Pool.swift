@@ -12,7 +12,7 @@ extension FaultDriver {
         let pool = try DatabasePool(.file(path), key: .passphrase(arguments[0], cipher: quick), configuration: configuration)
         switch action {
         case "pool-append":
-            // Says each pair of numbers once it is committed, until it is killed or nobody listens any more. It leaves others a turn.
+            // Writes each pair of numbers once it is committed, until it is killed or its pipe is closed. It gives others a turn.
             let parent = getppid()
             say("ready")
             for number in 0... {

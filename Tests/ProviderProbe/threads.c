@@ -55,7 +55,7 @@ int run_threads(const char *folder) {
     struct worker all[workers];
     pthread_t changer;
     int wrong = 0;
-    /* The shared file is made, with its log, before anybody competes for it. */
+    /* The shared file is made, with its log, before threads compete for it. */
     sqlite3 *db = open_database(path_in(folder, "threads-1.db"), "key", 3, "PRAGMA kdf_iter = 50");
     wrong |= db == NULL || run_sql(db, "PRAGMA journal_mode = WAL; CREATE TABLE t(x)") != SQLITE_OK;
     sqlite3_close(db);

@@ -16,7 +16,7 @@ public struct Command {
     /// Starts `program`, looked up in `PATH`, with `environment` laid over this process's own.
     public init(_ program: String, _ arguments: [String] = [], environment: [String: String] = [:]) throws {
         folder = try TemporaryFolder()
-        // Files rather than pipes: a full pipe would stop a program that nobody reads from yet.
+        // Files rather than pipes: a full pipe would stop a program whose output is not read yet.
         output = folder.url.appendingPathComponent("output")
         errors = folder.url.appendingPathComponent("errors")
         for file in [output, errors] { try Data().write(to: file) }

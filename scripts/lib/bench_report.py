@@ -82,10 +82,14 @@ def chart(results, workloads, variants, baseline, title):
     legend = []
     for index, variant in enumerate(variants):
         x = left + index * 118
-        legend.append(f'<rect x="{x}" y="52" width="11" height="11" fill="{colours[index % len(colours)]}"/>'
-                      f'<text x="{x + 16}" y="62">{escape(variant)}</text>')
-    legend.append(f'<text x="10" y="20" font-size="16" font-weight="bold">{escape(title)}</text>'
-                  f'<text x="10" y="38">Time as a multiple of {escape(baseline)}\'s, and the median in seconds. Smaller is better.</text>')
+        legend.append(
+            f'<rect x="{x}" y="52" width="11" height="11" fill="{colours[index % len(colours)]}"/>'
+            f'<text x="{x + 16}" y="62">{escape(variant)}</text>'
+        )
+    legend.append(
+        f'<text x="10" y="20" font-size="16" font-weight="bold">{escape(title)}</text>'
+        f'<text x="10" y="38">Time as a multiple of {escape(baseline)}\'s, and the median in seconds. Smaller is better.</text>'
+    )
     # The axis, with a mark at each whole multiple.
     step = max(1, round(longest / 8))
     for multiple in range(0, int(longest) + 1, step):

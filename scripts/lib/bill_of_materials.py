@@ -61,7 +61,9 @@ def vendored(upstream, files):
         licenseInfoFromFiles=["NOASSERTION"],
         packageVerificationCode={"packageVerificationCodeValue": digest("sha1", sums.encode())},
         hasFiles=[entry["SPDXID"] for entry in entries],
-        sourceInfo=f"{upstream['package']['name']} {upstream['package']['version']}: {upstream['archive']['file']}, from which the files are taken unchanged")
+        sourceInfo=f"{upstream['package']['name']} {upstream['package']['version']}: {upstream['archive']['file']}, "
+        "from which the files are taken unchanged",
+    )
     found["filesAnalyzed"] = True
     return found, entries
 
@@ -87,7 +89,9 @@ def document(version, created, pins, files):
             else:
                 links.append((there, "DYNAMIC_LINK", here))
     # Every byte of the release, in one sum: a document of its own for each.
-    whole = digest("sha256", "".join(f"{digest('sha256', data)} {mode} {path}\n" for path, (mode, data) in sorted(files.items())).encode())
+    whole = digest(
+        "sha256", "".join(f"{digest('sha256', data)} {mode} {path}\n" for path, (mode, data) in sorted(files.items())).encode()
+    )
     return {
         "spdxVersion": "SPDX-2.3",
         "dataLicense": "CC0-1.0",

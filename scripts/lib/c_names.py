@@ -1,10 +1,11 @@
 """Holds every C name that the Swift sources use against the headers of each C library that they are compiled with.
 
-Usage: c_names.py HEADERS [FOLDER…]    HEADERS: lib/libc/include of the PyPI package ziglang; FOLDER: sources, the package's own if none
+Usage: c_names.py HEADERS [FOLDER…]
+HEADERS: lib/libc/include of the PyPI package ziglang; FOLDER: sources, the package's own if none is given
 
-A name counts as C's if the headers of glibc, musl or Darwin declare it and no Swift source does. Each file is read once for each of the
-three, as its #if branches have it there: a name that this library's headers lack, or a file that imports nothing that has C's names, is
-a finding. Types and the meaning of names are beyond this: it shows what cannot compile, not what can.
+A name counts as C's if the headers of glibc, musl or Darwin declare it and no Swift source does. Each file is read once for each of
+the three, as its #if branches have it there: a name that this library's headers lack, or a file that imports nothing that has C's
+names, is a finding. Types and the meaning of names are beyond this: it shows what cannot compile, not what can.
 """
 
 import re
@@ -28,10 +29,10 @@ C_MODULES = {"Glibc", "Musl", "Darwin", "Foundation", "FoundationEssentials", "D
 # Swift's own, whatever the C library is: words of the language and of SQL, and functions of its
 # standard library.
 OF_SWIFT = set("""
-as any async await case catch class convenience defer deinit do else fileprivate final for func get guard if import in init inout internal
-is isolated lazy let mutating nonisolated nonmutating open operator override package precondition private protocol public repeat required
-return self set some static subscript super switch throw throws try typealias unowned var weak where while willSet didSet
-AND OR abs assert index max min print round swap zip type withUnsafePointer DEBUG FALSE NULL TRUE
+as any async await case catch class convenience defer deinit do else fileprivate final for func get guard if import in init inout
+internal is isolated lazy let mutating nonisolated nonmutating open operator override package precondition private protocol public
+repeat required return self set some static subscript super switch throw throws try typealias unowned var weak where while
+willSet didSet AND OR abs assert index max min print round swap zip type withUnsafePointer DEBUG FALSE NULL TRUE
 """.split()) - {"open"}
 WORD = re.compile(r"[A-Za-z_]\w*")
 
@@ -108,7 +109,9 @@ def swift_names(files):
     """What Swift sources declare themselves: then it is theirs."""
     names = set()
     for text in files.values():
-        names.update(re.findall(r"\b(?:func|var|let|case|struct|class|enum|typealias|protocol|actor|associatedtype)\s+`?(\w+)", text))
+        names.update(
+            re.findall(r"\b(?:func|var|let|case|struct|class|enum|typealias|protocol|actor|associatedtype)\s+`?(\w+)", text)
+        )
         names.update(re.findall(r"\b(\w+)\s*:\s*(?:@|\[|\(|\w)", text))
         names.update(name for group in re.findall(r"\bcase\s+([\w, `]+)", text) for name in WORD.findall(group))
     return names
@@ -124,7 +127,11 @@ def findings(headers, folders):
     for path, text in files.items():
         for world in WORLDS:
             lines = lines_of(text, world)
-            imports = {m[1] for _, line in lines if (m := re.match(r"\s*(?:@\w+\s+)*(?:public |internal |private )?import\s+(?:\w+ )?(\w+)", line))}
+            imports = {
+                m[1]
+                for _, line in lines
+                if (m := re.match(r"\s*(?:@\w+\s+)*(?:public |internal |private )?import\s+(?:\w+ )?(\w+)", line))
+            }
             first = None
             for number, line in lines:
                 for match in re.finditer(r"(?<![\w.@#`$])([A-Za-z_]\w*)(\s*\()?", line):

@@ -63,8 +63,14 @@ def prepare():
 
 def swift_test(*arguments):
     command = ["swift", "test", "--package-path", str(GRDB), "--scratch-path", str(WORK / "build"), "--skip-build"]
-    return subprocess.run([*command, *FLAGS, *ENCRYPTED, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                          check=False).stdout
+    return subprocess.run(
+        [*command, *FLAGS, *ENCRYPTED, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+    ).stdout
 
 
 def results(output):

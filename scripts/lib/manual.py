@@ -125,14 +125,28 @@ def commands(command, prefix=""):
 
 def main():
     tool = sys.argv[1]
-    root = json.loads(subprocess.run([tool, "--experimental-dump-help"], capture_output=True, text=True, check=True).stdout)["command"]
+    root = json.loads(subprocess.run([tool, "--experimental-dump-help"], capture_output=True, text=True, check=True).stdout)[
+        "command"
+    ]
     version = subprocess.run([tool, "--version"], capture_output=True, text=True, check=True).stdout.strip()
     everything = list(commands(root))
     page = Page()
     date = datetime.date.today()
-    page.add(f".Dd {date:%B} {date.day}, {date.year}", ".Dt SQLCIPHERKIT 1", ".Os", ".Sh NAME", ".Nm sqlcipherkit",
-             f".Nd {line(root['abstract'][:1].lower() + root['abstract'][1:].rstrip('.'))}", ".Sh SYNOPSIS", ".Nm", ".Ar command", ".Op options",
-             ".Ar database", ".Op Ar argument ...", ".Sh DESCRIPTION")
+    page.add(
+        f".Dd {date:%B} {date.day}, {date.year}",
+        ".Dt SQLCIPHERKIT 1",
+        ".Os",
+        ".Sh NAME",
+        ".Nm sqlcipherkit",
+        f".Nd {line(root['abstract'][:1].lower() + root['abstract'][1:].rstrip('.'))}",
+        ".Sh SYNOPSIS",
+        ".Nm",
+        ".Ar command",
+        ".Op options",
+        ".Ar database",
+        ".Op Ar argument ...",
+        ".Sh DESCRIPTION",
+    )
     parts = sections(root["discussion"])
     page.prose(parts[""])
     page.add(".Pp", line(f"This page is of {version}."))

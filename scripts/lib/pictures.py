@@ -68,14 +68,20 @@ def page_encryption(colours):
     p.box(520, 192, 120, 44, ["HMAC-SHA512", "64 bytes"], "good")
     p.arrow([(655, 80), (655, 170), (580, 170), (580, 192)])
     p.arrow([(325, 236), (325, 264), (580, 264), (580, 238)])
-    p.text(360, 294, "The MAC covers the ciphertext, the IV and the page's number: a changed or moved page fails to read.", 12, "soft")
+    p.text(
+        360, 294, "The MAC covers the ciphertext, the IV and the page's number: a changed or moved page fails to read.", 12, "soft"
+    )
     p.text(360, 314, "4,096 bytes for each page, the first with the file's 16-byte salt at its start", 12, "soft")
     return p
 
 
 def key_slots(colours):
     p = Picture(720, 300, "How key slots hold the database's key", colours)
-    rows = [("Passphrase “laptop”", "Argon2id", "slot 1"), ("Passphrase “desk”", "Argon2id", "slot 2"), ("Recovery key “safe”", "Argon2id", "slot 3")]
+    rows = [
+        ("Passphrase “laptop”", "Argon2id", "slot 1"),
+        ("Passphrase “desk”", "Argon2id", "slot 2"),
+        ("Recovery key “safe”", "Argon2id", "slot 3"),
+    ]
     for index, (secret, derivation, slot) in enumerate(rows):
         y = 40 + index * 70
         p.box(10, y, 160, 46, secret, "key")
@@ -86,7 +92,9 @@ def key_slots(colours):
         p.arrow([(530, y + 23), (575, y + 23), (575, 133), (600, 133)] if index != 1 else [(530, y + 23), (600, y + 23)])
     p.box(600, 95, 110, 76, ["Database key", "256 random bits"], "cipher", "bold")
     p.text(480, 26, "slot file beside the database", 12, "soft")
-    p.text(360, 275, "Any one slot opens the database. Adding or revoking a slot rewrites only the slot file and one row.", 12, "soft")
+    p.text(
+        360, 275, "Any one slot opens the database. Adding or revoking a slot rewrites only the slot file and one row.", 12, "soft"
+    )
     return p
 
 
@@ -157,7 +165,9 @@ def chart(colours, title, unit, label, column):
     for index, (name, value) in enumerate(rows):
         y = top + index * 28
         p.text(left - 10, y + 15, name, 13, anchor="end")
-        p.parts.append(f'<rect x="{left}" y="{y + 2}" width="{value / longest * width:.1f}" height="18" rx="2" fill="{colours["bar"]}"/>')
+        p.parts.append(
+            f'<rect x="{left}" y="{y + 2}" width="{value / longest * width:.1f}" height="18" rx="2" fill="{colours["bar"]}"/>'
+        )
         p.text(left + value / longest * width + 6, y + 16, f"{value:g}", 12, "text", "start")
     p.text(left + width / 2, bottom + 40, label, 12, "soft")
     return p
@@ -171,7 +181,12 @@ PICTURES = {
     "cost-of-encryption": lambda colours: chart(
         colours, "The cost of encryption", "Time with encryption over time without it", "× plain SQLite", 1),
     "beside-openssl": lambda colours: chart(
-        colours, "Beside SQLCipher's provider for OpenSSL", "Time with this package's cryptography over time with OpenSSL's", "× OpenSSL", 2),
+        colours,
+        "Beside SQLCipher's provider for OpenSSL",
+        "Time with this package's cryptography over time with OpenSSL's",
+        "× OpenSSL",
+        2,
+    ),
 }
 
 

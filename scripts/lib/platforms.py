@@ -98,8 +98,8 @@ class Compiler:
         self.environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": cache, "ZIG_LOCAL_CACHE_DIR": cache}
 
     def __call__(self, platform, *arguments):
-        # Without -O the compiler adds a sanitizer, whose library it has to compile for each platform first; scripts/check-provider has
-        # a run with one.
+        # Without -O the compiler adds a sanitizer, whose library it has to compile for each platform first; scripts/check-provider
+        # has a run with one.
         options = ["-target", platform.target, "-fno-sanitize=undefined"]
         if "-ios" in platform.target or platform.target.split("-")[1] in ("tvos", "watchos", "visionos"):
             # Apple's C headers are the same for all of its systems, but the package looks for them for macOS alone.

@@ -1,4 +1,7 @@
-"""Makes a release of the checked-out commit: an archive with the engine's source inside, or a commit for a tag. Run through scripts/release."""
+"""Makes a release of the checked-out commit: an archive with the engine's source inside, or a commit for a tag.
+
+Run through scripts/release.
+"""
 
 import argparse
 import bz2
@@ -24,7 +27,9 @@ NAME = "SQLCipherKit"
 # Only for the project itself.
 LEFT_OUT = (".ci/",)
 # https://semver.org; SwiftPM takes no other tags for versions.
-VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?")
+VERSION = re.compile(
+    r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?"
+)
 
 HELP = """\
 Makes a release of the commit that is checked out. The working tree has to be clean, and Vendor/sqlcipher verified.
@@ -33,8 +38,8 @@ Without an option: writes NAME-VERSION.tar.bz2, a source archive that is complet
 inside, its bill of materials (SPDX 2.3, JSON), and SHA256SUMS of both. The same commit gives the same bytes, wherever and whenever.
 
 With --tool, on Linux: also TOOL-VERSION-linux-MACHINE.tar.bz2, the command-line tool as one program that is linked statically and
-runs on any Linux of this machine's processor, in an empty folder too; its sum is in SHA256SUMS. It is built from the release's files
-(swift build, ten minutes), and its bytes are the compiler's.
+runs on any Linux of this machine's processor, in an empty folder too; its sum is in SHA256SUMS. It is built from the release's
+files (swift build, ten minutes), and its bytes are the compiler's.
 
 With --commit: adds a commit with the same files to the branch release/VERSION; the branch and the files that are checked
 out stay as they are. With --tag: tags it too, so that SwiftPM can depend on it by URL and version. Nothing is pushed."""
@@ -210,7 +215,8 @@ def checked_version(text):
 
 def main():
     parser = argparse.ArgumentParser(
-        prog="scripts/release", description=HELP.replace("NAME", NAME).replace("TOOL", static_tool.PRODUCT), formatter_class=argparse.RawDescriptionHelpFormatter)
+        prog="scripts/release", description=HELP.replace("NAME", NAME).replace("TOOL", static_tool.PRODUCT),
+        formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("version", metavar="VERSION", type=checked_version)
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--commit", action="store_true", help="make the commit on the branch release/VERSION")

@@ -490,13 +490,18 @@ def pins_for(pins, version, file, archive):
     fresh = json.loads(json.dumps(pins.all))
     sqlcipher = next(u for u in fresh["upstreams"] if u["kind"] == "source")
     sqlite = next(u for u in fresh["upstreams"] if u["name"] == "SQLite")
-    for key, pattern in (("version", r'^#define SQLITE_VERSION\s+"([^"]+)"'), ("sourceID", r'^#define SQLITE_SOURCE_ID\s+"([^"]+)"')):
+    for key, pattern in (
+        ("version", r'^#define SQLITE_VERSION\s+"([^"]+)"'),
+        ("sourceID", r'^#define SQLITE_SOURCE_ID\s+"([^"]+)"'),
+    ):
         sqlite[key] = found(pattern, source, f"{file}: sqlite3.c")
         if found(pattern, header, f"{file}: sqlite3.h") != sqlite[key]:
             raise Stop(f"{file}: sqlite3.c and sqlite3.h are of different versions")
     number = found(r"^#define CIPHER_VERSION_NUMBER\s+(\S+)", source, f"{file}: sqlite3.c")
     sqlcipher["cipherVersion"] = f"{number} {found(r'^#define CIPHER_VERSION_BUILD *(.+)$', source, f'{file}: sqlite3.c').strip()}"
-    sqlcipher["copyright"] = found(r"(Copyright \(c\) [0-9, -]+ ZETETIC LLC)", licences(source)["LICENSE.SQLCipher"], f"{file}: sqlite3.c")
+    sqlcipher["copyright"] = found(
+        r"(Copyright \(c\) [0-9, -]+ ZETETIC LLC)", licences(source)["LICENSE.SQLCipher"], f"{file}: sqlite3.c"
+    )
     sqlcipher["package"]["version"] = version
     sqlcipher["archive"] = {"file": file, "bytes": len(archive), "sha256": sha256(archive)}
     sqlcipher["members"] = [
@@ -511,10 +516,16 @@ def listed_symbols(text):
 
 def changes(old, new, new_files):
     """What is another in the new pins, a line for each."""
-    rows = [("package", old.package, new.package), ("SQLCipher", old.source["cipherVersion"], new.source["cipherVersion"]),
-            ("SQLite", old.sqlite["version"], new.sqlite["version"]), ("source id", old.sqlite["sourceID"], new.sqlite["sourceID"]),
-            ("copyright", old.source["copyright"], new.source["copyright"])]
-    for name, before, after in [(new.archive["file"], old.archive, new.archive)] + [(n, old.members[n], m) for n, m in new.members.items()]:
+    rows = [
+        ("package", old.package, new.package),
+        ("SQLCipher", old.source["cipherVersion"], new.source["cipherVersion"]),
+        ("SQLite", old.sqlite["version"], new.sqlite["version"]),
+        ("source id", old.sqlite["sourceID"], new.sqlite["sourceID"]),
+        ("copyright", old.source["copyright"], new.source["copyright"]),
+    ]
+    for name, before, after in [(new.archive["file"], old.archive, new.archive)] + [
+        (n, old.members[n], m) for n, m in new.members.items()
+    ]:
         rows.append((f"{name}, SHA-256", before["sha256"], after["sha256"]))
         rows.append((f"{name}, bytes", f"{before['bytes']:,}", f"{after['bytes']:,}"))
     lines = [f"{title}: {before} -> {after}" for title, before, after in rows if before != after]
@@ -528,7 +539,9 @@ def changes(old, new, new_files):
     if before is None:
         return lines + [f"symbols: {len(after)}"]
     lines.append(f"symbols: {len(before)} -> {len(after)}")
-    lines += [f"new symbol: {name}" for name in sorted(after - before)] + [f"symbol gone: {name}" for name in sorted(before - after)]
+    lines += [f"new symbol: {name}" for name in sorted(after - before)] + [
+        f"symbol gone: {name}" for name in sorted(before - after)
+    ]
     return lines
 
 
@@ -583,9 +596,15 @@ def update(pins, wanted, offline):
         sync_folder(VENDOR)
     for line in lines:
         say(line)
-    old = {pins.source["cipherVersion"].split()[0], pins.sqlite["version"]} - {fresh.source["cipherVersion"].split()[0], fresh.sqlite["version"]}
-    stale = [path.name for path in (ROOT / "README.md", ROOT / "NOTICE.md")
-             if path.exists() and any(v in path.read_text(encoding="utf-8") for v in old)]
+    old = {pins.source["cipherVersion"].split()[0], pins.sqlite["version"]} - {
+        fresh.source["cipherVersion"].split()[0],
+        fresh.sqlite["version"],
+    }
+    stale = [
+        path.name
+        for path in (ROOT / "README.md", ROOT / "NOTICE.md")
+        if path.exists() and any(v in path.read_text(encoding="utf-8") for v in old)
+    ]
     if stale:
         say(f"the old version still stands in {' and '.join(stale)}")
     say(f"{fresh.title} is pinned and unpacked; compare the sum of {file} with the upstream's")
@@ -601,7 +620,9 @@ def main():
     parser = argparse.ArgumentParser(
         prog="scripts/vendor", description=HELP, formatter_class=argparse.RawDescriptionHelpFormatter)
     mode = parser.add_mutually_exclusive_group()
-    mode.add_argument("--update", metavar="NAME==VERSION", help="pin another version: fetch it, rewrite Vendor/pins.json, show what changes")
+    mode.add_argument(
+        "--update", metavar="NAME==VERSION", help="pin another version: fetch it, rewrite Vendor/pins.json, show what changes"
+    )
     mode.add_argument("--check", action="store_true", help="only verify Vendor/sqlcipher; change nothing")
     mode.add_argument("--fetch", action="store_true", help="only put the verified archive into the cache; print its path")
     parser.add_argument("--from", dest="offline", metavar="DIR", help="take the archive from DIR; use no network and no cache")

@@ -46,8 +46,8 @@
 /* The engine prints nothing to standard error unless a program asks for a log (PRAGMA cipher_log). */
 #define SQLCIPHER_OMIT_DEFAULT_LOGGING 1
 
-/* And nothing to the system's log on Apple's platforms and Android: SQLCipher marks what it writes there as public, the statements of
- * a profile among it. */
+/* And nothing to the system's log on Apple's platforms and Android: SQLCipher marks what it writes there as public, the statements
+ * of a profile among it. */
 #define SQLCIPHER_OMIT_LOG_DEVICE 1
 
 #ifdef SQLCIPHERKIT_PLAIN_SYMBOLS

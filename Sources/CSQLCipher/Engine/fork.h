@@ -9,8 +9,8 @@
 unsigned sqlcipherkit_fork_count;
 
 #if SQLITE_OS_UNIX
-/* In the order in which the engine takes one while it holds another, after that of its start: a name for a temporary file (VFS1) takes random numbers
- * (PRNG), whose first seed looks for a file layer (MAIN), under which SQLCipher starts and takes its own. */
+/* In the order in which the engine takes one while it holds another, after that of its start: a name for a temporary file (VFS1)
+ * takes random numbers (PRNG), whose first seed looks for a file layer (MAIN), under which SQLCipher starts and takes its own. */
 static const int sqlcipherkit_fork_order[] = {
     SQLITE_MUTEX_STATIC_VFS1, SQLITE_MUTEX_STATIC_PRNG, SQLITE_MUTEX_STATIC_MAIN,
     SQLITE_MUTEX_STATIC_LRU,  SQLITE_MUTEX_STATIC_PMEM, SQLITE_MUTEX_STATIC_MEM,

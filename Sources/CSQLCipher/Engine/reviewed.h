@@ -10,4 +10,5 @@
 _Static_assert(__builtin_strcmp(SQLITE_SOURCE_ID, SQLCIPHERKIT_REVIEWED_SQLITE) == 0,
                "SQLite's version was not reviewed: read Sources/CSQLCipher/Engine/ENGINE.md, check each row, then set reviewed.h");
 _Static_assert(__builtin_strcmp(SQLCIPHERKIT_SPELT(CIPHER_VERSION_NUMBER), SQLCIPHERKIT_REVIEWED_SQLCIPHER) == 0,
-               "SQLCipher's version was not reviewed: read Sources/CSQLCipher/Engine/ENGINE.md, check each row, then set reviewed.h");
+               "SQLCipher's version was not reviewed: read Sources/CSQLCipher/Engine/ENGINE.md, check each row, "
+               "then set reviewed.h");

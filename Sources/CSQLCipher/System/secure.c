@@ -52,8 +52,8 @@ static unsigned known_features(void) {
     return features;
 }
 
-/* A caller expects no vector register to be kept (System V ABI, 3.2.1), and this function is never part of one. Windows keeps 6 to 15,
- * so the compiler is told of them there. */
+/* A caller expects no vector register to be kept (System V ABI, 3.2.1), and this function is never part of one. Windows keeps 6 to
+ * 15, so the compiler is told of them there. */
 #if defined(_WIN32)
 #define KEPT "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "memory"
 #else

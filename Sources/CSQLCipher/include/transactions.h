@@ -20,8 +20,8 @@ void sqlcipherkit_roll_back(sqlite3 *db);
  * opened before. After a failure the transaction may be open. Outside of a callback and of a running statement's step. */
 int sqlcipherkit_begin_read(sqlite3 *db);
 
-/* Ends the transaction of sqlcipherkit_begin_read as `COMMIT` does, if all of it was reads and no statement stands on a row; returns
- * 0 otherwise, and has done nothing. Outside of a callback and of a running statement's step. */
+/* Ends the transaction of sqlcipherkit_begin_read as `COMMIT` does, if all of it was reads and no statement stands on a row;
+ * returns 0 otherwise, and has done nothing. Outside of a callback and of a running statement's step. */
 int sqlcipherkit_end_read(sqlite3 *db);
 
 /* Opens the write-ahead logs of all databases but temp, where that was not done: who has a log open and may write keeps those who

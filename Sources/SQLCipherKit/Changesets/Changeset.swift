@@ -132,7 +132,8 @@ public struct Changeset: Hashable, Sendable {
     static func failure(_ rc: Int32) -> DatabaseError {
         switch rc & 0xff {
         case SQLITE_CORRUPT: DatabaseError(code: .corrupt, message: "the bytes are no changeset, or not one that can be used so")
-        case SQLITE_SCHEMA: DatabaseError(code: .schema, message: "the changesets do not fit together: a table has other columns in one of them")
+        case SQLITE_SCHEMA:
+            DatabaseError(code: .schema, message: "the changesets do not fit together: a table has other columns in one of them")
         default: DatabaseError(rc: rc, database: nil)
         }
     }

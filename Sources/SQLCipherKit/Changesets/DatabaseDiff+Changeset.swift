@@ -14,7 +14,8 @@ extension DatabaseDiff {
             ).nameSet
             let comparable = new.tables.keys.filter { keyed.contains(SQLName($0.text)) && new.isSame($0.text, in: old) }
             for table in tables ?? [] where !comparable.contains(ExactText(table)) {
-                throw DatabaseError.invalidArgument("the table \(table) is not in both databases, with the same definition and a primary key")
+                throw DatabaseError.invalidArgument(
+                    "the table \(table) is not in both databases, with the same definition and a primary key")
             }
             let group = try ChangeGroup()
             try group.useSchema(of: self.new.connection, self.new.name)
@@ -30,7 +31,9 @@ extension DatabaseDiff {
             for place in places { try group.set(isNew: isNew, place, to: Int32(place), of: row) }
         }
         let all = Array(walk.list.indices)
-        func hasNullKey(_ row: RawStatement) -> Bool { walk.key.contains { sqlite3_column_type(row.handle, Int32($0)) == SQLITE_NULL } }
+        func hasNullKey(_ row: RawStatement) -> Bool {
+            walk.key.contains { sqlite3_column_type(row.handle, Int32($0)) == SQLITE_NULL }
+        }
         try walk.overOld { finding, a, b in
             if finding == .same || hasNullKey(a) { return }
             let changed = finding == .missing ? [] : all.filter { !a.equals(b, column: Int32($0)) }
@@ -43,7 +46,9 @@ extension DatabaseDiff {
             }
             try group.add(SQLITE_DELETE, name) { () throws(DatabaseError) in try set(isNew: false, all, a) }
             // The same key by its collation, in other bytes.
-            if finding == .different { try group.add(SQLITE_INSERT, name) { () throws(DatabaseError) in try set(isNew: true, all, b) } }
+            if finding == .different {
+                try group.add(SQLITE_INSERT, name) { () throws(DatabaseError) in try set(isNew: true, all, b) }
+            }
         }
         try walk.overNew { finding, b, _ in
             if finding == .missing, !hasNullKey(b) {

@@ -140,7 +140,9 @@ extension DatabaseDiff {
         for table in tables {
             let name = table.name.quotedSQLLiteral
             try emit(
-                "INSERT INTO sqlite_schema(type, name, tbl_name, rootpage, sql) VALUES ('table', \(name), \(name), 0, \((table.sql ?? "").quotedSQLLiteral))")
+                "INSERT INTO sqlite_schema(type, name, tbl_name, rootpage, sql) "
+                    + "VALUES ('table', \(name), \(name), 0, \((table.sql ?? "").quotedSQLLiteral))"
+            )
         }
         if tables.isEmpty && old.missing("table", from: new, virtual: true).isEmpty { return }
         // Other connections read the schema again only after a statement that changes it.
@@ -154,7 +156,9 @@ extension DatabaseDiff {
         let walk = try TableWalk(name, isKept ? old : new, new)
         let table = name.quotedSQLIdentifier
         let columns = walk.list.joined(separator: ", ")
-        func insert(_ row: RawStatement) throws { try emit("INSERT INTO \(table)(\(columns)) VALUES (\(try SQLLiterals.list(row)))") }
+        func insert(_ row: RawStatement) throws {
+            try emit("INSERT INTO \(table)(\(columns)) VALUES (\(try SQLLiterals.list(row)))")
+        }
         guard isKept else { return try walk.overOld { _, row, _ in try insert(row) } }
         guard walk.hasKey else {
             var isSame = true
@@ -194,7 +198,9 @@ extension DatabaseDiff {
         for name in new.tables.keys.map(\.text).sorted() where name.hasNamePrefix("sqlite_stat") {
             if !isDropping, new.isSame(name, in: old) {
                 var isSame = try self.old.count(name) == self.new.count(name)
-                if isSame { try TableWalk(name, self.old, self.new).overOld { finding, _, _ in if finding != .same { isSame = false } } }
+                if isSame {
+                    try TableWalk(name, self.old, self.new).overOld { finding, _, _ in if finding != .same { isSame = false } }
+                }
                 if isSame { continue }
             }
             try emit("DELETE FROM \(name.quotedSQLIdentifier)")

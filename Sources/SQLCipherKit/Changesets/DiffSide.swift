@@ -79,7 +79,7 @@ struct DiffSchema {
 struct TableWalk {
     enum Finding { case missing, different, same }
 
-    /// The table's columns that are stored, quoted, behind those of its key if that is the row id.
+    /// The table's columns that are stored, quoted, after those of its key if that is the row id.
     let list: [String]
     let key: [Int]
     /// Whether rows must differ in more than their key, so that a row cannot always be changed before another has gone.
@@ -127,7 +127,8 @@ struct TableWalk {
         let scan = try RawStatement(a.connection, "SELECT \(columns) FROM \(a.quoted).\(name.quotedSQLIdentifier) NOT INDEXED")
         guard hasKey else { return try walkByPlace(scan, b, columns, body) }
         let condition = key.map { "\(list[$0]) = ?" }.joined(separator: " AND ")
-        let find = try RawStatement(b.connection, "SELECT \(columns) FROM \(b.quoted).\(name.quotedSQLIdentifier) WHERE \(condition)")
+        let find = try RawStatement(
+            b.connection, "SELECT \(columns) FROM \(b.quoted).\(name.quotedSQLIdentifier) WHERE \(condition)")
         while try scan.step() {
             find.reset()
             for (index, column) in key.enumerated() { try find.bind(Int32(column), of: scan, at: Int32(index + 1)) }

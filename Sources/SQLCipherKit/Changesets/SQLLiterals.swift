@@ -34,7 +34,9 @@ enum SQLLiterals {
         if value.isInfinite { return value < 0 ? "-9e999" : "9e999" }
         // Up to 15 digits come back as they were.
         let short = "\(value)"
-        if short.utf8.filter({ (48...57).contains($0) }).count <= 15, abs(value) < 1e15, abs(value) > 1e-5 || value == 0 { return short }
+        if short.utf8.filter({ (48...57).contains($0) }).count <= 15, abs(value) < 1e15, abs(value) > 1e-5 || value == 0 {
+            return short
+        }
         var mantissa = value.significand, exponent = Int(value.exponent)
         if value.isZero { return "0.0" }
         while mantissa != mantissa.rounded() {

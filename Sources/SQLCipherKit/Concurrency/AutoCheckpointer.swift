@@ -31,7 +31,7 @@ final class AutoCheckpointer: Sendable {
     /// Checkpoints if it is due. Called after a commit, on the writer.
     /// - Parameter withoutReaders: calls its argument while no reader of the pool is at work, if that is possible soon.
     func committed(_ db: Connection, withoutReaders: (() -> Void) -> Void) {
-        // If one of these fails, a later commit makes up for it: a busy log is no error of the call that has committed.
+        // If one of these fails, a later commit makes up for it: a busy log is not an error of the call that has committed.
         let pageSize = pageSize.load(ordering: .relaxed)
         let size = db.takeLogFrames() * pageSize
         guard size >= checkpointSize, size > 0 else { return }

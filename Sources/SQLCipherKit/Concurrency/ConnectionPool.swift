@@ -82,7 +82,7 @@ package final class ConnectionPool: Sendable {
     /// Whether it takes calls.
     var isOpen: Bool { state.withLock { $0.refusal(of: .one) == nil } }
 
-    /// Whether all connections are closed for good.
+    /// Whether all connections are closed permanently.
     var isClosed: Bool { state.withLock { $0.refusal(of: .closing) != nil } }
 
     var isSuspended: Bool { state.withLock { if case .suspended = $0.phase { true } else { false } } }
@@ -259,7 +259,7 @@ package final class ConnectionPool: Sendable {
         serveWaiters()
     }
 
-    /// Closes for good. To be called by the call that has acquired all slots and closed their connections. Every call that waits
+    /// Closes permanently. To be called by the call that has acquired all slots and closed their connections. Every call that waits
     /// throws, also those that were to close.
     package func finishClosing(_ error: DatabaseError) {
         beginClosing(error)

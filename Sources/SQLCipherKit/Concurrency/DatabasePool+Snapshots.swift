@@ -3,8 +3,8 @@ import CSQLCipher
 extension DatabasePool {
     /// Takes a snapshot of the database as it is now, attached databases included.
     ///
-    /// It waits for writes in two cases: if databases are attached, whose contents have to be of one moment; and if the write-ahead
-    /// log is empty, in which it then writes a page as it was.
+    /// It waits for writes in two cases: if databases are attached, whose contents have to be of one snapshot; and if the
+    /// write-ahead log is empty, in which it then writes a page as it was.
     /// - Parameter timeout: how long the call may take. Default: nil, any time.
     /// - Throws: ``DatabaseError/Reason/snapshotLost`` if a database has no write-ahead log, or an empty one and the pool only
     ///   reads; and what `read(timeout:_:)` throws.

@@ -21,7 +21,8 @@ public final class DatabasePool: SharedDatabase, @unchecked Sendable {
         _ location: DatabaseLocation, key: Encryption? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws {
         guard location.isOnDisk else {
-            throw DatabaseError.invalidArgument("a pool is for a database in a file: use a DatabaseQueue for one in memory or a temporary one")
+            throw DatabaseError.invalidArgument(
+                "a pool is for a database in a file: use a DatabaseQueue for one in memory or a temporary one")
         }
         let readers = configuration.pool.maximumReaders
         guard (1...1000).contains(readers) else {

@@ -1,10 +1,10 @@
-/// The content of a ``DatabasePool`` at one moment, to be read by any number of tasks at any later time.
+/// A snapshot of the content of a ``DatabasePool``, which any number of tasks can read at any later time.
 ///
 /// ```swift
 /// let snapshot = try await pool.snapshot()
 /// async let notes = snapshot.read { db in try db.fetchAll(Note.self, "SELECT * FROM note") }
 /// async let tags = snapshot.read { db in try db.fetchAll(Tag.self, "SELECT * FROM tag") }
-/// show(try await notes, try await tags)           // of the same moment, whatever was written meanwhile
+/// show(try await notes, try await tags)           // of the same snapshot, whatever was written meanwhile
 /// ```
 /// Attached databases are part of it. It ends with `close()`, or with its last reference, and holds its pool open until then.
 ///
@@ -33,8 +33,8 @@ public final class DatabaseSnapshot: Sendable {
     }
 
     deinit {
-        // Before the pool: who closes last empties the log, and this one may not write. The pool knows the snapshot until then, so
-        // that a call of the pool's that closes at this moment waits for it.
+        // Before the pool: the last to close empties the log, and this one may not write. The pool knows the snapshot until then,
+        // so that a call of the pool's that closes at this moment waits for it.
         if (try? core.close()) != nil { pool.snapshots.remove(core) }
     }
 

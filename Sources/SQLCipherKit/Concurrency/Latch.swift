@@ -1,6 +1,6 @@
 import Foundation
 
-/// A one-shot latch: a thread waits for it until it is opened, for good.
+/// A one-shot latch: a thread waits for it until it is opened, and then it stays open.
 final class Latch: @unchecked Sendable {
     // Sendable: `isOpen` is touched under the condition's lock only.
     private let condition = NSCondition()

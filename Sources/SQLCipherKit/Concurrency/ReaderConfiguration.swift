@@ -16,7 +16,7 @@ struct ReaderConfiguration: Sendable {
 
     /// Takes the derived keys from an open connection: the next one has nothing to derive.
     init(_ writer: Connection) throws(DatabaseError) {
-        // Before a reader does: who closes a log last empties it, and a reader may not.
+        // Before a reader does: the last to close a log empties it, and a reader may not.
         sqlcipherkit_open_logs(try writer.live())
         (location, configuration) = (writer.location, writer.configuration)
         key = try .derived(of: writer.main)

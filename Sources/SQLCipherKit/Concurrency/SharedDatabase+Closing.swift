@@ -16,7 +16,7 @@ extension SharedDatabase {
         guard forks == sqlcipherkit_forks(), !writer.isClosed else { return }
         try checkCall()
         let deadline = timeout.map(Deadline.after)
-        // What cannot fail need not keep anybody waiting who will get nothing.
+        // What cannot fail need not keep calls waiting that will get nothing.
         if timeout == nil { refuseCalls(with: .closedDatabase) }
         do {
             try writer.acquireAll(closing: true, until: deadline)
@@ -58,7 +58,7 @@ extension SharedDatabase {
         readers?.beginClosing(error)
     }
 
-    /// Closes all connections for good. The caller has acquired the writer, and may release it after that.
+    /// Closes all connections permanently. The caller has acquired the writer, and may release it after that.
     private func closeConnections(
         for reason: DatabaseError, until deadline: Deadline? = nil, _ cancellation: Cancellation? = nil
     ) throws {

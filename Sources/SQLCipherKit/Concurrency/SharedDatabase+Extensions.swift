@@ -43,7 +43,7 @@ extension SharedDatabase {
 }
 
 extension Connection {
-    /// Does it here first: what is refused is added to no connection. The next call does it here once more, which changes nothing.
+    /// Does it here first: what is refused is added to no connection. The next call does it here again, which changes nothing.
     fileprivate func add(_ action: @escaping SharedAdditions.Action, to additions: SharedAdditions) throws(DatabaseError) {
         try changingThisOneOnly { () throws(DatabaseError) in try action(self) }
         additions.add(action)

@@ -1,4 +1,4 @@
-// The same calls once more, for closures that are not written down at the call: functions and parameters have no `sending` result,
+// The same calls again, for closures that are not written down at the call: functions and parameters have no `sending` result,
 // and the compiler takes none for one. What they return is Sendable instead. They are documented where the others are.
 
 extension SharedDatabase {

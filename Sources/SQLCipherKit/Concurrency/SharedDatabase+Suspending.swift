@@ -19,7 +19,7 @@ extension SharedDatabase {
         try checkCall()
         if writer.isClosed { throw .closedDatabase }
         let deadline = timeout.map(Deadline.after)
-        // The writer first, as everywhere: who has it may be waiting for the readers.
+        // The writer first, as everywhere: the call that has it may be waiting for the readers.
         writer.beginSuspending(.suspended)
         readers?.beginSuspending(.suspended)
         do {

@@ -18,7 +18,9 @@ extension AtomicFile {
         var info = stat()
         let new = temporaryPath(for: path)
         // An empty file is what has held the name for the new one.
-        if lstat(new, &info) == 0, !isOpen, lstat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG, info.st_size == 0 { unlink(path) }
+        if lstat(new, &info) == 0, !isOpen, lstat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG, info.st_size == 0 {
+            unlink(path)
+        }
         let isWorkDone = removeFiles(workingPath(for: path))
         return removeFiles(new) && isWorkDone
     }

@@ -75,7 +75,7 @@ final class AtomicFile {
         lock = nil
     }
 
-    /// Makes a name durable. A folder that cannot be flushed, as on some network file systems, is no error: either name
+    /// Makes a name durable. A folder that cannot be flushed, as on some network file systems, is not an error: either name
     /// leads to a complete database.
     static func flushFolder(of path: String) {
         let name = (path as NSString).deletingLastPathComponent

@@ -92,7 +92,8 @@ enum DatabaseFile {
 
     static func empty(_ path: String) -> DatabaseError {
         DatabaseError(
-            code: .notADatabase, reason: .wrongKeyOrNotADatabase, message: "\(path) is empty: there is no database in it", path: path)
+            code: .notADatabase, reason: .wrongKeyOrNotADatabase, message: "\(path) is empty: there is no database in it",
+            path: path)
     }
 
     private static func reason(_ error: Int32) -> String { String(cString: strerror(error)) }

@@ -43,7 +43,8 @@ extension SQLCipherEngine {
         let rc = EngineLog.logger.withLock { logger in
             logger = body.map { (level, $0) }
             EngineLog.isOn.store(body != nil, ordering: .releasing)
-            return sqlcipherkit_set_log(body == nil ? nil : { EngineLog.receive($0, $1) }, body == nil ? 0 : EngineLog.number(level))
+            return sqlcipherkit_set_log(
+                body == nil ? nil : { EngineLog.receive($0, $1) }, body == nil ? 0 : EngineLog.number(level))
         }
         if rc != SQLITE_OK { throw DatabaseError(code: ResultCode(rawValue: rc), message: "the log could not be set up") }
     }
@@ -97,7 +98,8 @@ enum EngineLog {
         let lowercased = text.lowercased()
         let mayHoldKey = lowercased.contains("key") && (lowercased.contains("pragma") || lowercased.contains("attach"))
         return LogMessage(
-            level: level, source: .sqlite, code: code, text: mayHoldKey ? "\(code), in SQL with a key" : KeyRedaction.cleanURI(text))
+            level: level, source: .sqlite, code: code, text: mayHoldKey ? "\(code), in SQL with a key" : KeyRedaction.cleanURI(text)
+        )
     }
 
     /// `2026-11-21 08:30:00.250: WARN CORE text`

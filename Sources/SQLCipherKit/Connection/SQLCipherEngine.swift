@@ -40,7 +40,8 @@ public enum SQLCipherEngine {
         let info = sqlcipherkit_provider_info()
         func text(_ name: UnsafePointer<CChar>?) -> String { name.map { String(cString: $0) } ?? "" }
         return Kernels(
-            aes: text(info.aes), sha512: text(info.sha512), page: text(info.page), pbkdf2: text(info.pbkdf2), random: text(info.random))
+            aes: text(info.aes), sha512: text(info.sha512), page: text(info.page), pbkdf2: text(info.pbkdf2),
+            random: text(info.random))
     }
 
     /// The options that the engine was compiled with, in SQLite's order and without their `SQLITE_`

@@ -10,7 +10,7 @@ public struct DatabaseError: Error, Sendable {
     public enum Reason: Hashable, Sendable {
         /// SQLite itself reported the error; see ``DatabaseError/code``.
         case engine
-        /// The key is wrong, or the file is no database, or its cipher settings are others: encryption makes the three
+        /// The key is wrong, or the file is not a database, or its cipher settings are others: encryption makes the three
         /// indistinguishable.
         case wrongKeyOrNotADatabase
         /// A key was given for a file that is a plaintext SQLite database. Its bytes are untouched.

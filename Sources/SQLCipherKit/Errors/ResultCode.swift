@@ -82,7 +82,7 @@ extension ResultCode {
     public static let authorization = ResultCode(rawValue: SQLITE_AUTH)
     /// `SQLITE_RANGE`: a parameter or column index out of range
     public static let range = ResultCode(rawValue: SQLITE_RANGE)
-    /// `SQLITE_NOTADB`: the file is no database, or the key is wrong
+    /// `SQLITE_NOTADB`: the file is not a database, or the key is wrong
     public static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
 
     /// `SQLITE_IOERR_SHORT_READ`: the file ends before what was to be read

@@ -3,7 +3,7 @@ import CSQLCipher
 /// Hides values in what SQLite says of a statement that ran.
 ///
 /// A few of its messages repeat values, or pieces of them: the word at which a full-text query is wrong, a bad JSON path, what
-/// `RAISE` puts together. They are given in quotes or behind a colon, or whole. What the SQL text has as well is no secret.
+/// `RAISE` puts together. They are given in quotes or after a colon, or whole. What the SQL text has as well is not a secret.
 enum ValueRedaction {
     static let mark = "…"
 

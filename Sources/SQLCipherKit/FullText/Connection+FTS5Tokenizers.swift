@@ -23,7 +23,9 @@ extension SQLExtension {
         SQLExtension { connection throws(DatabaseError) in
             try connection.installTokenizer(name) { interface, arguments in
                 let base = try EngineTokenizer(interface, filter.base.arguments)
-                let state = try filter.prepare { text throws(DatabaseError) in try base.tokens(of: text, for: .document).map(\.token) }
+                let state = try filter.prepare { text throws(DatabaseError) in
+                    try base.tokens(of: text, for: .document).map(\.token)
+                }
                 return TokenFilterInstance(filter, state, base)
             }
         }

@@ -29,7 +29,7 @@ struct ContentSync {
         ]
     }
 
-    /// Whether FTS5 cannot read the content table itself: its key is no integer, or a column is an expression.
+    /// Whether FTS5 cannot read the content table itself: its key is not an integer, or a column is an expression.
     var needsSource: Bool {
         if case .mapped = content.rowID { return true }
         return table.columns.contains { $0.expression != nil }

@@ -10,7 +10,7 @@
 /// ```
 /// Text in a query is only ever text: it reaches FTS5 inside quotes, and its words are found by the table's own tokenizer. A text
 /// of several words is a phrase. A text without a word (`--`, an empty string) is left out beside others, and alone finds
-/// nothing; it is no error.
+/// nothing; it is not an error.
 public struct FTS5Query: Hashable, Sendable {
     indirect enum Node: Hashable, Sendable {
         case text(String, isPrefix: Bool, isInitial: Bool)

@@ -35,7 +35,7 @@ extension FullTextIndex {
         }
     }
 
-    /// Sets something about the index, for good.
+    /// Sets something about the index, permanently.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` out of the documented range, which FTS5 would ignore.
     public func configure(_ setting: Setting) throws(DatabaseError) {
         let command = setting.command

@@ -37,9 +37,11 @@ public struct Collation {
     ///   - name: the name that SQL knows it by. Default: `LOCALIZED`.
     ///   - locale: whose language. Default: that of the process.
     public static func localized(_ name: String = "LOCALIZED", locale: Locale = .current) -> Collation {
-        Collation(name) { a, b in a.compare(b, options: [.numeric, .caseInsensitive, .widthInsensitive], range: nil, locale: locale).or {
-            a.compare(b, options: [.numeric, .forcedOrdering], range: nil, locale: locale)
-        } }
+        Collation(name) { a, b in
+            a.compare(b, options: [.numeric, .caseInsensitive, .widthInsensitive], range: nil, locale: locale).or {
+                a.compare(b, options: [.numeric, .forcedOrdering], range: nil, locale: locale)
+            }
+        }
     }
 }
 

@@ -57,7 +57,11 @@ final class AggregateFunction {
 
     func step(_ context: OpaquePointer, _ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?, inverse: Bool) {
         run(context) { state, _ in
-            if inverse { try state.inverse(FunctionArguments(count, values)) } else { try state.step(FunctionArguments(count, values)) }
+            if inverse {
+                try state.inverse(FunctionArguments(count, values))
+            } else {
+                try state.step(FunctionArguments(count, values))
+            }
         }
     }
 

@@ -18,7 +18,8 @@ private final class PatternCache {
         var regex: Regex<AnyRegexOutput>
         do { regex = try Regex(pattern) } catch {
             throw DatabaseError(
-                reason: .invalidArgument, message: "the regular expression \(pattern) is not well-formed: \(error)", underlying: error)
+                reason: .invalidArgument, message: "the regular expression \(pattern) is not well-formed: \(error)",
+                underlying: error)
         }
         if ignoresCase { regex = regex.ignoresCase() }
         patterns.add(regex, pattern)

@@ -1,6 +1,6 @@
 import CSQLCipher
 
-/// A ``SQLAccess`` as the authorizer asks it: while a statement is compiled, and once more about what its program opens.
+/// A ``SQLAccess`` as the authorizer asks it: while a statement is compiled, and again about what its program opens.
 struct AccessPolicy {
     private let tables: [SQLName: Set<SQLName>?]?
     private let functions: Set<SQLName>?

@@ -93,7 +93,9 @@ extension ConnectionHooks {
     /// before are compiled again, also where there is none.
     @discardableResult
     func installAuthorizer(_ handle: OpaquePointer) -> Int32 {
-        if case .open = gate, recorder == nil, updates.isEmpty, tracker == nil { return sqlcipherkit_set_authorizer(handle, nil, nil) }
+        if case .open = gate, recorder == nil, updates.isEmpty, tracker == nil {
+            return sqlcipherkit_set_authorizer(handle, nil, nil)
+        }
         return sqlcipherkit_set_authorizer(
             handle,
             { context, code, first, second, schema, origin in
@@ -135,7 +137,7 @@ extension ConnectionHooks {
     }
 
     /// To ignore a DELETE means to delete row by row; but a DROP asks for a DELETE as well, first of SQLite's own table, then,
-    /// right behind the drop itself, of the dropped one, and to ignore these would leave the table there.
+    /// right after the drop itself, of the dropped one, and to ignore these would leave the table there.
     private func rowByRow(_ code: Int32, _ table: UnsafePointer<CChar>?) -> Int32 {
         switch code {
         case SQLITE_DELETE:

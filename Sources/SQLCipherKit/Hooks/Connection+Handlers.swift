@@ -11,7 +11,7 @@ extension Connection {
     ///     return attempts < 100
     /// }
     /// ```
-    /// - Parameter body: is told how often it was asked for this lock before, and returns whether to try once more. It must not
+    /// - Parameter body: is told how often it was asked for this lock before, and returns whether to try again. It must not
     ///   use the connection: its calls throw ``DatabaseError/Reason/misuse`` meanwhile. Nil goes back to the configuration's
     ///   timeout.
     /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside of a hook.

@@ -60,7 +60,7 @@ final class ConnectionHooks {
     /// The table of a DROP whose authorization SQLite asked for last.
     var droppedTable: String?
 
-    /// Who decides what statements may do.
+    /// The authorizer, which decides what statements may do.
     enum Gate {
         case open
         case authorizer((AuthorizationRequest) -> AuthorizationDecision)

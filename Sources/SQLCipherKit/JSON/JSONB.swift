@@ -14,7 +14,7 @@ enum JSONB {
         case hexInteger
         /// A number with a fraction or an exponent.
         case real
-        /// The same in JSON5's forms: nothing before or behind the point.
+        /// The same in JSON5's forms: nothing before or after the point.
         case real5
         /// Text that needs no escape in JSON.
         case text
@@ -103,7 +103,9 @@ enum JSONB {
         guard depth > 0 else { throw JSONBError(.tooDeep, at: 0) }
         // Few documents are deep: for most of them the levels fit on the stack.
         var deepest = 0
-        var failure = withUnsafeTemporaryAllocation(of: Int.self, capacity: min(depth, 64)) { checkContents(base, root, $0, &deepest) }
+        var failure = withUnsafeTemporaryAllocation(of: Int.self, capacity: min(depth, 64)) {
+            checkContents(base, root, $0, &deepest)
+        }
         if failure?.problem == .tooDeep, depth > 64 {
             failure = withUnsafeTemporaryAllocation(of: Int.self, capacity: depth) { checkContents(base, root, $0, &deepest) }
         }

@@ -1,6 +1,6 @@
 /// Where the search for an object's member goes on.
 ///
-/// Members are asked for in nearly the order that they are in, so the one behind the last is tried first. It is the right one only
+/// Members are asked for in nearly the order that they are in, so the one after the last is tried first. It is the right one only
 /// if none before it has the same key: a bit for each key passed tells nearly always that none has.
 struct JSONBLookupHint {
     /// The object's payload.

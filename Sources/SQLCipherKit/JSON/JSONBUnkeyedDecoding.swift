@@ -33,7 +33,7 @@ struct JSONBUnkeyedDecoding: UnkeyedDecodingContainer {
         return count
     }
 
-    /// Reads the element that is next, and goes behind it if that succeeds.
+    /// Reads the element that is next, and goes after it if that succeeds.
     @inline(__always)
     private mutating func next<T>(
         _ type: T.Type = T.self, _ body: (JSONBDecodingContext, JSONB.Element) throws -> T

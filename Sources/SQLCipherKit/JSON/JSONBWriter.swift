@@ -1,4 +1,4 @@
-/// Writes JSONB, an element behind the other, into memory that grows.
+/// Writes JSONB, one element after the other, into memory that grows.
 final class JSONBWriter {
     private var bytes: UnsafeMutablePointer<UInt8>
     private(set) var count = 0
@@ -85,7 +85,7 @@ final class JSONBWriter {
         finish(length)
     }
 
-    /// A header for the `length` digits that were written one byte behind it: more than 11 need one byte more.
+    /// A header for the `length` digits that were written one byte after it: more than 11 need one byte more.
     @inline(__always)
     private func finish(_ length: Int) {
         if length <= 11 {

@@ -9,7 +9,7 @@ import Foundation
 /// let tags = try db.fetchAll(String.self, "SELECT value FROM note, json_each(note.meta, ?)", [JSONPath("tags")])
 /// ```
 /// It is written in its ``format``, and read in whichever form is there: a BLOB is JSONB (<https://sqlite.org/jsonb.html>) or,
-/// where another program stored text as bytes, JSON text; TEXT is JSON text (RFC 8259). SQL's NULL is no document: read a
+/// where another program stored text as bytes, JSON text; TEXT is JSON text (RFC 8259). SQL's NULL is not a document: read a
 /// `JSONColumn<Meta>?` where it may be. A type that conforms to ``JSONCodingCustomizable`` says how dates and the like are coded.
 ///
 /// A record can have such a property; a plain `Codable` one is JSON, too, in the form that ``JSONCodingOptions/columnFormat`` says.

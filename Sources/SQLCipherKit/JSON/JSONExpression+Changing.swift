@@ -49,7 +49,7 @@ extension JSONExpression {
         call("replace", path, value, format)
     }
 
-    /// A value is added behind the last element of the array at a path; where nothing is, it becomes an array of that value alone.
+    /// A value is added after the last element of the array at a path; where nothing is, it becomes an array of that value alone.
     public func appending(
         _ value: some Codable & Sendable, toArrayAt path: some JSONPathComponent, as format: JSONFormat = .text
     ) -> JSONExpression {

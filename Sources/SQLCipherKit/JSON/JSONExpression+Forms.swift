@@ -11,7 +11,7 @@ extension JSONExpression {
     public func pretty(indent: String = "    ") -> SQL { "json_pretty(\(sql), \(indent))" }
 
     /// `json_valid`: 1 if the expression is JSON in one of these forms, 0 if not, NULL for NULL
-    /// (<https://sqlite.org/json1.html#jvalid>). It is the one function that does not fail for what is no JSON.
+    /// (<https://sqlite.org/json1.html#jvalid>). It is the one function that does not fail for what is not JSON.
     public func isValid(_ forms: JSONValidity = .text) -> SQL { "json_valid(\(sql), \(forms.rawValue))" }
 
     /// `json_error_position`: 0 for JSON, JSON5 or JSONB, otherwise where the first mistake is, counted from 1: in characters of

@@ -75,7 +75,7 @@ extension JSONExpression {
     /// `json_type`: the type at a path, or NULL; see ``JSONType`` (<https://sqlite.org/json1.html#jtype>).
     public func type(_ path: any JSONPathComponent...) -> SQL { "json_type(\(sql), \(literal: JSONPath(list: path)))" }
 
-    /// `json_array_length`: the number of elements of the array at a path; 0 if it is no array
+    /// `json_array_length`: the number of elements of the array at a path; 0 if it is not an array
     /// (<https://sqlite.org/json1.html#jarraylen>).
     public func arrayLength(_ path: any JSONPathComponent...) -> SQL {
         "json_array_length(\(sql), \(literal: JSONPath(list: path)))"

@@ -105,7 +105,9 @@ struct JSONNumber {
             isNegative = first == UInt8(ascii: "-")
             position = 1
         }
-        guard text.count > position + 2, text[position] == 0x30, text[position + 1] | 0x20 == UInt8(ascii: "x") else { return false }
+        guard text.count > position + 2, text[position] == 0x30, text[position + 1] | 0x20 == UInt8(ascii: "x") else {
+            return false
+        }
         for byte in text[(position + 2)...] {
             guard let digit = byte.hexDigit, magnitude >> 60 == 0 else { return false }
             magnitude = magnitude << 4 | UInt64(digit)
@@ -139,7 +141,8 @@ struct JSONNumber {
     }
 
     private static let powersOfTen: [Double] = [
-        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21,
+        1e22,
     ]
 
     /// The nearest `Double` where one multiplication or division of exact numbers gives it, and nil elsewhere.

@@ -91,7 +91,9 @@ private struct JSONPathParser {
         let raw = bytes[start..<position]
         position += 1
         guard raw.contains(UInt8(ascii: "\\")) else { return String(decoding: raw, as: UTF8.self) }
-        guard let key = raw.withUnsafeBytes({ JSONEscape.unescaped($0) }) else { throw failure("the quoted key has an unknown escape") }
+        guard let key = raw.withUnsafeBytes({ JSONEscape.unescaped($0) }) else {
+            throw failure("the quoted key has an unknown escape")
+        }
         if key.utf8.contains(0) { throw failure("a key has no NUL character") }
         return key
     }
@@ -101,7 +103,7 @@ private struct JSONPathParser {
             if skip("]") { return .end }
             guard skip("-") else { throw failure("behind [# comes ] or -") }
             let index = try number()
-            // `[#-0]` is the place behind the last element.
+            // `[#-0]` is the place after the last element.
             return index == 0 ? .end : .index(-index)
         }
         return .index(try number())

@@ -5,7 +5,7 @@
 /// JSONPath("address", "city")     // $.address.city
 /// JSONPath("a.b", 0)              // $."a.b"[0]
 /// JSONPath("tags", -1)            // $.tags[#-1], the last element
-/// JSONPath("tags").end            // $.tags[#], behind the last element
+/// JSONPath("tags").end            // $.tags[#], after the last element
 /// JSONPath()                      // $, the whole document
 /// ```
 /// A path is bound like any other value:
@@ -24,7 +24,7 @@ public struct JSONPath: Hashable, Sendable {
         case key(String)
         /// The element of an array, counted from 0; a negative number counts from the end, -1 being the last element.
         case index(Int)
-        /// The place behind the last element of an array: where setting a value appends it.
+        /// The place after the last element of an array: where setting a value appends it.
         case end
     }
 
@@ -66,7 +66,7 @@ public struct JSONPath: Hashable, Sendable {
     /// An element of the array at this path; a negative index counts from the end.
     public subscript(index: Int) -> JSONPath { appending(index) }
 
-    /// The place behind the last element of the array at this path.
+    /// The place after the last element of the array at this path.
     public var end: JSONPath { JSONPath(components: components + [.end]) }
 
     /// The path one step further out; nil for the whole document.

@@ -2,7 +2,7 @@ import Foundation
 
 /// Looking into a value, and changing it.
 extension JSONValue {
-    /// A member of an object. Nil if this is no object or has no such member. Setting it makes an object of ``null``, and does
+    /// A member of an object. Nil if this is not an object or has no such member. Setting it makes an object of ``null``, and does
     /// nothing to any other value; setting nil removes the member.
     public subscript(key: String) -> JSONValue? {
         get { objectValue?[key] }
@@ -20,7 +20,7 @@ extension JSONValue {
         }
     }
 
-    /// An element of an array; a negative index counts from the end. Nil if this is no array, or is shorter.
+    /// An element of an array; a negative index counts from the end. Nil if this is not an array, or is shorter.
     public subscript(index: Int) -> JSONValue? {
         guard case .array(let elements) = self else { return nil }
         let position = index < 0 ? elements.count + index : index

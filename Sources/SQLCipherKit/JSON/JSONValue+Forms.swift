@@ -77,7 +77,9 @@ extension JSONValue {
 
     private static func number(_ element: JSONB.Element, _ payload: UnsafeRawBufferPointer) throws(JSONBError) -> JSONValue {
         guard let number = JSONNumber(element.kind, payload) else { throw JSONBError(.malformed, at: element.offset) }
-        if element.kind == .integer || element.kind == .hexInteger, let value = number.integer(Int64.self) { return .integer(value) }
+        if element.kind == .integer || element.kind == .hexInteger, let value = number.integer(Int64.self) {
+            return .integer(value)
+        }
         if number.isSQLiteInfinity { return .real(number.isNegative ? -.infinity : .infinity) }
         if let value = number.double(element.kind, payload) {
             // Fifteen digits survive the way to a Double and back; more may.

@@ -85,7 +85,8 @@ extension KeySlots {
 
     static func wrongSecret(_ label: String, _ secret: SlotSecret) -> DatabaseError {
         DatabaseError(
-            code: .authorization, reason: .noSlotOpens, message: "the slot \(label) does not open with the \(secret.kind) given for it")
+            code: .authorization, reason: .noSlotOpens,
+            message: "the slot \(label) does not open with the \(secret.kind) given for it")
     }
 
     /// Changes the table as it is stored now, under the lock that keeps others from changing it.

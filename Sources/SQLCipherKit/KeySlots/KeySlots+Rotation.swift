@@ -37,7 +37,8 @@ extension KeySlots {
             try before.check(old, on: db.main, updates: true)
             let left = old.slots.map(\.label).filter { !kept.keys.contains(text: $0) }
             guard left.isEmpty || droppingOthers else {
-                throw DatabaseError.misuse("without their secrets these key slots cannot get the new key: \(left.joined(separator: ", "))")
+                throw DatabaseError.misuse(
+                    "without their secrets these key slots cannot get the new key: \(left.joined(separator: ", "))")
             }
             var table = old
             table.slots = []

@@ -178,9 +178,14 @@ public struct KeySlots: Sendable {
     // MARK: Checks
 
     static func validate(label: String) throws(DatabaseError) {
-        guard (1...200).contains(label.utf8.count) else { throw .invalidArgument("the label of a key slot has 1 to 200 bytes in UTF-8") }
+        guard (1...200).contains(label.utf8.count) else {
+            throw .invalidArgument("the label of a key slot has 1 to 200 bytes in UTF-8")
+        }
         // A label is shown in a terminal, and may come from a hostile file.
-        guard label.unicodeScalars.allSatisfy({ ![.control, .format, .lineSeparator, .paragraphSeparator].contains($0.properties.generalCategory) })
+        guard
+            label.unicodeScalars.allSatisfy({
+                ![.control, .format, .lineSeparator, .paragraphSeparator].contains($0.properties.generalCategory)
+            })
         else { throw .invalidArgument("the label of a key slot has no control characters") }
     }
 

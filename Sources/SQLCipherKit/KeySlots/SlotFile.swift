@@ -63,7 +63,9 @@ struct SlotFile: KeySlotStorage {
     }
 
     private func lock() throws(DatabaseError) -> Int32 {
-        guard let file = try open(path + ".lock", O_RDWR | O_CREAT, ifMissing: false) else { throw failure("cannot be locked", ENOENT) }
+        guard let file = try open(path + ".lock", O_RDWR | O_CREAT, ifMissing: false) else {
+            throw failure("cannot be locked", ENOENT)
+        }
         takePermissions(of: path, file)
         let clock = ContinuousClock()
         let end = clock.now + timeout.bounded

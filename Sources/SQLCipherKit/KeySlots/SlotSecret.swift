@@ -35,7 +35,7 @@ public struct SlotSecret: Sendable {
     }
 
     /// The recovery key whose text a ``KeySource`` has given as a passphrase.
-    /// - Throws: ``DatabaseError/Reason/invalidKey`` for a raw key or a text that is no recovery key.
+    /// - Throws: ``DatabaseError/Reason/invalidKey`` for a raw key or a text that is not a recovery key.
     public static func recoveryKey(of key: Encryption) throws(DatabaseError) -> SlotSecret {
         try bytes(of: key) { bytes throws(DatabaseError) in recoveryKey(try RecoveryKey(utf8: bytes)) }
     }
@@ -57,7 +57,7 @@ public struct SlotSecret: Sendable {
     }
 
     /// 64 bytes for a slot. The secret goes in with its kind and length, under a name of its own: no two secrets are one, as "abc"
-    /// and "abc" with a zero behind it are to HMAC.
+    /// and "abc" with a zero after it are to HMAC.
     func derive(_ salt: [UInt8], _ derivation: SlotDerivation) throws(DatabaseError) -> SecureBytes {
         let name = Array("SQLCipherKit key slots 2: secret".utf8)
         let digest = try bytes.withUnsafeBytes { bytes throws(DatabaseError) in

@@ -12,7 +12,7 @@ struct SlotTable: Hashable, Sendable {
     private static let macCount = Int(SQLCIPHERKIT_MAC)
 
     private(set) var version = Self.version
-    /// Names this set of slots, for good.
+    /// Names this set of slots, permanently.
     var id: [UInt8]
     /// Grows with every change.
     var generation = 1
@@ -101,7 +101,9 @@ struct SlotTable: Hashable, Sendable {
         for slot in slots { slot.write(to: &writer) }
         let body = writer.result
         let bytes = body + (try Self.mac(body[...], key, Self.version))
-        guard bytes.count <= Self.maximumBytes else { throw .invalidArgument("the key slots would be larger than \(Self.maximumBytes) bytes") }
+        guard bytes.count <= Self.maximumBytes else {
+            throw .invalidArgument("the key slots would be larger than \(Self.maximumBytes) bytes")
+        }
         return bytes
     }
 

@@ -87,6 +87,8 @@ private struct KeyBound: SQLValueConvertible {
     var sqlValue: SQLValue { .text(prefix) }
 
     func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
-        try ContiguousArray(Array(prefix.utf8) + [255]).withUnsafeBufferPointer { bytes throws(DatabaseError) in try parameter.bind(utf8: bytes) }
+        try ContiguousArray(Array(prefix.utf8) + [255]).withUnsafeBufferPointer { bytes throws(DatabaseError) in
+            try parameter.bind(utf8: bytes)
+        }
     }
 }

@@ -40,7 +40,9 @@ extension KeyValueStore {
     /// Sets the value of a key, in place of the one before.
     // Settles which of the two others is meant. To disfavour one of them would have `[1, 2, 3]` be bytes.
     @inlinable
-    public func set<T: SQLValueConvertible & Encodable>(_ key: String, to value: T, expires expiry: Date? = nil) throws(DatabaseError) {
+    public func set<T: SQLValueConvertible & Encodable>(_ key: String, to value: T, expires expiry: Date? = nil)
+        throws(DatabaseError)
+    {
         try put(key, expiry) { value_, json throws(DatabaseError) in
             try value_.put(value)
             try json.bindNull()

@@ -122,7 +122,7 @@ public struct SharedKeyValueStore: Sendable {
     // MARK: Observation
 
     /// The value of a key, or nil if there is none, now and after each commit that changes it; see ``DatabaseObservation``. The
-    /// expiry of a key is no commit.
+    /// expiry of a key is not a commit.
     public func observe<T: SQLValueConvertible & Equatable>(_ key: String, as type: T.Type = T.self) -> DatabaseObservation<T?> {
         database.observe { [table] db in try table.store(db).get(key, as: type) }.removingDuplicates()
     }

@@ -12,7 +12,7 @@ public struct CipherInfo: Hashable, Sendable {
     public let cipher: String
     /// The settings in effect, fit for opening the database again with the same key.
     public let settings: CipherConfiguration
-    /// The database's salt, 16 bytes. It is no secret.
+    /// The database's salt, 16 bytes. It is not a secret.
     public let salt: [UInt8]
 }
 

@@ -85,7 +85,8 @@ extension Encryption {
         } else if case .raw(let bytes, salted: true) = form, settings.plaintextHeaderSize == 0, let header,
             bytes.withUnsafeBytes({ Array($0.suffix(16)) }) != header
         {
-            message = "\(path) was not made with this raw key and salt: its own salt is another one; if it only shares a passphrase "
+            message =
+                "\(path) was not made with this raw key and salt: its own salt is another one; if it only shares a passphrase "
                 + "with the database that the key is from, give the passphrase"
         } else {
             message = "the key or the cipher settings are wrong for \(path), or it is no database"

@@ -16,14 +16,17 @@
         /// - Throws: ``DatabaseError/Reason/keyProvider``; ``DatabaseError/Reason/notEncrypted`` for a plaintext database.
         public func addKey(of schema: Schema, as name: String, expiresAfter expiration: Duration? = nil) throws(DatabaseError) {
             let key = try Encryption.derived(of: schema)
-            if key.isPlaintext { throw DatabaseError(code: .misuse, reason: .notEncrypted, message: "the database is not encrypted") }
+            if key.isPlaintext {
+                throw DatabaseError(code: .misuse, reason: .notEncrypted, message: "the database is not encrypted")
+            }
             try key.withUnsafeBytes { bytes throws(DatabaseError) in
                 // As the engine spells it: x'…' around the key, mostly the key of the authentication, which follows from the
                 // other, and the salt.
                 guard bytes.count >= 99 else { throw .keyProvider("the key of the database has an unknown form") }
                 let digits = try SecureBytes(count: 96) { memory throws(DatabaseError) in
                     memory.copyBytes(from: bytes[2..<66])
-                    UnsafeMutableRawBufferPointer(rebasing: memory[64...]).copyBytes(from: bytes[(bytes.count - 33)..<(bytes.count - 1)])
+                    UnsafeMutableRawBufferPointer(rebasing: memory[64...]).copyBytes(
+                        from: bytes[(bytes.count - 33)..<(bytes.count - 1)])
                 }
                 try digits.withUnsafeBytes { digits throws(DatabaseError) in try add(digits, as: name, expiresAfter: expiration) }
             }

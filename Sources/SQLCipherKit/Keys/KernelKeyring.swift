@@ -29,7 +29,9 @@
         ///   - name: the key's description. Other programs share the names.
         ///   - expiration: after how long the kernel forgets it, in whole seconds, rounded up; nil never.
         /// - Throws: ``DatabaseError/Reason/keyProvider``, ``DatabaseError/Reason/emptyKey``.
-        public func add(_ secret: some ContiguousBytes, as name: String, expiresAfter expiration: Duration? = nil) throws(DatabaseError) {
+        public func add(_ secret: some ContiguousBytes, as name: String, expiresAfter expiration: Duration? = nil)
+            throws(DatabaseError)
+        {
             try Self.validate(name)
             let key = try secret.withBytes { bytes throws(DatabaseError) -> Int64 in
                 if bytes.isEmpty { throw .emptyKey }
@@ -42,7 +44,7 @@
                 _ = try Self.check(
                     sqlcipherkit_keyring_set_timeout(key, UInt32(max(1, seconds))), "the key \(name) cannot be given an end in")
             } catch {
-                // A secret that was to be forgotten must not stay for good.
+                // A secret that was to be forgotten must not stay.
                 sqlcipherkit_keyring_unlink(rawValue, key)
                 throw error
             }

@@ -9,7 +9,7 @@ import Foundation
 public protocol KeyProvider: Sendable {
     /// A passphrase or a raw key, or nil if there is none here and another provider may be asked.
     ///
-    /// A key that is there but must not be used, a file that everybody can read for instance, is an error: going on to the
+    /// A key that is there but must not be used, a file that anyone can read for instance, is an error: going on to the
     /// next provider would hide it.
     func key() throws -> Encryption?
 }
@@ -115,7 +115,9 @@ extension KeyProvider where Self == KeySource {
     ///   - encoding: a passphrase unless said otherwise; not ``KeyEncoding/raw``, as a variable cannot hold every byte.
     public static func environment(_ name: String, as encoding: KeyEncoding = .passphrase) -> KeySource {
         KeySource("the environment variable \(name)") {
-            guard encoding != .raw else { throw DatabaseError.keyProvider("an environment variable cannot hold every byte of a raw key") }
+            guard encoding != .raw else {
+                throw DatabaseError.keyProvider("an environment variable cannot hold every byte of a raw key")
+            }
             guard !name.isEmpty, !name.utf8.contains(0), !name.utf8.contains(UInt8(ascii: "=")) else {
                 throw DatabaseError.keyProvider("an environment variable cannot have the name \(name)")
             }

@@ -50,7 +50,9 @@ extension KeyProvider where Self == KeySource {
 /// Files that hold keys.
 private enum KeyFile {
     static func read(_ path: String, _ encoding: KeyEncoding, forbidden: mode_t) throws(DatabaseError) -> Encryption? {
-        if path.isEmpty || path.utf8.contains(0) { throw .keyProvider("the path of a key file is empty or contains a NUL character") }
+        if path.isEmpty || path.utf8.contains(0) {
+            throw .keyProvider("the path of a key file is empty or contains a NUL character")
+        }
         // Not blocking, as a pipe in the file's place would wait for a writer; it is refused below.
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard file >= 0 else {
@@ -65,7 +67,9 @@ private enum KeyFile {
         guard info.st_mode & S_IFMT == S_IFREG else { throw refused(path, "it is not a regular file") }
         guard info.st_uid == geteuid() || info.st_uid == 0 else { throw refused(path, "it belongs to another user") }
         guard info.st_mode & forbidden == 0 else {
-            throw refused(path, "others have rights to it: its mode is \(String(info.st_mode & 0o7777, radix: 8)), and 600 or 400 is expected")
+            throw refused(
+                path, "others have rights to it: its mode is \(String(info.st_mode & 0o7777, radix: 8)), and 600 or 400 is expected"
+            )
         }
         return try read(file, encoding, "the key file \(path)")
     }

@@ -16,7 +16,8 @@ extension Schema {
             guard !encryption.isPlaintext else {
                 throw DatabaseError(
                     code: .misuse, reason: .notEncrypted,
-                    message: "the database \(name) is not encrypted and has no key for another one: give that one a key, or .plaintext")
+                    message:
+                        "the database \(name) is not encrypted and has no key for another one: give that one a key, or .plaintext")
             }
             return encryption
         }

@@ -15,7 +15,7 @@ struct SnapshotID: Sendable {
     }
 }
 
-/// Decides whether a commit has touched what an observation has read, and wakes those who wait for that.
+/// Decides whether a commit has touched what an observation has read, and wakes those that wait for that.
 final class ObservationListener: CommitObserver {
     private struct State {
         var region = DatabaseRegion.everything

@@ -20,7 +20,7 @@ extension Connection {
         hooks.installAuthorizer(handle)
         defer {
             hooks.recorder = outer
-            // The authorizer stays, with nothing to say: to take it away would have all statements be compiled once more.
+            // The authorizer stays, with nothing to say: to take it away would have all statements be compiled again.
             if let outer { outer.region = outer.region.union(recorder.region) }
         }
         let result = try body(self)

@@ -69,7 +69,9 @@ extension Connection {
 
     /// The statement that a query runs, with its values.
     /// - Throws: ``DatabaseError`` if it cannot be written, such as a join without a foreign key.
-    public func sql<Request: SQLRequest>(of request: Request) throws(DatabaseError) -> SQL { try request.selection.sql(.rows, self) }
+    public func sql<Request: SQLRequest>(of request: Request) throws(DatabaseError) -> SQL {
+        try request.selection.sql(.rows, self)
+    }
 
     /// The number of a query's rows.
     /// - Throws: ``DatabaseError``.
@@ -128,7 +130,8 @@ public struct SQLAssignments<Record: SQLRecord> {
     private(set) var failure: DatabaseError?
 
     /// Sets a column to a value, which is bound.
-    public mutating func callAsFunction<Value: SQLValueConvertible>(_ property: KeyPath<Record, Value> & Sendable, to value: Value) {
+    public mutating func callAsFunction<Value: SQLValueConvertible>(_ property: KeyPath<Record, Value> & Sendable, to value: Value)
+    {
         let column = column(property)
         if let name = table.columnName(property), let profile = Record.columnProfiles[name] {
             list.append("\(column) = \(ProfiledValue(value, profile))")
@@ -137,7 +140,7 @@ public struct SQLAssignments<Record: SQLRecord> {
         }
     }
 
-    /// Sets a column to a value that is no single simple one: JSON, as inserting a record stores it.
+    /// Sets a column to a value that is not a single simple one: JSON, as inserting a record stores it.
     @_disfavoredOverload
     public mutating func callAsFunction<Value: Encodable>(_ property: KeyPath<Record, Value> & Sendable, to value: Value) {
         let column = column(property)

@@ -54,7 +54,7 @@ public struct Migrator: Sendable {
     /// No migration yet.
     public init() {}
 
-    /// Adds a migration behind those before it. Once it is released, its name and what it does should stay as they are.
+    /// Adds a migration after those before it. Once it is released, its name and what it does should stay as they are.
     /// - Parameters:
     ///   - name: a name that no other one has.
     ///   - foreignKeys: what happens to foreign keys meanwhile. Default: they are checked at the end.
@@ -79,7 +79,7 @@ public struct Migrator: Sendable {
     /// - Parameters:
     ///   - name: a name that no other one has.
     ///   - former: the names of the former migrations, in their order, which are no longer added. A migration that was itself
-    ///     merged can be among them, behind those that it stands for. Keep the names for as long as there may be databases that
+    ///     merged can be among them, after those that it stands for. Keep the names for as long as there may be databases that
     ///     have them.
     ///   - foreignKeys: what happens to foreign keys meanwhile. Default: they are checked at the end.
     ///   - body: what it does. It gets the names of the former migrations that the database has had, in order; empty for a new one.

@@ -35,7 +35,7 @@ struct RecordLayout {
             key, found.compactMap { column in column.defaultValue.map { (column.name, Self.expression($0)) } })
     }
 
-    /// A profile under a name that is no column's would not be used, without a word.
+    /// A profile under a name that is not a column's would not be used, without a word.
     private static func check(
         _ profiles: [String: ValueProfile], _ columns: [String], _ table: SQLTable
     ) throws(DatabaseError) {

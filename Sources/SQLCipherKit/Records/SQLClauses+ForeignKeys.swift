@@ -37,7 +37,10 @@ extension SQLClauses {
                 columns = table.columns.isEmpty ? try place(table, db).primaryKey(of: table.name) : table.primaryKeyColumns
             }
             guard columns.count == key.columns.count, !columns.isEmpty else {
-                throw .misuse("the foreign key of \(child.table.name) to \(parent.table.name) has \(key.columns.count) columns for \(columns.count)")
+                throw .misuse(
+                    "the foreign key of \(child.table.name) to \(parent.table.name) has \(key.columns.count) columns "
+                        + "for \(columns.count)"
+                )
             }
             var condition: SQL = ""
             for (from, to) in zip(key.columns, columns) {

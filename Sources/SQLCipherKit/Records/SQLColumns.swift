@@ -24,7 +24,9 @@ extension SQLColumns where Source: SQLRecord {
     }
 
     /// The column of a property.
-    public subscript<Value>(dynamicMember keyPath: KeyPath<Source, Value> & Sendable) -> SQLExpression<Value> { expression(keyPath) }
+    public subscript<Value>(dynamicMember keyPath: KeyPath<Source, Value> & Sendable) -> SQLExpression<Value> {
+        expression(keyPath)
+    }
 }
 
 /// On the side of an outer join that may have no row each column may be NULL.

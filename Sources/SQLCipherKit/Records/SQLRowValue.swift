@@ -1,6 +1,6 @@
 /// Several columns that are compared as one (<https://sqlite.org/rowvalue.html>): the first decides, and where it is equal the next.
 /// ```swift
-/// // The page behind the last row seen.
+/// // The page after the last row seen.
 /// Note.filter { SQLRowValue($0.stars, $0.id) > (last.stars, last.id) }.order { $0.stars; $0.id }.limit(20)
 /// // ("note"."stars", "note"."id") > (?, ?)
 /// ```
@@ -33,7 +33,7 @@ public struct SQLRowValue<each Value: SQLValueConvertible>: Sendable {
 
     /// Whether it is one of these.
     public func `in`(_ rows: [(repeat each Value)]) -> SQLPredicate {
-        // An empty VALUES is no SQL.
+        // An empty VALUES is not SQL.
         if rows.isEmpty { return SQLPredicate("0", .atom) }
         return SQLPredicate("\(sql) IN (VALUES \(list: rows.map { Self.bound(repeat each $0) }))", .comparison)
     }

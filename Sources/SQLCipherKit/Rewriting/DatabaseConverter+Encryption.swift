@@ -27,7 +27,7 @@ extension DatabaseConverter {
         return settings
     }
 
-    /// Decrypts a file: afterwards everybody who can read it can read its content.
+    /// Decrypts a file: afterwards anyone who can read it can read its content.
     /// - Parameters:
     ///   - path: the file.
     ///   - key: its key, with its cipher settings.

@@ -11,7 +11,7 @@ public enum DatabaseIdentity: Hashable, Sendable {
     /// SQLCipher whose defaults they are, but for the page size, or nil if they are no version's.
     case encrypted(version: Int?, settings: CipherConfiguration)
     /// Neither a plaintext database nor one that the key opens with settings that were tried: the key is wrong, the settings are
-    /// others, the first page is damaged, or it is no database.
+    /// others, the first page is damaged, or it is not a database.
     case unknown
 }
 

@@ -15,7 +15,9 @@ struct DatabaseReplacement {
         of source: Schema, key: Encryption, pageSize: Int? = nil, progress: RewriteProgressHandler?
     ) throws {
         // SQLite's own name for the file: absolute, and without symbolic links.
-        guard let path = try source.path else { throw DatabaseError.misuse("the database \(source.name) has no file that could be rewritten") }
+        guard let path = try source.path else {
+            throw DatabaseError.misuse("the database \(source.name) has no file that could be rewritten")
+        }
         let key = try key.resolvedForNewFile()
         var original = stat()
         guard stat(path, &original) == 0 else { throw DatabaseFile.cannotOpen(path, String(cString: strerror(errno))) }

@@ -10,7 +10,7 @@ public struct ResidueReport: Hashable, Sendable {
         case statistics
         /// A page that is in use, outside of what it holds; in an R-Tree, a node outside of its entries.
         case slack
-        /// A page that is not in use, or behind the end of the database.
+        /// A page that is not in use, or after the end of the database.
         case freePage = "free page"
         /// A page as it was before a transaction that is in the write-ahead log changed it.
         case replacedPage = "replaced page"

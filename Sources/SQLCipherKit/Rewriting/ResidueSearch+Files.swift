@@ -16,7 +16,7 @@ extension ResidueSearch {
         }
     }
 
-    /// The database's own pages, where the log has newer ones, and those behind its end.
+    /// The database's own pages, where the log has newer ones, and those after its end.
     private func searchDatabase(_ path: String, _ replaced: Set<Int>) throws {
         let count = try schema.fileSize / pages.pageSize
         let behind = pages.pageCount < count ? Set(pages.pageCount + 1...count) : []

@@ -27,7 +27,7 @@ extension Schema {
     }
 
     func unlockAfterRewrite(restoring journal: String?) throws(DatabaseError) {
-        // What fails for a moment only must not take the database's log away from it for good.
+        // What fails for a moment only must not take the database's log away from it permanently.
         do throws(DatabaseError) { try unlock(restoring: journal) } catch { try unlock(restoring: journal) }
     }
 
@@ -74,7 +74,7 @@ extension Schema {
         return mode
     }
 
-    /// Goes back to the journal mode that was replaced. The one that is there instead is safe, so that a failure is no error.
+    /// Goes back to the journal mode that was replaced. The one that is there instead is safe, so that a failure is not an error.
     func restoreJournal(_ mode: String?) {
         guard let mode, connection.isOpen else { return }
         connection.restoring { try connection.execute(SQL(raw: "PRAGMA \(quotedName).journal_mode = \(mode)")) }
@@ -105,7 +105,7 @@ extension Schema {
     }
 
     /// Only for a connection that copies or checks: it then takes rows that its tables would not accept, as `CHECK` and `NOT NULL`
-    /// may have been added after they were written. Such a row is no damage, and a copy has it as well.
+    /// may have been added after they were written. Such a row is not damage, and a copy has it as well.
     func ignoreConstraints() throws(DatabaseError) {
         try connection.execute("PRAGMA ignore_check_constraints = ON")
         // Has the schema read.

@@ -12,12 +12,12 @@ extension Schema {
     /// one file is that it, or a page of it, was replaced by an older version of itself.
     ///
     /// When pages are damaged or missing, the structure is not checked: it would only name what lies on those pages. A page that
-    /// cannot be read is no damage: it is read once more, and if that fails too, the error is thrown.
+    /// cannot be read is not damage: it is read again, and if that fails too, the error is thrown.
     /// - Parameter quick: whether to leave out the comparison of indexes with their tables, as `PRAGMA quick_check` does.
     ///   Default: no.
     /// - Returns: the problems, of which the structure's are cut off at 1,000.
     /// - Throws: ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/busy`` and what else keeps the file from being read;
-    ///   a damaged database is no error here. See <https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_integrity_check> and
+    ///   a damaged database is not an error here. See <https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_integrity_check> and
     ///   <https://sqlite.org/pragma.html#pragma_integrity_check>.
     public func verify(quick: Bool = false) throws(DatabaseError) -> IntegrityReport {
         let handle = try live()
@@ -59,7 +59,7 @@ extension Schema {
         for page in pages {
             guard let number = UInt32(exactly: page) else { break }
             var rc = sqlcipherkit_check_page(handle, name, number)
-            // What could not be read is read again before it is an error, and is no damage.
+            // What could not be read is read again before it is an error, and is not damage.
             if rc != SQLITE_OK, rc != SQLITE_CORRUPT { rc = sqlcipherkit_check_page(handle, name, number) }
             switch rc {
             case SQLITE_OK: break

@@ -68,7 +68,7 @@ public struct TableColumn: SQLRow, Hashable, Sendable {
     public let isNotNull: Bool
     /// Its default as an SQL expression.
     public let defaultValue: String?
-    /// Its place in the primary key, from 1; 0 if it is no part of it.
+    /// Its place in the primary key, from 1; 0 if it is not part of it.
     public let primaryKeyPosition: Int
     /// Whether it is stored, and how it shows.
     public let kind: Kind

@@ -125,7 +125,8 @@ public struct SQLTable: Sendable {
         let ownKeys = constraints.filter { if case .primaryKey = $0.kind { true } else { false } }
         let keys = columns.filter(\.isPrimaryKey).count + ownKeys.count
         if keys > 1 {
-            throw .invalidArgument("the table \(name) has \(keys) primary keys: use SQLConstraint.primaryKey for one of several columns")
+            throw .invalidArgument(
+                "the table \(name) has \(keys) primary keys: use SQLConstraint.primaryKey for one of several columns")
         }
         var list: [SQL] = []
         for column in columns {

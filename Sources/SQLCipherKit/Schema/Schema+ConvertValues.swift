@@ -27,7 +27,7 @@ extension Schema {
         return try connection.savepoint { db in
             var refused = 0, rounded = 0
             try db.forEach(SQL(raw: "SELECT \(quoted) FROM \(source) WHERE \(quoted) IS NOT NULL")) { row in
-                // Text that is not UTF-8 is no value of any kind.
+                // Text that is not UTF-8 is not a value of any kind.
                 guard let value = try? row.get(0, as: SQLValue.self) else { return refused += 1 }
                 switch conversion.convert(value) {
                 case .value: break

@@ -48,7 +48,7 @@ extension Schema {
             default: throw DatabaseError.invalidArgument("a pragma takes numbers and text only")
             }
         if let answer: T = try answer(to: "\(text) = \(literal)") { return answer }
-        // To ask one of these would be to run it once more.
+        // To ask one of these would be to run it again.
         return Self.actions.contains(SQLName(name)) ? nil : try pragma(name, as: type)
     }
 

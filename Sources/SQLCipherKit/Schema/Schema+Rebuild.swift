@@ -28,7 +28,7 @@ extension Schema {
     /// - Parameters:
     ///   - table: the new description, under the same name.
     ///   - values: expressions over the former columns, by the names of the new ones.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table that is not there or is no ordinary one, or a value for a
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table that is not there or is not an ordinary one, or a value for a
     ///   column that cannot be written; ``DatabaseError/Reason/misuse`` where foreign keys would have to be switched;
     ///   ``DatabaseError/Reason/migration`` for what would be broken, and what SQLite reports. Nothing has changed then.
     public func rebuildTable(_ table: SQLTable, values: [String: SQL] = [:]) throws {

@@ -66,7 +66,7 @@ extension SchemaText {
         try skipToEnd()
     }
 
-    /// A semicolon ends a statement of the body; END right behind one ends the trigger.
+    /// A semicolon ends a statement of the body; END right after one ends the trigger.
     mutating func readTrigger() throws(DatabaseError) {
         var token = next()
         guard ["BEFORE", "AFTER", "INSTEAD", "INSERT", "UPDATE", "DELETE"].contains(where: { tokens.isWord(token, $0) }) else {

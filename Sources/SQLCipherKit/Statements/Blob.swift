@@ -100,7 +100,7 @@ public final class Blob: ConnectionDependent {
         self.position = position
     }
 
-    /// The next bytes, from the position on, which moves behind them.
+    /// The next bytes, from the position on, which moves after them.
     /// - Parameter count: how many at most.
     /// - Returns: at least one byte; nil at the end.
     public func read(upTo count: Int) throws(DatabaseError) -> Data? {
@@ -135,7 +135,7 @@ public final class Blob: ConnectionDependent {
         try check(sqlite3_blob_read(handle, base, Int32(bytes.count), offset))
     }
 
-    /// Writes bytes from the position on, which moves behind them.
+    /// Writes bytes from the position on, which moves after them.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for more bytes than there is room, and nothing is written then;
     ///   ``DatabaseError/Reason/misuse`` if the blob was not opened for writing.
     public func write(_ bytes: some ContiguousBytes) throws(DatabaseError) {

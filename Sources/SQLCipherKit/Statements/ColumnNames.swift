@@ -2,7 +2,7 @@ import CSQLCipher
 
 /// The names of a statement's columns, read once, and found again without hashing.
 ///
-/// Rows are read in the same order again and again, so a search begins at the column behind the last one found, and a
+/// Rows are read in the same order again and again, so a search begins at the column after the last one found, and a
 /// literal is recognised by its address. The memory is raw so that a look-up costs no retain, bounds or exclusivity check.
 @usableFromInline
 final class ColumnNames {
@@ -26,7 +26,7 @@ final class ColumnNames {
             if !range.contains(index) { return "\0" }
             return sqlite3_column_name(handle, Int32(index)).map { String(cString: $0) } ?? ""
         }
-        // One slot more than columns: `next` may point behind the last, or at the only one of a row without columns.
+        // One slot more than columns: `next` may point after the last, or at the only one of a row without columns.
         literals = .allocate(capacity: count + 1)
         literals.initialize(repeating: nil, count: count + 1)
         next = .allocate(capacity: 1)

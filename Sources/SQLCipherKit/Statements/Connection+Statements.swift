@@ -105,7 +105,8 @@ extension Connection {
     @usableFromInline
     func mixedArguments(_ sql: SQL) -> DatabaseError {
         DatabaseError(
-            code: .misuse, reason: .parameters, message: "values are either interpolated or given as a list, not both", sql: sql.text)
+            code: .misuse, reason: .parameters, message: "values are either interpolated or given as a list, not both",
+            sql: sql.text)
     }
 
     // MARK: Preparing
@@ -130,7 +131,7 @@ extension Connection {
         return handle.map { sqlcipherkit_db_config($0, SQLITE_DBCONFIG_ENABLE_COMMENTS, -1, &isOn) } == SQLITE_OK && isOn != 0
     }
 
-    /// Compiles the next statement of a text and goes on behind it. Nil if there are only blanks and comments.
+    /// Compiles the next statement of a text and goes on after it. Nil if there are only blanks and comments.
     func prepareNext(
         of text: inout SQLText, keepsConnection: Bool = true, isCursor: Bool = false
     ) throws(DatabaseError) -> Statement? {

@@ -44,7 +44,8 @@ public struct RowCopy: SQLRow, Hashable, Sendable {
                 throw DatabaseError(
                     code: .mismatch, reason: values[index].isNull ? .unexpectedNull : .typeMismatch,
                     message:
-                        "column \(columnNames[index]) holds \(values[index].storageClass.rawValue), which cannot be had as \(T.self)"
+                        "column \(columnNames[index]) holds \(values[index].storageClass.rawValue), "
+                        + "which cannot be had as \(T.self)"
                 )
             }
             return value

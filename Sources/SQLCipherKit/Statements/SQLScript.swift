@@ -31,8 +31,10 @@ public struct SQLScript: Sendable {
     /// A script from a resource of a bundle.
     /// - Throws: ``DatabaseError/Reason/cannotOpen`` if there is none of that name.
     public init(resource name: String, in bundle: Bundle) throws(DatabaseError) {
-        guard let url = bundle.url(forResource: name, withExtension: nil) ?? bundle.url(forResource: name, withExtension: "sql") else {
-            throw DatabaseError(code: .cannotOpen, reason: .cannotOpen, message: "no resource \(name) in \(bundle.bundlePath)", path: name)
+        guard let url = bundle.url(forResource: name, withExtension: nil) ?? bundle.url(forResource: name, withExtension: "sql")
+        else {
+            throw DatabaseError(
+                code: .cannotOpen, reason: .cannotOpen, message: "no resource \(name) in \(bundle.bundlePath)", path: name)
         }
         try self.init(contentsOf: url)
     }
@@ -85,7 +87,8 @@ extension Connection {
         }
     }
 
-    private func run(_ statement: Statement, _ index: Int, _ row: ((Int, borrowing Row) throws -> ScriptStep)?) throws -> ScriptStep {
+    private func run(_ statement: Statement, _ index: Int, _ row: ((Int, borrowing Row) throws -> ScriptStep)?) throws -> ScriptStep
+    {
         var wanted = ScriptStep.next
         var inCallback = false
         do {

@@ -1,7 +1,7 @@
 /// SQL text on its way through the compiler, statement by statement, without a copy for each.
 struct SQLText {
     let all: String
-    // With a NUL behind it, which the engine asks for if it is not to copy the text.
+    // With a NUL after it, which the engine asks for if it is not to copy the text.
     private let bytes: ContiguousArray<CChar>
     private var position = 0
 
@@ -23,7 +23,7 @@ struct SQLText {
     /// White space, comments, semicolons and byte order marks are nothing, just as SQLite's tokenizer takes them.
     var rest: Rest {
         bytes.withUnsafeBufferPointer { bytes in
-            // A 0 ends the text, so that the byte behind one that is not 0 can be read.
+            // A 0 ends the text, so that the byte after one that is not 0 can be read.
             func byte(_ index: Int) -> UInt8 { UInt8(bitPattern: bytes[index]) }
             var rest = Rest.nothing
             var index = position
@@ -31,7 +31,7 @@ struct SQLText {
                 switch byte(index) {
                 case UInt8(ascii: ";"): index += 1
                 case 9, 10, 12, 13, 32:
-                    // A vertical tab is white space behind other white space, and nowhere else.
+                    // A vertical tab is white space after other white space, and nowhere else.
                     repeat { index += 1 } while byte(index) == 32 || (9...13).contains(byte(index))
                 case 0xef where byte(index + 1) == 0xbb && byte(index + 2) == 0xbf: index += 3
                 case UInt8(ascii: "-") where byte(index + 1) == UInt8(ascii: "-"):
@@ -56,7 +56,8 @@ struct SQLText {
     /// The text from here on, in a length fit for an error.
     var excerpt: String {
         guard position > 0 || bytes.count > 4000 else { return all }
-        return String(decoding: bytes[position..<min(bytes.count - 1, position + 4000)].lazy.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        return String(
+            decoding: bytes[position..<min(bytes.count - 1, position + 4000)].lazy.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
     /// Lends the rest, with its count including the NUL, to a call that tells where it has stopped; goes on from there if the

@@ -12,7 +12,7 @@ struct SQLTokens {
 
     private let bytes: ContiguousArray<CChar>
     private(set) var position = 0
-    /// Where the last token before the position ends: behind it are blanks and comments only.
+    /// Where the last token before the position ends: after it are blanks and comments only.
     private(set) var end = 0
 
     /// The bytes of the text.
@@ -62,7 +62,7 @@ struct SQLTokens {
 
 extension BidirectionalCollection<UInt8> {
     /// The text in UTF-8 without the quotes or brackets around it, where it has any, and with those doubled in it single. Bytes, as
-    /// a mark behind a quote would make another character of it.
+    /// a mark after a quote would make another character of it.
     var unquoted: String {
         guard let opening = first, "'\"`[".utf8.contains(opening), count >= 2 else { return String(decoding: self, as: UTF8.self) }
         let closing = opening == UInt8(ascii: "[") ? UInt8(ascii: "]") : opening

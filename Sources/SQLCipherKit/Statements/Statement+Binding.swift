@@ -3,7 +3,7 @@
 /// A parameter pack would do for all of them, and does beyond these. But Swift 6.3 does not specialise it: 10 values take 0.14 µs
 /// by hand, 11 take 1.2 µs as a pack.
 
-/// Binds values one behind the other.
+/// Binds values one after the other.
 @usableFromInline
 struct Binder: ~Copyable {
     @usableFromInline let handle: OpaquePointer

@@ -116,7 +116,8 @@ extension Statement {
     @inline(never)
     func wrongCount(_ count: Int, _ handle: OpaquePointer) -> DatabaseError {
         let expected = Int(sqlite3_bind_parameter_count(handle))
-        var message = "the statement has \(expected) parameter\(expected == 1 ? "" : "s") and got \(count) value\(count == 1 ? "" : "s")"
+        var message =
+            "the statement has \(expected) parameter\(expected == 1 ? "" : "s") and got \(count) value\(count == 1 ? "" : "s")"
         if count < expected, let name = sqlite3_bind_parameter_name(handle, Int32(count + 1)) {
             message += "; the first one missing is \(String(cString: name))"
         }

@@ -2,7 +2,7 @@
 /// all others.
 ///
 /// An enumeration of up to 256 cases is a single byte that tells the case, and so the key. Keys of another kind are compared by
-/// their text, beginning behind the last one found, as values are coded in the same order again and again.
+/// their text, beginning after the last one found, as values are coded in the same order again and again.
 final class CodingKeyTable {
     static let unknown: Int32 = -2
     static let missing: Int32 = -1

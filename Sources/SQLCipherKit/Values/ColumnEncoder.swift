@@ -65,7 +65,9 @@ final class ColumnEncoder: Encoder, SingleValueEncodingContainer {
 enum NoKey: CodingKey {}
 
 /// A container that takes nothing: whatever is put into it throws.
-struct RefusingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol, UnkeyedEncodingContainer, SingleValueEncodingContainer, Encoder {
+struct RefusingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol, UnkeyedEncodingContainer, SingleValueEncodingContainer,
+    Encoder
+{
     let error: any Error
 
     init(_ error: any Error) { self.error = error }
@@ -80,7 +82,9 @@ struct RefusingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol, Unkeye
     func encode<T: Encodable>(_ value: T, forKey key: Key) throws { throw error }
     func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws { throw error }
 
-    func nestedContainer<N: CodingKey>(keyedBy type: N.Type, forKey key: Key) -> KeyedEncodingContainer<N> { nestedContainer(keyedBy: type) }
+    func nestedContainer<N: CodingKey>(keyedBy type: N.Type, forKey key: Key) -> KeyedEncodingContainer<N> {
+        nestedContainer(keyedBy: type)
+    }
     func nestedContainer<N: CodingKey>(keyedBy type: N.Type) -> KeyedEncodingContainer<N> {
         KeyedEncodingContainer(RefusingContainer<N>(error))
     }

@@ -79,7 +79,7 @@ extension Row {
         }
 
         /// The value as a type: by its fast path where it has one, or else exactly. The type is always named: where an optional is
-        /// wanted, the compiler would infer that, and NULL would be no error.
+        /// wanted, the compiler would infer that, and NULL would not be an error.
         @inlinable
         @inline(__always)
         func read<T: SQLValueConvertible>(as type: T.Type) throws(DatabaseError) -> T {

@@ -179,11 +179,13 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
     }
 
     func nestedContainer<N: CodingKey>(keyedBy type: N.Type, forKey key: Key) throws -> KeyedDecodingContainer<N> {
-        throw DatabaseError.misuse("the column \(key.stringValue) cannot be decoded through a nested container: give it a type of its own")
+        throw DatabaseError.misuse(
+            "the column \(key.stringValue) cannot be decoded through a nested container: give it a type of its own")
     }
 
     func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
-        throw DatabaseError.misuse("the column \(key.stringValue) cannot be decoded through a nested container: give it a type of its own")
+        throw DatabaseError.misuse(
+            "the column \(key.stringValue) cannot be decoded through a nested container: give it a type of its own")
     }
 
     // A class and its superclass share the row.

@@ -52,7 +52,10 @@ struct RecoverCommand: ParsableCommand {
     private func write(_ report: SalvageReport) throws {
         func pages(_ numbers: [Int]) -> SQLValue { .text(numbers.map(String.init).joined(separator: " ")) }
         var rows = report.tables.map { table -> [SQLValue] in
-            ["table", .text(table.name), .integer(Int64(table.rows)), .integer(Int64(table.lostRows)), pages(table.lostPages), .null]
+            [
+                "table", .text(table.name), .integer(Int64(table.rows)), .integer(Int64(table.lostRows)), pages(table.lostPages),
+                .null,
+            ]
         }
         rows += report.lostObjects.map { ["not made", .text($0.name), .null, .null, .null, .text($0.message)] }
         rows += report.rebuiltIndexes.map { ["built again", .text($0), .null, .null, .null, .null] }

@@ -26,7 +26,8 @@ struct DiffCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Where the key of the second database comes from: \(KeyReference.grammar); none for plaintext. By default it is the same.",
+            "Where the key of the second database comes from: \(KeyReference.grammar); none for plaintext. "
+                + "By default it is the same.",
             valueName: "source"))
     var otherKey: String?
 
@@ -61,12 +62,14 @@ struct DiffCommand: ParsableCommand {
             Self.form.keys,
             tables.map { table in
                 [
-                    .text(table.name), .text("\(table.definition)"), .integer(Int64(table.inserted)), .integer(Int64(table.deleted)),
+                    .text(table.name), .text("\(table.definition)"), .integer(Int64(table.inserted)),
+                    .integer(Int64(table.deleted)),
                     .integer(Int64(table.updated)), .integer(Int64(table.unchanged)),
                 ]
             })
         throw Self.different
     }
 
-    private static let different = Failure("the databases differ: --sql shows the statements that make them equal", status: .different)
+    private static let different = Failure(
+        "the databases differ: --sql shows the statements that make them equal", status: .different)
 }

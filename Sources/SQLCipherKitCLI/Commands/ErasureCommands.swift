@@ -19,7 +19,8 @@ struct EraseCommand: ParsableCommand {
             """)
 
     private static let form = JSONForm.object(
-        "file", "complete", "pages", "free_pages", "journal_bytes", "full_text_indexes", "r_trees", "analyzed_tables", "unmatched_indexes",
+        "file", "complete", "pages", "free_pages", "journal_bytes", "full_text_indexes", "r_trees", "analyzed_tables",
+        "unmatched_indexes",
         "other_virtual_tables")
 
     @OptionGroup var file: FileOptions
@@ -29,7 +30,9 @@ struct EraseCommand: ParsableCommand {
         let db = try file.open(.readWrite)
         let erased = try db.main.erase(progress: ProgressBar.rewriting("Erasing"))
         let indexes = erased.fullTextIndexes.count, trees = erased.trees.count, samples = erased.analyzedTables.count
-        let unmatched = erased.unmatchedIndexes.map { "\n\($0.onOneLine): holds other words than its content; rebuild it, and erase again" }
+        let unmatched = erased.unmatchedIndexes.map {
+            "\n\($0.onOneLine): holds other words than its content; rebuild it, and erase again"
+        }
         let others = erased.otherVirtualTables.map {
             "\n\($0.onOneLine): a virtual table of an unknown module, whose data was copied as it is"
         }

@@ -9,7 +9,7 @@ struct ImportCommand: ParsableCommand {
         discussion: """
             The database is made if it does not exist. Each batch of rows is a transaction: interrupted or failed, the command \
             leaves what is complete, and the same command goes on from there. What was imported before and has not changed is \
-            not imported again, so that a command can be repeated when there are new files.
+            not imported again: repeat the command when there are new files.
 
             A folder's text files become rows of the table document(id, source, path, title, size, modified, meta, body), with \
             a full-text index; meta is JSON. So does a single file that is neither CSV nor JSON rows. A file that was changed \
@@ -24,7 +24,7 @@ struct ImportCommand: ParsableCommand {
             out and said; options say it better. An empty field is NULL, and an empty one in quotes empty text.
 
             A column of CSV is of numbers only if each of its fields is the number's usual form: with 01067, 1.10, +1 or 1e5 in \
-            it, it is text, so that nothing is lost, and so is what stands in quotes. A later value that a column of numbers \
+            it, it is text and nothing is lost; so is what stands in quotes. A later value that a column of numbers \
             would change makes the column text. --types says otherwise. In JSON, objects and arrays in an object become JSON \
             text, true and false 1 and 0; a column with texts and numbers keeps both.
 
@@ -79,7 +79,7 @@ struct ImportCommand: ParsableCommand {
             """)
     var tokenizer = Tokenizer.porter
 
-    @Flag(help: "Import files that were imported before, or have changed since, once more.")
+    @Flag(help: "Import files again that were imported before or have changed since.")
     var again = false
 
     @Option(help: ArgumentHelp("The rows in a transaction.", valueName: "rows"))
@@ -163,7 +163,8 @@ struct ImportCommand: ParsableCommand {
             if isThere, ![S_IFDIR, S_IFREG].contains(info.st_mode & S_IFMT) {
                 throw Failure("\(name) is a pipe or a device: --as csv, json or jsonl says what comes out of it")
             }
-            return .folder(try FolderImport(name, includesHidden: hidden, limit: maxSize << 20, isMirror: rows.mirror, tokenizer: tokenizer))
+            return .folder(
+                try FolderImport(name, includesHidden: hidden, limit: maxSize << 20, isMirror: rows.mirror, tokenizer: tokenizer))
         }
         let usual: UInt8 = base.lowercased().hasSuffix(".tsv") ? 0x09 : UInt8(ascii: ",")
         let written: FileImport.Format = kind == .csv ? .csv(try rows.options(for: name), usual: usual) : .json
@@ -231,7 +232,8 @@ struct ImportCommand: ParsableCommand {
         let columns = names.map { FTS5Table.Column($0) }
         let bar = ProgressBar("Indexing")
         try db.create(
-            FTS5Table(name, columns: columns, content: .external(table: table), tokenizer: tokenizer.engine, prefixes: tokenizer.prefixes)
+            FTS5Table(
+                name, columns: columns, content: .external(table: table), tokenizer: tokenizer.engine, prefixes: tokenizer.prefixes)
         ) { progress in
             let share = Double(progress.indexed) / Double(max(1, progress.total))
             bar.show(share, "\(progress.indexed.grouped) of \(progress.total.counted("row"))")

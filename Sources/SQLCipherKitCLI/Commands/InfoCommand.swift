@@ -15,7 +15,8 @@ struct InfoCommand: ParsableCommand {
             """)
 
     private static let form = JSONForm.rows(
-        "file", "bytes", "pages", "page_size", "free_pages", "cipher", "sqlcipher", "key_derivation", "page_authentication", "key_slots",
+        "file", "bytes", "pages", "page_size", "free_pages", "cipher", "sqlcipher", "key_derivation", "page_authentication",
+        "key_slots",
         "journal_mode", "encoding", "user_version", "application_id", "tables", "full_text_tables")
 
     @OptionGroup var database: DatabaseOptions
@@ -35,16 +36,21 @@ struct InfoCommand: ParsableCommand {
             let settings = info.settings
             members += [
                 ("cipher", .text(info.cipher)), ("sqlcipher", .text(info.version)),
-                ("key_derivation", .text("PBKDF2-HMAC-\(settings.kdfAlgorithm.rawValue), \(settings.kdfIterations.grouped) rounds")),
+                (
+                    "key_derivation",
+                    .text("PBKDF2-HMAC-\(settings.kdfAlgorithm.rawValue), \(settings.kdfIterations.grouped) rounds")
+                ),
                 ("page_authentication", .text(settings.usesHMAC ? "HMAC-\(settings.hmacAlgorithm.rawValue)" : "none")),
             ]
         } else {
             members += [
-                ("cipher", .text("none: plaintext")), ("sqlcipher", .null), ("key_derivation", .null), ("page_authentication", .null),
+                ("cipher", .text("none: plaintext")), ("sqlcipher", .null), ("key_derivation", .null),
+                ("page_authentication", .null),
             ]
         }
         let slots = try UnlockedKey.hasSlots(database.path) ? KeySlots.unverifiedList(of: .file(database.path)) : []
-        members.append(("key_slots", .text(slots.isEmpty ? "none" : slots.map { "\($0.label) (\($0.kind))" }.joined(separator: ", "))))
+        members.append(
+            ("key_slots", .text(slots.isEmpty ? "none" : slots.map { "\($0.label) (\($0.kind))" }.joined(separator: ", "))))
         members += [
             ("journal_mode", .text(try db.main.pragma("journal_mode", as: String.self) ?? "")),
             ("encoding", .text(try db.main.pragma("encoding", as: String.self) ?? "")),

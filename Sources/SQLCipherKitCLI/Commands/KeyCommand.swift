@@ -6,7 +6,7 @@ struct KeyCommand: ParsableCommand {
         commandName: "key",
         abstract: "Look after key slots: several passphrases and recovery keys for one database.",
         discussion: """
-            A database with key slots has a random key, which a small file beside it (named like it, with .keys behind) holds \
+            A database with key slots has a random key, which a small file beside it (its name with .keys at the end) holds \
             once for each slot, sealed with the slot's passphrase or recovery key. Each opens the database, in every command. \
             Keep that file with the database: without it no passphrase opens it.
 
@@ -83,7 +83,9 @@ struct KeyInit: ParsableCommand {
 
     func run() throws {
         try FileOptions.requireDatabase(file.path)
-        if try UnlockedKey.hasSlots(file.path) { throw Failure("\(file.path) has key slots already: sqlcipherkit key add adds one") }
+        if try UnlockedKey.hasSlots(file.path) {
+            throw Failure("\(file.path) has key slots already: sqlcipherkit key add adds one")
+        }
         guard let key = try file.unlock() else {
             throw Failure("a plaintext database has no key slots: sqlcipherkit encrypt comes first", status: .usage)
         }
@@ -241,7 +243,8 @@ struct KeyRotate: ParsableCommand {
         var (slots, secret) = try file.slots(first: label)
         let others = try slots.list().filter { $0.label != label }
         let db = try Connection(slots.location, key: .slots(slots))
-        try slots.rotateKey(of: db, keeping: [label: secret], droppingOthers: true, progress: ProgressBar.rewriting("Encrypting again"))
+        try slots.rotateKey(
+            of: db, keeping: [label: secret], droppingOthers: true, progress: ProgressBar.rewriting("Encrypting again"))
         try report.write(
             Self.form, [.string(file.path), .string(label), .strings(others.map(\.label))],
             "\(file.path.onOneLine) has a new key, and \(label.onOneLine) opens it; other slots gone: \(others.count.grouped)")

@@ -37,7 +37,7 @@ struct StoreOptions: ParsableArguments {
     /// The store, to be made if need be.
     func open() throws -> KeyValueStore { try KeyValueStore(store, in: file.open(.readWrite)) }
 
-    /// The store, which must be there: a mistyped name is no empty store.
+    /// The store, which must be there: a mistyped name is not an empty store.
     func openExisting(_ access: DatabaseConfiguration.Access) throws -> KeyValueStore {
         let db = try file.open(access)
         let names = try KeyValueStore.names(in: db)
@@ -101,7 +101,7 @@ struct KeyValueSet: ParsableCommand {
     var form = ValueForm.text
     @Option(
         help: ArgumentHelp(
-            "How long the key is there, such as 90s, 15m, 12h or 30d. By default, and after a kv set without it, for good.",
+            "How long the key is there, such as 90s, 15m, 12h or 30d. By default, and after a kv set without it, it stays.",
             valueName: "duration"))
     var expires: Lifetime?
     @OptionGroup var report: ReportOptions
@@ -143,7 +143,9 @@ struct KeyValueList: ParsableCommand {
     @OptionGroup var store: StoreOptions
     @Option(help: ArgumentHelp("Only the keys that begin with this.", valueName: "text"))
     var prefix = ""
-    @Option(name: .customLong("as"), help: "How to write the values: text or json, which tells 1 from \"1\". In JSON output, values are JSON.")
+    @Option(
+        name: .customLong("as"),
+        help: "How to write the values: text or json, which tells 1 from \"1\". In JSON output, values are JSON.")
     var form = ValueForm.text
     @OptionGroup var output: OutputOptions
 

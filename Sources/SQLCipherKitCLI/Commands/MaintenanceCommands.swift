@@ -7,9 +7,9 @@ struct BackupCommand: ParsableCommand {
         commandName: "backup",
         abstract: "Copy a database into a file while others use it.",
         discussion: """
-            The copy holds one snapshot of what is committed, and has the key of the database unless --new-key gives it another. It \
-            is checked page by page and on disk before it gets its name. A database with key slots opens with the key in them: copy \
-            the .keys file too, or give the backup a key of its own.
+            The copy holds one snapshot of what is committed, and has the key of the database unless --new-key gives it \
+            another. It is checked page by page and on disk before it gets its name. A database with key slots opens with the key \
+            in them: copy the .keys file too, or give the backup a key of its own.
 
             EXAMPLES
               sqlcipherkit backup notes.db monday.db
@@ -40,7 +40,9 @@ struct BackupCommand: ParsableCommand {
     private var reference: KeyReference? { get throws { try source.map { try KeyReference.parse($0, option: "--new-key") } } }
 
     func run() throws {
-        if !replace, FileOptions.exists(target) { throw Failure("\(target) exists already: --replace lets the backup take its place") }
+        if !replace, FileOptions.exists(target) {
+            throw Failure("\(target) exists already: --replace lets the backup take its place")
+        }
         let db = try file.open(.readOnly)
         let encryption = try reference.map { try $0.key(for: "the backup \(target)", isNew: true) }
         var options = BackupOptions()
@@ -84,7 +86,8 @@ struct RestoreCommand: ParsableCommand {
     @Option(
         name: .customLong("backup-key"),
         help: ArgumentHelp(
-            "Where the backup's key comes from, if it is another one: \(KeyReference.grammar); none for plaintext.", valueName: "source"))
+            "Where the backup's key comes from, if it is another one: \(KeyReference.grammar); none for plaintext.",
+            valueName: "source"))
     var source: String?
 
     @OptionGroup var report: ReportOptions
@@ -118,7 +121,8 @@ struct RestoreCommand: ParsableCommand {
     private func restoreNewFile() throws {
         guard source == nil else {
             throw Failure(
-                "the database \(file.path) does not exist, and gets the backup's key: --key-file and the like give that one", status: .usage)
+                "the database \(file.path) does not exist, and gets the backup's key: --key-file and the like give that one",
+                status: .usage)
         }
         var configuration = DatabaseConfiguration()
         configuration.access = .readOnly

@@ -50,6 +50,8 @@ enum ParameterValues {
         let digits = Array(text.utf8.dropFirst(2).dropLast())
         guard digits.count.isMultiple(of: 2), digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }) else { return nil }
         return Data(
-            stride(from: 0, to: digits.count, by: 2).compactMap { UInt8(String(decoding: digits[$0...($0 + 1)], as: UTF8.self), radix: 16) })
+            stride(from: 0, to: digits.count, by: 2).compactMap {
+                UInt8(String(decoding: digits[$0...($0 + 1)], as: UTF8.self), radix: 16)
+            })
     }
 }

@@ -29,14 +29,15 @@ struct RekeyCommand: ParsableCommand {
         try FileOptions.requireDatabase(file.path)
         if try UnlockedKey.hasSlots(file.path) {
             throw Failure(
-                "\(file.path) has key slots: sqlcipherkit key rotate gives it another key, and key change a slot another passphrase")
+                "\(file.path) has key slots: sqlcipherkit key rotate gives it another key, and key change a slot another passphrase"
+            )
         }
         let db = try file.open(.readWrite)
         let key = try new.reference.key(for: "\(file.path), the new one", isNew: true)
         // Interrupted by its own progress and not by the connection's, which would leave it half way.
         try db.setProgressHandler(nil)
         try db.changeKey(to: key, mode: inPlace ? .inPlace : .newFile, progress: ProgressBar.rewriting("Encrypting again"))
-        // The key that unlock keeps opens it no more.
+        // The key that unlock keeps no longer opens it.
         _ = try? UnlockedFiles.remove(file.path)
         try report.write(Self.form, [.string(file.path), true], "\(file.path.onOneLine) has the new key")
     }
@@ -68,7 +69,8 @@ struct EncryptCommand: ParsableCommand {
             throw Failure("encrypt needs a key, and --no-key says there is none", status: .usage)
         }
         // The settings that every command expects, whatever the page size was.
-        try DatabaseConverter.encrypt(fileAt: file.path, key: key.with(cipher: .sqlCipher4), progress: ProgressBar.rewriting("Encrypting"))
+        try DatabaseConverter.encrypt(
+            fileAt: file.path, key: key.with(cipher: .sqlCipher4), progress: ProgressBar.rewriting("Encrypting"))
         try report.write(Self.form, [.string(file.path), true], "\(file.path.onOneLine) is encrypted")
     }
 }
@@ -78,7 +80,7 @@ struct DecryptCommand: ParsableCommand {
         commandName: "decrypt",
         abstract: "Turn an encrypted database into a plaintext one.",
         discussion: """
-            Afterwards everybody who can read the file can read its content. The plaintext file takes the place of the encrypted \
+            Afterwards anyone who can read the file can read its content. The plaintext file takes the place of the encrypted \
             one when it is whole and on disk.
 
             EXAMPLES
@@ -93,11 +95,13 @@ struct DecryptCommand: ParsableCommand {
     @OptionGroup var report: ReportOptions
 
     func run() throws {
-        guard let key = try file.unlock() else { throw Failure("decrypt needs the key, and --no-key says there is none", status: .usage) }
+        guard let key = try file.unlock() else {
+            throw Failure("decrypt needs the key, and --no-key says there is none", status: .usage)
+        }
         try DatabaseConverter.decrypt(fileAt: file.path, key: key, progress: ProgressBar.rewriting("Decrypting"))
         try report.write(Self.form, [.string(file.path), false], "\(file.path.onOneLine) is plaintext")
         if try UnlockedKey.hasSlots(file.path) {
-            Output.error("its key slots, \(file.path.onOneLine).keys, open nothing any more and can be removed")
+            Output.error("its key slots, \(file.path.onOneLine).keys, no longer open anything and can be removed")
         }
     }
 }
@@ -122,7 +126,9 @@ struct MigrateCommand: ParsableCommand {
     @OptionGroup var report: ReportOptions
 
     func run() throws {
-        guard let key = try file.unlock() else { throw Failure("migrate needs the key, and --no-key says there is none", status: .usage) }
+        guard let key = try file.unlock() else {
+            throw Failure("migrate needs the key, and --no-key says there is none", status: .usage)
+        }
         let version = try DatabaseConverter.migrate(fileAt: file.path, key: key, progress: ProgressBar.rewriting("Migrating"))
         let said = version == 4 ? "is of SQLCipher 4 already" : "was of SQLCipher \(version) and is of 4 now"
         try report.write(Self.form, [.string(file.path), .integer(Int64(version)), 4], "\(file.path.onOneLine) \(said)")

@@ -7,7 +7,7 @@ struct SearchCommand: ParsableCommand {
         commandName: "search",
         abstract: "Search the full text of a database.",
         discussion: """
-            All words must be found, in any form of theirs if the index stems (run finds running); the best hits come first. \
+            All words must be found, in any of their forms if the index stems (run finds running); the best hits come first. \
             "two words" in double quotes are a phrase, encr* is the beginning of a word, -word must not be found, one OR other, \
             title:word looks only in that column. After -- words may begin with a dash.
 
@@ -33,7 +33,8 @@ struct SearchCommand: ParsableCommand {
     @Option(name: .shortAndLong, help: ArgumentHelp("The number of hits to show.", valueName: "number"))
     var limit = 10
 
-    @Option(name: .customLong("in"), help: ArgumentHelp("The full-text table; needed only if there are several.", valueName: "table"))
+    @Option(
+        name: .customLong("in"), help: ArgumentHelp("The full-text table; needed only if there are several.", valueName: "table"))
     var table: String?
 
     @OptionGroup var output: OutputOptions

@@ -8,9 +8,9 @@ struct ShellCommand: ParsableCommand {
         abstract: "Type SQL and see what comes.",
         discussion: """
             Statements end with a semicolon and may go over several lines; .help shows the commands that are not SQL. \
-            Control-C stops a statement and not the shell, control-D leaves it. The tab key completes keywords, the names of tables, \
-            columns and functions, and files; control-R searches what was typed. Results that are longer than the terminal go \
-            through $PAGER, or less.
+            Control-C stops a statement and not the shell, control-D leaves it. The tab key completes keywords, the names of \
+            tables, columns and functions, and files; control-R searches what was typed. Results that are longer than the terminal \
+            go through $PAGER, or less.
 
             Without a terminal, statements are read from standard input, and the first error is the end: the line is named, and \
             what was not committed is undone. So is a transaction that is open at the end, which is an error.
@@ -48,7 +48,8 @@ struct ShellCommand: ParsableCommand {
         guard isTerminal else { return try shell.run() }
         Interruption.ofStatements()
         Output.pager = Pager.usual
-        Output.line("SQLCipher \(SQLCipherEngine.cipherVersion), SQLite \(SQLCipherEngine.sqliteVersion); .help shows what there is besides SQL")
+        let versions = "SQLCipher \(SQLCipherEngine.cipherVersion), SQLite \(SQLCipherEngine.sqliteVersion)"
+        Output.line(versions + "; .help shows what there is besides SQL")
         try TerminalMode.givingKeys(STDIN_FILENO) { try shell.run() }
     }
 }

@@ -6,7 +6,9 @@ enum StandardInput {
     /// - Parameter subject: what it is, for the error.
     static func text(_ subject: String) throws -> String {
         let bytes = try FileHandle.standardInput.readToEnd() ?? Data()
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw Failure("\(subject) on standard input is not UTF-8") }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw Failure("\(subject) on standard input is not UTF-8")
+        }
         return text
     }
 }

@@ -4,7 +4,7 @@ import Foundation
 struct TourCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tour",
-        abstract: "Show what there is, step by step, on the text files of a folder.",
+        abstract: "Show the package at work, step by step, on the text files of a folder.",
         discussion: """
             Makes an encrypted database of the folder's text files, searches it, queries JSON, attaches a second database, \
             changes the key and looks at the bytes on disk. The databases stay, with their random keys in files beside them that \
@@ -45,7 +45,8 @@ struct TourCommand: ParsableCommand {
         let program = Arguments.all[0].shellQuoted
         let access = "\(files.database.shellQuoted) --key-file \(files.keyFile.shellQuoted)"
         Output.line("  \(program) search \(access) \(tour.words.joined(separator: " ").shellQuoted)")
-        Output.line("  \(program) query \(access) \"SELECT path, meta->>'$.words' AS words FROM document ORDER BY words DESC LIMIT 10\"")
+        Output.line(
+            "  \(program) query \(access) \"SELECT path, meta->>'$.words' AS words FROM document ORDER BY words DESC LIMIT 10\"")
     }
 }
 

@@ -7,8 +7,9 @@ struct UnlockCommand: ParsableCommand {
         commandName: "unlock",
         abstract: "Open a database without asking for its key, for a while.",
         discussion: """
-            Puts the database's key into the user's keyring of the Linux kernel. Until the time is over, every command of this user \
-            that is given no key takes it from there. The kernel forgets it by itself; sqlcipherkit lock and a restart end it sooner.
+            Puts the database's key into the user's keyring of the Linux kernel. Until the time is over, every command of this \
+            user that is given no key takes it from there. The kernel forgets it by itself; sqlcipherkit lock and a restart end it \
+            sooner.
 
             What is kept is the key that the passphrase was turned into, and not the passphrase. It is in no file, in no \
             environment and on no command line, and other users cannot read it. Every program that this user runs can.

@@ -37,7 +37,8 @@ struct VerifyCommand: ParsableCommand {
             pages += report.pageCount
             rows += report.problems.map { [.text(schema.name), .text($0.sentence)] }
             if !report.isAuthenticated {
-                Output.error("\(schema.name.onOneLine): its pages carry no authentication code, so that a changed one may go unnoticed")
+                Output.error(
+                    "\(schema.name.onOneLine): its pages carry no authentication code, so that a changed one may go unnoticed")
             }
         }
         if output.format != nil || !rows.isEmpty { try output.write(Self.form.keys, rows) }

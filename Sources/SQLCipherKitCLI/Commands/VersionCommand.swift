@@ -26,7 +26,8 @@ struct VersionCommand: ParsableCommand {
         Output.line("source     \(SQLCipherEngine.sourceID)")
         Output.line("crypto     \(SQLCipherEngine.cryptoProvider), \(SQLCipherEngine.cryptoProviderVersion)")
         let kernels = SQLCipherEngine.kernels
-        Output.line("           AES: \(kernels.aes); SHA-512: \(kernels.sha512); PBKDF2: \(kernels.pbkdf2); random: \(kernels.random)")
+        Output.line(
+            "           AES: \(kernels.aes); SHA-512: \(kernels.sha512); PBKDF2: \(kernels.pbkdf2); random: \(kernels.random)")
         let features = SQLCipherEngine.Feature.allCases
         Output.line("with       " + features.filter(SQLCipherEngine.supports).map(\.title).joined(separator: ", "))
         let missing = features.filter { !SQLCipherEngine.supports($0) }
@@ -38,7 +39,9 @@ struct VersionCommand: ParsableCommand {
 
     private var values: [JSONValue] {
         let kernels = SQLCipherEngine.kernels
-        let features = SQLCipherEngine.Feature.allCases.map { (name: $0.rawValue, value: JSONValue.bool(SQLCipherEngine.supports($0))) }
+        let features = SQLCipherEngine.Feature.allCases.map {
+            (name: $0.rawValue, value: JSONValue.bool(SQLCipherEngine.supports($0)))
+        }
         return [
             .string(SQLCipherEngine.cipherVersion),
             .string(SQLCipherEngine.sqliteVersion),

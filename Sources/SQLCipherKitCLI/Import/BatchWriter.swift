@@ -9,7 +9,7 @@ final class BatchWriter {
     private let rowsPerBatch: Int
     private var rows = 0
     private var bytes = 0
-    /// The rows that are in the database for good.
+    /// The rows that are in the database permanently.
     private(set) var committed = 0
     /// Runs in each transaction before it is committed, told how many rows there are then.
     var beforeCommit: ((Int) throws -> Void)?

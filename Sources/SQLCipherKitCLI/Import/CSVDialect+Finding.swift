@@ -95,7 +95,7 @@ private struct Reading {
             return (wide.isUsual || wide.evenness > 0.5 || !narrow.isEven) == (width > 1)
         }
         if evenness != other.evenness { return evenness > other.evenness }
-        // Both fit: the commas of decimal fractions are no delimiters.
+        // Both fit: the commas of decimal fractions are not delimiters.
         guard other.width > 1, other.dialect.delimiter == UInt8(ascii: ",") else { return false }
         return other.delimitersAreDecimal && !delimitersAreDecimal
     }

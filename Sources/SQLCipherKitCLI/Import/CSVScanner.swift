@@ -39,7 +39,7 @@ struct CSVScanner {
             switch byte {
             case dialect.lineEnd, nil:
                 if byte != nil { nextLine += 1 }
-                // A line without anything is no row of one empty field.
+                // A line without anything is not a row of one empty field.
                 if record.isEmpty && field.bytes.isEmpty && !field.isQuoted {
                     if byte == nil { return nil }
                     line = nextLine

@@ -28,7 +28,7 @@ struct Document {
         ]
     }
 
-    /// What is behind the last dot; a version such as `2.0` has none.
+    /// What is after the last dot; a version such as `2.0` has none.
     private static func `extension`(of name: String) -> String {
         let found = (name as NSString).pathExtension.lowercased()
         return found.first?.isLetter == true ? found : ""

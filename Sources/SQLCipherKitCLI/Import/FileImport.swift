@@ -28,7 +28,7 @@ struct FileImport {
     let format: Format
     let encoding: TextEncoding?
     let plan: RowPlan
-    /// Whether what an earlier run has imported is imported once more.
+    /// Whether what an earlier run has imported is imported again.
     let again: Bool
     private let bytes: Int
     private let modified: Date

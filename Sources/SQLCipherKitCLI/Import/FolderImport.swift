@@ -15,7 +15,9 @@ struct FolderImport {
     private let tokenizer: ImportCommand.Tokenizer
 
     /// - Parameter path: the folder or the file.
-    init(_ path: String, includesHidden: Bool, limit: Int, isMirror: Bool = false, tokenizer: ImportCommand.Tokenizer = .porter) throws {
+    init(_ path: String, includesHidden: Bool, limit: Int, isMirror: Bool = false, tokenizer: ImportCommand.Tokenizer = .porter)
+        throws
+    {
         (self.path, self.limit, self.isMirror, self.tokenizer) = (path, limit, isMirror, tokenizer)
         var info = stat()
         if stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG {
@@ -29,7 +31,8 @@ struct FolderImport {
             folder = path
         }
         if scan.files.isEmpty {
-            throw Failure("there is no file to import in \(folder)" + (FolderReport(scan, limit: limit).omissions.map { ": " + $0 } ?? ""))
+            throw Failure(
+                "there is no file to import in \(folder)" + (FolderReport(scan, limit: limit).omissions.map { ": " + $0 } ?? ""))
         }
     }
 
@@ -46,7 +49,8 @@ struct FolderImport {
                 let share = Double(number) / Double(scan.files.count)
                 bar.show(
                     share,
-                    "\(number.grouped) of \(scan.files.count.counted("file")), \(rate.perSecond(report.textSize).bytes)/s  \(file.name)")
+                    "\(number.grouped) of \(scan.files.count.counted("file")), "
+                        + "\(rate.perSecond(report.textSize).bytes)/s  \(file.name)")
                 if table.has(file.name, size: file.size, modified: file.modified) {
                     report.unchanged += 1
                     continue
@@ -129,7 +133,9 @@ struct FolderReport {
         if binaryFiles > 0 { parts.append(binaryFiles.counted("binary file")) }
         if tooLargeFiles > 0 { parts.append("\(tooLargeFiles.counted("file")) larger than \(limit.bytes)") }
         if scan.symbolicLinks > 0 { parts.append(scan.symbolicLinks.counted("symbolic link")) }
-        if scan.specialFiles > 0 { parts.append(scan.specialFiles.counted("pipe, socket or device", plural: "pipes, sockets or devices")) }
+        if scan.specialFiles > 0 {
+            parts.append(scan.specialFiles.counted("pipe, socket or device", plural: "pipes, sockets or devices"))
+        }
         if scan.hidden > 0 { parts.append("\(scan.hidden.grouped) hidden") }
         if !unreadable.isEmpty { parts.append("\(unreadable.count.grouped) unreadable") }
         return parts.isEmpty ? nil : parts.joined(separator: ", ") + " left out"

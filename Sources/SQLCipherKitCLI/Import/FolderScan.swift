@@ -78,7 +78,8 @@ struct FolderScan {
             switch info.st_mode & S_IFMT {
             case S_IFDIR: folders.append(path)
             case S_IFLNK: symbolicLinks += 1
-            case S_IFREG: files.append(File(path: path, name: path.text(below: root), size: Int(info.st_size), modified: info.modified))
+            case S_IFREG:
+                files.append(File(path: path, name: path.text(below: root), size: Int(info.st_size), modified: info.modified))
             default: specialFiles += 1
             }
         }

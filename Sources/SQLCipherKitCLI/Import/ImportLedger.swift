@@ -53,7 +53,8 @@ struct ImportLedger {
 
     /// Whether an import has made the table.
     func hasMade(_ table: String) throws -> Bool {
-        try db.fetchOne(Bool.self, "SELECT max(made_table) FROM sqlcipherkit_import WHERE target = \(table) HAVING count(*) > 0") ?? false
+        try db.fetchOne(Bool.self, "SELECT max(made_table) FROM sqlcipherkit_import WHERE target = \(table) HAVING count(*) > 0")
+            ?? false
     }
 
     func note(_ source: Source, _ table: RowTable, _ place: SampledRecords.Place, rows: Int, isFinished: Bool) throws {

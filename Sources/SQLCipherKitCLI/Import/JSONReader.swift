@@ -61,7 +61,7 @@ final class JSONReader: RecordReader {
 
     // MARK: Arrays
 
-    /// The bytes of the next element; nil behind the last.
+    /// The bytes of the next element; nil after the last.
     private func element() throws -> [UInt8]? {
         guard !isAfterArray else { return nil }
         guard var byte = try token() else { throw Failure("the array is not closed") }
@@ -92,7 +92,7 @@ final class JSONReader: RecordReader {
             default: break
             }
         }
-        // What comes behind the element is part of it, so that another run may begin with the next one.
+        // What comes after the element is part of it, so that another run may begin with the next one.
         while let next = try bytes.peek(), Self.isBlank(next) || next == UInt8(ascii: ",") {
             _ = try bytes.next()
             if next == 0x0a { linesRead += 1 }

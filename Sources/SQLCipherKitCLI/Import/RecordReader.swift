@@ -30,7 +30,7 @@ struct ImportRecord {
 protocol RecordReader: AnyObject {
     /// The line that the last record began in, counted from 1.
     var line: Int { get }
-    /// The place behind the last record, in bytes and in lines, for ``resume(at:line:)``.
+    /// The place after the last record, in bytes and in lines, for ``resume(at:line:)``.
     var offset: Int { get }
     var resumeLine: Int { get }
     /// The columns that every record has, if that is known beforehand.
@@ -43,7 +43,7 @@ protocol RecordReader: AnyObject {
     var skipped: Int { get }
     /// How the file is read, for people.
     var description: String { get }
-    /// Goes on behind a record that an earlier run has read.
+    /// Goes on after a record that an earlier run has read.
     func resume(at offset: Int, line: Int) throws
     /// - Throws: ``Failure`` that says what is wrong with the record, without the place.
     func next() throws -> ImportRecord?

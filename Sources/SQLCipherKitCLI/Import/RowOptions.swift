@@ -5,7 +5,8 @@ import SQLCipherKit
 /// The options of `import` for CSV and JSON.
 struct RowOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("The table for rows. By default it is named like the file; several files make several.", valueName: "name"))
+        help: ArgumentHelp(
+            "The table for rows. By default it is named like the file; several files make several.", valueName: "name"))
     var table: String?
 
     @Option(help: ArgumentHelp("What stands between CSV fields: a character or tab.", valueName: "character"))

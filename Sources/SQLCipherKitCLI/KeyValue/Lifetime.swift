@@ -8,7 +8,9 @@ struct Lifetime: ExpressibleByArgument {
 
     init?(argument: String) {
         let units: [Character: Double] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
-        guard let unit = argument.last.flatMap({ units[$0] }), let count = UInt32(argument.dropLast()), count > 0 else { return nil }
+        guard let unit = argument.last.flatMap({ units[$0] }), let count = UInt32(argument.dropLast()), count > 0 else {
+            return nil
+        }
         seconds = Double(count) * unit
     }
 

@@ -18,7 +18,9 @@ struct FileOptions: ParsableArguments {
         }
         guard info.st_mode & S_IFMT != S_IFDIR else { throw Failure("the database \(path) cannot be opened: it is a folder") }
         // SQLite would take it for a new database: a mistake, where one is expected that exists.
-        guard info.st_mode & S_IFMT != S_IFREG || info.st_size > 0 else { throw Failure("\(path) is empty: there is no database in it") }
+        guard info.st_mode & S_IFMT != S_IFREG || info.st_size > 0 else {
+            throw Failure("\(path) is empty: there is no database in it")
+        }
     }
 
     static func requireNothing(at path: String) throws {
@@ -51,7 +53,8 @@ struct FileOptions: ParsableArguments {
         configuration.safeguards = .ofTheTool
         return try key.reference.retrying { isAgain in
             let unlocked = try key.access(to: path, configuration, asking: asking || isAgain)
-            let db = try Connection(.file(path), key: unlocked?.slots.map { .slots($0) } ?? unlocked?.key, configuration: configuration)
+            let db = try Connection(
+                .file(path), key: unlocked?.slots.map { .slots($0) } ?? unlocked?.key, configuration: configuration)
             try Interruption.stop(db)
             return (db, unlocked?.key)
         }
@@ -88,8 +91,8 @@ struct AttachOptions: ParsableArguments {
         name: .customLong("attach-key"),
         help: ArgumentHelp(
             """
-            Where the key of an attached database comes from: \(KeyReference.grammar); same for the key of the main database, none for \
-            plaintext. By default it is asked for.
+            Where the key of an attached database comes from: \(KeyReference.grammar); same for the key of the main database, \
+            none for plaintext. By default it is asked for.
             """, valueName: "name=source"))
     var keys: [String] = []
 
@@ -105,7 +108,9 @@ struct AttachOptions: ParsableArguments {
             guard let (name, source) = text.splitAtEquals else {
                 throw ValidationError("--attach-key needs NAME=SOURCE, not the key itself")
             }
-            guard sources.updateValue(source, forKey: name) == nil else { throw ValidationError("--attach-key is given twice for \(name)") }
+            guard sources.updateValue(source, forKey: name) == nil else {
+                throw ValidationError("--attach-key is given twice for \(name)")
+            }
         }
         let attachments = try databases.map { text in
             guard let (name, path) = text.splitAtEquals else { throw ValidationError("--attach needs NAME=PATH") }

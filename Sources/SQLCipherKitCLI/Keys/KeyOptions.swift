@@ -17,7 +17,8 @@ struct KeyOptions: ParsableArguments {
 
     @Option(
         name: .customLong("key-fd"),
-        help: ArgumentHelp("Read the key from an open file descriptor, to its end; a newline there does not count.", valueName: "number"))
+        help: ArgumentHelp(
+            "Read the key from an open file descriptor, to its end; a newline there does not count.", valueName: "number"))
     var descriptor: Int32?
 
     @Option(
@@ -69,7 +70,9 @@ struct KeyOptions: ParsableArguments {
 
     /// The key for a new database; nil for a plaintext one.
     func newKey(for path: String) throws -> Encryption? {
-        if isRecoveryKey { throw Failure("a new database has no recovery key yet: sqlcipherkit key recovery makes one", status: .usage) }
+        if isRecoveryKey {
+            throw Failure("a new database has no recovery key yet: sqlcipherkit key recovery makes one", status: .usage)
+        }
         return isPlain ? nil : try reference.key(for: path, isNew: true)
     }
 
@@ -97,7 +100,8 @@ struct KeyOptions: ParsableArguments {
 struct NewKeyOptions: ParsableArguments {
     @Option(
         name: .customLong("new-key"),
-        help: ArgumentHelp("Where the new key comes from: \(KeyReference.grammar). By default it is asked for.", valueName: "source"))
+        help: ArgumentHelp(
+            "Where the new key comes from: \(KeyReference.grammar). By default it is asked for.", valueName: "source"))
     var source = "prompt"
 
     func validate() throws { _ = try reference }
@@ -113,7 +117,8 @@ struct UnlockedKey {
     /// Asks for the key, and opens the database's key slots with it if it has any. A raw key passes them by.
     /// - Parameter asking: whether it is asked for even where the database is unlocked.
     init(
-        _ reference: KeyReference, to path: String, isRecoveryKey: Bool = false, acceptsRollback: Bool = false, asking: Bool = false,
+        _ reference: KeyReference, to path: String, isRecoveryKey: Bool = false, acceptsRollback: Bool = false,
+        asking: Bool = false,
         _ configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws {
         if !asking, !isRecoveryKey, reference == KeyReference(), let kept = UnlockedFiles.key(of: path) {

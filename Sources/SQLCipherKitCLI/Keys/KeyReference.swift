@@ -29,7 +29,9 @@ struct KeyReference: Equatable {
         }
         if rest == "prompt" { return reference }
         let parts = rest.split(separator: ":", maxSplits: 1).map(String.init)
-        guard parts.count == 2 else { throw ValidationError("\(option) says where the key is, \(grammar); it is not the key itself") }
+        guard parts.count == 2 else {
+            throw ValidationError("\(option) says where the key is, \(grammar); it is not the key itself")
+        }
         switch parts[0] {
         case "file": reference.place = .file(parts[1])
         case "env": reference.place = .variable(parts[1])
@@ -55,7 +57,8 @@ struct KeyReference: Equatable {
             do { return try body(isAgain) } catch let error as DatabaseError
                 where [.wrongKeyOrNotADatabase, .noSlotOpens].contains(error.reason) && triesLeft > 1
             {
-                Output.error(encoding == .passphrase ? "wrong passphrase, or no database that it opens; try again" : "wrong key; try again")
+                Output.error(
+                    encoding == .passphrase ? "wrong passphrase, or no database that it opens; try again" : "wrong key; try again")
                 (triesLeft, isAgain) = (triesLeft - 1, true)
             }
         }

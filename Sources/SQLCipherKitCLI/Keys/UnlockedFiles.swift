@@ -40,7 +40,9 @@ enum UnlockedFiles {
         @discardableResult
         static func remove(_ path: String?) throws -> Int {
             let end = path.map { ":" + fullPath($0) }
-            let names = try KernelKeyring.user.names(startingWith: start).filter { name in end.map { name.dropFirst(start.count + 32) == $0 } ?? true }
+            let names = try KernelKeyring.user.names(startingWith: start).filter { name in
+                end.map { name.dropFirst(start.count + 32) == $0 } ?? true
+            }
             for name in names { try KernelKeyring.user.remove(name) }
             return names.count
         }

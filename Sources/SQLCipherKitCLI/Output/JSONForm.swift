@@ -4,7 +4,8 @@ import SQLCipherKit
 /// What a command writes with `--json`: its help lists the keys, and a test compares them with what is printed.
 struct JSONForm: CustomStringConvertible {
     /// The help of every `--json`: the manual has it once.
-    static let help: ArgumentHelp = "Write JSON, with the keys that the command's help lists. The same as --format json where there is that option."
+    static let help: ArgumentHelp =
+        "Write JSON, with the keys that the command's help lists. The same as --format json where there is that option."
 
     let keys: [String]
     private let text: String
@@ -13,7 +14,9 @@ struct JSONForm: CustomStringConvertible {
     static func object(_ keys: String...) -> JSONForm { JSONForm(keys: keys, text: "One object: " + keys.joined(separator: ", ")) }
 
     /// An array with an object for each row.
-    static func rows(_ keys: String...) -> JSONForm { JSONForm(keys: keys, text: "An array of objects: " + keys.joined(separator: ", ")) }
+    static func rows(_ keys: String...) -> JSONForm {
+        JSONForm(keys: keys, text: "An array of objects: " + keys.joined(separator: ", "))
+    }
 
     /// An array with an object for each row, whose keys depend on what is asked.
     static func rows(with keys: String) -> JSONForm { JSONForm(keys: [], text: "An array of objects, with \(keys)") }

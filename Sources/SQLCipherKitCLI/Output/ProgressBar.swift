@@ -20,7 +20,8 @@ final class ProgressBar {
         var line = label
         if let share {
             let filled = Int(min(max(share, 0), 1) * 24)
-            line += " " + String(repeating: "█", count: filled) + String(repeating: "░", count: 24 - filled) + " \(Int(share * 100))%"
+            line +=
+                " " + String(repeating: "█", count: filled) + String(repeating: "░", count: 24 - filled) + " \(Int(share * 100))%"
         }
         line += "  " + detail().onOneLine
         Output.write("\r" + line.cut(toColumns: Terminal.width(STDERR_FILENO) - 1) + "\u{1b}[K", to: STDERR_FILENO)

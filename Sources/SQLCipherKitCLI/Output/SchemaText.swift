@@ -46,7 +46,9 @@ enum SchemaText {
                     return [name.sqlName, table.sqlName].contains(bare)
                 }
                 missing.subtract(found)
-                if names.isEmpty || !found.isEmpty { parts.append(Part(database: schema, type: type, name: name, table: table, sql: sql)) }
+                if names.isEmpty || !found.isEmpty {
+                    parts.append(Part(database: schema, type: type, name: name, table: table, sql: sql))
+                }
             }
         }
         if let name = missing.sorted().first {
@@ -58,5 +60,7 @@ enum SchemaText {
 
 extension String {
     /// Text of several lines, fit for a terminal.
-    var onItsLines: String { split(separator: "\n", omittingEmptySubsequences: false).map { String($0).onOneLine }.joined(separator: "\n") }
+    var onItsLines: String {
+        split(separator: "\n", omittingEmptySubsequences: false).map { String($0).onOneLine }.joined(separator: "\n")
+    }
 }

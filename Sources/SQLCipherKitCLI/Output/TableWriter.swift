@@ -50,7 +50,8 @@ final class TableWriter: RowWriter {
         if hasHeader {
             Output.line(indentation + joined(columns.indices.map { style.bold(filled(cell(columns[$0]), $0, widths[$0])) }))
             switch shape {
-            case .plain: Output.line(indentation + style.dim(widths.map { String(repeating: "─", count: $0) }.joined(separator: "  ")))
+            case .plain:
+                Output.line(indentation + style.dim(widths.map { String(repeating: "─", count: $0) }.joined(separator: "  ")))
             case .box: Output.line(indentation + style.dim(rule(widths, "├", "┼", "┤")))
             case .markdown:
                 let marks = zip(widths, isRight).map { String(repeating: "-", count: max(1, $0 - 1)) + ($1 ? ":" : "-") }

@@ -33,7 +33,9 @@ enum TerminalMode {
     static func lend() -> termios? {
         guard var saved else { return nil }
         var mode = termios()
-        guard tcgetattr(saved.descriptor, &mode) == 0, tcsetattr(saved.descriptor, TCSADRAIN, &saved.settings) == 0 else { return nil }
+        guard tcgetattr(saved.descriptor, &mode) == 0, tcsetattr(saved.descriptor, TCSADRAIN, &saved.settings) == 0 else {
+            return nil
+        }
         return mode
     }
 

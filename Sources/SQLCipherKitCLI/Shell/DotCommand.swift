@@ -3,7 +3,8 @@ import SQLCipherKit
 
 /// The commands of the shell that are not SQL.
 enum DotCommand: String, CaseIterable {
-    case attach, databases, detach, dump, headers, help, `import`, mode, output, pager, parameter, plan, quit, read, schema, tables, timer
+    case attach, databases, detach, dump, headers, help, `import`, mode, output, pager, parameter, plan, quit, read, schema, tables,
+        timer
 
     private var usage: String {
         switch self {

@@ -191,7 +191,7 @@ final class Shell {
         }
     }
 
-    /// Shows an error to the person who types, and forgets an interruption; a script ends with it.
+    /// Shows an error to a user at the terminal, and forgets an interruption; a script ends with it.
     private func guarding(_ body: () throws -> Void) throws {
         Interruption.reset()
         do { try body() } catch {

@@ -123,7 +123,7 @@ struct StatementSplitter {
         }
     }
 
-    /// - Parameter bytes: the start of a word; none for all that is no word.
+    /// - Parameter bytes: the start of a word; none for all that is not a word.
     private mutating func token(_ bytes: some Collection<UInt8>) {
         guard phase != .other else { return }
         let word = String(decoding: bytes.map { $0 | 0x20 }, as: UTF8.self)

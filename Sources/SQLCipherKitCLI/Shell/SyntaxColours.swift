@@ -22,7 +22,8 @@ enum SyntaxColours {
             let next = index + 1 < characters.count ? characters[index + 1] : " "
             switch character {
             case "'", "\"", "`":
-                colour(min(characters.count, end(from: index + 1) { characters[$0] == character } + 1), character == "'" ? "32" : nil)
+                colour(
+                    min(characters.count, end(from: index + 1) { characters[$0] == character } + 1), character == "'" ? "32" : nil)
             case "-" where next == "-": colour(end(from: index) { characters[$0] == "\n" }, "2")
             case "/" where next == "*":
                 let close = end(from: index + 2) { characters[$0] == "*" && $0 + 1 < characters.count && characters[$0 + 1] == "/" }

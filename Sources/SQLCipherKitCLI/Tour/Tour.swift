@@ -98,8 +98,10 @@ struct Tour {
             }
             let copied = try db.fetchOne(Int.self, "SELECT count(*) FROM archive.document") ?? 0
             say("copied \(copied.counted("file")) of more than average length into \(files.archive), in one transaction")
-            let same = try db.fetchOne(
-                Int.self, "SELECT count(*) FROM main.document AS a JOIN archive.document AS b USING (id) WHERE a.body = b.body") ?? 0
+            let same =
+                try db.fetchOne(
+                    Int.self, "SELECT count(*) FROM main.document AS a JOIN archive.document AS b USING (id) WHERE a.body = b.body")
+                ?? 0
             say("a join over both databases finds \(same.grouped) with the same text")
         }
         say("detached")
@@ -143,7 +145,9 @@ struct Tour {
         }
         // The same search where the text must be found, so that finding nothing means something.
         let found = try pieces.count { path, text in try CipherProof(source.folder + "/" + path).contains(text) }
-        say("\(pieces.count.counted("piece")) of text searched for: \(found.grouped) found in the folder's files, none in the databases")
+        say(
+            "\(pieces.count.counted("piece")) of text searched for: \(found.grouped) found in the folder's files, "
+                + "none in the databases")
     }
 
     // MARK: Output

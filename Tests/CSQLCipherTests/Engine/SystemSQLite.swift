@@ -20,7 +20,7 @@ struct SystemSQLite {
     let version: String
 
     init() throws {
-        // RTLD_GLOBAL puts its names where everybody's look-ups go: the hard case.
+        // RTLD_GLOBAL puts its names where all look-ups go: the hard case.
         guard let library = dlopen("libsqlite3.so.0", RTLD_NOW | RTLD_GLOBAL) else {
             throw Failure(message: String(cString: dlerror()))
         }

@@ -139,7 +139,7 @@ import Testing
             #expect(throws: DatabaseError.self) { _ = try cursor?.next() }
         }
         check()
-        // While somebody else has the connection.
+        // While another call has the connection.
         let entered = Latch(), leave = Latch()
         let pool = pool
         let other = onThread {

@@ -239,7 +239,7 @@ import Testing
         let program = try BuildProducts.executable("FaultDriver")
         let drivers = try (0..<4).map { _ in try Command(program, ["create", path, "k"]) }
         let outcomes = try drivers.map { try $0.end() }
-        // Each one succeeds, or finds the file locked for longer than it wants to wait; nobody sees a half-made database.
+        // Each one succeeds, or finds the file locked for longer than it wants to wait; none sees a half-made database.
         for outcome in outcomes { #expect(outcome.output.hasSuffix("1000\ndone\n") || outcome.output.contains("error busy"), "\(outcome)") }
         #expect(outcomes.filter { $0.output.contains("half") && $0.status == 0 }.count == 1)
         let db = try Connection(.file(path), key: .passphrase("k").quick)

@@ -48,7 +48,7 @@ import Testing
         #expect(ResultCode.constraint.description == "constraint failed (19)")
     }
 
-    /// Bound values are in an error only where somebody has asked for it.
+    /// Bound values are in an error only where the configuration asks for it.
     @Test func boundValues() throws {
         try db.execute("INSERT INTO t VALUES (1, 'confidential', 1)")
         let hidden = error("INSERT INTO t VALUES (2, \("confidential"), \(1))")

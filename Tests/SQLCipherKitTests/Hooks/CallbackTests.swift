@@ -128,7 +128,7 @@ import Testing
         statement = try db.prepare("SELECT again(x) FROM t")
         let error = #expect(throws: DatabaseError.self) { try statement?.fetchAll(Int.self) }
         #expect(error?.reason == .misuse)
-        // The same text from the cache is another statement: a recursion that ends is none of anybody's business.
+        // The same text from the cache is another statement: a recursion that ends is none of its business.
         try db.register(.function("depth") { (x: Int) -> Int in x > 5 ? x : try db.fetchOne(Int.self, "SELECT depth(\(x + 1))") ?? 0 })
         #expect(try db.fetchOne(Int.self, "SELECT depth(\(0))") == 6)
         statement = nil

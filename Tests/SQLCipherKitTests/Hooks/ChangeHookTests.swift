@@ -43,7 +43,7 @@ import Testing
         ("INSERT INTO tag SELECT title, id FROM note", "tag"),
         ("UPDATE note SET n = 9 WHERE id = 77", ""),
     ]) func everyRow(sql: String, expected: String) throws {
-        // Compiled before anybody listens: it must not delete all rows unheard.
+        // Compiled before there is a hook: it must not delete all rows without calling it.
         let statement = try db.prepare(SQL(raw: sql))
         _ = try listen()
         try statement.execute()

@@ -109,7 +109,7 @@ import Testing
         #expect(changes.count == 4)
     }
 
-    /// T29: SQLite empties a table at once, and tells nobody.
+    /// T29: SQLite empties a table at once, without calling a hook.
     @Test func aDeleteWithoutWhereIsSeenRowByRow() throws {
         try db.execute("INSERT INTO t(x) VALUES (1), (2), (3)")
         let delete = try db.prepare("DELETE FROM t")

@@ -2,7 +2,7 @@ import Foundation
 import SQLCipherKit
 import Testing
 
-/// Bytes that somebody has tampered with: read as any type they give a value or an error, and nothing else.
+/// Bytes that were tampered with: read as any type they give a value or an error, and nothing else.
 @Suite struct JSONBFuzzTests {
     /// Repeatable, so that a failure can be found again.
     struct Random: RandomNumberGenerator {
@@ -59,7 +59,7 @@ import Testing
             let data = Data(bytes)
             let value = try? JSONValue(jsonb: data)
             decodeAsEverything(data)
-            // What SQLite finds strictly valid is read, but for text that is not UTF-8 and numbers that no type holds; and it is read
+            // What SQLite finds strictly valid is read, but for text that is not UTF-8 and numbers that no type holds; it is read
             // as what SQLite makes of it.
             guard try isValid.fetchOne(Bool.self, binding: bytes) == true else {
                 counts.refused += 1
@@ -72,7 +72,7 @@ import Testing
             #expect(value != nil || other == nil, "\(bytes)")
             guard let value, let other else { continue }
             #expect(value.comparable == other.comparable, "\(bytes)")
-            // Written anew it is valid, and the same.
+            // Written again it is valid, and the same.
             let again = try value.jsonb()
             #expect(try isValid.fetchOne(Bool.self, binding: Array(again)) == true, "\(bytes)")
             #expect(try JSONValue(jsonb: again) == value)

@@ -3,7 +3,7 @@ import SQLCipherKit
 import TestSupport
 import Testing
 
-/// Slots that somebody without the key has changed, cut, swapped or put back: errors, never a crash, never hours of computing.
+/// Slots that were changed, cut, swapped or put back without the key: errors, never a crash, never hours of computing.
 @Suite struct KeySlotsHostileTests {
     let folder: TemporaryFolder
     var location: DatabaseLocation { .file(folder.path("a.db")) }
@@ -138,7 +138,7 @@ import Testing
         try FileManager.default.copyItem(atPath: folder.path("b.db.keys"), toPath: folder.path("c.keys"))
         let error = #expect(throws: DatabaseError.self) { try Connection(location, key: .slots(.file(folder.path("c.keys")), secret: .passphrase("one"))) }
         #expect(error?.reason == .wrongKeyOrNotADatabase)
-        // Of the same key, made anew: the old ones count no more.
+        // Made again for the same key: the old ones no longer count.
         let old = try Data(contentsOf: URL(fileURLWithPath: folder.path("b.db.keys")))
         try FileManager.default.removeItem(atPath: folder.path("b.db.keys"))
         _ = try KeySlots.create(.passphrase("two"), label: "first", for: other, existingKey: key, derivation: .quick)

@@ -62,7 +62,7 @@ import Testing
         #expect(opens(.storage(bytes)))
     }
 
-    /// The same key, and none at all, lock nobody out.
+    /// Changing to the same key, or to none, locks no slot out.
     @Test func whatKeepsTheSlotsGood() throws {
         _ = try create()
         var cipher = CipherConfiguration()

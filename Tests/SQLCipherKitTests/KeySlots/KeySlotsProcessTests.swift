@@ -124,7 +124,7 @@ import Testing
         #expect(try count("two") == 1)
     }
 
-    /// What a process that died has left is in nobody's way.
+    /// What a process that died has left is in no other's way.
     @Test func leftoversAreOverwritten() throws {
         let slots = try make()
         try Data("left".utf8).write(to: URL(fileURLWithPath: path + ".keys.tmp"))

@@ -289,7 +289,7 @@ import Testing
         #expect(try !store.contains("a"))
         try store.set("a", to: 3)
         #expect(try store.get("a") == 3)
-        // Somebody else's table of that name is left alone.
+        // A table of that name that is no store is left alone.
         try db.execute("CREATE TABLE kv_foreign(x)")
         let foreign = try KeyValueStore("foreign", in: db)
         #expect(throws: DatabaseError.self) { try foreign.set("a", to: 1) }

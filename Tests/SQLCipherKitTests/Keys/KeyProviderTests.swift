@@ -119,7 +119,7 @@ import Testing
         if chown(path, 12345, 12345) == 0 {
             #expect(reason(.file(path)) == .keyProvider)
         } else {
-            // Only root can give files away: then one of root's, which nobody else can read.
+            // Only root can give files away: then one of root's, which no other user can read.
             #expect(geteuid() != 0)
             #expect(reason(.file("/etc/shadow")) == .keyProvider)
         }
@@ -132,7 +132,7 @@ import Testing
         #expect(error?.reason == .keyProvider && error?.message.contains("symbolic link") == true)
         try FileManager.default.createDirectory(atPath: folder.path("folder"), withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         #expect(reason(.file(folder.path("folder"))) == .keyProvider)
-        // A pipe that nobody writes to does not stop the program.
+        // A pipe without a writer does not stop the program.
         #expect(mkfifo(folder.path("pipe"), 0o600) == 0)
         #expect(reason(.file(folder.path("pipe"))) == .keyProvider)
         #expect(reason(.file("/dev/null")) == .keyProvider)

@@ -136,7 +136,7 @@ import Testing
         #expect(try db.fetchOne(String.self, "PRAGMA cipher_page_size") == "4096")
         #expect(try db.fetchOne(String.self, "PRAGMA page_size") == "4096")
         #expect(try db.fetchAll(String.self, "PRAGMA cipher_integrity_check") == [])
-        // As in SQLite, a name that nobody knows does nothing.
+        // As in SQLite, an unknown name does nothing.
         try db.execute("PRAGMA no_such_pragma = 5")
         // Of a plaintext database the page size may be set.
         try Connection(.memory).execute("PRAGMA page_size = 8192")

@@ -17,7 +17,7 @@ import Testing
         try await database.write { db in
             try db.execute("CREATE TABLE counter(id INTEGER PRIMARY KEY, n INTEGER, other INTEGER)")
             try db.execute("INSERT INTO counter VALUES (1, 0, 0)")
-            // The log begins anew often.
+            // The log often begins again.
             if store == .pool { try db.execute("INSERT INTO note(title) VALUES (\(String(repeating: "x", count: 100_000)))") }
         }
         try await database.barrier { db in try db.execute("PRAGMA synchronous = OFF") }
@@ -44,7 +44,7 @@ import Testing
                             try db.execute("UPDATE counter SET n = n + 1")
                             if round % 10 == writer { try db.execute("UPDATE note SET title = \(String(repeating: "y", count: 30_000))") }
                         }
-                        // What nobody has asked for, and what does not come about.
+                        // Notifications without a change, and changes that are rolled back.
                         if round % 3 == 0 { try await database.write { db in try db.execute("UPDATE counter SET other = other + 1") } }
                         if round % 5 == 0 {
                             _ = try? await database.write { db in

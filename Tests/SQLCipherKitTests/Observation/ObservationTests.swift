@@ -169,7 +169,7 @@ enum Store: String, CaseIterable, Sendable {
         let (two, later) = try await second.value
         #expect(two == 2)
         let third = next(later)
-        // Time for one in vain.
+        // Time for one that must not come.
         try await Task.sleep(for: .milliseconds(50))
         try await insert("three", pool)
         #expect(try await third.value.0 == 3)
@@ -291,7 +291,7 @@ enum Store: String, CaseIterable, Sendable {
         #expect(try process.end().status == 0)
     }
 
-    /// The rows that are changed cost something only while somebody observes.
+    /// The rows that are changed cost something only while they are observed.
     @Test(arguments: [Store.queue, .pool]) func nothingIsLeftBehind(store: Store) async throws {
         let database = try store.open(folder)
         do {

@@ -105,7 +105,7 @@ import Testing
         var note = Note(title: "Plan", stars: 1)
         try db.insert(&note)
         let before = note
-        // Somebody else changes another column meanwhile.
+        // Another connection changes another column meanwhile.
         try db.execute("UPDATE note SET title = 'Theirs'")
         note.stars = 5
         note.tags = ["x"]

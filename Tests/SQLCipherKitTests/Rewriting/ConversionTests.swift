@@ -210,8 +210,8 @@ import Testing
         #expect(try Connection(.file(path), key: key).fetchOne(Int.self, "SELECT x FROM t") == 1)
     }
 
-    /// Constraints that were added to a table with rows, by `writable_schema` as SQLite's documentation of ALTER TABLE shows: what is
-    /// there stays, in every kind of copy.
+    /// Constraints that were added to a table with rows, by `writable_schema` as SQLite's documentation of ALTER TABLE shows: what
+    /// is there stays, in every kind of copy.
     @Test func rowsThatViolateConstraints() throws {
         let key = try Encryption.passphrase("k", cipher: .quick), backup = folder.path("b.db")
         do {

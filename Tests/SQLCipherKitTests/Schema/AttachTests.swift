@@ -179,7 +179,7 @@ import Testing
         #expect(try db.fetchOne(Int.self, "SELECT (SELECT count(*) FROM main.t) * 10 + (SELECT count(*) FROM o.t)") == 20)
     }
 
-    /// Attaching with settings of its own changes process-wide defaults for a moment: nobody else may see that.
+    /// Attaching with settings of its own changes process-wide defaults for a short time: no other connection may see that.
     @Test func settingsDoNotLeakIntoOtherThreads() async throws {
         let folder = self.folder
         try await withThrowingTaskGroup(of: Void.self) { group in

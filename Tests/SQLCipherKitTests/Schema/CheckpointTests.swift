@@ -103,7 +103,7 @@ import Testing
         let writing = onThread {
             for _ in 0..<5 { try pool.write { db in try db.execute("INSERT INTO t VALUES (randomblob(20000))") } }
         }
-        // The log is too large meanwhile, but cannot begin anew.
+        // The log is too large meanwhile, but cannot begin again.
         #expect(throws: Never.self) { try writing.wait(atMost: 60) }
         leave.open()
         try writing.wait()

@@ -43,7 +43,7 @@ import Testing
         #expect(try statement.step())
         #expect(try statement.step() == false)
         #expect(throws: DatabaseError.self) { let _: Int = try statement[0] }
-        // Begins anew, with the same values.
+        // Begins again, with the same values.
         #expect(try statement.step())
         #expect(try statement[0] == 2)
         try statement.reset()

@@ -136,7 +136,7 @@ import Testing
         #expect(back.map(\.a) == [1, 2, 3] && back.map(\.b) == ["1", "2", "3"])
     }
 
-    /// A decoder that somebody keeps reads nothing once its row is gone.
+    /// A decoder that is kept reads nothing once its row is gone.
     @Test func aDecoderIsNotForKeeping() throws {
         final class Thief: Decodable {
             nonisolated(unsafe) static var stolen: (any Decoder)?

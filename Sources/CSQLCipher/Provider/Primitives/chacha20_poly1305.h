@@ -17,7 +17,7 @@ struct sqlcipherkit_chacha20_key {
 int sqlcipherkit_chacha20_poly1305_seal(const struct sqlcipherkit_chacha20_key *with, const uint8_t *plain, size_t count,
                                         uint8_t *sealed, uint8_t tag[16]);
 
-/* Decrypts `count` bytes. Returns SQLITE_AUTH if the tag is not theirs; `plain` may be used on SQLITE_OK only, and is the caller's to
- * wipe. */
+/* Decrypts `count` bytes. Returns SQLITE_AUTH if the tag is not theirs; `plain` may be used on SQLITE_OK only. The caller wipes
+ * it. */
 int sqlcipherkit_chacha20_poly1305_open(const struct sqlcipherkit_chacha20_key *with, const uint8_t *sealed, size_t count,
                                         const uint8_t tag[16], uint8_t *plain);

@@ -149,7 +149,8 @@ static void finish(struct poly1305 *mac, const uint8_t key[mac_block], uint8_t t
 
 /* --- Both (2.8) -------------------------------------------------------------------------------------------------------- */
 
-static void authenticate(const struct sqlcipherkit_chacha20_key *with, const uint8_t *sealed, size_t count, uint8_t tag[mac_block]) {
+static void authenticate(const struct sqlcipherkit_chacha20_key *with, const uint8_t *sealed, size_t count,
+                         uint8_t tag[mac_block]) {
     struct poly1305 mac = {{0}, {0}};
     uint8_t key[chacha_block], sizes[mac_block];
     key_stream(with, 0, key);

@@ -1,5 +1,5 @@
-/* Which library the primitives come from that this package has no kernel of its own for: SHA-1 and SHA-256, AES for CPUs without AES
- * instructions, SHA-512 in unoptimised builds, BLAKE2b and ChaCha20-Poly1305. Chosen when the package is compiled, by one of:
+/* Which library the primitives come from that this package has no kernel of its own for: SHA-1 and SHA-256, AES for CPUs without
+ * AES instructions, SHA-512 in unoptimised builds, BLAKE2b and ChaCha20-Poly1305. Chosen when the package is compiled, by one of:
  *
  *   SQLCIPHERKIT_USES_OPENSSL       the trait OpenSSL, on every platform; the engine then has SQLCipher's own provider for OpenSSL
  *   SQLCIPHERKIT_USES_COMMONCRYPTO  Apple's platforms: part of the system (elsewhere only in scripts/check-provider)

@@ -59,7 +59,7 @@ struct SQLCompleter {
 }
 
 extension String {
-    /// The name as SQL needs it: in quotes where it is no plain word, or a keyword.
+    /// The name as SQL needs it: in quotes where it is not a plain word, or a keyword.
     func asSQLName(quoted: Bool = false) -> String {
         let isPlain = !isEmpty && allSatisfy(\.isSQLName) && !(first?.isNumber ?? false)
             && !SQLCipherEngine.keywords.contains(uppercased())

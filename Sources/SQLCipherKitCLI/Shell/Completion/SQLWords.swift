@@ -73,7 +73,8 @@ struct SQLWords {
 
     /// What follows a table's name and is no name for it.
     private static let clauses: Set<String> = [
-        "cross", "default", "except", "full", "group", "having", "indexed", "inner", "intersect", "join", "left", "limit", "natural",
+        "cross", "default", "except", "full", "group", "having", "indexed", "inner", "intersect", "join", "left", "limit",
+        "natural",
         "not", "on", "order", "outer", "returning", "right", "select", "set", "union", "using", "values", "where", "window",
     ]
 }

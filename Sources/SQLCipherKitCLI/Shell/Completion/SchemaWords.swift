@@ -15,7 +15,9 @@ struct SchemaWords {
             """)
     }
 
-    func columns(of table: String) -> [String] { strings("SELECT name FROM pragma_table_xinfo(\(table)) WHERE hidden <> 1 ORDER BY cid") }
+    func columns(of table: String) -> [String] {
+        strings("SELECT name FROM pragma_table_xinfo(\(table)) WHERE hidden <> 1 ORDER BY cid")
+    }
 
     var functions: [String] {
         strings("SELECT DISTINCT name FROM pragma_function_list WHERE name GLOB '[a-z]*' ORDER BY name")

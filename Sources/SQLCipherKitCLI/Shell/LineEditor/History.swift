@@ -23,7 +23,11 @@ final class History {
         }
         // A line that begins with a tab goes on with the statement before it.
         for line in text.split(separator: "\n") {
-            if line.hasPrefix("\t"), !entries.isEmpty { entries[entries.count - 1] += "\n" + line.dropFirst() } else { entries.append(String(line)) }
+            if line.hasPrefix("\t"), !entries.isEmpty {
+                entries[entries.count - 1] += "\n" + line.dropFirst()
+            } else {
+                entries.append(String(line))
+            }
         }
         entries = Array(entries.suffix(Self.limit))
     }
@@ -64,7 +68,9 @@ final class History {
         defer { close(descriptor) }
         var info = stat()
         // A file that was there before may have been open to others.
-        if fstat(descriptor, &info) == 0, info.st_mode & S_IFMT == S_IFREG, info.st_mode & 0o077 != 0, fchmod(descriptor, 0o600) != 0 {
+        if fstat(descriptor, &info) == 0, info.st_mode & S_IFMT == S_IFREG, info.st_mode & 0o077 != 0,
+            fchmod(descriptor, 0o600) != 0
+        {
             throw Failure("the history file \(path) can be read by others, and that cannot be changed: \(systemMessage(errno))")
         }
         Output.write(entry + "\n", to: descriptor)

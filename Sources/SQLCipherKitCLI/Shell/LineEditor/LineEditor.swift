@@ -14,7 +14,7 @@ protocol LineSource: AnyObject {
     func next(_ prompt: String) throws -> LineInput
 }
 
-/// Standard input that is no terminal.
+/// Standard input that is not a terminal.
 final class PlainLines: LineSource {
     func next(_ prompt: String) throws -> LineInput {
         guard let line = readLine() else { return .end }
