@@ -188,21 +188,30 @@ def check(compiler, platform, pool, work, is_short):
     return f"{platform.name}: {'; '.join(said)} ({time.monotonic() - begun:.0f} s)", started
 
 
-def exchange(probes, work):
+def exchange(probes, work, pool):
     """Files of every page size, HMAC and derivation, with a log or a hot journal, written by each and read by all."""
     native = ROOT / ".build" / "debug" / "ProviderProbe"
     if native.exists():
         probes = {**probes, "this machine's build": lambda *arguments: run([native, *arguments], timeout=600)}
-    for writer, write in probes.items():
-        for reader, read in probes.items():
-            if reader == writer and len(probes) > 1:
-                continue
-            folder = work / "files"
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-            write("exchange-write", folder)
-            read("exchange-check", folder)
-            print(f"files written by {writer}, read by {reader}: {len(list(folder.glob('*.db')))}", flush=True)
+    names = list(probes)
+    folders = {name: work / f"files-{number}" for number, name in enumerate(names)}
+
+    def write(name):
+        folders[name].mkdir()
+        probes[name]("exchange-write", folders[name])
+
+    def read(pair):
+        writer, reader = pair
+        # Whoever reads first rolls the hot journals back.
+        folder = work / f"files-{names.index(writer)}-{names.index(reader)}"
+        shutil.copytree(folders[writer], folder)
+        probes[reader]("exchange-check", folder)
+        return f"files written by {writer}, read by {reader}: {len(list(folder.glob('*.db')))}"
+
+    list(pool.map(write, names))
+    pairs = [(writer, reader) for writer in names for reader in names if writer != reader or len(names) == 1]
+    for line in pool.map(read, pairs):
+        print(line, flush=True)
 
 
 def main(arguments):
@@ -219,20 +228,24 @@ def main(arguments):
     WORK.mkdir(parents=True, exist_ok=True)
     compiler = Compiler()
     failed, probes = [], {}
-    with tempfile.TemporaryDirectory() as temporary, ThreadPoolExecutor(os.cpu_count()) as pool:
+    # Two platforms at a time: while one links or runs, which takes one processor, the other compiles.
+    with tempfile.TemporaryDirectory() as temporary, ThreadPoolExecutor(os.cpu_count()) as pool, ThreadPoolExecutor(2) as two:
         work = Path(temporary)
-        for platform in chosen:
+
+        def attempt(platform):
             try:
-                line, started = check(compiler, platform, pool, work, is_short)
-                print(line, flush=True)
-                if started:
-                    probes[platform.name] = started
+                return check(compiler, platform, pool, work, is_short)
             except Failure as error:
-                print(f"{platform.name}: FAILED: {error}", flush=True)
                 failed.append(platform.name)
+                return f"{platform.name}: FAILED: {error}", None
+
+        for platform, (line, started) in zip(chosen, two.map(attempt, chosen)):
+            print(line, flush=True)
+            if started:
+                probes[platform.name] = started
         if probes and not is_short:
             try:
-                exchange(probes, work)
+                exchange(probes, work, pool)
             except Failure as error:
                 print(f"files exchanged: FAILED: {error}", flush=True)
                 failed.append("exchange")
