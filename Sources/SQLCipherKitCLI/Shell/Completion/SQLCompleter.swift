@@ -40,6 +40,8 @@ struct SQLCompleter {
             let used = SQLWords.tables(of: statement)
             names = used.flatMap { words.columns(of: $0.table) } + used.map(\.alias)
             guard !start.isEmpty else { break }
+            // The columns come before their table in most statements.
+            if used.isEmpty { names = words.columns() }
             names += words.tables()
             guard !isQuoted else { break }
             // As it was begun: in capitals, or not.

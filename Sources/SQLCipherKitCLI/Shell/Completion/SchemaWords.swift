@@ -15,6 +15,15 @@ struct SchemaWords {
             """)
     }
 
+    /// Those of every table and view.
+    func columns() -> [String] {
+        strings(
+            """
+            SELECT DISTINCT c.name FROM pragma_table_list AS t, pragma_table_xinfo(t.name, t.schema) AS c
+            WHERE t.type <> 'shadow' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND c.hidden <> 1 ORDER BY 1
+            """)
+    }
+
     func columns(of table: String) -> [String] {
         strings("SELECT name FROM pragma_table_xinfo(\(table)) WHERE hidden <> 1 ORDER BY cid")
     }
