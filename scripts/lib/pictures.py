@@ -16,6 +16,8 @@ DARK = {"text": "#f5f5f7", "soft": "#a9adb3", "line": "#80868b", "plain": "#2b2d
 
 
 class Picture:
+    """A picture 440 wide, which a phone shows at four fifths: its smallest letters stay readable there."""
+
     def __init__(self, width, height, title, colours):
         self.width, self.height, self.title, self.colours = width, height, title, colours
         self.parts = []
@@ -30,7 +32,7 @@ class Picture:
         lines = [lines] if isinstance(lines, str) else lines
         top = y + height / 2 - (len(lines) - 1) * 9 + 5
         for index, line in enumerate(lines):
-            self.text(x + width / 2, top + index * 18, line, 14 if index == 0 else 12, "text" if index == 0 else "soft",
+            self.text(x + width / 2, top + index * 18, line, 14 if index == 0 else 13, "text" if index == 0 else "soft",
                       weight=weight if index == 0 else "normal")
 
     def arrow(self, points, label=None, at=None, dashed=False):
@@ -39,7 +41,11 @@ class Picture:
         self.parts.append(f'<path d="{path}" fill="none" stroke="{self.colours["soft"]}" stroke-width="1.5"{dash} '
                           'marker-end="url(#head)"/>')
         if label:
-            self.text(*at, label, 12, "soft")
+            self.text(*at, label, 13, "soft")
+
+    def caption(self, y, *lines):
+        for index, line in enumerate(lines):
+            self.text(self.width / 2, y + index * 20, line, 13, "soft")
 
     def svg(self):
         head = (f'<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" '
@@ -50,89 +56,79 @@ class Picture:
 
 
 def page_encryption(colours):
-    p = Picture(720, 330, "How a page is encrypted", colours)
-    p.box(10, 20, 120, 60, ["Passphrase", "and salt of the file"], "key")
-    p.arrow([(130, 50), (205, 50)])
-    p.box(205, 20, 170, 60, ["PBKDF2-HMAC-SHA512", "256,000 rounds"])
-    p.arrow([(375, 50), (450, 50)])
-    p.box(450, 20, 120, 60, ["AES key", "32 bytes"], "key")
-    p.arrow([(570, 50), (600, 50)])
-    p.box(600, 20, 110, 60, ["HMAC key", "32 bytes"], "key")
-    p.text(60, 126, "In memory", 13, "soft")
-    p.box(130, 100, 440, 44, "Page: rows, indexes, text")
-    p.arrow([(510, 80), (510, 100)])
-    p.arrow([(350, 144), (350, 190)], "AES-256-CBC, a new IV for each write", (470, 172))
-    p.text(60, 220, "In the file", 13, "soft")
-    p.box(130, 192, 320, 44, "Ciphertext, 4,016 bytes", "cipher")
-    p.box(450, 192, 70, 44, ["IV", "16 bytes"], "cipher")
-    p.box(520, 192, 120, 44, ["HMAC-SHA512", "64 bytes"], "good")
-    p.arrow([(655, 80), (655, 170), (580, 170), (580, 192)])
-    p.arrow([(325, 236), (325, 264), (580, 264), (580, 238)])
-    p.text(
-        360, 294, "The MAC covers the ciphertext, the IV and the page's number: a changed or moved page fails to read.", 12, "soft"
-    )
-    p.text(360, 314, "4,096 bytes for each page, the first with the file's 16-byte salt at its start", 12, "soft")
+    p = Picture(440, 440, "How a page is encrypted", colours)
+    p.box(10, 10, 130, 54, ["Passphrase", "and the file's salt"], "key")
+    p.arrow([(140, 37), (185, 37)])
+    p.box(185, 10, 245, 54, ["PBKDF2-HMAC-SHA512", "256,000 rounds"])
+    p.arrow([(237, 64), (237, 96)])
+    p.box(185, 96, 105, 54, ["AES key", "32 bytes"], "key")
+    p.arrow([(290, 123), (325, 123)])
+    p.box(325, 96, 105, 54, ["HMAC key", "32 bytes"], "key")
+    p.text(10, 178, "In memory", 13, "soft", "start")
+    p.box(10, 188, 280, 44, "Page: rows, indexes, text")
+    p.arrow([(237, 150), (237, 188)])
+    p.arrow([(100, 232), (100, 288)])
+    p.text(112, 254, "AES-256-CBC,", 13, "soft", "start")
+    p.text(112, 271, "a new IV for each write", 13, "soft", "start")
+    p.text(10, 271, "In the file", 13, "soft", "start")
+    p.box(10, 288, 190, 54, ["Ciphertext", "4,016 bytes"], "cipher")
+    p.box(200, 288, 90, 54, ["IV", "16 bytes"], "cipher")
+    p.box(290, 288, 140, 54, ["HMAC-SHA512", "64 bytes"], "good")
+    p.arrow([(378, 150), (378, 288)])
+    p.arrow([(145, 342), (145, 362), (360, 362), (360, 342)])
+    p.caption(386, "The MAC covers the ciphertext, the IV and the page's number:", "a changed or moved page fails to read. A page has",
+              "4,096 bytes; the first begins with the file's 16-byte salt.")
     return p
 
 
 def key_slots(colours):
-    p = Picture(720, 300, "How key slots hold the database's key", colours)
-    rows = [
-        ("Passphrase “laptop”", "Argon2id", "slot 1"),
-        ("Passphrase “desk”", "Argon2id", "slot 2"),
-        ("Recovery key “safe”", "Argon2id", "slot 3"),
-    ]
-    for index, (secret, derivation, slot) in enumerate(rows):
-        y = 40 + index * 70
-        p.box(10, y, 160, 46, secret, "key")
-        p.arrow([(170, y + 23), (250, y + 23)], derivation, (210, y + 15))
-        p.box(250, y, 130, 46, ["Wrapping key", "of this slot only"])
-        p.arrow([(380, y + 23), (430, y + 23)])
-        p.box(430, y, 100, 46, [slot, "wrapped key"], "good")
-        p.arrow([(530, y + 23), (575, y + 23), (575, 133), (600, 133)] if index != 1 else [(530, y + 23), (600, y + 23)])
-    p.box(600, 95, 110, 76, ["Database key", "256 random bits"], "cipher", "bold")
-    p.text(480, 26, "slot file beside the database", 12, "soft")
-    p.text(
-        360, 275, "Any one slot opens the database. Adding or revoking a slot rewrites only the slot file and one row.", 12, "soft"
-    )
+    p = Picture(440, 300, "How key slots hold the database's key", colours)
+    p.text(236, 20, "slot file beside the database", 13, "soft")
+    for index, (secret, kind) in enumerate([("“laptop”", "passphrase"), ("“desk”", "passphrase"), ("“safe”", "recovery key")]):
+        y = 34 + index * 68
+        p.box(10, y, 110, 52, [secret, kind], "key")
+        p.arrow([(120, y + 26), (188, y + 26)], "Argon2id", (153, y + 18))
+        p.box(188, y, 95, 52, [f"slot {index + 1}", "wrapped key"], "good")
+        p.arrow([(283, y + 26), (367, y + 26), (367, 86 if index == 0 else 170)] if index != 1 else [(283, y + 26), (302, y + 26)])
+    p.box(302, 88, 130, 80, ["Database key", "256 random bits"], "cipher", "bold")
+    p.caption(258, "Argon2id makes the wrapping key of one slot from its secret.", "Any one slot opens the database. Adding or revoking a slot",
+              "rewrites only the slot file and one row.")
     return p
 
 
 def pool(colours):
-    p = Picture(720, 300, "How a pool lends connections", colours)
+    p = Picture(440, 340, "How a pool lends connections", colours)
     for index, name in enumerate(["write { }", "read { }", "read { }", "read { }"]):
-        y = 20 + index * 66
-        p.box(10, y, 150, 46, [name, "a thread or task"])
-        target = 43 if index == 0 else y + 23
-        p.arrow([(160, y + 23), (270, target)])
-    p.box(270, 20, 170, 46, ["Writer", "one at a time, in order"], "key")
+        y = 10 + index * 66
+        p.box(10, y, 110, 50, [name, "thread or task"])
+        p.arrow([(120, y + 25), (155, y + 25)])
+    p.box(155, 10, 125, 50, ["Writer", "one at a time"], "key")
     for index in range(2):
-        p.box(270, 86 + index * 66, 170, 46, [f"Reader {index + 1}", "its own snapshot"], "good")
-    p.box(270, 218, 170, 46, ["waits for a reader", "until the timeout"])
-    p.arrow([(440, 43), (530, 96)], "appends", (500, 56))
-    p.arrow([(530, 128), (440, 109)])
-    p.arrow([(530, 190), (440, 175)])
-    p.box(530, 76, 180, 60, ["Write-ahead log", "committed changes"], "cipher")
-    p.box(530, 172, 180, 60, ["Database file", "encrypted pages"], "cipher")
-    p.arrow([(640, 136), (640, 172)], "checkpoint", (680, 158))
-    p.text(360, 290, "Readers do not wait for the writer, and the writer does not wait for readers.", 12, "soft")
+        p.box(155, 76 + index * 66, 125, 50, [f"Reader {index + 1}", "its own snapshot"], "good")
+    p.box(155, 208, 125, 50, ["Waits", "for a free reader"])
+    p.box(310, 60, 120, 56, ["Write-ahead log", "recent commits"], "cipher")
+    p.box(310, 152, 120, 56, ["Database file", "encrypted pages"], "cipher")
+    p.arrow([(280, 35), (370, 35), (370, 60)], "appends", (325, 28))
+    p.arrow([(310, 95), (280, 101)])
+    p.arrow([(310, 175), (280, 167)])
+    p.arrow([(370, 116), (370, 152)], "checkpoint", (330, 138))
+    p.caption(286, "Readers do not wait for the writer,", "and the writer does not wait for readers.")
     return p
 
 
 def ranking(colours):
-    p = Picture(720, 250, "How search ranks documents", colours)
-    p.box(10, 90, 110, 60, ["Query", "baking bread"], "key")
-    p.arrow([(120, 120), (165, 120)])
-    p.box(165, 90, 120, 60, ["Tokenizer", "bake · bread"])
-    p.arrow([(285, 120), (330, 120)])
-    p.box(330, 90, 120, 60, ["FTS5 index", "rows with words"], "cipher")
+    p = Picture(440, 330, "How search ranks documents", colours)
+    p.box(10, 10, 115, 54, ["Query", "baking bread"], "key")
+    p.arrow([(125, 37), (160, 37)])
+    p.box(160, 10, 115, 54, ["Tokenizer", "bake · bread"])
+    p.arrow([(275, 37), (310, 37)])
+    p.box(310, 10, 120, 54, ["FTS5 index", "rows with words"], "cipher")
+    p.arrow([(370, 64), (370, 92)])
     for index, (name, detail) in enumerate([("Rare words count more", "inverse document frequency"),
-                                            ("Often in short text", "term frequency, length"),
+                                            ("Often in a short text", "term frequency and length"),
                                             ("Columns by their weight", "title 5, body 1")]):
-        y = 20 + index * 72
-        p.arrow([(450, 120), (490, y + 28)])
-        p.box(490, y, 220, 56, [name, detail], "good")
-    p.text(360, 240, "BM25 adds these up for each word. The best match has the smallest rank, and comes first.", 12, "soft")
+        p.box(160, 92 + index * 60, 270, 54, [name, detail], "good")
+    p.caption(296, "BM25 adds these up for each word.", "The best match has the smallest rank, and comes first.")
     return p
 
 
@@ -147,29 +143,31 @@ def measured_rows():
 
 def chart(colours, title, unit, label, column):
     rows = [(row[0], float(row[column])) for row in measured_rows() if row[column] != "–"]
-    left, top, width = 290, 78, 360
-    p = Picture(720, top + len(rows) * 28 + 62, title, colours)
-    p.text(20, 28, title, 17, anchor="start", weight="bold")
-    p.text(20, 50, f"{unit}. Smaller is better.", 13, "soft", "start")
+    left, top, width, height = 10, 80, 380, 42
+    p = Picture(440, top + len(rows) * height + 52, title, colours)
+    p.text(left, 24, title, 16, anchor="start", weight="bold")
+    p.text(left, 46, f"{unit}.", 13, "soft", "start")
+    p.text(left, 66, "Smaller is better.", 13, "soft", "start")
     longest = max(1.0, *(value for _, value in rows))
     step = 0.5 if longest > 1.5 else 0.25
-    bottom = top + len(rows) * 28
+    bottom = top + len(rows) * height
     tick = 0.0
     while tick <= longest + 1e-9:
         x = left + tick / longest * width
         emphasis = abs(tick - 1) < 1e-9
-        p.parts.append(f'<path d="M{x:g} {top - 6} V{bottom}" stroke="{colours["soft" if emphasis else "grid"]}" '
+        # The lines of the scale leave out the names, which stand above the bars.
+        path = "".join(f"M{x:g} {top + index * height + 22} v{20 if index + 1 < len(rows) else 22}" for index in range(len(rows)))
+        p.parts.append(f'<path d="{path}" stroke="{colours["soft" if emphasis else "grid"]}" '
                        f'stroke-width="{1.5 if emphasis else 1}"/>')
-        p.text(x, bottom + 16, f"{tick:g}", 12, "soft")
+        p.text(x, bottom + 18, f"{tick:g}", 13, "soft")
         tick += step
     for index, (name, value) in enumerate(rows):
-        y = top + index * 28
-        p.text(left - 10, y + 15, name, 13, anchor="end")
-        p.parts.append(
-            f'<rect x="{left}" y="{y + 2}" width="{value / longest * width:.1f}" height="18" rx="2" fill="{colours["bar"]}"/>'
-        )
-        p.text(left + value / longest * width + 6, y + 16, f"{value:g}", 12, "text", "start")
-    p.text(left + width / 2, bottom + 40, label, 12, "soft")
+        y = top + index * height
+        length = value / longest * width
+        p.text(left, y + 16, name, 13, anchor="start")
+        p.parts.append(f'<rect x="{left}" y="{y + 22}" width="{length:.1f}" height="14" rx="2" fill="{colours["bar"]}"/>')
+        p.text(left + length + 6, y + 34, f"{value:g}", 13, "text", "start")
+    p.text(left + width / 2, bottom + 40, label, 13, "soft")
     return p
 
 
