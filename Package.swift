@@ -29,7 +29,7 @@ let package = Package(
             description: "Encrypt with OpenSSL's libcrypto."),
         .trait(
             name: "LibTomCrypt",
-            description: "On Linux, take SHA-1, SHA-256 and the AES for CPUs without AES instructions from LibTomCrypt, not plain C."),
+            description: "On Linux, take SHA-1, SHA-256 and AES for CPUs without AES instructions from LibTomCrypt, not plain C."),
         .default(enabledTraits: ["LibTomCrypt"]),
     ],
     targets: [

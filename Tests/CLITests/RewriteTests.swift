@@ -90,7 +90,7 @@ import TestSupport
         try run(["encrypt", database] + Tool.key).expectSuccess()
         #expect(try answer(Tool.key) == "x\n42\n")
         #expect(try !Data(contentsOf: URL(fileURLWithPath: database)).starts(with: Data("SQLite".utf8)))
-        try run(["encrypt", database] + Tool.key).expectFailure(3)
+        try run(["encrypt", database] + Tool.key).expectFailure(3, "it is encrypted already")
         try run(["decrypt", database] + Tool.key).expectSuccess()
         #expect(try answer(["--no-key"]) == "x\n42\n")
         #expect(try Data(contentsOf: URL(fileURLWithPath: database)).starts(with: Data("SQLite format 3\0".utf8)))

@@ -12,7 +12,7 @@ private let testsLong = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_T
 
 /// Programs that are linked statically, run in a folder with no other file as their root.
 @Suite(.enabled(if: testsReleases && testsLong, "SQLCIPHERKIT_RELEASE_TESTS or SQLCIPHERKIT_LONG_TESTS is not set"),
-       .enabled(if: inFolder != nil, "this machine lets nobody but root change a program's root folder"))
+       .enabled(if: inFolder != nil, "only root can change a program's root folder on this machine"))
 struct StaticToolTests {
     /// An empty folder and how to call a program in it.
     struct Root {

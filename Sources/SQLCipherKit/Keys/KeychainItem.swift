@@ -5,7 +5,7 @@
     /// A database's key as a generic password of the Keychain
     /// (<https://developer.apple.com/documentation/security/keychain-items>): stored, read and deleted.
     /// ```swift
-    /// let item = KeychainItem(service: "com.example.notes", account: "notes.db")
+    /// let item = try KeychainItem(service: "com.example.notes", account: "notes.db")
     /// let db = try DatabasePool(.file(path), key: item.keyOrNewOne())
     /// ```
     /// Every call asks the Keychain, which is slow and can show the user a question: not for the main thread. Errors are

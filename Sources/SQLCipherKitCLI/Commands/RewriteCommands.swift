@@ -68,9 +68,16 @@ struct EncryptCommand: ParsableCommand {
         guard let key = try file.key.newKey(for: file.path) else {
             throw Failure("encrypt needs a key, and --no-key says there is none", status: .usage)
         }
-        // The settings that every command expects, whatever the page size was.
-        try DatabaseConverter.encrypt(
-            fileAt: file.path, key: key.with(cipher: .sqlCipher4), progress: ProgressBar.rewriting("Encrypting"))
+        do {
+            // The settings that every command expects, whatever the page size was.
+            try DatabaseConverter.encrypt(
+                fileAt: file.path, key: key.with(cipher: .sqlCipher4), progress: ProgressBar.rewriting("Encrypting"))
+        } catch let error as DatabaseError where error.reason == .wrongKeyOrNotADatabase {
+            throw Failure(
+                "\(file.path) is not a plaintext database: it is encrypted already, or another kind of file "
+                    + "(sqlcipherkit identify tells)",
+                status: .key)
+        }
         try report.write(Self.form, [.string(file.path), true], "\(file.path.onOneLine) is encrypted")
     }
 }

@@ -46,6 +46,7 @@ struct Tour {
 
     private mutating func search(_ db: Connection) throws {
         if words.isEmpty { words = try SearchWords.choose(from: db) }
+        guard !words.isEmpty else { return say("no document has a word of six letters or more, so there is nothing to search for") }
         let index = try SearchIndex(db, path: files.database)
         let (hits, total) = try index.search(index.query(words), limit: 3)
         let best = hits.count < total ? ", the best \(hits.count)" : ""

@@ -70,6 +70,7 @@ expectError(.keyProvider, saying: "-25308") { try item.replace(with: raw) }
 StandIn.isLocked = false
 expect(try item.delete() && item.key() == nil && StandIn.items.isEmpty)
 try item.replace(with: raw)
+expect(StandIn.items[0]["accessible"] as? String == "after first unlock, this device")
 expect(try same(item.key(), .raw(raw)) && item.delete())
 
 // What is no key, or contradicts itself, is refused before the Keychain is asked.
