@@ -7,22 +7,22 @@ import CSQLCipher
 /// try db.execute("DELETE FROM note WHERE id = 5")
 /// let changes = try recorder.changeset()
 /// ```
-/// What is recorded is the difference between the first and the last state of each row: one that was changed back is no change, and
-/// one that was rolled back is none either. Changes by other connections are not seen. A row of a table without a declared
-/// primary key is not recorded, nor one with NULL in its key.
+/// What is recorded is the difference between the first and the last state of each row: a row that was changed back, or whose
+/// change was rolled back, has no change. Changes by other connections are not recorded, nor are rows of a table without a declared
+/// primary key, nor rows with NULL in that key.
 public final class ChangeRecorder: ConnectionDependent {
     private let connection: Connection
     private var handle: OpaquePointer?
-    /// Tables that virtual tables keep their content in, which are written again where the changes are applied.
+    /// Tables that hold the content of virtual tables. They are written again when the changes are applied.
     private var shadows: Set<SQLName> = []
 
     var endsWithLoan: Bool { false }
 
-    /// Begins to record.
+    /// Starts recording.
     /// - Parameters:
     ///   - schema: the database whose changes are recorded.
-    ///   - tables: the tables; nil, the default, for all, also those that are made later, but not those behind full-text and
-    ///     other virtual tables that are there now.
+    ///   - tables: the tables to record. Nil, the default, records all tables, including those created later, but not the tables
+    ///     that hold the content of full-text and other virtual tables that exist now.
     /// - Throws: ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/closed``.
     public init(_ schema: Schema, tables: [String]? = nil) throws(DatabaseError) {
         let db = schema.connection
@@ -50,7 +50,7 @@ public final class ChangeRecorder: ConnectionDependent {
 
     deinit { close() }
 
-    /// Ends the recording. Closing twice does nothing; after it, or after the connection has closed, each call throws
+    /// Stops recording for good. Closing twice does nothing. After `close()`, or after the connection has closed, every call throws
     /// ``DatabaseError/Reason/closed``.
     public func close() {
         if connection.isUsable { connectionCloses() }
@@ -64,19 +64,20 @@ public final class ChangeRecorder: ConnectionDependent {
         try? connection.restoreChangeHook()
     }
 
-    /// Whether changes are recorded now. What is known of a row stays, and its state at the end counts.
+    /// Whether changes are being recorded. While recording is off, rows that have been recorded already stay recorded, and their
+    /// state at the end counts.
     public var isRecording: Bool { get throws(DatabaseError) { sqlite3session_enable(try live(), -1) != 0 } }
 
-    /// Stops recording for a while, or goes on.
+    /// Pauses or resumes recording.
     public func setRecording(_ isOn: Bool) throws(DatabaseError) { sqlite3session_enable(try live(), isOn ? 1 : 0) }
 
-    /// Whether changes are marked as indirect now. Those of triggers and foreign keys always are.
+    /// Whether changes are now marked as indirect. Changes made by triggers and foreign keys always are.
     public var isIndirect: Bool { get throws(DatabaseError) { sqlite3session_indirect(try live(), -1) != 0 } }
 
-    /// Marks the changes from now on as indirect, or no longer.
+    /// Sets whether changes from now on are marked as indirect.
     public func setIndirect(_ isOn: Bool) throws(DatabaseError) { sqlite3session_indirect(try live(), isOn ? 1 : 0) }
 
-    /// Records another table as well.
+    /// Also records another table.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a name with a NUL character, or ``DatabaseError/Reason/closed``.
     public func add(table: String) throws(DatabaseError) {
         try connection.check(sqlite3session_attach(live(), table.cName("the name of a table")))
@@ -85,14 +86,14 @@ public final class ChangeRecorder: ConnectionDependent {
     /// Whether nothing has changed. A change that was undone may still count as one.
     public var isEmpty: Bool { get throws(DatabaseError) { sqlite3session_isempty(try live()) != 0 } }
 
-    /// What has changed since the recording began, which goes on.
-    /// - Throws: ``ResultCode/schema`` if a table has other columns than it had then.
+    /// Returns what has changed since the recording began. Recording continues.
+    /// - Throws: ``ResultCode/schema`` if the columns of a table have changed since then.
     public func changeset() throws(DatabaseError) -> Changeset {
         let handle = try live()
         return try Changeset.output { sqlite3session_changeset(handle, $0, $1) }
     }
 
-    /// The same without the old values.
+    /// Returns the same as ``changeset()``, without the old values.
     public func patchset() throws(DatabaseError) -> Changeset {
         let handle = try live()
         return try Changeset.output { sqlite3session_patchset(handle, $0, $1) }
@@ -108,17 +109,17 @@ public final class ChangeRecorder: ConnectionDependent {
 extension Schema {
     /// Runs `body` in a transaction, or in a savepoint of the open one, and returns what it has changed in this database.
     ///
-    /// If `body` throws, or the changes cannot be had, they are rolled back: no change is kept that no changeset has. Where changes
-    /// are to be kept in several transactions, use a ``ChangeRecorder``.
+    /// If `body` throws, or the changeset cannot be made, the changes are rolled back, so no change is kept without being in a
+    /// changeset. To record the changes of several transactions, use a ``ChangeRecorder``.
     /// ```swift
     /// let changes = try laptop.main.recordingChanges { db in try db.execute("DELETE FROM note WHERE id = 5") }
     /// try changes.apply(to: phone)
     /// ```
     /// - Parameters:
-    ///   - tables: as with ``ChangeRecorder/init(_:tables:)``.
+    ///   - tables: as in ``ChangeRecorder/init(_:tables:)``.
     ///   - body: makes the changes.
-    /// - Throws: ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/closed``, and what `body` throws, or beginning and
-    ///   committing; nothing has changed then.
+    /// - Throws: ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/closed``, and any error of `body`, of beginning or of
+    ///   committing. Nothing has changed then.
     public func recordingChanges(tables: [String]? = nil, _ body: (Connection) throws -> Void) throws -> Changeset {
         let recorder = try ChangeRecorder(self, tables: tables)
         defer { recorder.close() }

@@ -1,52 +1,52 @@
 import CSQLCipher
 import Foundation
 
-/// A change that cannot be made as it stands (<https://sqlite.org/session/c_changeset_conflict.html>).
+/// A change that cannot be made as recorded (<https://sqlite.org/session/c_changeset_conflict.html>).
 public struct ChangesetConflict: Hashable, Sendable {
-    /// What stands in the way.
+    /// Why the change cannot be made.
     public enum Kind: Hashable, Sendable {
-        /// The row has other values than it had when the change was recorded: an update or a delete meets them in
+        /// The row to update or delete has other values than when the change was recorded. They are in
         /// ``ChangesetConflict/current``.
         case different
-        /// There is no such row to update or to delete.
+        /// There is no row to update or delete.
         case missing
-        /// There is a row with the key of the one to insert.
+        /// A row with the key of the row to insert exists already.
         case exists
-        /// The change breaks a constraint, `UNIQUE` or `CHECK` for instance.
+        /// The change violates a constraint, such as `UNIQUE` or `CHECK`.
         case constraint
-        /// After all changes so many foreign keys point nowhere. There is no change with this one.
+        /// After all changes, this number of foreign keys refer to no row. The conflict has no ``ChangesetConflict/change``.
         case foreignKeys(Int)
     }
 
-    /// What stands in the way.
+    /// Why the change cannot be made.
     public let kind: Kind
     /// The change; nil for foreign keys.
     public let change: Changeset.Change?
-    /// The row that is there, column by column, for ``Kind/different`` and ``Kind/exists``.
+    /// The existing row, column by column, for ``Kind/different`` and ``Kind/exists``.
     public let current: [SQLValue]?
 
     /// What to do about it.
     public enum Resolution: Hashable, Sendable {
-        /// Leave this change out, and go on. Of foreign keys: let them be broken.
+        /// Leave out this change and continue. For foreign keys: accept the violations.
         case omit
-        /// Make the change over the row that is there: for ``Kind/different`` and ``Kind/exists`` only.
+        /// Overwrite the existing row: for ``Kind/different`` and ``Kind/exists`` only.
         case replace
         /// Undo everything: the call throws.
         case abort
     }
 }
 
-/// How conflicts were solved when a changeset was applied: what the local changes since then are to be rebased by.
+/// How conflicts were resolved when a changeset was applied. Local changes made since then are rebased on it.
 public struct ChangesetRebase: Hashable, Sendable {
-    /// The bytes, which are data in the clear.
+    /// The bytes. They contain data in plaintext.
     public let data: Data
 
-    /// A rebase from bytes that were kept.
+    /// Creates a rebase from saved bytes.
     public init(data: Data) { self.data = data }
 }
 
 extension Changeset {
-    /// Makes the changes in the main database of a connection, in one savepoint: all that are not left out, or none
+    /// Applies the changes to the main database of a connection, in one savepoint: all that are not left out, or none
     /// (<https://sqlite.org/session/sqlite3changeset_apply.html>).
     ///
     /// ```swift
@@ -55,27 +55,27 @@ extension Changeset {
     /// }
     /// for table in outcome.tables where table.applied < table.changes { print(table.name, table.skip ?? "", table.omitted) }
     /// ```
-    /// Changes of a table that the database does not have, or has with fewer columns or another primary key, are left out: the
-    /// result tells, and ``ChangesetOptions/requiresAllTables`` makes the call throw. Columns that the table has beyond them get
-    /// their defaults. Foreign keys are checked at the end.
+    /// Changes of a table that the database does not have, or has with fewer columns or another primary key, are left out. The
+    /// result says so, and ``ChangesetOptions/requiresAllTables`` makes the call throw instead. If the table has more columns than
+    /// the changeset, the extra columns get their defaults. Foreign keys are checked at the end.
     /// - Parameters:
     ///   - db: the connection.
-    ///   - tables: the tables whose changes are wanted; nil, the default, for all.
-    ///   - options: whether triggers run, and the like.
+    ///   - tables: the tables whose changes to apply; nil, the default, for all.
+    ///   - options: whether triggers run, and similar settings.
     ///   - onConflict: decides about each conflict. It may use the connection. If it throws, nothing has changed, and the call
     ///     throws the same error.
-    /// - Returns: for each table what was applied, what was left out, and why.
-    /// - Throws: ``ResultCode/abort`` if a conflict was to abort, which names the table and the row, ``ResultCode/corrupt`` for
-    ///   bytes that are no changeset, ``ResultCode/schema`` for a table that is required, ``DatabaseError/Reason/invalidArgument``
-    ///   for a trigger that is not there, ``DatabaseError/Reason/misuse`` for a replacement that cannot be made, and what SQLite
-    ///   reports. Nothing has changed then.
+    /// - Returns: for each table, what was applied, what was left out, and why.
+    /// - Throws: ``ResultCode/abort`` if a conflict was resolved with ``ChangesetConflict/Resolution/abort``; the error names the
+    ///   table and the row. ``ResultCode/corrupt`` for bytes that are not a changeset, ``ResultCode/schema`` for a missing required
+    ///   table, ``DatabaseError/Reason/invalidArgument`` for a trigger that does not exist, ``DatabaseError/Reason/misuse`` for a
+    ///   replacement that cannot be made, and what SQLite reports. Nothing has changed then.
     @discardableResult
     public func apply(
         to db: Connection, tables: [String]? = nil, options: ChangesetOptions = ChangesetOptions(),
         onConflict: @escaping (ChangesetConflict) throws -> ChangesetConflict.Resolution
     ) throws -> ChangesetOutcome {
         _ = try db.liveForUse()
-        // All of it is looked at first: what is malformed is found before anything has changed.
+        // Reads all of it first, so that malformed bytes are found before anything has changed.
         let forms = try ChangesetTables(self)
         if isEmpty { return ChangesetOutcome() }
         let wanted = tables?.nameSet
@@ -88,7 +88,7 @@ extension Changeset {
         return try withTriggers(options.triggers, db) { try run(application, db, options) }
     }
 
-    /// The same with a rule for each table in place of a closure.
+    /// Applies the changes like ``apply(to:tables:options:onConflict:)``, with a rule for each table instead of a closure.
     @discardableResult
     public func apply(
         to db: Connection, tables: [String]? = nil, options: ChangesetOptions = ChangesetOptions(),
@@ -105,7 +105,7 @@ extension Changeset {
         var flags: Int32 = 0
         if !options.runsForeignKeyActions { flags |= SQLITE_CHANGESETAPPLY_FKNOACTION }
         if !options.reportsChangesThatAreMade { flags |= SQLITE_CHANGESETAPPLY_IGNORENOOP }
-        // The conflict handler may use the connection, but must not end what the changeset is applied in.
+        // The conflict handler may use the connection, but must not end the savepoint that the changeset is applied in.
         db.enterTransaction()
         defer { db.leaveTransaction() }
         let rc = try withBytes { bytes, count throws(DatabaseError) in
@@ -137,7 +137,8 @@ extension Changeset {
         return outcome
     }
 
-    /// Which row of which table, without its values: a row id, which is a number, and the change's place for other keys.
+    /// Names the row and the table of a conflict without the row's values: by the row id, which is a number, or by the position of
+    /// the change for other keys.
     private func describe(_ conflict: ChangesetConflict, _ application: ChangesetApplication) throws -> String {
         guard let change = conflict.change else { return application.violation ?? "a foreign key points nowhere" }
         let values = change.kind == .insert ? change.new : change.old
@@ -155,9 +156,9 @@ extension Changeset {
         return "\(place)the \(change.kind) of \(row) of \(change.table), \(what)"
     }
 
-    /// These changes as if they had been made after another changeset was applied elsewhere, with conflicts solved as they were
-    /// solved there (<https://sqlite.org/session/rebaser.html>).
-    /// - Parameter rebases: the ``ChangesetOutcome/rebase`` of each call that has applied other changes, in that order.
+    /// Returns these changes as if they had been made after another changeset, which was applied elsewhere, with its conflicts
+    /// resolved as they were there (<https://sqlite.org/session/rebaser.html>).
+    /// - Parameter rebases: the ``ChangesetOutcome/rebase`` of each call that has applied other changes, in the order of the calls.
     /// - Throws: ``ResultCode/corrupt`` for malformed bytes.
     public func rebased(by rebases: [ChangesetRebase]) throws(DatabaseError) -> Changeset {
         if isEmpty || rebases.isEmpty { return self }

@@ -1,7 +1,7 @@
 import CSQLCipher
 
 extension Changeset {
-    /// Runs `body` while some triggers, or all, do not run.
+    /// Runs `body` with some or all triggers disabled.
     func withTriggers<R>(_ triggers: ChangesetOptions.Triggers, _ db: Connection, _ body: () throws -> R) throws -> R {
         switch triggers {
         case .run: return try body()

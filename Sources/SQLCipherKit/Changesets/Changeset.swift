@@ -1,25 +1,26 @@
 import CSQLCipher
 import Foundation
 
-/// Changes of rows, as bytes that can be kept, sent and applied to another database (<https://sqlite.org/sessionintro.html>).
+/// Changes of rows, as bytes that you can store, send and apply to another database (<https://sqlite.org/sessionintro.html>).
 ///
 /// ```swift
 /// let changes = try laptop.main.recordingChanges { db in try db.execute("UPDATE note SET title = 'x' WHERE id = 1") }
 /// try changes.apply(to: phone) { conflict in .omit }
 /// ```
-/// A changeset has the old and the new values of each row, so that conflicts are noticed and it can be inverted. A patchset
-/// has the new values only, and is smaller. Rows are told apart by their declared primary key; tables without one have no changes.
+/// A changeset has the old and the new values of each row, so that conflicts are detected and the changeset can be inverted. A
+/// patchset has only the new values, and is smaller. Rows are identified by their declared primary key; tables without one have no
+/// changes.
 ///
-/// The bytes are the data in the clear: encrypt them before they leave the program. Bytes that are no changeset make each call
-/// throw ``ResultCode/corrupt``.
+/// The bytes contain data in plaintext: encrypt them before they leave the program. If the bytes are not a changeset, every call
+/// throws ``ResultCode/corrupt``.
 public struct Changeset: Hashable, Sendable {
     /// The bytes, as SQLite's session extension defines them.
     public let data: Data
 
-    /// A changeset from bytes that were kept.
+    /// Creates a changeset from saved bytes.
     public init(data: Data) { self.data = data }
 
-    /// Whether there is no change in it.
+    /// Whether it contains no change.
     public var isEmpty: Bool { data.isEmpty }
 
     /// Whether it is a patchset.
@@ -36,19 +37,19 @@ public struct Changeset: Hashable, Sendable {
         public let kind: Kind
         /// The table.
         public let table: String
-        /// Whether a trigger or a foreign key did it, or the recorder was told so.
+        /// Whether a trigger or a foreign key made the change, or the recorder was told to mark it as indirect.
         public let isIndirect: Bool
-        /// The places, from 0, of the columns of the primary key.
+        /// The positions, from 0, of the columns of the primary key.
         public let primaryKey: [Int]
-        /// The values before an update or a delete, column by column; of an update only those of the key and of the columns that it
-        /// changes, of a patchset only those of the key. Nil for all others.
+        /// The values before an update or a delete, column by column. An update has only those of the key and of the columns that
+        /// it changes, a patchset only those of the key. All others are nil.
         public let old: [SQLValue?]
-        /// The values after an insert or an update, column by column; of an update only those that it changes. Nil for all others.
+        /// The values after an insert or an update, column by column. An update has only those that it changes. All others are nil.
         public let new: [SQLValue?]
     }
 
     /// The changes.
-    /// - Throws: ``ResultCode/corrupt`` for bytes that are no changeset.
+    /// - Throws: ``ResultCode/corrupt`` for bytes that are not a changeset.
     public func changes() throws(DatabaseError) -> [Change] {
         var changes: [Change] = []
         do { try forEach { changes.append($0) } } catch let error as DatabaseError { throw error } catch {
@@ -58,10 +59,11 @@ public struct Changeset: Hashable, Sendable {
     }
 
     /// Calls `body` with each change.
-    /// - Throws: ``ResultCode/corrupt`` for bytes that are no changeset, and what `body` throws.
+    /// - Throws: ``ResultCode/corrupt`` for bytes that are not a changeset, and what `body` throws.
     public func forEach(_ body: (Change) throws -> Void) throws { try iterate { try body(Change($0)) } }
 
-    /// Looks at the bytes of all changes, and calls `body` with the table of each: its name, its columns and its primary key.
+    /// Reads the bytes of all changes, and calls `body` with the table of each: its name, its number of columns and its primary
+    /// key.
     func forEachTable(_ body: (String, Int, () -> [Int]) throws -> Void) throws {
         try iterate { iterator in
             var table: UnsafePointer<CChar>?
@@ -79,18 +81,18 @@ public struct Changeset: Hashable, Sendable {
                 var iterator: OpaquePointer?
                 try check(sqlite3changeset_start(&iterator, count, bytes))
                 var isFinished = false
-                // Ends the iteration on the way out with an error.
+                // Ends the iteration if `body` throws.
                 defer { if !isFinished { sqlite3changeset_finalize(iterator) } }
                 while sqlite3changeset_next(iterator) == SQLITE_ROW, let iterator { try body(iterator) }
                 isFinished = true
-                // It tells now whether the end was one.
+                // Says whether the iteration ended at the end of the changes or by an error.
                 try check(sqlite3changeset_finalize(iterator))
             }
         }.get()
     }
 
-    /// The changes that undo these.
-    /// - Throws: ``ResultCode/corrupt`` for bytes that are no changeset, or for a patchset, which has no old values.
+    /// Returns the changes that undo these.
+    /// - Throws: ``ResultCode/corrupt`` for bytes that are not a changeset, or for a patchset, which has no old values.
     public func inverted() throws(DatabaseError) -> Changeset {
         if isEmpty { return self }
         return try withBytes { bytes, count throws(DatabaseError) in
@@ -98,9 +100,9 @@ public struct Changeset: Hashable, Sendable {
         }
     }
 
-    /// These changes and then others, as one: a row has one change in the result.
-    /// - Throws: ``ResultCode/corrupt`` for bytes that are no changeset, ``ResultCode/schema`` if a table has other columns in one
-    ///   of them, or a changeset meets a patchset.
+    /// Returns these changes followed by others, as one changeset in which each row has one change.
+    /// - Throws: ``ResultCode/corrupt`` for bytes that are not a changeset, ``ResultCode/schema`` if a table has other columns in
+    ///   one of them, or if one is a changeset and the other a patchset.
     public func followed(by other: Changeset) throws(DatabaseError) -> Changeset {
         let group = try ChangeGroup()
         try group.add(self)
@@ -110,7 +112,7 @@ public struct Changeset: Hashable, Sendable {
 
     // MARK: C
 
-    /// Lends the bytes. SQLite takes a pointer to what it does not write.
+    /// Lends the bytes to `body`. The pointer is mutable because SQLite's functions take it so; they do not write to it.
     func withBytes<R>(_ body: (UnsafeMutableRawPointer?, Int32) throws(DatabaseError) -> R) throws(DatabaseError) -> R {
         guard data.count < Int(Int32.max) else { throw .invalidArgument("a changeset of over 2 GB") }
         return try data.withBytes { bytes throws(DatabaseError) in
@@ -131,7 +133,7 @@ public struct Changeset: Hashable, Sendable {
 
     static func failure(_ rc: Int32) -> DatabaseError {
         switch rc & 0xff {
-        case SQLITE_CORRUPT: DatabaseError(code: .corrupt, message: "the bytes are no changeset, or not one that can be used so")
+        case SQLITE_CORRUPT: DatabaseError(code: .corrupt, message: "the bytes are not a changeset, or not one for this use")
         case SQLITE_SCHEMA:
             DatabaseError(code: .schema, message: "the changesets do not fit together: a table has other columns in one of them")
         default: DatabaseError(rc: rc, database: nil)
@@ -180,7 +182,7 @@ extension Changeset.Change {
     }
 }
 
-/// SQLite's means of making one changeset of several, or of single changes.
+/// SQLite's changegroup, which makes one changeset from several, or from single changes.
 final class ChangeGroup {
     private let handle: OpaquePointer
 
@@ -202,13 +204,13 @@ final class ChangeGroup {
         try Changeset.output { sqlite3changegroup_output(handle, $0, $1) }
     }
 
-    /// Takes the tables' columns from a database, for single changes.
+    /// Takes the columns of the tables from a database, for adding single changes.
     func useSchema(of connection: Connection, _ schema: String) throws(DatabaseError) {
         try check(sqlite3changegroup_schema(handle, connection.liveForUse(), schema))
     }
 
     /// Adds one change.
-    /// - Parameter operation: `SQLITE_INSERT` and the like.
+    /// - Parameter operation: `SQLITE_INSERT`, `SQLITE_UPDATE` or `SQLITE_DELETE`.
     func add(_ operation: Int32, _ table: String, _ values: () throws(DatabaseError) -> Void) throws(DatabaseError) {
         try check(sqlite3changegroup_change_begin(handle, operation, table, 0, nil))
         do throws(DatabaseError) { try values() } catch {
@@ -218,7 +220,7 @@ final class ChangeGroup {
         try check(sqlite3changegroup_change_finish(handle, 0, nil))
     }
 
-    /// Sets a value of the change that is being added, from a statement's row.
+    /// Sets one value of the change being added, from a row of a statement.
     func set(isNew: Bool, _ place: Int, to column: Int32, of row: RawStatement) throws(DatabaseError) {
         let new: Int32 = isNew ? 1 : 0, place = Int32(place)
         let rc: Int32

@@ -1,18 +1,18 @@
 import CSQLCipher
 import Foundation
 
-/// One call of `apply`, as SQLite calls it back.
+/// The state of one call of `apply`, which SQLite's callbacks use.
 final class ChangesetApplication {
     private let connection: Connection
     private let outcome: ChangesetOutcome
     private let skipped: Set<SQLName>
     private let onConflict: (ChangesetConflict) throws -> ChangesetConflict.Resolution
-    /// What was decided last about each change: SQLite may come back to one.
+    /// The last decision about each change: SQLite may report a change more than once.
     private var resolutions: [Changeset.Change: (kind: ChangesetConflict.Kind, isReplaced: Bool)] = [:]
     private(set) var error: (any Error)?
-    /// The conflict that was to undo everything.
+    /// The conflict that was resolved with `.abort`.
     private(set) var abortedBy: ChangesetConflict?
-    /// A row that points nowhere after all changes.
+    /// A row whose foreign key refers to no row after all changes.
     private(set) var violation: String?
 
     init(
@@ -77,7 +77,7 @@ final class ChangesetApplication {
         }
     }
 
-    /// Of a table of the changeset, or of a row that refers to one of them.
+    /// Returns the first violation of a table of the changeset, or of a row that refers to one of them.
     private func firstViolation() throws(DatabaseError) -> String? {
         let tables = outcome.tables.map(\.name).nameSet
         return try connection.main.foreignKeyViolations()

@@ -1,60 +1,59 @@
 /// How a changeset is applied.
 public struct ChangesetOptions: Hashable, Sendable {
-    /// What happens to the triggers of the database meanwhile.
+    /// What happens to the database's triggers while the changes are applied.
     public enum Triggers: Hashable, Sendable {
-        /// They run. What a trigger has done where the changes were recorded is among the changes as well, so one that writes to a
-        /// recorded table does it twice, or makes a conflict.
+        /// They run. What a trigger did where the changes were recorded is also among the changes. So a trigger that writes to a
+        /// recorded table does it twice, or causes a conflict.
         case run
-        /// None runs, but temporary ones: the changes have what they did. A full-text index that triggers keep does not get the
-        /// rows then.
+        /// Only temporary triggers run. The changes contain what the others did. A full-text index that triggers maintain does not
+        /// get the rows.
         case quiet
-        /// Those of these names do not run, as a trigger that writes a log; others do. They are dropped and made again, in the same
-        /// transaction.
+        /// The triggers with these names, for example one that writes a log, do not run; others do. They are dropped and created
+        /// again in the same transaction.
         case without([String])
     }
 
-    /// What happens to triggers. Default: they run.
+    /// What happens to triggers. Default: ``Triggers/run``.
     public var triggers = Triggers.run
-    /// Whether the actions of foreign keys run, `ON DELETE CASCADE` for instance. What they did where the changes were recorded is
-    /// among the changes as well. Default: they do.
+    /// Whether foreign key actions run, such as `ON DELETE CASCADE`. What they did where the changes were recorded is also among
+    /// the changes. Default: true.
     public var runsForeignKeyActions = true
-    /// Whether a change that finds its row as it would leave it is a conflict, as a changeset that is applied again makes many.
-    /// Default: it is.
+    /// Whether a change whose row is already in the state after the change is a conflict. A changeset that is applied twice has
+    /// many of them. Default: true.
     public var reportsChangesThatAreMade = true
-    /// Whether a table that the database lacks, or has with fewer columns or another primary key, makes the call throw. Default:
-    /// its changes are left out, and ``ChangesetOutcome`` says so.
+    /// Whether the call throws for a table that the database does not have, or has with fewer columns or another primary key.
+    /// Default: false; the changes of the table are left out, and ``ChangesetOutcome`` says so.
     public var requiresAllTables = false
 
     /// The defaults.
     public init() {}
 }
 
-/// What is done about conflicts, table by table.
+/// How conflicts are resolved, table by table.
 /// ```swift
 /// try changes.apply(to: db, policy: ChangesetPolicy(.omit, tables: ["note": .replace]))
 /// ```
 public struct ChangesetPolicy {
-    /// What is done about the conflicts of a table.
+    /// How the conflicts of a table are resolved.
     public enum Rule {
         /// Undo everything: the call throws.
         case abort
-        /// What is there stays, and the change is left out.
+        /// Keep the existing row, and leave out the change.
         case omit
-        /// The change is made over the row that is there. One without such a row is left out, and one that breaks a constraint
-        /// undoes everything.
+        /// Overwrite the existing row. A change without such a row is left out; one that violates a constraint undoes everything.
         case replace
         /// The closure decides.
         case ask((ChangesetConflict) throws -> ChangesetConflict.Resolution)
     }
 
-    /// For tables that are not named.
+    /// For tables that are not in ``tables``.
     public var rule: Rule
-    /// For tables by their names.
+    /// For tables by name.
     public var tables: [String: Rule]
-    /// For foreign keys that point nowhere after all changes: `.omit` lets them. Default: undo everything.
+    /// For foreign keys that refer to no row after all changes: `.omit` accepts them. Default: undo everything.
     public var foreignKeys: ChangesetConflict.Resolution
 
-    /// A policy.
+    /// Creates a policy.
     public init(
         _ rule: Rule = .abort, tables: [String: Rule] = [:], foreignKeys: ChangesetConflict.Resolution = .abort
     ) {

@@ -1,33 +1,33 @@
-/// What became of the changes of a changeset that was applied.
+/// The result of applying a changeset.
 public struct ChangesetOutcome: Hashable, Sendable {
-    /// Why the changes of a table were left out as a whole.
+    /// Why all changes of a table were left out.
     public enum Skip: Hashable, Sendable {
         /// The database has no such table.
         case noTable
         /// The table has fewer columns here than where the changes were recorded.
         case fewerColumns(here: Int, there: Int)
-        /// The table has another primary key.
+        /// The table has another primary key here.
         case primaryKey
-        /// The table is not among those that were asked for.
+        /// The table is not among the requested tables.
         case notWanted
-        /// The table is the package's own, and not to be changed from outside.
+        /// The table belongs to this package, and must not be changed from outside.
         case reserved
     }
 
-    /// What became of the changes of one table.
+    /// The result for one table.
     public struct Table: Hashable, Sendable {
         /// The table's name in the changeset.
         public let name: String
-        /// How many changes the changeset has.
+        /// The number of changes in the changeset.
         public let changes: Int
         /// Why all of them were left out; nil if they were not.
         public let skip: Skip?
-        /// How many were made over a row that is there, after a conflict.
+        /// The number of changes that overwrote an existing row after a conflict.
         public internal(set) var replaced = 0
-        /// How many were left out after a conflict, by its kind.
+        /// The number of changes left out after a conflict, by kind of conflict.
         public internal(set) var omitted: [ChangesetConflict.Kind: Int] = [:]
 
-        /// How many were made.
+        /// The number of changes made.
         public var applied: Int { skip == nil ? changes - omitted.values.reduce(0, +) : 0 }
 
         init(name: String, changes: Int, skip: Skip?) { (self.name, self.changes, self.skip) = (name, changes, skip) }
@@ -35,18 +35,18 @@ public struct ChangesetOutcome: Hashable, Sendable {
 
     /// The tables, in the order of the changeset.
     public internal(set) var tables: [Table] = []
-    /// How conflicts were solved, for ``Changeset/rebased(by:)``; nil if there was none.
+    /// How conflicts were resolved, for ``Changeset/rebased(by:)``; nil if there were none.
     public internal(set) var rebase: ChangesetRebase?
 
-    /// What became of the changes of a table; nil if there was none of it.
+    /// The result for a table; nil if the changeset has no changes of it.
     public subscript(table: String) -> Table? { tables.first { $0.name.isSameName(as: table) } }
 
-    /// Whether all changes were made. One that was ignored, as ``ChangesetOptions/reportsChangesThatAreMade`` is off, counts as
-    /// made.
+    /// Whether all changes were made. A change that was ignored because ``ChangesetOptions/reportsChangesThatAreMade`` is off
+    /// counts as made.
     public var isComplete: Bool { tables.allSatisfy { $0.applied == $0.changes } }
 }
 
-/// The tables of a changeset, and what it takes a database to have of them.
+/// The tables of a changeset, and what a database must have of them for the changes to apply.
 struct ChangesetTables {
     struct Form {
         let name: String
@@ -71,7 +71,7 @@ struct ChangesetTables {
         (self.forms, self.places) = (forms, places)
     }
 
-    /// What becomes of the tables in a database, as SQLite will have it.
+    /// Tells which tables SQLite will apply to a database, and which it will skip.
     func outcome(in schema: Schema, wanted: (String) -> Bool) throws(DatabaseError) -> ChangesetOutcome {
         var outcome = ChangesetOutcome()
         for form in forms {
@@ -88,7 +88,7 @@ struct ChangesetTables {
         if columns.isEmpty { return .noTable }
         var keys = columns.indices.filter { columns[$0].primaryKeyPosition > 0 }
         var count = columns.count
-        // Without a primary key, the row id takes its place, as the first column.
+        // Without a primary key, the row id is the key, and counts as the first column.
         if keys.isEmpty { (keys, count) = ([0], count + 1) }
         if count < form.columns { return .fewerColumns(here: columns.count, there: form.columns) }
         return keys == form.primaryKey ? nil : .primaryKey

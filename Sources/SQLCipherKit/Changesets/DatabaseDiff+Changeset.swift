@@ -1,12 +1,13 @@
 import CSQLCipher
 
 extension DatabaseDiff {
-    /// The changes of rows that turn the first database into the second.
+    /// Returns the changes of rows that turn the first database into the second.
     ///
-    /// Only tables that both have with the same definition, and with a declared primary key, are compared; the schema, and the
-    /// tables behind virtual tables, are left out. Without a row id in the key, rows of equal keys may have other row ids.
-    /// - Parameter tables: the tables; nil, the default, for all.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table that cannot be compared so.
+    /// Compares only tables that both databases have with the same definition and a declared primary key. It leaves out the schema
+    /// and the tables that hold the content of virtual tables. If the key is not the row id, rows with equal keys may have
+    /// different row ids.
+    /// - Parameter tables: the tables to compare; nil, the default, for all.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table that cannot be compared this way.
     public func changeset(tables: [String]? = nil) throws -> Changeset {
         try looking { old, new in
             let keyed = try self.new.database.objects(
@@ -45,7 +46,7 @@ extension DatabaseDiff {
                 return
             }
             try group.add(SQLITE_DELETE, name) { () throws(DatabaseError) in try set(isNew: false, all, a) }
-            // The same key by its collation, in other bytes.
+            // The key is equal by its collation, but its bytes differ.
             if finding == .different {
                 try group.add(SQLITE_INSERT, name) { () throws(DatabaseError) in try set(isNew: true, all, b) }
             }

@@ -1,11 +1,11 @@
 import CSQLCipher
 
 extension DatabaseDiff {
-    /// The SQL that turns the first database into the second: one transaction, for this engine or another SQLite.
+    /// Returns the SQL that turns the first database into the second: one transaction, for this engine or another SQLite.
     ///
-    /// Triggers are dropped first and made again last, so that none fires. Foreign keys are switched off, and are left so for the
-    /// connection that runs the script. The data stands in the text in the clear. Tables behind virtual tables are written
-    /// directly, which a connection in defensive mode refuses.
+    /// Triggers are dropped first and created again last, so that none fires. Foreign keys are switched off, and stay off for the
+    /// connection that runs the script. The script contains the data in plaintext. It writes directly to the tables that hold the
+    /// content of virtual tables, which a connection in defensive mode refuses.
     /// - Returns: the script; empty if nothing differs.
     /// - Throws: as ``forEachStatement(_:)``.
     public func sql() throws -> String {
@@ -25,10 +25,10 @@ extension DatabaseDiff {
     /// Turns a database that is equal to the first into the second, in one transaction. The statements are collected in memory.
     ///
     /// If the second database's connection does not trust its schema (``ConnectionOption/trustedSchema``), as with
-    /// ``DatabaseConfiguration/safeguards``, this connection does not trust what comes from it either, until the call returns.
-    /// Triggers, views and expressions of the second database are in yours afterwards: look at them before you trust them.
+    /// ``DatabaseConfiguration/safeguards``, this connection does not trust it either until the call returns.
+    /// Your database then has the triggers, views and expressions of the second one: check them before you trust them.
     /// - Parameter db: the connection; it may be the first database's own, whose `main` is changed.
-    /// - Throws: ``DatabaseError/Reason/misuse`` inside of a transaction or on a read-only database,
+    /// - Throws: ``DatabaseError/Reason/misuse`` inside a transaction or on a read-only database,
     ///   ``DatabaseError/Reason/schemaText`` as ``forEachStatement(_:)`` does, and what SQLite reports if the database is not equal
     ///   to the first. Nothing has changed then.
     public func apply(to db: Connection) throws {
@@ -55,7 +55,7 @@ extension DatabaseDiff {
             if let handle = db.handle {
                 for index in options.indices { _ = sqlcipherkit_db_config(handle, options[index], before[index], &now) }
             }
-            // Virtual tables have to look at their tables again.
+            // Makes virtual tables read their tables again.
             try? db.execute("PRAGMA writable_schema = RESET")
             try? db.execute("PRAGMA ignore_check_constraints = OFF")
             if enforcesForeignKeys { _ = try? db.settings.setEnabled(.foreignKeys, to: true) }
@@ -65,10 +65,11 @@ extension DatabaseDiff {
         }
     }
 
-    /// Calls `body` with each statement of the script between `BEGIN` and `COMMIT`, without its semicolon, for a diff too large for
-    /// the memory. They need `foreign_keys` off and `writable_schema` on, and `PRAGMA writable_schema = RESET` at the end.
-    /// - Throws: ``DatabaseError/Reason/schemaText`` before the first statement, if the second database's schema has a text that is
-    ///   not the one CREATE statement that it claims to be, or a virtual table of a module that is not SQLite's own.
+    /// Calls `body` with each statement of the script between `BEGIN` and `COMMIT`, without its semicolon. Use it for a diff that
+    /// is too large for memory. The statements need `foreign_keys` off and `writable_schema` on, and at the end
+    /// `PRAGMA writable_schema = RESET`.
+    /// - Throws: ``DatabaseError/Reason/schemaText`` before the first statement, if a text in the second database's schema is not
+    ///   the single CREATE statement that it claims to be, or if it uses a virtual table module that is not SQLite's own.
     public func forEachStatement(_ body: (String) throws -> Void) throws { try forEachStatement(isScript: true, body) }
 
     private func forEachStatement(isScript: Bool, _ body: (String) throws -> Void) throws {
@@ -121,7 +122,7 @@ extension DatabaseDiff {
         for view in old.missing("view", from: new) { try emit("DROP VIEW \(view.name.quotedSQLIdentifier)") }
         let virtual = old.missing("table", from: new, virtual: true)
         for table in virtual {
-            // Its module may be missing here, and its tables are dealt with one by one.
+            // Its module may be missing here. The tables that hold its content are compared one by one.
             try emit("DELETE FROM sqlite_schema WHERE type = 'table' AND rootpage = 0 AND name = \(table.name.quotedSQLLiteral)")
         }
         if !virtual.isEmpty {
@@ -170,11 +171,11 @@ extension DatabaseDiff {
         func condition(_ row: RawStatement) throws -> String {
             try walk.key.map { "\(walk.list[$0]) = \(try SQLLiterals.literal(row, $0))" }.joined(separator: " AND ")
         }
-        // A key may be equal and yet other bytes, by its collation.
+        // A key may be equal by its collation and still differ in its bytes.
         func isReplaced(_ a: RawStatement, _ b: RawStatement) -> Bool {
             walk.isUnique || !walk.key.allSatisfy { a.equals(b, column: Int32($0)) }
         }
-        // All that goes goes before anything comes, so that no row is in another one's way.
+        // Deletes all rows before inserting any, so that no row conflicts with another.
         try walk.overOld { finding, a, b in
             switch finding {
             case .same: break
@@ -192,7 +193,7 @@ extension DatabaseDiff {
 
     // MARK: Statistics and sequences
 
-    /// A table or an index that is dropped takes its statistics with it, so they are written last.
+    /// Dropping a table or an index deletes its statistics, so they are written last.
     private func emitStatistics(_ old: DiffSchema, _ new: DiffSchema, _ emit: (String) throws -> Void) throws {
         let isDropping = !old.missing("table", from: new, virtual: false).isEmpty || !old.missing("index", from: new).isEmpty
         for name in new.tables.keys.map(\.text).sorted() where name.hasNamePrefix("sqlite_stat") {
@@ -218,7 +219,7 @@ extension DatabaseDiff {
         return !a.elementsEqual(b) { $0.0.isSameText(as: $1.0) && $0.1 == $1.1 }
     }
 
-    /// Rows that come and go move the sequences on, so they are set last.
+    /// Inserting and deleting rows advances the sequences, so they are set last.
     private func emitSequences(_ new: DiffSchema, _ old: DiffSchema, _ emit: (String) throws -> Void) throws {
         guard old.has("sqlite_sequence") || new.has("sqlite_sequence") else { return }
         if !old.has("sqlite_sequence"), !new.objects.contains(where: { $0.sql?.uppercased().contains("AUTOINCREMENT") == true }) {

@@ -1,29 +1,29 @@
-/// What makes two databases different, each with a key of its own: a summary, and the SQL or the changeset that turns the first
-/// into the second (<https://sqlite.org/sqldiff.html>).
+/// The differences between two databases, each with its own key: a summary, and the SQL or the changeset that turns the first into
+/// the second (<https://sqlite.org/sqldiff.html>).
 ///
 /// ```swift
 /// let diff = try DatabaseDiff(from: yesterday.main, to: today.main)
 /// for table in try diff.summary() where !table.isSame { print(table.name, table.inserted, table.updated, table.deleted) }
 /// try diff.apply(to: replica)                  // or: try diff.sql(), try diff.changeset()
 /// ```
-/// Rows are told apart by their row id, or by the primary key in a table `WITHOUT ROWID`. A table whose definition differs is
-/// dropped and made again with all its rows. Full-text and other virtual tables are compared by the tables that they keep
-/// their content in. `user_version`, `application_id`, sequences and statistics are compared as well; page size, journal mode and
-/// encryption are not. Both databases must have the same text encoding.
+/// Rows are identified by their row id, or by the primary key in a table `WITHOUT ROWID`. A table whose definition differs is
+/// dropped and created again with all its rows. Full-text and other virtual tables are compared by the tables that hold their
+/// content. `user_version`, `application_id`, sequences and statistics are compared as well; page size, journal mode and encryption
+/// are not. Both databases must have the same text encoding.
 ///
 /// Each call reads both databases again, each in one consistent snapshot.
 public struct DatabaseDiff {
-    /// What differs in a table.
+    /// The differences in a table.
     public struct Table: Hashable, Sendable {
         /// How the table's definition differs.
         public enum Definition: Hashable, Sendable {
-            /// Not at all.
+            /// It does not differ.
             case same
             /// Only the second database has the table.
             case added
-            /// Only the first one has it.
+            /// Only the first database has the table.
             case removed
-            /// Both have it, with other columns or constraints.
+            /// Both have the table, with different columns or constraints.
             case changed
         }
 
@@ -31,28 +31,28 @@ public struct DatabaseDiff {
         public let name: String
         /// How its definition differs.
         public let definition: Definition
-        /// The rows that only the second database has.
+        /// The number of rows that only the second database has.
         public let inserted: Int
-        /// The rows that only the first one has.
+        /// The number of rows that only the first database has.
         public let deleted: Int
-        /// The rows that both have, with other values.
+        /// The number of rows that both have, with different values.
         public let updated: Int
-        /// The rows that are equal in both.
+        /// The number of rows that are equal in both.
         public let unchanged: Int
 
-        /// Whether nothing differs.
+        /// Whether neither the definition nor any row differs.
         public var isSame: Bool { definition == .same && inserted == 0 && deleted == 0 && updated == 0 }
     }
 
     let old: DiffSide
     let new: DiffSide
 
-    /// Compares two databases. They may be two of one connection, or of two.
+    /// Compares two databases, of one connection or of two.
     /// - Parameters:
-    ///   - from: the first.
-    ///   - to: the second.
-    /// - Throws: ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/closed``, and ``DatabaseError/Reason/misuse`` for two
-    ///   encodings of text.
+    ///   - from: the first database.
+    ///   - to: the second database.
+    /// - Throws: ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/closed``, and ``DatabaseError/Reason/misuse`` if the
+    ///   text encodings differ.
     public init(from: Schema, to: Schema) throws(DatabaseError) {
         old = try DiffSide(from)
         new = try DiffSide(to)
@@ -61,7 +61,7 @@ public struct DatabaseDiff {
         }
     }
 
-    /// What differs, table by table, in the order of their names. The tables behind virtual tables are among them.
+    /// Returns the differences table by table, ordered by name, including the tables that hold the content of virtual tables.
     public func summary() throws -> [Table] {
         try looking { old, new in
             var names = Set(old.tables.keys).union(new.tables.keys)

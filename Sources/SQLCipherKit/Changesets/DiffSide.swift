@@ -20,7 +20,7 @@ struct DiffSide {
     }
 
     func schema() throws(DatabaseError) -> DiffSchema {
-        // What a database remembers of its key slots is its own.
+        // The marks of key slots belong to one database, and are not compared.
         DiffSchema(objects: try database.entries().filter { !$0.name.isSlotMark && !$0.table.isSlotMark })
     }
 }
@@ -29,7 +29,7 @@ struct DiffSchema {
     typealias Object = SchemaEntry
 
     let objects: [Object]
-    /// The tables with rows, without the one that SQLite makes by itself.
+    /// The tables with rows, except `sqlite_sequence`, which SQLite creates itself.
     let tables: [ExactText: Object]
 
     init(objects: [Object]) {
@@ -51,19 +51,19 @@ struct DiffSchema {
         return ours.sql.isSameText(as: others.sql)
     }
 
-    /// - Throws: ``DatabaseError/Reason/schemaText`` if a text is not the one statement that it claims to be, or makes a virtual
-    ///   table whose module could read something else than the database.
+    /// - Throws: ``DatabaseError/Reason/schemaText`` if a text is not the single statement that it claims to be, or creates a
+    ///   virtual table whose module could read something other than the database.
     func requireStatements() throws(DatabaseError) {
         for object in objects {
             guard let module = try object.text()?.module, !Self.modules.contains(module) else { continue }
-            throw object.refusal("its module \(module.text) is none of those that keep their content in the database")
+            throw object.refusal("its module \(module.text) is not one of those that keep their content in the database")
         }
     }
 
-    /// The modules of this engine that a schema may name, and that read nothing but the database that they are in.
+    /// The modules of this engine that a schema may name: they read nothing but the database that they are in.
     private static let modules: Set<SQLName> = ["fts3", "fts4", "fts4aux", "fts5", "fts5vocab", "rtree", "rtree_i32"]
 
-    /// The objects of a kind that another schema has not, or otherwise.
+    /// The objects of a kind that another schema does not have, or has with another definition.
     func missing(_ type: String, from other: DiffSchema, virtual: Bool? = nil) -> [Object] {
         objects.filter { ours in
             ours.type == type && ours.sql != nil && (virtual == nil || ours.isVirtual == virtual) && ours.name != "sqlite_sequence"
@@ -75,22 +75,22 @@ struct DiffSchema {
     }
 }
 
-/// Walks through a table that both sides have with the same definition, and finds each row on the other side.
+/// Walks through a table that both sides have with the same definition, and looks up each row on the other side.
 struct TableWalk {
     enum Finding { case missing, different, same }
 
-    /// The table's columns that are stored, quoted, after those of its key if that is the row id.
+    /// The stored columns of the table, quoted; the row id comes first if it is the key.
     let list: [String]
     let key: [Int]
-    /// Whether rows must differ in more than their key, so that a row cannot always be changed before another has gone.
+    /// Whether the table has unique indexes besides its key, so that a row cannot always be changed before another is deleted.
     let isUnique: Bool
-    /// Without a key, rows are told apart by their places only.
+    /// Without a key, rows are matched by position only.
     var hasKey: Bool { !key.isEmpty }
     private let name: String
     private let old: DiffSide
     private let new: DiffSide
 
-    /// - Parameter byPrimaryKey: whether the key is the declared one also where there are row ids.
+    /// - Parameter byPrimaryKey: whether to use the declared primary key even if the table has row ids.
     init(_ name: String, _ old: DiffSide, _ new: DiffSide, byPrimaryKey: Bool = false) throws(DatabaseError) {
         self.name = name
         self.old = old
@@ -102,7 +102,7 @@ struct TableWalk {
         var list = columns.map(\.name.quotedSQLIdentifier)
         let primary = columns.primaryKey.compactMap { columns.firstIndex(of: $0) }
         isUnique = indexes.contains { !(isWithoutRowID && $0.origin == .primaryKey) }
-        // INTEGER PRIMARY KEY is another name for the row id, and needs no index.
+        // INTEGER PRIMARY KEY is an alias of the row id, and needs no index.
         let isRowID = primary.count == 1 && columns[primary[0]].type.isSameName(as: "INTEGER")
             && !indexes.contains { $0.origin == .primaryKey }
         if isWithoutRowID || isRowID || byPrimaryKey {
@@ -116,10 +116,10 @@ struct TableWalk {
         self.list = list
     }
 
-    /// Every row of the first database, with the row of the second that has its key.
+    /// Visits every row of the first database, with the row of the second that has the same key.
     func overOld(_ body: (Finding, RawStatement, RawStatement) throws -> Void) throws { try walk(old, new, body) }
 
-    /// Every row of the second database, with the row of the first that has its key.
+    /// Visits every row of the second database, with the row of the first that has the same key.
     func overNew(_ body: (Finding, RawStatement, RawStatement) throws -> Void) throws { try walk(new, old, body) }
 
     private func walk(_ a: DiffSide, _ b: DiffSide, _ body: (Finding, RawStatement, RawStatement) throws -> Void) throws {

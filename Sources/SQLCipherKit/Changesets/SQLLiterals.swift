@@ -1,7 +1,7 @@
 import CSQLCipher
 import Foundation
 
-/// A row's values as SQL, exactly.
+/// Writes a row's values as SQL literals, without loss.
 enum SQLLiterals {
     static func list(_ row: RawStatement) throws(DatabaseError) -> String {
         var text = ""
@@ -20,7 +20,7 @@ enum SQLLiterals {
         case SQLITE_TEXT:
             let bytes = try Row.Column(row.handle, index).rawBytes(text: true, blob: false, as: "text")
             guard let text = String(wellFormed: bytes) else { return "CAST(\(hexadecimal(bytes)) AS TEXT)" }
-            // SQL's text ends at a NUL.
+            // A literal in SQL ends at a NUL.
             return text.unicodeScalars.split(separator: "\0", omittingEmptySubsequences: false)
                 .map { String($0).quotedSQLLiteral }.joined(separator: " || char(0) || ")
         case SQLITE_BLOB: return hexadecimal(try Row.Column(row.handle, index).rawBytes(text: false, blob: true, as: "a blob"))
@@ -28,11 +28,11 @@ enum SQLLiterals {
         }
     }
 
-    /// Of a number that SQLite's reading of decimals may miss by the last bit, an expression that is exact: a whole number times or
-    /// over powers of two.
+    /// Returns a literal. For a number whose last bit SQLite's parser of decimals may get wrong, it returns an exact expression: a
+    /// whole number multiplied or divided by powers of two.
     static func real(_ value: Double) -> String {
         if value.isInfinite { return value < 0 ? "-9e999" : "9e999" }
-        // Up to 15 digits come back as they were.
+        // Up to 15 digits survive the conversion to text and back.
         let short = "\(value)"
         if short.utf8.filter({ (48...57).contains($0) }).count <= 15, abs(value) < 1e15, abs(value) > 1e-5 || value == 0 {
             return short
