@@ -2,17 +2,17 @@ import Synchronization
 
 /// Keeps the write-ahead log of a pool's database from growing without bound.
 ///
-/// SQLite itself moves the log into the database after a commit, as far as readers let it, but restarts the log only when no
-/// reader uses it. With reads that overlap all the time it never would. So a log that has become too large makes new reads
-/// wait briefly, until those that are running have ended.
+/// After a commit, SQLite moves the log into the database as far as readers allow, but restarts the log only when no reader uses
+/// it. With reads that always overlap it never would. So when the log has become too large, new reads wait briefly until the
+/// running ones have ended.
 final class AutoCheckpointer: Sendable {
-    /// How long reads may wait for it.
+    /// The longest time that reads wait for a checkpoint.
     static let longestPause = Duration.milliseconds(100)
 
     private let pageSize = Atomic<Int>(0)
     private let checkpointSize: Int
     private let largest: Int
-    /// The size from which readers are paused next: larger after a pause that did not help.
+    /// The log size at which readers are paused next. It grows after a pause that did not help.
     private let limit: Atomic<Int>
 
     init(_ db: Connection) throws(DatabaseError) {
@@ -22,14 +22,14 @@ final class AutoCheckpointer: Sendable {
         try watch(db)
     }
 
-    /// Another connection is the writer now.
+    /// Watches another connection, which is now the writer.
     func watch(_ db: Connection) throws(DatabaseError) {
         pageSize.store(try db.main.pageSize, ordering: .relaxed)
         try db.countLogFrames()
     }
 
-    /// Checkpoints if it is due. Called after a commit, on the writer.
-    /// - Parameter withoutReaders: calls its argument while no reader of the pool is at work, if that is possible soon.
+    /// Checkpoints if the log is large enough. Called after a commit, on the writer.
+    /// - Parameter withoutReaders: calls its argument while no reader of the pool is running, if that is possible soon.
     func committed(_ db: Connection, withoutReaders: (() -> Void) -> Void) {
         // If one of these fails, a later commit makes up for it: a busy log is not an error of the call that has committed.
         let pageSize = pageSize.load(ordering: .relaxed)

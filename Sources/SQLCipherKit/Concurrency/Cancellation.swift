@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Cancels one call of a queue or a pool, while it waits and while it runs, and not after that.
+/// Cancels one call of a queue or a pool while it waits or runs, and has no effect after that.
 final class Cancellation: Sendable {
     private struct State: Sendable {
         var error: (any Error)?
@@ -10,18 +10,18 @@ final class Cancellation: Sendable {
     private let state = Mutex(State())
 
     /// Ends what the call is doing, if it is doing anything.
-    /// - Parameter error: what the call is to throw.
+    /// - Parameter error: the error that the call throws.
     func cancel(_ error: any Error) {
         state.withLock { state in
             guard state.error == nil else { return }
             state.error = error
-            // Under the lock, so that it is this call's work that ends, and not that of the next one.
+            // Under the lock, so that this ends the work of this call and not of the next one.
             state.handler?(error)
             state.handler = nil
         }
     }
 
-    /// What it was cancelled with.
+    /// The error that the call was cancelled with; nil if it was not.
     var error: (any Error)? { state.withLock { $0.error } }
 
     /// Sets how the call is cancelled from now on; nil if there is nothing left to cancel.

@@ -1,30 +1,30 @@
 import Synchronization
 
-/// Gives connection slots to callers in the order in which they asked: one each, or all of them to one caller.
+/// Gives connection slots to callers in the order of their requests: one to each, or all of them to one caller.
 package final class ConnectionPool: Sendable {
     /// All slots. A caller that has acquired all of them may use each.
     package let slots: [ConnectionSlot]
 
-    /// How far closing is.
+    /// How far closing has progressed.
     private enum Phase: Sendable {
         case open
-        /// No calls are taken but those that close, until it is resumed. With what the others throw.
+        /// Until it is resumed, only calls that close are accepted. Others throw this error.
         case suspended(DatabaseError)
-        /// It will be closed, and no calls are taken but those that close. With what the others throw.
+        /// It is about to be closed: only calls that close are accepted. Others throw this error.
         case closing(DatabaseError)
         case closed(DatabaseError)
     }
 
     private struct State: Sendable {
-        /// The slot that was used last is at the end, and is used next: its page cache is warm.
+        /// The slot that was used last is at the end, and is used next, because its page cache is warm.
         var free: [ConnectionSlot]
         /// The number of all slots.
         let count: Int
         var phase = Phase.open
-        /// Those that close come first.
+        /// Calls that close. They are served first.
         var closers: [Waiter] = []
         var line = WaitQueue()
-        /// Those that want all slots and let others go first for a while.
+        /// Calls that want all slots and let other calls go first for a while.
         var patient: [Waiter] = []
 
         func refusal(of wish: Waiter.Wish) -> DatabaseError? {
@@ -42,7 +42,7 @@ package final class ConnectionPool: Sendable {
             return true
         }
 
-        /// What a call gets at once; nil if it has to wait.
+        /// The outcome of a call that can be served at once; nil if it has to wait.
         mutating func take(_ wish: Waiter.Wish) -> Waiter.Outcome? {
             if let error = refusal(of: wish) { return .failure(error) }
             guard closers.isEmpty, wish == .closing || line.isEmpty else { return nil }
@@ -63,7 +63,7 @@ package final class ConnectionPool: Sendable {
             return line.remove(waiter)
         }
 
-        /// The next call that can be served, and its slot, or nil for all of them.
+        /// Removes the next call that can be served, and returns it with its slot, or with nil for all slots.
         mutating func takeNext() -> (Waiter, ConnectionSlot?)? {
             guard let next = closers.first ?? line.first ?? patient.first else { return nil }
             guard next.wish == .one ? !free.isEmpty : takeAll() else { return nil }
@@ -79,7 +79,7 @@ package final class ConnectionPool: Sendable {
         state = Mutex(State(free: slots, count: slots.count))
     }
 
-    /// Whether it takes calls.
+    /// Whether calls are accepted.
     var isOpen: Bool { state.withLock { $0.refusal(of: .one) == nil } }
 
     /// Whether all connections are closed permanently.
@@ -89,8 +89,8 @@ package final class ConnectionPool: Sendable {
 
     // MARK: Acquiring
 
-    /// A slot, if one is free and no call waits.
-    /// - Parameter opened: whether it must have an open connection.
+    /// Returns a slot, if one is free and no call waits.
+    /// - Parameter opened: whether the slot must have an open connection.
     func tryAcquire(opened: Bool = false) throws(DatabaseError) -> ConnectionSlot? {
         try state.withLock { state throws(DatabaseError) in
             if let error = state.refusal(of: .one) { throw error }
@@ -99,7 +99,7 @@ package final class ConnectionPool: Sendable {
         }
     }
 
-    /// What a call wants, if it gets that at once; nil if the waiter is now in the queue.
+    /// Serves a call if that is possible at once, and returns the outcome; nil if the waiter is now in the queue.
     package func acquireOrWait(_ waiter: Waiter) -> Waiter.Outcome? {
         state.withLock { state in
             if let outcome = state.take(waiter.wish) { return outcome }
@@ -111,7 +111,7 @@ package final class ConnectionPool: Sendable {
     /// Waits for a slot.
     package func acquire(until deadline: Deadline?) throws -> ConnectionSlot { try acquire(until: deadline, nil) }
 
-    /// - Parameter cancellation: cancels the wait as well.
+    /// - Parameter cancellation: cancels the wait.
     func acquire(until deadline: Deadline?, _ cancellation: Cancellation?) throws -> ConnectionSlot {
         if let slot = try tryAcquire() { return slot }
         let thread = BlockedThread()
@@ -122,24 +122,24 @@ package final class ConnectionPool: Sendable {
         if outcome == nil {
             if let error = cancellation?.error { abandon(waiter, error) }
             if !thread.wait(until: deadline) { abandon(waiter, DatabaseError.timeout) }
-            // It may have been served just before.
+            // It may have been served just before the timeout.
             outcome = Result { try thread.served() }
         }
         guard let slot = try outcome?.get() else { throw DatabaseError.closedDatabase }
         return slot
     }
 
-    /// How long others wait for a call that wants all slots, before it lets them go first for as long.
+    /// How long new calls wait at first for a call that wants all slots, before they go first for the same time.
     private static let firstPause = Duration.milliseconds(100)
 
     /// Waits for all slots.
     ///
-    /// New calls wait meanwhile, but not for as long as the longest of those that run: after a tenth of a second they go first, for
-    /// as long; then wait for twice that time, and so on. So one long read does not hold up all others, and reads that always
-    /// overlap do not hold up this call for ever.
+    /// New calls wait in the meantime, but not until the longest running call has ended: after 100 ms they go first for 100 ms,
+    /// then they wait for 200 ms and go first for 200 ms, and so on. So one long read does not hold up all others, and reads that
+    /// always overlap do not hold up this call forever.
     /// - Parameters:
-    ///   - closing: whether it is to close the database.
-    ///   - cancellation: cancels the wait as well.
+    ///   - closing: whether the call closes the database.
+    ///   - cancellation: cancels the wait.
     func acquireAll(
         closing: Bool = false, until deadline: Deadline? = nil, _ cancellation: Cancellation?
     ) throws {
@@ -169,7 +169,7 @@ package final class ConnectionPool: Sendable {
         try acquireAll(closing: closing, until: deadline, nil)
     }
 
-    /// Lets a waiting call go last, or has it wait in the line again.
+    /// Moves a waiting call to the end, after all others, or back into the queue.
     package func setPatient(_ waiter: Waiter, _ isPatient: Bool) {
         state.withLock { state in
             guard state.leave(waiter) else { return }
@@ -180,8 +180,8 @@ package final class ConnectionPool: Sendable {
 
     // MARK: Releasing
 
-    /// Releases a slot, to the next call that waits.
-    /// - Returns: what a thread has to do then, if it is the work of a task.
+    /// Releases a slot to the next waiting call.
+    /// - Returns: the job that a thread has to run next, if the waiting call belongs to a task.
     func release(_ slot: ConnectionSlot) -> Job? {
         let next = state.withLock { state in
             state.free.append(slot)
@@ -190,7 +190,7 @@ package final class ConnectionPool: Sendable {
         return next.flatMap { waiter, slot in waiter.serve(.success(slot)) }
     }
 
-    /// Releases a slot, to the next call that waits.
+    /// Releases a slot to the next waiting call.
     package func giveBack(_ slot: ConnectionSlot) {
         if let job = release(slot) { WorkerThreads.run(job) }
     }
@@ -201,7 +201,7 @@ package final class ConnectionPool: Sendable {
         serveWaiters()
     }
 
-    /// Acquires the free slots that meet a condition, calls `body` with them, and releases them as those to be used last.
+    /// Acquires the free slots that meet a condition, calls `body` with them, and releases them so that they are used last.
     func withFree(where condition: (ConnectionSlot) -> Bool, _ body: ([ConnectionSlot]) -> Void) {
         let taken = state.withLock { state in
             let taken = state.free.filter(condition)
@@ -214,11 +214,11 @@ package final class ConnectionPool: Sendable {
         serveWaiters()
     }
 
-    /// Removes a call that waits from the queue, and makes it throw.
+    /// Removes a waiting call from the queue, and makes it throw.
     package func abandon(_ waiter: Waiter, _ error: any Error) {
         guard state.withLock({ $0.leave(waiter) }) else { return }
         serve(waiter, .failure(error))
-        // Others may have been waiting for it.
+        // Other calls may have been waiting for this one.
         serveWaiters()
     }
 
@@ -232,14 +232,14 @@ package final class ConnectionPool: Sendable {
 
     // MARK: Closing
 
-    /// Takes no more calls but those that close. Those that wait throw.
-    /// - Parameter error: what calls throw from now on.
+    /// From now on, accepts only calls that close. Waiting calls throw.
+    /// - Parameter error: the error that calls throw from now on.
     package func beginClosing(_ error: DatabaseError) { refuse(.closing(error), error) }
 
-    /// Takes no more calls but those that close, until ``endSuspending()``. Those that wait throw.
+    /// Accepts only calls that close, until ``endSuspending()``. Waiting calls throw.
     func beginSuspending(_ error: DatabaseError) { refuse(.suspended(error), error) }
 
-    /// Takes calls again.
+    /// Accepts calls again.
     func endSuspending() {
         state.withLock { state in if case .suspended = state.phase { state.phase = .open } }
         serveWaiters()
@@ -259,8 +259,8 @@ package final class ConnectionPool: Sendable {
         serveWaiters()
     }
 
-    /// Closes permanently. To be called by the call that has acquired all slots and closed their connections. Every call that waits
-    /// throws, also those that were to close.
+    /// Closes permanently. The caller must have acquired all slots and closed their connections. Every waiting call throws,
+    /// including those that close.
     package func finishClosing(_ error: DatabaseError) {
         beginClosing(error)
         let closers = state.withLock { state in

@@ -1,10 +1,10 @@
 import CSQLCipher
 import Synchronization
 
-/// One connection of a queue or a pool, opened when it is first needed.
+/// One connection of a queue or a pool. It is opened when it is first needed.
 package final class ConnectionSlot: @unchecked Sendable {
-    // Sendable: what is not atomic is touched only by the call that has acquired the slot, and the pool's lock lies between one
-    // call and the next; `isOpen` and `uses` also under that lock, while the slot is free.
+    // Sendable: what is not atomic is accessed only by the call that has acquired the slot, and the pool's lock orders one call
+    // before the next. `isOpen` and `uses` are also read under that lock, while the slot is free.
 
     /// What a closure may do.
     enum Mode {
@@ -14,42 +14,43 @@ package final class ConnectionSlot: @unchecked Sendable {
         case readOnly
         /// Write, in a transaction.
         case write
-        /// Write, in transactions of the closure's own.
+        /// Write, in transactions that the closure begins and ends itself.
         case withoutTransaction
         /// Anything.
         case unrestricted
     }
 
-    /// The thread that uses the slot, 0 for none.
+    /// The thread that uses the slot; 0 for none.
     let user = Atomic<UInt>(0)
-    /// Whether the call that has the slot looks itself whether it has to end: it must not be interrupted at just any place.
+    /// Whether the call that has the slot checks for itself whether it has to end, as it must not be interrupted at an arbitrary
+    /// point.
     let endsAtChecks = Atomic<Bool>(false)
     private(set) var connection: Connection?
-    /// How often it was used.
+    /// How many times it has been used.
     private(set) var uses = 0
     private let open: @Sendable () throws -> Connection
-    /// The state that a read begins with; nil, the default, for the present one.
+    /// The snapshot that reads use; nil, the default, for the current state.
     var state: WALSnapshot?
-    /// What the connection has beyond what it is opened with.
+    /// What was added to the connection after it was opened.
     var additions = SharedAdditions(isPool: false)
     var isWriter = false
     private var added = ConnectionAdditions()
-    /// Nil while no connection is open. Any thread may look.
+    /// Nil while no connection is open. Any thread may read it.
     private let interrupter = Mutex<Interrupter?>(nil)
 
-    /// What other threads do to an open connection.
+    /// What other threads may do to an open connection.
     private struct Interrupter: Sendable {
         let handle: InterruptHandle
-        /// Makes each later call on the connection throw, if the thread of that number has it.
+        /// Makes each later call on the connection throw, if the given thread has it.
         let refuseUse: @Sendable (_ reason: UInt, _ thread: UInt) -> Void
     }
-    // Kept: every read needs it. Nil before the first use.
+    // Kept, because every read needs it. Nil before the first use.
     private var commit: Statement?
 
     /// A slot that opens its connection when it needs one.
     package init(open: @escaping @Sendable () throws -> Connection) { self.open = open }
 
-    /// A slot with a connection that is already open. It is not opened again after it was closed.
+    /// Creates a slot with a connection that is already open. After it has been closed, it is not opened again.
     convenience init(_ connection: Connection) {
         self.init { throw DatabaseError.closedConnection }
         self.connection = connection
@@ -59,8 +60,8 @@ package final class ConnectionSlot: @unchecked Sendable {
 
     /// Runs `body` with the connection, on this thread.
     /// - Parameters:
-    ///   - deadline: when it must have ended.
-    ///   - cancellation: what may cancel it.
+    ///   - deadline: the time by which it must have ended.
+    ///   - cancellation: may cancel it.
     func run<R>(
         _ mode: Mode, until deadline: Deadline? = nil, _ cancellation: Cancellation? = nil,
         _ body: (Connection) throws -> sending R
@@ -68,7 +69,7 @@ package final class ConnectionSlot: @unchecked Sendable {
         try beingUsed { try lend(mode, until: deadline, cancellation, body) }
     }
 
-    /// Runs `body`, in which a call of the same database would wait for itself.
+    /// Runs `body`, and marks this thread so that a call of the same database inside it throws instead of waiting for itself.
     func beingUsed<R>(_ body: () throws -> sending R) rethrows -> sending R {
         user.store(sqlcipherkit_thread(), ordering: .relaxed)
         sqlcipherkit_enter_call()
@@ -90,7 +91,7 @@ package final class ConnectionSlot: @unchecked Sendable {
         defer { db.takeBack() }
         if !added.isCurrent(with: additions) { try added.update(db, additions, isWriter: isWriter) }
         if let cancellation { try watch(cancellation, db) }
-        // From here on it is not cancelled: what runs then may be the next caller's.
+        // From here on it cannot be cancelled: the statement that runs may already be the next caller's.
         defer { cancellation?.setHandler(nil) }
         do { return try perform(mode, db, body) } catch {
             throw db.cancellationError(cancellation) ?? error
@@ -100,7 +101,7 @@ package final class ConnectionSlot: @unchecked Sendable {
     private func watch(_ cancellation: Cancellation, _ db: Connection) throws {
         let interrupter = try db.interruptHandle
         let thread = sqlcipherkit_thread()
-        // Only what is atomic in the connection is touched, which lives until the cancellation drops this closure.
+        // Only the atomic properties of the connection are accessed. It lives until the cancellation drops this closure.
         nonisolated(unsafe) let db = db
         cancellation.setHandler { error in
             let isLate = (error as? DatabaseError)?.reason == .timeout
@@ -125,7 +126,7 @@ package final class ConnectionSlot: @unchecked Sendable {
             let handle = try db.live()
             sqlcipherkit_set_query_only(handle, 1)
             defer { if db.hasHandle { sqlcipherkit_set_query_only(handle, 0) } }
-            // Only this connection sees what is in memory.
+            // Only this connection sees an in-memory database.
             if db.location.isOnDisk { return try read(db, body) }
             db.closures.count += 1
             defer { db.closures.count -= 1 }
@@ -152,7 +153,7 @@ package final class ConnectionSlot: @unchecked Sendable {
         return result
     }
 
-    /// As ``Connection/inTransaction(_:)``, for a value that is sent.
+    /// Like ``Connection/inTransaction(_:)``, for a value that is sent.
     private func inTransaction<R>(_ db: Connection, _ body: (Connection) throws -> sending R) throws -> sending R {
         db.enterTransaction()
         defer { db.leaveTransaction() }
@@ -178,7 +179,7 @@ package final class ConnectionSlot: @unchecked Sendable {
         try db.prepareForLending()
         if additions.isPool { try db.restrictToWhatAllShare() }
         let handle = try db.interruptHandle, commit = try db.prepareKept("COMMIT")
-        // Only what is atomic in the connection is touched, which lives until it is closed.
+        // Only the atomic properties of the connection are accessed. It lives until it is closed.
         nonisolated(unsafe) let lent = db
         let made = Interrupter(handle: handle) { reason, thread in lent.refuseUse(reason, to: thread) }
         interrupter.withLock { $0 = made }
@@ -201,19 +202,19 @@ package final class ConnectionSlot: @unchecked Sendable {
 
     // MARK: From any thread
 
-    /// Whether a connection is open, or was a moment ago.
+    /// Whether a connection is open, or was very recently.
     var seemsOpen: Bool { interrupter.withLock { $0 != nil } }
 
-    /// Whether a call runs on it.
+    /// Whether a call is running on it.
     var isInUse: Bool { user.load(ordering: .relaxed) != 0 }
 
-    /// Ends the statements that run, if a call has the slot.
+    /// Ends the running statements, if a call has the slot.
     func interrupt() {
         guard isInUse else { return }
         interrupter.withLock { $0?.handle }?.interrupt()
     }
 
-    /// Ends the call that has the slot: the statement that runs is interrupted, and each later one throws.
+    /// Ends the call that has the slot: the running statement is interrupted, and each later one throws.
     func suspend() {
         if endsAtChecks.load(ordering: .relaxed) { return }
         let thread = user.load(ordering: .relaxed)
@@ -224,12 +225,12 @@ package final class ConnectionSlot: @unchecked Sendable {
         }
     }
 
-    // MARK: In want of descriptors
+    // MARK: When descriptors run out
 
-    /// Opens the connection, if it is not open.
+    /// Opens the connection if it is not open.
     func openConnection() throws { _ = try opened() }
 
-    /// Takes the open connection of another slot, which is closed then. Both are acquired.
+    /// Takes over the open connection of another slot, which is then closed. Both slots are acquired.
     func takeConnection(of other: ConnectionSlot) {
         (connection, added) = (other.connection, other.added)
         commit = other.commit
@@ -247,7 +248,7 @@ package final class ConnectionSlot: @unchecked Sendable {
 }
 
 extension Connection {
-    /// What a call was cancelled with, if it was.
+    /// The error that a call was cancelled with; nil if it was not.
     fileprivate func cancellationError(_ cancellation: Cancellation?) -> (any Error)? {
         switch holder.load(ordering: .relaxed) {
         case Holder.cancelled: cancellation?.error ?? CancellationError()
@@ -260,7 +261,7 @@ extension Connection {
     /// Makes the connection stop when the call that it is lent to is cancelled.
     fileprivate func prepareForLending() throws(DatabaseError) {
         try usableHooks().hooks.stopsLentWork = true
-        // Those that were set in `prepare` stay.
+        // Handlers that were set in `prepare` stay.
         try setProgressHandler(every: hooks?.progressInterval ?? 10_000, hooks?.progress)
         if hooks?.busy == nil { try setInterruptibleBusyHandler(try settings.busyTimeout) }
     }

@@ -1,22 +1,22 @@
-/// A database with one connection that writes and several that read, at the same time (<https://sqlite.org/wal.html>).
+/// A database with one connection that writes and several that read at the same time (<https://sqlite.org/wal.html>).
 ///
 /// ```swift
 /// let pool = try DatabasePool(.file("notes.db"), key: .passphrase("correct horse"))
 /// let count = try await pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") }
 /// ```
 /// The pool keeps the database in write-ahead logging mode. A read sees the database as it was when the read began, whatever is
-/// written meanwhile, and never waits for a write. The calls are those of ``SharedDatabase``.
+/// written in the meantime, and never waits for a write. ``SharedDatabase`` has the calls.
 ///
-/// Readers are opened when they are needed. They are read-only, and have what ``DatabaseConfiguration/prepare`` gives to each
-/// connection: functions, collations, tokenizers. The key is derived from a passphrase once, for the first connection.
+/// Readers are opened when they are needed. They are read-only, and ``DatabaseConfiguration/prepare`` gives each of them its
+/// functions, collations and tokenizers. The key is derived from a passphrase once, for the first connection.
 public final class DatabasePool: SharedDatabase, @unchecked Sendable {
     /// Opens a database.
     /// - Parameters:
-    ///   - location: where it is: in a file.
-    ///   - key: how the database is encrypted; nil, the default, for not at all.
-    ///   - configuration: how to open it, and how many readers there may be. Its journal mode does not count.
-    /// - Throws: as ``Connection/init(_:key:configuration:)``; ``DatabaseError/Reason/invalidArgument`` for a database that is not
-    ///   in a file, which has only one connection, and for settings out of range.
+    ///   - location: the file of the database.
+    ///   - key: how the database is encrypted; nil, the default, for no encryption.
+    ///   - configuration: how to open it, and the maximum number of readers. Its journal mode is ignored.
+    /// - Throws: as ``Connection/init(_:key:configuration:)``; ``DatabaseError/Reason/invalidArgument`` for settings out of range,
+    ///   and for a database that is not in a file, which can have only one connection.
     public init(
         _ location: DatabaseLocation, key: Encryption? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws {

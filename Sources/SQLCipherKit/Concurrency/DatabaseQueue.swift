@@ -4,13 +4,13 @@
 /// let queue = try DatabaseQueue(.file("notes.db"), key: key)
 /// try await queue.write { db in try db.execute("INSERT INTO note(title) VALUES (\(title))") }
 /// ```
-/// Use it for a database in memory, or where reads may wait for writes; a ``DatabasePool`` has several connections. The calls are
-/// those of ``SharedDatabase``.
+/// Use it for a database in memory, or if reads may wait for writes; a ``DatabasePool`` has several connections. ``SharedDatabase``
+/// has the calls.
 public final class DatabaseQueue: SharedDatabase, @unchecked Sendable {
     /// Opens a database.
     /// - Parameters:
-    ///   - location: where it is.
-    ///   - key: how the database is encrypted; nil, the default, for not at all.
+    ///   - location: where the database is.
+    ///   - key: how the database is encrypted; nil, the default, for no encryption.
     ///   - configuration: how to open it.
     /// - Throws: as ``Connection/init(_:key:configuration:)``.
     public init(

@@ -1,4 +1,4 @@
-/// Reads of a queue, a pool or a snapshot, and no writes: for a part of your program that shall not be able to write.
+/// Read-only access to a queue, a pool or a snapshot: for a part of your program that must not write.
 ///
 /// ```swift
 /// func titles(_ database: DatabaseReader) async throws -> [String] {
@@ -7,7 +7,7 @@
 /// try await titles(pool.reader)
 /// try await titles(snapshot.reader)
 /// ```
-/// There is no way from it back to what it reads. A copy is the same reader.
+/// The reader does not give access to its source. A copy is the same reader.
 public struct DatabaseReader: Sendable {
     private enum Source {
         case database(SharedDatabase)
@@ -16,7 +16,7 @@ public struct DatabaseReader: Sendable {
 
     private let source: Source
 
-    /// Reads a queue or a pool as it is at each read.
+    /// Reads a queue or a pool, in its current state at each read.
     public init(_ database: SharedDatabase) { source = .database(database) }
 
     /// Reads a snapshot.
@@ -30,19 +30,19 @@ public struct DatabaseReader: Sendable {
         }
     }
 
-    /// Reads. As ``SharedDatabase`` and ``DatabaseSnapshot`` do.
+    /// Reads, like `read(timeout:_:)` of ``SharedDatabase`` and ``DatabaseSnapshot``.
     public func read<R>(timeout: Duration? = nil, _ body: (Connection) throws -> sending R) throws -> sending R {
         try readSent(timeout: timeout, body)
     }
 
-    /// The same for a task.
+    /// The asynchronous form.
     public func read<R>(
         timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> sending R
     ) async throws -> sending R {
         try await readSent(timeout: timeout, body)
     }
 
-    // One way for both kinds of results.
+    // One implementation for both kinds of results.
 
     func readSent<R>(timeout: Duration?, _ body: (Connection) throws -> sending R) throws -> sending R {
         switch source {
@@ -58,8 +58,8 @@ public struct DatabaseReader: Sendable {
         }
     }
 
-    /// The results of a read, now and after each commit that may have changed them; see ``DatabaseObservation``. A snapshot does
-    /// not change: to observe it throws ``DatabaseError/Reason/misuse``.
+    /// Gives the results of a read, now and after each commit that may have changed them; see ``DatabaseObservation``. A snapshot
+    /// does not change: observing it throws ``DatabaseError/Reason/misuse``.
     public func observe<T: Sendable>(_ fetch: @escaping @Sendable (Connection) throws -> T) -> DatabaseObservation<T> {
         switch source {
         case .database(let database): database.observe(fetch)
@@ -70,11 +70,11 @@ public struct DatabaseReader: Sendable {
 }
 
 extension SharedDatabase {
-    /// The same database for a part of your program that may only read.
+    /// Read-only access to the database, for a part of your program that must not write.
     public final var reader: DatabaseReader { DatabaseReader(self) }
 }
 
 extension DatabaseSnapshot {
-    /// The same snapshot, for what takes a reader.
+    /// The snapshot as a reader, for functions that take one.
     public var reader: DatabaseReader { DatabaseReader(self) }
 }

@@ -6,22 +6,23 @@
 /// async let tags = snapshot.read { db in try db.fetchAll(Tag.self, "SELECT * FROM tag") }
 /// show(try await notes, try await tags)           // of the same snapshot, whatever was written meanwhile
 /// ```
-/// Attached databases are part of it. It ends with `close()`, or with its last reference, and holds its pool open until then.
+/// Attached databases are part of it. It ends with `close()`, or when its last reference goes away, and keeps its pool open until
+/// then.
 ///
-/// Whatever needs the database for itself ends the pool's snapshots: `barrier`, `attach`, `detach`, `changeKey`, `convert`, `erase`
-/// and `close` of the pool. A read after that throws ``DatabaseError/Reason/snapshotLost``. Checkpoints, and writes of any kind, do
-/// not end it: a snapshot keeps the write-ahead log from being emptied, which grows meanwhile. So any checkpoint of the pool but a
-/// passive one throws ``DatabaseError/Reason/busy`` while there is a snapshot.
+/// Calls of the pool that need the database to themselves end its snapshots: `barrier`, `attach`, `detach`, `changeKey`, `convert`,
+/// `erase` and `close`. A read after that throws ``DatabaseError/Reason/snapshotLost``. Checkpoints and writes of any kind do not
+/// end a snapshot. A snapshot prevents the write-ahead log from being emptied, so the log grows in the meantime, and every
+/// checkpoint of the pool except a passive one throws ``DatabaseError/Reason/busy``.
 ///
-/// A snapshot costs a connection without a page cache of much size, whose transaction keeps the content where it is
-/// (<https://sqlite.org/c3ref/snapshot_get.html>), and the connections that read: as many as read at the same time,
-/// ``DatabaseConfiguration/Pool/maximumReaders`` at most. They are closed as the pool's own are when they are idle.
+/// A snapshot uses one connection with a small page cache, whose transaction keeps the content available
+/// (<https://sqlite.org/c3ref/snapshot_get.html>), and one connection for each concurrent read, at most
+/// ``DatabaseConfiguration/Pool/maximumReaders``. Idle ones are closed like those of the pool.
 ///
-/// In a closure that reads the snapshot each call of its pool throws ``DatabaseError/Reason/misuse``.
+/// In a closure that reads the snapshot, every call of its pool throws ``DatabaseError/Reason/misuse``.
 public final class DatabaseSnapshot: Sendable {
-    /// The pool that it is a snapshot of.
+    /// The pool that the snapshot was taken from.
     public let pool: DatabasePool
-    /// One connection that never reads and holds the content, and those that read. As calls of a pool, in all but name.
+    /// One connection that holds the content and never reads, and those that read. It works like a pool.
     let core: SharedDatabase
 
     /// - Parameters:
@@ -33,30 +34,30 @@ public final class DatabaseSnapshot: Sendable {
     }
 
     deinit {
-        // Before the pool: the last to close empties the log, and this one may not write. The pool knows the snapshot until then,
-        // so that a call of the pool's that closes at this moment waits for it.
+        // Before the pool: the last connection to close empties the log, and this one may not write. The pool knows the snapshot
+        // until then, so that a call that is closing the pool waits for it.
         if (try? core.close()) != nil { pool.snapshots.remove(core) }
     }
 
     /// Reads the snapshot.
     /// - Parameters:
-    ///   - timeout: how long the call may take. Default: nil, any time.
-    ///   - body: reads. What it returns must not be part of the connection.
+    ///   - timeout: how long the call may take. Default: nil, no limit.
+    ///   - body: reads. Its result must not be part of the connection.
     /// - Throws: what `body` throws; ``DatabaseError/Reason/snapshotLost``; ``DatabaseError/Reason/closed`` after `close()`; and
     ///   what `read(timeout:_:)` of the pool throws.
     public func read<R>(timeout: Duration? = nil, _ body: (Connection) throws -> sending R) throws -> sending R {
         try readSent(timeout: timeout, body)
     }
 
-    /// The same for a task.
-    /// - Throws: as the other form; `CancellationError` when the task is cancelled.
+    /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     public func read<R>(
         timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> sending R
     ) async throws -> sending R {
         try await readSent(timeout: timeout, body)
     }
 
-    // One way for both kinds of results.
+    // One implementation for both kinds of results.
 
     func readSent<R>(timeout: Duration?, _ body: (Connection) throws -> sending R) throws -> sending R {
         try core.run(core.reading, timeout: timeout, body)
@@ -69,15 +70,15 @@ public final class DatabaseSnapshot: Sendable {
     /// Whether the snapshot can be read.
     public var isOpen: Bool { core.isOpen }
 
-    /// Ends the snapshot: waits for reads that run; each later one throws ``DatabaseError/Reason/closed``. Closing twice does
-    /// nothing.
+    /// Ends the snapshot after waiting for running reads; each later read throws ``DatabaseError/Reason/closed``. Closing twice
+    /// does nothing.
     /// - Throws: ``DatabaseError/Reason/misuse`` in a closure that reads it.
     public func close() throws(DatabaseError) {
         try core.close()
         pool.snapshots.remove(core)
     }
 
-    /// The same for a task.
+    /// The asynchronous form.
     public func close() async throws {
         try await core.close()
         pool.snapshots.remove(core)

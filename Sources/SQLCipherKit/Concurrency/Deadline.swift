@@ -1,6 +1,6 @@
-/// A moment by the clock that also counts while the machine sleeps, until which a call may take.
+/// The latest time at which a call may end, by a clock that also runs while the machine sleeps.
 ///
-/// A plain number: `ContinuousClock.Instant` is copied by calls into the standard library, which each call of a pool would pay for.
+/// A plain number: copying a `ContinuousClock.Instant` calls into the standard library, which would cost every call of a pool.
 package struct Deadline: Comparable, Sendable {
     private static let origin = ContinuousClock.now
     private let nanoseconds: Int64
@@ -12,7 +12,7 @@ package struct Deadline: Comparable, Sendable {
         return Deadline(nanoseconds: seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
     }
 
-    /// When a time from now on has passed.
+    /// Returns the time that lies a duration from now.
     static func after(_ time: Duration) -> Deadline { now + time }
 
     var hasPassed: Bool { self <= .now }

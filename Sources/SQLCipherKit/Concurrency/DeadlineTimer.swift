@@ -1,19 +1,20 @@
 import Foundation
 
-/// The timer of all calls with a timeout, on one thread of the process, which ends when there is nothing to wait for.
+/// The timer for all calls with a timeout. It uses one thread in the process, which ends when there is nothing to wait for.
 ///
-/// Its alarms are in a heap: setting and cancelling one costs the logarithm of their number, and a cancelled one leaves nothing.
+/// Alarms are in a heap: setting or cancelling one takes time logarithmic in their number, and a cancelled one leaves nothing
+/// behind.
 final class DeadlineTimer: @unchecked Sendable {
-    // Sendable: everything that changes, also in alarms, is touched under the condition's lock only.
+    // Sendable: everything that changes, in alarms too, is accessed only under the condition's lock.
     private static let timer = PerProcess { DeadlineTimer() }
     static var current: DeadlineTimer { timer.current }
     private static let idleTime = Duration.seconds(2)
 
-    /// Something to be done at a deadline.
+    /// Something to do at a deadline.
     final class Alarm: @unchecked Sendable {
         fileprivate let deadline: Deadline
         fileprivate var action: (@Sendable () -> Void)?
-        /// Where it is in the heap; nil once it is not.
+        /// Its place in the heap; nil once it is not in the heap.
         fileprivate var index: Int?
 
         fileprivate init(_ deadline: Deadline, _ action: @escaping @Sendable () -> Void) {
@@ -24,13 +25,13 @@ final class DeadlineTimer: @unchecked Sendable {
     private let condition = NSCondition()
     private var heap: [Alarm] = []
     private var isRunning = false
-    /// When the thread looks at the heap again. An earlier alarm has to wake it.
+    /// When the thread checks the heap next. An earlier alarm has to wake it.
     private var wakeUp = Deadline.now
 
     /// The number of alarms that are set.
     var count: Int { condition.withLock { heap.count } }
 
-    /// Calls `action` at a deadline, on the timer's thread: it must be brief.
+    /// Calls `action` at a deadline, on the timer's thread, so `action` must be brief.
     func set(at deadline: Deadline, _ action: @escaping @Sendable () -> Void) -> Alarm {
         let alarm = Alarm(deadline, action)
         condition.lock()
@@ -47,12 +48,12 @@ final class DeadlineTimer: @unchecked Sendable {
         return alarm
     }
 
-    /// Forgets an alarm. Its action may be running.
+    /// Removes an alarm. Its action may already be running.
     func cancel(_ alarm: Alarm) {
         condition.lock()
         let action = remove(alarm)
         condition.unlock()
-        // What it holds goes outside of the lock.
+        // Release what the action holds outside the lock.
         withExtendedLifetime(action) {}
     }
 
@@ -60,7 +61,7 @@ final class DeadlineTimer: @unchecked Sendable {
         while let action = nextAction() { action() }
     }
 
-    /// Waits for the next alarm; nil if there has been none for a while.
+    /// Waits for the next alarm; returns nil if there has been none for a while.
     private func nextAction() -> (@Sendable () -> Void)? {
         condition.lock()
         defer { condition.unlock() }

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Closes readers that are idle. The timer looks after them while there are open ones.
+/// Closes idle readers. A timer checks them while any are open.
 final class IdleReaders: Sendable {
     private struct State: Sendable {
         var alarm: DeadlineTimer.Alarm?
         var isStopped = false
-        /// How often each reader had been used when it was looked at last.
+        /// How many times each reader had been used at the last check.
         var uses: [ObjectIdentifier: Int] = [:]
     }
 
@@ -14,14 +14,14 @@ final class IdleReaders: Sendable {
 
     init(period: Duration) { self.period = period.bounded }
 
-    /// A reader was opened.
+    /// Called when a reader has been opened.
     func watch(_ pool: ConnectionPool) {
         guard period > .zero else { return }
         state.withLock { state in
             guard state.alarm == nil, !state.isStopped else { return }
             let watched = Watched(readers: self, pool: pool)
             state.alarm = DeadlineTimer.current.set(at: .after(period)) {
-                // Closing takes longer than the timer may.
+                // Closing may take too long for the timer's thread.
                 WorkerThreads.run(
                     Job {
                         if let readers = watched.readers, let pool = watched.pool { readers.closeIdle(pool) }
@@ -31,7 +31,7 @@ final class IdleReaders: Sendable {
         }
     }
 
-    /// Weakly: the timer must not keep connections open.
+    /// Holds weak references: the timer must not keep connections open.
     private struct Watched: Sendable {
         weak let readers: IdleReaders?
         weak let pool: ConnectionPool?

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A one-shot latch: a thread waits for it until it is opened, and then it stays open.
+/// A one-shot latch: a thread waits until it is opened. It then stays open.
 final class Latch: @unchecked Sendable {
-    // Sendable: `isOpen` is touched under the condition's lock only.
+    // Sendable: `isOpen` is accessed only under the condition's lock.
     private let condition = NSCondition()
     private var isOpen = false
 
@@ -14,7 +14,7 @@ final class Latch: @unchecked Sendable {
     }
 
     /// Waits until the latch is open.
-    /// - Returns: false if the deadline came first.
+    /// - Returns: false if the deadline passed first.
     func wait(until deadline: Deadline? = nil) -> Bool {
         condition.lock()
         defer { condition.unlock() }

@@ -1,19 +1,19 @@
 import Synchronization
 
-/// The part of a task that uses a connection: it goes on where there is one, and when.
+/// The part of a task that uses a connection, and runs when and where there is one.
 ///
-/// It is the executor of that part. The task comes to it when it would go on, and runs once it has a slot, on a thread that may
-/// block. So the closure runs in the task that has called: with its task-local values, its cancellation and its priority. And no
-/// other thread has to be free between the end of one call and the beginning of the next.
+/// It is the task executor of that part. The task's job is queued here until it has a slot, and then runs on a thread that may
+/// block. So the closure runs in the calling task, with its task-local values, cancellation and priority, and no other thread has
+/// to be free between the end of one call and the start of the next.
 final class LentCall: TaskExecutor, @unchecked Sendable {
-    // Sendable: `outcome`, `held` and `next` are touched by the one thread that runs the task, after the waiter was served.
+    // Sendable: `outcome`, `held` and `next` are accessed only by the thread that runs the task, after the waiter was served.
     private let pool: ConnectionPool
     private let wish: Waiter.Wish
     private let cancellation: Cancellation
     private let hasWaited = Atomic<Bool>(false)
     private var outcome: Waiter.Outcome?
     private var held: ConnectionSlot?
-    /// What the thread does when the task has left it.
+    /// What the thread does after the task has left it.
     private var next: Job?
 
     init(_ pool: ConnectionPool, _ wish: Waiter.Wish, _ cancellation: Cancellation) {
@@ -26,7 +26,7 @@ final class LentCall: TaskExecutor, @unchecked Sendable {
             job.runSynchronously(on: asUnownedTaskExecutor())
             return next.take()
         }
-        // Whatever is left to do after the work is brief.
+        // Jobs after the first one are brief.
         if hasWaited.exchange(true, ordering: .relaxed) { return WorkerThreads.run(run) }
         let waiter = Waiter(wish) { [self] outcome in
             self.outcome = outcome
@@ -41,7 +41,7 @@ final class LentCall: TaskExecutor, @unchecked Sendable {
         }
     }
 
-    /// Runs `work` with the slot, and releases it. To be called once, in the task's part.
+    /// Runs `work` with the slot, and releases it. Must be called once, in the part of the task that runs here.
     func perform<R>(_ work: (ConnectionSlot, LentCall) throws -> sending R) throws -> sending R {
         guard let outcome else { throw DatabaseError.misuse("this system's tasks cannot be sent to a connection's thread") }
         let slot = try outcome.get()

@@ -1,30 +1,30 @@
 import CSQLCipher
 
-/// What a connection of a pool may not do by itself: whatever the others would have to do as well.
+/// What a single connection of a pool may not do, because the other connections would have to do it too.
 struct OneOfMany {
-    /// Whether the connection is one of several that calls get in turn.
+    /// Whether the connection is one of several that calls use in turn.
     var isRestricted = false
-    /// Whether what is attached now is attached to the others as well.
+    /// Whether what is attached now is also attached to the others.
     var attachesForAll = false
-    /// Whether others are reading meanwhile.
+    /// Whether other connections are reading at the same time.
     var isBesideReaders = false
 }
 
 extension Connection {
-    /// Refuses, from now on, what would change this connection of a pool only. SQL is refused by the engine.
+    /// From now on, refuses what would change only this connection of a pool. The engine refuses it in SQL.
     func restrictToWhatAllShare() throws(DatabaseError) {
         sqlcipherkit_set_one_of_many(try live(), 1)
         pool.isRestricted = true
     }
 
-    /// Lets a closure attach and detach, for all connections.
+    /// Sets whether a closure may attach and detach databases, for all connections.
     func setAttachesForAll(_ attachesForAll: Bool) {
         guard pool.isRestricted, let handle else { return }
         pool.attachesForAll = attachesForAll
         sqlcipherkit_set_one_of_many(handle, attachesForAll ? Int32(SQLCIPHERKIT_ATTACHES_FOR_ALL) : 1)
     }
 
-    /// Runs `body`, which changes the connection for a call that changes all of them, or that takes the change back.
+    /// Runs `body`, which changes only this connection, for a call that changes all of them or undoes the change.
     func changingThisOneOnly<R, E>(_ body: () throws(E) -> R) throws(E) -> R {
         guard pool.isRestricted else { return try body() }
         let before = handle
@@ -41,14 +41,14 @@ extension Connection {
 
     /// - Parameters:
     ///   - what: what would be changed.
-    ///   - call: what does it for all connections.
+    ///   - call: the call that changes all connections.
     func refuseIfOneOfMany(_ what: String, _ call: String) throws(DatabaseError) {
         if pool.isRestricted { throw .misuse("\(what) would change one connection of the pool only: use \(call)") }
     }
 }
 
 extension ConnectionSlot {
-    /// Runs `body` while no reader is open: those that are opened after it have what it attaches.
+    /// Runs `body` while no reader is open. Readers that are opened later have what it attaches.
     fileprivate func runAlone<R>(_ limits: CallLimits, _ body: (Connection) throws -> sending R) throws -> sending R {
         try run(.unrestricted, until: limits.deadline, limits.cancellation) { db in
             db.setAttachesForAll(true)

@@ -1,8 +1,8 @@
 import CSQLCipher
 import Synchronization
 
-/// One object for a process. A child has one of its own after a fork: threads of the parent's are not in it, and its locks may have
-/// been held.
+/// One object for each process. A child has its own after a fork, because it does not have the parent's threads, and the parent's
+/// locks may have been held.
 struct PerProcess<Object: AnyObject & Sendable>: ~Copyable, Sendable {
     private final class Box: Sendable {
         let object: Object
@@ -11,7 +11,7 @@ struct PerProcess<Object: AnyObject & Sendable>: ~Copyable, Sendable {
         init(_ object: Object) { self.object = object }
     }
 
-    // Without a lock, which another thread could hold when the process forks. What was made once stays.
+    // No lock, because another thread could hold it when the process forks. An object that was made once is never freed.
     private let box = Atomic<Unmanaged<Box>?>(nil)
     private let make: @Sendable () -> Object
 

@@ -1,7 +1,7 @@
 import CSQLCipher
 import Synchronization
 
-/// How other connections are opened, so that they see what the writer of a pool sees.
+/// How to open other connections so that they see what the writer of a pool sees.
 struct ReaderConfiguration: Sendable {
     struct Attachment: Sendable {
         let name: String
@@ -14,15 +14,15 @@ struct ReaderConfiguration: Sendable {
     let key: Encryption
     private let attachments: [Attachment]
 
-    /// Takes the derived keys from an open connection: the next one has nothing to derive.
+    /// Takes the derived keys from an open connection, so that the next one does not derive them again.
     init(_ writer: Connection) throws(DatabaseError) {
-        // Before a reader does: the last to close a log empties it, and a reader may not.
+        // Before a reader opens the logs: the last connection to close a log empties it, and a reader may not.
         sqlcipherkit_open_logs(try writer.live())
         (location, configuration) = (writer.location, writer.configuration)
         key = try .derived(of: writer.main)
         var attachments: [Attachment] = []
         for schema in try writer.schemas() where schema.name != "main" && schema.name != "temp" {
-            // What is in memory is one connection's.
+            // A database in memory belongs to one connection.
             guard let path = try schema.path else { continue }
             attachments.append(Attachment(name: schema.name, path: path, key: try .derived(of: schema)))
         }
@@ -32,9 +32,9 @@ struct ReaderConfiguration: Sendable {
     func openReader() throws -> Connection {
         var configuration = configuration
         configuration.journalMode = nil
-        // The writer's opening has checked the file.
+        // The file was checked when the writer opened it.
         configuration.safeguards?.checksStructure = false
-        // A file that was deleted must not be created again. A URI says itself how it is opened.
+        // A file that was deleted must not be created again. A URI says for itself how it is opened.
         configuration.access = location.path == nil ? .readWrite : .readOnly
         let db = try open(key, configuration)
         if location.path == nil { sqlcipherkit_set_query_only(try db.live(), 1) }
@@ -51,7 +51,7 @@ struct ReaderConfiguration: Sendable {
         return db
     }
 
-    /// A reader configuration that threads share, and that may change.
+    /// A reader configuration that threads share and that may change.
     final class Shared: Sendable {
         private let value: Mutex<ReaderConfiguration?>
 

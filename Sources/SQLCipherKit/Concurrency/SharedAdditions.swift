@@ -1,8 +1,8 @@
 import CSQLCipher
 import Synchronization
 
-/// What the connections of a queue or a pool have beyond what they are opened with: extensions and trace hooks on all of them,
-/// other hooks on the one that writes. A connection is brought up to date by the next call that gets it.
+/// What was added to the connections of a queue or a pool after they were opened: extensions and trace hooks on all of them, other
+/// hooks on the writer. The next call that gets a connection brings it up to date.
 final class SharedAdditions: Sendable {
     typealias Action = @Sendable (Connection) throws(DatabaseError) -> Void
 
@@ -11,7 +11,7 @@ final class SharedAdditions: Sendable {
         let body: Body
     }
 
-    /// Each kind in the order in which they were added.
+    /// Each kind of hook, in the order in which the hooks were added.
     struct Hooks: Sendable {
         var commits: [Hook<@Sendable () throws -> Void>] = []
         var rollbacks: [Hook<@Sendable () -> Void>] = []
@@ -26,15 +26,15 @@ final class SharedAdditions: Sendable {
         var hooks = Hooks()
     }
 
-    /// Whether there are several connections, none of which may differ from the others.
+    /// Whether there are several connections, which must not differ from each other.
     let isPool: Bool
     private let state = Mutex(State())
-    // Looked at in each call, without the lock.
+    // Read in each call, without the lock.
     private let changes = Atomic<Int>(0)
 
     init(isPool: Bool) { self.isPool = isPool }
 
-    /// How often something was added or removed.
+    /// Counts additions and removals.
     var version: Int { changes.load(ordering: .acquiring) }
 
     var hooks: Hooks { state.withLock { $0.hooks } }
@@ -62,7 +62,7 @@ final class SharedAdditions: Sendable {
     }
 }
 
-/// What one connection has of it. Touched by the call that has the connection.
+/// The additions that one connection has. Accessed only by the call that has the connection.
 struct ConnectionAdditions {
     private var version = 0
     private var actions = 0
@@ -102,7 +102,7 @@ struct ConnectionAdditions {
         version = newest
     }
 
-    /// Has SQLite call a kind of hook while there are any.
+    /// Installs a kind of hook while there are any hooks of it, and removes it otherwise.
     private mutating func set(
         _ kind: Kind, _ isWanted: Bool, _ add: () throws(DatabaseError) -> HookToken
     ) throws(DatabaseError) {

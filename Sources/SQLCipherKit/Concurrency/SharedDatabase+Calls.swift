@@ -1,36 +1,36 @@
-/// Lending connections. A timeout counts from the call on, waiting and running.
+/// Calls that lend a connection. A timeout counts from the start of the call, and covers both waiting and running.
 extension SharedDatabase {
-    /// Runs `body` on a connection that can only read, and that sees one consistent snapshot of the database.
+    /// Runs `body` on a connection that can only read and that sees one consistent snapshot of the database.
     /// - Parameters:
-    ///   - timeout: how long the call may take. Default: nil, any time.
-    ///   - body: reads. What it returns must not be part of the connection.
+    ///   - timeout: how long the call may take. Default: nil, no limit.
+    ///   - body: reads. Its result must not be part of the connection.
     /// - Throws: what `body` throws; ``DatabaseError/Reason/timeout``; ``DatabaseError/Reason/closed``;
-    ///   ``DatabaseError/Reason/misuse`` inside of another call; ``DatabaseError/Reason/forked`` in a child process.
+    ///   ``DatabaseError/Reason/misuse`` inside another call; ``DatabaseError/Reason/forked`` in a child process.
     public func read<R>(timeout: Duration? = nil, _ body: (Connection) throws -> sending R) throws -> sending R {
         try run(reading, timeout: timeout, body)
     }
 
-    /// The same for a task.
-    /// - Throws: as the other form; `CancellationError` when the task is cancelled.
+    /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     public func read<R>(
         timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> sending R
     ) async throws -> sending R {
         try await run(reading, timeout: timeout, body)
     }
 
-    /// Runs `body` in a transaction that may write (`BEGIN IMMEDIATE`): commits and returns its value, or rolls back if it throws.
+    /// Runs `body` in a transaction that may write (`BEGIN IMMEDIATE`): commits and returns its result, or rolls back if it throws.
     /// - Parameters:
-    ///   - timeout: how long the call may take. Default: nil, any time. A commit that has begun is finished.
+    ///   - timeout: how long the call may take. Default: nil, no limit. A commit that has begun is finished.
     ///   - body: reads and writes.
-    /// - Throws: what `body` throws, and what beginning and committing throw, ``DatabaseError/Reason/busy`` for instance; nothing
-    ///   has changed then. And what `read(timeout:_:)` throws.
+    /// - Throws: what `body` throws, and any error of beginning and committing, such as ``DatabaseError/Reason/busy``; nothing has
+    ///   changed then. Also what `read(timeout:_:)` throws.
     @discardableResult
     public func write<R>(timeout: Duration? = nil, _ body: (Connection) throws -> sending R) throws -> sending R {
         try run(.write, timeout: timeout, body)
     }
 
-    /// The same for a task.
-    /// - Throws: as the other form; `CancellationError` when the task is cancelled.
+    /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
     public func write<R>(
         timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> sending R
@@ -38,10 +38,10 @@ extension SharedDatabase {
         try await run(.write, timeout: timeout, body)
     }
 
-    /// Runs `body` while no other call has a connection, and without a transaction: for `VACUUM`, and whatever else needs the
-    /// database for itself.
+    /// Runs `body` outside a transaction while no other call has a connection: for `VACUUM`, and whatever else needs the database
+    /// to itself.
     /// - Parameters:
-    ///   - timeout: how long the call may take. Default: nil, any time.
+    ///   - timeout: how long the call may take. Default: nil, no limit.
     ///   - body: may begin and end transactions; one that it leaves open is rolled back.
     /// - Throws: what `body` throws, and what `read(timeout:_:)` throws.
     @discardableResult
@@ -49,8 +49,8 @@ extension SharedDatabase {
         try runExclusively(timeout: timeout, body)
     }
 
-    /// The same for a task.
-    /// - Throws: as the other form; `CancellationError` when the task is cancelled.
+    /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
     public func barrier<R>(
         timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> sending R
@@ -59,7 +59,7 @@ extension SharedDatabase {
     }
 }
 
-/// On the caller's thread.
+/// Running calls on the caller's thread.
 extension SharedDatabase {
     /// How a read is done: the connection of a queue could also write.
     var reading: ConnectionSlot.Mode { readers == nil ? .readOnly : .read }
@@ -79,7 +79,7 @@ extension SharedDatabase {
         return try perform(mode, slot, until: deadline, nil, body)
     }
 
-    /// Runs `body` on a slot that was acquired.
+    /// Runs `body` on an acquired slot.
     func perform<R>(
         _ mode: ConnectionSlot.Mode, _ slot: ConnectionSlot, until deadline: Deadline?,
         _ cancellation: Cancellation?, _ body: (Connection) throws -> sending R
@@ -103,7 +103,7 @@ extension SharedDatabase {
         guard let checkpointer, let readers else { return }
         try? slot.run(.unrestricted) { db in
             checkpointer.committed(db) { body in
-                // A snapshot would keep the log as it is.
+                // A snapshot would keep the log from being emptied.
                 guard snapshots.isEmpty else { return }
                 guard (try? readers.acquireAll(until: .now + AutoCheckpointer.longestPause)) != nil else { return }
                 defer { readers.releaseAll() }

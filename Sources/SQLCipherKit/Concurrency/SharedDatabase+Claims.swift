@@ -1,23 +1,23 @@
-/// What ends a call: the time that it may take, and its task.
+/// The limits of a call: its deadline, and the cancellation of its task.
 struct CallLimits {
     var deadline: Deadline?
     var cancellation: Cancellation?
     /// The pool that ends the call when it is suspended.
     let pool: ConnectionPool
 
-    /// Throws when the call has to end.
+    /// Throws if the call has to end.
     func check() throws {
         if let error = cancellation?.error { throw error }
         if let deadline, deadline.hasPassed { throw DatabaseError.timeout }
         if pool.isSuspended { throw DatabaseError.suspended }
     }
 
-    /// A progress handler that also ends what must not be interrupted at just any place.
+    /// Returns a progress handler that also ends work that must not be interrupted at an arbitrary point.
     func checked(_ progress: RewriteProgressHandler?) -> RewriteProgressHandler {
         { step in
             try check()
             try progress?(step)
-            // The handler may have taken long itself.
+            // The handler itself may have taken long.
             try check()
         }
     }
@@ -25,17 +25,17 @@ struct CallLimits {
 
 /// Calls that need more than one connection.
 extension SharedDatabase {
-    /// What has to wait while the writer is used.
+    /// Which reads have to wait while the writer is used.
     enum Claim {
-        /// No read.
+        /// No reads.
         case writer
         /// All reads: no reader has a snapshot.
         case idleReaders
-        /// All reads, and no reader is even open: their locks would be in the way of what needs the whole file.
+        /// All reads, and no reader is even open: their locks would block work that needs the whole file.
         case closedReaders
     }
 
-    /// Runs `body` with the writer, and without readers as far as claimed.
+    /// Runs `body` with the writer, and keeps readers out as claimed.
     func claim<R>(
         _ claim: Claim, timeout: Duration?, _ body: (ConnectionSlot, CallLimits) throws -> sending R
     ) throws -> sending R {
@@ -46,7 +46,7 @@ extension SharedDatabase {
         return try perform(claim, slot, limits, body)
     }
 
-    /// The same for a task.
+    /// The asynchronous form.
     func claim<R>(
         _ claim: Claim, timeout: Duration?, _ body: sending @escaping (ConnectionSlot, CallLimits) throws -> sending R
     ) async throws -> sending R {
@@ -77,7 +77,7 @@ extension SharedDatabase {
         }
     }
 
-    /// The key or the attached databases may have changed, also in a call that was cancelled.
+    /// The key or the attached databases may have changed, even in a call that was cancelled.
     private func reconfigureReaders(_ slot: ConnectionSlot) throws {
         try slot.run(.unrestricted) { db in
             observers.logsWereReset(db)

@@ -1,22 +1,21 @@
 import CSQLCipher
 
 extension SharedDatabase {
-    /// Whether the database takes calls: it was not closed, and is not being closed by a call that cannot be given up.
+    /// Whether the database accepts calls: it is not closed, and no call without a timeout is closing it.
     public final var isOpen: Bool { forks == sqlcipherkit_forks() && writer.isOpen }
 
-    /// Closes the database. It waits for the calls that run. Those that wait throw ``DatabaseError/Reason/closed``, and so does
-    /// each later one.
+    /// Closes the database after waiting for the running calls. Waiting and later calls throw ``DatabaseError/Reason/closed``.
     ///
     /// You can call it at any time, from any number of threads and tasks: each call returns when the database is closed. Closing a
     /// closed database does nothing.
-    /// - Parameter timeout: how long to wait for the calls that run. When it has passed, the database stays open: calls that were
-    ///   made meanwhile go on, after a wait. Default: nil, any time.
-    /// - Throws: ``DatabaseError/Reason/misuse`` inside of another call; ``DatabaseError/Reason/timeout``.
+    /// - Parameter timeout: how long to wait for the running calls. When it has passed, the database stays open, and calls that
+    ///   were made in the meantime run after this wait. Default: nil, no limit.
+    /// - Throws: ``DatabaseError/Reason/misuse`` inside another call; ``DatabaseError/Reason/timeout``.
     public final func close(timeout: Duration? = nil) throws(DatabaseError) {
         guard forks == sqlcipherkit_forks(), !writer.isClosed else { return }
         try checkCall()
         let deadline = timeout.map(Deadline.after)
-        // What cannot fail need not keep calls waiting that will get nothing.
+        // Closing without a timeout cannot fail, so calls that would get nothing need not wait for it.
         if timeout == nil { refuseCalls(with: .closedDatabase) }
         do {
             try writer.acquireAll(closing: true, until: deadline)
@@ -29,8 +28,8 @@ extension SharedDatabase {
         }
     }
 
-    /// The same for a task. When the task is cancelled before the database is closed, it stays open.
-    /// - Throws: as the other form; `CancellationError` when the task is cancelled.
+    /// The asynchronous form. If the task is cancelled before the database is closed, the database stays open.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     public final func close(timeout: Duration? = nil) async throws {
         guard forks == sqlcipherkit_forks(), !writer.isClosed else { return }
         let deadline = timeout.map(Deadline.after)
@@ -44,41 +43,41 @@ extension SharedDatabase {
         }
     }
 
-    /// Closes the database, which no call is using.
+    /// Closes the database while no call is using it.
     final func close(for reason: DatabaseError) {
         refuseCalls(with: reason)
         guard (try? writer.acquireAll(closing: true)) != nil else { return }
         try? closeConnections(for: reason)
     }
 
-    /// Makes calls throw, those that wait and each later one. Those that run go on.
+    /// Makes waiting and later calls throw. Running calls continue.
     final func refuseCalls(with error: DatabaseError) {
         idleReaders?.stop()
         writer.beginClosing(error)
         readers?.beginClosing(error)
     }
 
-    /// Closes all connections permanently. The caller has acquired the writer, and may release it after that.
+    /// Closes all connections permanently. The caller has acquired the writer, and may release it afterwards.
     private func closeConnections(
         for reason: DatabaseError, until deadline: Deadline? = nil, _ cancellation: Cancellation? = nil
     ) throws {
         try readers?.acquireAll(closing: true, until: deadline, cancellation)
-        // Before the writer: what closes last empties the log.
+        // Before the writer: the last connection to close empties the log.
         do { try snapshots.endAll(because: "its pool was closed", until: deadline, cancellation) } catch {
             readers?.releaseAll()
             throw error
         }
         idleReaders?.stop()
         for slot in (readers?.slots ?? []) + writer.slots { slot.close() }
-        // The readers' derived key.
+        // Drops the derived key of the readers.
         readerConfiguration?.current = nil
         readers?.finishClosing(reason)
         writer.finishClosing(reason)
         observers.writerWasReplaced()
     }
 
-    /// Takes no more calls if what a call has done has closed the writer's connection, as a failed change of key does. The caller
-    /// has acquired the slot.
+    /// Accepts no more calls if the call has closed the writer's connection, as a failed change of key does. The caller has
+    /// acquired the slot.
     final func requireLiveWriter(_ slot: ConnectionSlot, after error: any Error) {
         guard !slot.isOpen, !writer.isClosed, writer.slots.first === slot else { return }
         let why = (error as? DatabaseError)?.message ?? "\(type(of: error))"

@@ -1,13 +1,13 @@
 import Foundation
 
 extension SharedDatabase {
-    /// Opens a reader. If that fails, for want of descriptors or of memory for instance, the call gets the connection of another
-    /// reader, as soon as one is free.
-    /// - Throws: why the reader could not be opened, if none is open; ``DatabaseError/Reason/timeout``; the cancellation's error.
+    /// Opens a reader. If that fails, for example because there are no descriptors or no memory left, the call gets the connection
+    /// of another reader as soon as one is free.
+    /// - Throws: the error of opening the reader, if no other is open; ``DatabaseError/Reason/timeout``; the cancellation's error.
     func open(_ slot: ConnectionSlot, until deadline: Deadline?, _ cancellation: Cancellation?) throws {
         do { try slot.openConnection() } catch {
             guard let readers else { throw error }
-            // One that is on its way from a call to the next seems to be in no use.
+            // A reader that is passing from one call to the next seems to be unused.
             var misses = 0
             while !borrow(for: slot, from: readers) {
                 if let error = cancellation?.error { throw error }
@@ -15,7 +15,7 @@ extension SharedDatabase {
                 let isOneInUse = readers.slots.contains { $0 !== slot && $0.isInUse && $0.seemsOpen }
                 misses = isOneInUse ? 0 : misses + 1
                 if misses == 20 { throw error }
-                // It is a rare emergency: others are told nothing of it.
+                // A rare emergency, so polling is enough.
                 usleep(1000)
             }
         }

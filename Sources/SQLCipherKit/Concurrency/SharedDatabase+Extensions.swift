@@ -1,12 +1,12 @@
 /// Functions, collations and tokenizers on all connections.
 extension SharedDatabase {
-    /// Adds an extension to the SQL of all connections, also of those that are opened later, or replaces the one of the same name.
+    /// Adds an extension to the SQL of all connections, including those opened later, or replaces the one with the same name.
     ///
     /// ```swift
     /// try await pool.register(.function("half") { (x: Double) in x / 2 })
     /// ```
-    /// Reads that run go on without it; each later call has it. What a schema needs, such as a collation of an index, is better
-    /// registered in ``DatabaseConfiguration/prepare``, before anything is read.
+    /// Running reads continue without it; every later call has it. If a schema needs an extension, such as the collation of an
+    /// index, register it in ``DatabaseConfiguration/prepare`` instead, before anything is read.
     /// - Parameter item: the extension. It is made once for each connection.
     /// - Throws: as ``Connection/register(_:)``, and what `write(timeout:_:)` throws; nothing has changed then.
     public func register(_ item: @autoclosure @escaping @Sendable () -> SQLExtension) throws {
@@ -16,7 +16,7 @@ extension SharedDatabase {
         }
     }
 
-    /// The same for a task.
+    /// The asynchronous form.
     public func register(_ item: @autoclosure @escaping @Sendable () -> SQLExtension) async throws {
         let additions = additions
         try await run(.unrestricted, timeout: nil) { db in
@@ -33,7 +33,7 @@ extension SharedDatabase {
         }
     }
 
-    /// The same for a task.
+    /// The asynchronous form.
     public func unregister(_ name: SQLExtension.Name) async throws {
         let additions = additions
         try await run(.unrestricted, timeout: nil) { db in
@@ -43,7 +43,8 @@ extension SharedDatabase {
 }
 
 extension Connection {
-    /// Does it here first: what is refused is added to no connection. The next call does it here again, which changes nothing.
+    /// Performs the action here first, so that a refused one is added to no connection. The next call repeats it here, which
+    /// changes nothing.
     fileprivate func add(_ action: @escaping SharedAdditions.Action, to additions: SharedAdditions) throws(DatabaseError) {
         try changingThisOneOnly { () throws(DatabaseError) in try action(self) }
         additions.add(action)

@@ -1,15 +1,15 @@
-/// Rewriting the whole file. The connection is opened again where that takes a new one.
+/// Rewriting the whole file. If that requires a new connection, one is opened.
 extension SharedDatabase {
-    /// Changes the key of the database, while no other call has a connection. After it all connections have the new key.
+    /// Changes the key of the database while no other call has a connection. Afterwards all connections have the new key.
     /// - Parameters:
     ///   - key: the new key.
     ///   - mode: in place, or by a new file. Default: in place.
-    ///   - timeout: how long the call may take. When it has passed, the key stays as it was. Default: nil, any time.
-    ///   - progress: called now and then; if it throws, the key stays as it was.
+    ///   - timeout: how long the call may take. When it has passed, the key stays as it was. Default: nil, no limit.
+    ///   - progress: called from time to time; if it throws, the key stays as it was.
     /// - Throws: as ``Connection/changeKey(to:mode:progress:)``; ``DatabaseError/Reason/timeout``. After
-    ///   ``DatabaseError/Reason/rekeyFailed`` the database goes on with a new connection and with the key that
-    ///   ``DatabaseError/workingKey-swift.property`` names. If the file cannot be opened again, it is closed: `isOpen` is false,
-    ///   and later calls throw ``DatabaseError/Reason/closed``.
+    ///   ``DatabaseError/Reason/rekeyFailed`` the database continues with a new connection and the key that
+    ///   ``DatabaseError/workingKey-swift.property`` names. If the file cannot be opened again, the database is closed: `isOpen` is
+    ///   false, and later calls throw ``DatabaseError/Reason/closed``.
     public func changeKey(
         to key: Encryption, mode: KeyChangeMode = .inPlace, timeout: Duration? = nil, progress: RewriteProgressHandler? = nil
     ) throws {
@@ -17,8 +17,8 @@ extension SharedDatabase {
         try claim(.closedReaders, timeout: timeout) { slot, limits in try changeKey(slot, limits, key, mode, progress) }
     }
 
-    /// The same for a task. When the task is cancelled, the key stays as it was.
-    /// - Throws: as the other form; `CancellationError` when the task is cancelled.
+    /// The asynchronous form. If the task is cancelled, the key stays as it was.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     public func changeKey(
         to key: Encryption, mode: KeyChangeMode = .inPlace, timeout: Duration? = nil,
         progress: sending RewriteProgressHandler? = nil
@@ -39,11 +39,11 @@ extension SharedDatabase {
         }
     }
 
-    /// Encrypts the database differently, or decrypts it, while no other call has a connection, and goes on with it.
+    /// Encrypts the database differently, or decrypts it, while no other call has a connection, and continues with it.
     /// - Parameters:
     ///   - target: how it is encrypted after the call.
-    ///   - timeout: how long the call may take. When it has passed, nothing has changed. Default: nil, any time.
-    ///   - progress: called now and then; if it throws, nothing has changed.
+    ///   - timeout: how long the call may take. When it has passed, nothing has changed. Default: nil, no limit.
+    ///   - progress: called from time to time; if it throws, nothing has changed.
     /// - Throws: as ``DatabaseConverter/convert(fileAt:from:to:pageSize:configuration:progress:)``;
     ///   ``DatabaseError/Reason/timeout``.
     public func convert(to target: Encryption, timeout: Duration? = nil, progress: RewriteProgressHandler? = nil) throws {
@@ -51,8 +51,8 @@ extension SharedDatabase {
         try claim(.closedReaders, timeout: timeout) { slot, limits in try convert(slot, limits, target, progress) }
     }
 
-    /// The same for a task. When the task is cancelled, nothing has changed.
-    /// - Throws: as the other form; `CancellationError` when the task is cancelled.
+    /// The asynchronous form. If the task is cancelled, nothing has changed.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     public func convert(
         to target: Encryption, timeout: Duration? = nil, progress: sending RewriteProgressHandler? = nil
     ) async throws {
@@ -69,12 +69,12 @@ extension SharedDatabase {
             try db.main.requireRewritable()
             try db.main.requireNoKeySlots(against: target)
             try DatabaseReplacement(of: db.main, key: target, progress: limits.checked(progress)).run()
-            // It has the old file open, which no longer has a name.
+            // The connection has the old file open, which no longer has a name.
             db.closeNow()
         }
     }
 
-    /// - Parameter key: how the file is encrypted after `body`, given how it was encrypted before.
+    /// - Parameter key: returns how the file is encrypted after `body`, given how it was encrypted before.
     private func rewrite(
         _ slot: ConnectionSlot, reopening key: (Encryption) -> Encryption, _ body: (Connection) throws -> Void
     ) throws {
@@ -85,7 +85,7 @@ extension SharedDatabase {
                 try body(db)
             }
         } catch {
-            // The connection may be lost, but not the file, if it is known which key opens it.
+            // The connection may be lost, but the file is usable if it is known which key opens it.
             if !slot.isOpen, let configuration = before.current {
                 switch (error as? DatabaseError)?.workingKey {
                 case .old: try? reopen(slot, configuration, configuration.key)

@@ -1,37 +1,38 @@
-// The same calls again, for closures that are not written down at the call: functions and parameters have no `sending` result,
-// and the compiler takes none for one. What they return is Sendable instead. They are documented where the others are.
+// The same calls for functions and closures that are not written inline: their results are not `sending`, and the compiler does not
+// convert them. They return Sendable results instead. The forms with a `sending` result are documented in full.
 
 extension SharedDatabase {
-    /// Reads, with a function or a closure that you were given. See the other form.
+    /// Reads with a function, or a closure that is not written inline. See the form with a `sending` result.
     public func read<R: Sendable>(timeout: Duration? = nil, _ body: (Connection) throws -> R) throws -> R {
         try run(reading, timeout: timeout) { db in try body(db) }
     }
 
-    /// The same for a task.
+    /// The asynchronous form.
     public func read<R: Sendable>(timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> R) async throws -> R {
         try await run(reading, timeout: timeout) { db in try body(db) }
     }
 
-    /// Writes, with a function or a closure that you were given. See the other form.
+    /// Writes with a function, or a closure that is not written inline. See the form with a `sending` result.
     @discardableResult
     public func write<R: Sendable>(timeout: Duration? = nil, _ body: (Connection) throws -> R) throws -> R {
         try run(.write, timeout: timeout) { db in try body(db) }
     }
 
-    /// The same for a task.
+    /// The asynchronous form.
     @discardableResult
     public func write<R: Sendable>(timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> R) async throws -> R {
         try await run(.write, timeout: timeout) { db in try body(db) }
     }
 
-    /// Writes, and then reads what was committed, with functions or closures that you were given. See the other form.
+    /// Writes, and then reads what was committed, with functions, or closures that are not written inline. See the form with a
+    /// `sending` result.
     public func write<W: Sendable, R: Sendable>(
         timeout: Duration? = nil, _ body: (Connection) throws -> W, then read: (Connection, W) throws -> R
     ) throws -> R {
         try writeThenRead(timeout, { db in try body(db) }, { db, written in try read(db, written) })
     }
 
-    /// The same for a task.
+    /// The asynchronous form.
     public func write<W: Sendable, R: Sendable>(
         timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> W,
         then read: sending @escaping (Connection, W) throws -> R
@@ -39,13 +40,13 @@ extension SharedDatabase {
         try await writeThenRead(timeout, body) { db, written in try read(db, written) }
     }
 
-    /// Has the database for itself, with a function or a closure that you were given. See the other form.
+    /// Has the database to itself, with a function, or a closure that is not written inline. See the form with a `sending` result.
     @discardableResult
     public func barrier<R: Sendable>(timeout: Duration? = nil, _ body: (Connection) throws -> R) throws -> R {
         try runExclusively(timeout: timeout) { db in try body(db) }
     }
 
-    /// The same for a task.
+    /// The asynchronous form.
     @discardableResult
     public func barrier<R: Sendable>(
         timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> R
@@ -53,13 +54,14 @@ extension SharedDatabase {
         try await runExclusively(timeout: timeout) { db in try body(db) }
     }
 
-    /// Writes without a transaction, with a function or a closure that you were given. See the other form.
+    /// Writes without a transaction, with a function, or a closure that is not written inline. See the form with a `sending`
+    /// result.
     @discardableResult
     public func withWriter<R: Sendable>(timeout: Duration? = nil, _ body: (Connection) throws -> R) throws -> R {
         try run(.withoutTransaction, timeout: timeout) { db in try body(db) }
     }
 
-    /// The same for a task.
+    /// The asynchronous form.
     @discardableResult
     public func withWriter<R: Sendable>(
         timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> R
@@ -69,24 +71,24 @@ extension SharedDatabase {
 }
 
 extension DatabaseSnapshot {
-    /// Reads, with a function or a closure that you were given. See the other form.
+    /// Reads with a function, or a closure that is not written inline. See the form with a `sending` result.
     public func read<R: Sendable>(timeout: Duration? = nil, _ body: (Connection) throws -> R) throws -> R {
         try readSent(timeout: timeout) { db in try body(db) }
     }
 
-    /// The same for a task.
+    /// The asynchronous form.
     public func read<R: Sendable>(timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> R) async throws -> R {
         try await readSent(timeout: timeout) { db in try body(db) }
     }
 }
 
 extension DatabaseReader {
-    /// Reads, with a function or a closure that you were given. See the other form.
+    /// Reads with a function, or a closure that is not written inline. See the form with a `sending` result.
     public func read<R: Sendable>(timeout: Duration? = nil, _ body: (Connection) throws -> R) throws -> R {
         try readSent(timeout: timeout) { db in try body(db) }
     }
 
-    /// The same for a task.
+    /// The asynchronous form.
     public func read<R: Sendable>(timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> R) async throws -> R {
         try await readSent(timeout: timeout) { db in try body(db) }
     }

@@ -1,20 +1,20 @@
 import CSQLCipher
 import Foundation
 
-/// For systems that end or stop a process which holds locks: an application in the background whose database is in an app group.
+/// For systems that stop or kill a process that holds locks, such as an app in the background whose database is in an app group.
 extension SharedDatabase {
     /// Ends all transactions, and begins none before ``resume()``.
     ///
-    /// Calls that run are ended as soon as they notice: the statement is interrupted, the transaction is rolled back, and the call
-    /// throws ``DatabaseError/Reason/suspended``; a commit that has begun is finished. Calls that wait, and each later one, throw
-    /// the same. The snapshots of a pool end. Observations go on after ``resume()``. This call returns when nothing runs any
-    /// more. Any thread may call it, any number of times.
+    /// Running calls are ended as soon as they notice: the statement is interrupted, the transaction is rolled back, and the call
+    /// throws ``DatabaseError/Reason/suspended``; a commit that has begun is finished. Waiting and later calls throw the same
+    /// error. The snapshots of a pool end. Observations continue after ``resume()``. This call returns when nothing is running any
+    /// more. You can call it from any thread, any number of times.
     ///
-    /// On Apple's platforms a process that is suspended while it holds a lock of a file in an app group is ended with the code
+    /// On Apple's platforms, a process that is suspended while it holds a lock on a file in an app group is killed with the code
     /// `0xdead10cc`; <doc:AppGroups> has the whole recipe.
-    /// - Parameter timeout: how long to wait for the calls that run. Default: nil, any time.
-    /// - Throws: ``DatabaseError/Reason/timeout`` when a call still runs, which may hold locks; the database is suspended all the
-    ///   same. ``DatabaseError/Reason/misuse`` inside of another call, ``DatabaseError/Reason/closed``.
+    /// - Parameter timeout: how long to wait for the running calls. Default: nil, no limit.
+    /// - Throws: ``DatabaseError/Reason/timeout`` if a call is still running, which may hold locks; the database is suspended
+    ///   nevertheless. ``DatabaseError/Reason/misuse`` inside another call, ``DatabaseError/Reason/closed``.
     public final func suspend(timeout: Duration? = nil) throws(DatabaseError) {
         try checkCall()
         if writer.isClosed { throw .closedDatabase }
@@ -33,7 +33,7 @@ extension SharedDatabase {
         }
     }
 
-    /// Takes calls again after ``suspend(timeout:)``. Nothing happens if the database is not suspended, or is closed.
+    /// Accepts calls again after ``suspend(timeout:)``. Does nothing if the database is not suspended, or is closed.
     public final func resume() {
         guard forks == sqlcipherkit_forks() else { return }
         readers?.endSuspending()
@@ -44,16 +44,16 @@ extension SharedDatabase {
     /// Whether the database is suspended.
     public final var isSuspended: Bool { writer.isSuspended }
 
-    /// Suspends the database with one notification and resumes it with another, on the thread that posts them, until what is
-    /// returned is gone. The database is not kept open by it.
+    /// Suspends the database on one notification and resumes it on another, on the thread that posts them, until the returned
+    /// object is released. The object does not keep the database open.
     ///
     /// On iOS these are `UIApplication.didEnterBackgroundNotification` and `UIApplication.willEnterForegroundNotification`; in an
-    /// extension, those of its host. What suspending throws is left: the system then decides.
+    /// extension, those of its host. An error while suspending is ignored; the system then decides.
     /// - Parameters:
     ///   - suspending: the notification that suspends.
-    ///   - resuming: the one that resumes.
-    ///   - center: where they are posted. Default: the process's own centre.
-    ///   - timeout: how long to wait for the calls that run. Default: three seconds, as the system gives about five.
+    ///   - resuming: the notification that resumes.
+    ///   - center: where they are posted. Default: the default centre of the process.
+    ///   - timeout: how long to wait for the running calls. Default: three seconds, because the system allows about five.
     public final func observeSuspension(
         suspending: Notification.Name, resuming: Notification.Name, in center: NotificationCenter = .default,
         timeout: Duration? = .seconds(3)
@@ -68,11 +68,11 @@ extension SharedDatabase {
             ])
     }
 
-    /// Waits until no call has a connection of the pool, ending those that have.
+    /// Waits until no call has a connection of the pool, and ends those that have one.
     private func drain(_ pool: ConnectionPool, until deadline: Deadline?) throws {
         while true {
             for slot in pool.slots { slot.suspend() }
-            // A call that had acquired its slot a moment ago, and not yet its connection, is met the next time.
+            // A call that has just acquired its slot, but does not have its connection yet, is ended in the next round.
             let step = Deadline.after(.milliseconds(20))
             do {
                 try pool.acquireAll(closing: true, until: deadline.map { min($0, step) } ?? step, nil)
@@ -84,10 +84,10 @@ extension SharedDatabase {
     }
 }
 
-/// Keeps a database to the notifications of ``SharedDatabase/observeSuspension(suspending:resuming:in:timeout:)``, until it is
-/// released.
+/// Suspends and resumes a database with the notifications of ``SharedDatabase/observeSuspension(suspending:resuming:in:timeout:)``,
+/// until it is released.
 public final class SuspensionObservation: @unchecked Sendable {
-    // Sendable: the two properties are constants, and a centre may be used from any thread.
+    // Sendable: the two properties are constants, and any thread may use a notification centre.
     private let center: NotificationCenter
     private let tokens: [any NSObjectProtocol]
 

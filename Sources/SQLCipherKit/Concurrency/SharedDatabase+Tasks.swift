@@ -1,6 +1,6 @@
 import CSQLCipher
 
-/// For tasks: a call waits without a thread, and runs in its task, on a thread that may block.
+/// For tasks: a call waits without blocking a thread, and runs in its task, on a thread that may block.
 extension SharedDatabase {
     func run<R>(
         _ mode: ConnectionSlot.Mode, timeout: Duration?, _ body: sending @escaping (Connection) throws -> sending R
@@ -34,7 +34,7 @@ extension SharedDatabase {
         let alarm = deadline.map { DeadlineTimer.current.set(at: $0) { cancellation.cancel(DatabaseError.timeout) } }
         defer {
             if let alarm { DeadlineTimer.current.cancel(alarm) }
-            // It holds the waiter, which holds the call, which holds the cancellation.
+            // The handler holds the waiter, which holds the call, which holds the cancellation.
             cancellation.setHandler(nil)
         }
         let call = LentCall(pool, wish, cancellation)
@@ -51,7 +51,7 @@ extension SharedDatabase {
         return result
     }
 
-    /// A free reader for a read that is likely to be short, which then runs on the thread that it is on.
+    /// Returns a free reader for a read that is likely to be short and then runs on the current thread.
     private func acquireForShortRead(_ pool: ConnectionPool) throws(DatabaseError) -> ConnectionSlot? {
         guard readers != nil, readDuration.begin() else { return nil }
         do throws(DatabaseError) {
@@ -65,7 +65,7 @@ extension SharedDatabase {
     }
 }
 
-/// Where a task may block before it has a connection.
+/// Lets a task block before it has a connection.
 final class BlockingExecutor: TaskExecutor {
     private static let shared = BlockingExecutor()
 

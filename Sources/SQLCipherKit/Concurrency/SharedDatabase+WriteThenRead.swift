@@ -1,7 +1,7 @@
 /// A write, and a read of exactly what it has committed.
 extension SharedDatabase {
     /// Runs `body` as a write, and after its commit `read`, which sees the database as this write has left it, whatever is written
-    /// meanwhile.
+    /// in the meantime.
     ///
     /// ```swift
     /// let notes = try await pool.write { db in
@@ -10,23 +10,24 @@ extension SharedDatabase {
     ///     try db.fetchAll(Note.self, "SELECT * FROM note ORDER BY title")
     /// }
     /// ```
-    /// The next writes of a pool go on while `read` runs, on a connection that reads. A queue has one connection: the next call
-    /// waits until `read` has ended.
+    /// The next writes of a pool continue while `read` runs on a reader. A queue has one connection, so the next call waits until
+    /// `read` has ended.
     /// - Parameters:
-    ///   - timeout: how long both may take. Default: nil, any time.
+    ///   - timeout: how long both may take together. Default: nil, no limit.
     ///   - body: reads and writes, as in `write(timeout:_:)`.
-    ///   - read: reads. It is given what `body` has returned, and not called if the write fails.
-    /// - Throws: what `write(timeout:_:)` throws; nothing has changed then. After the commit, what `read` throws,
+    ///   - read: reads. Its argument is the result of `body`. It is not called if the write fails.
+    /// - Throws: what `write(timeout:_:)` throws; nothing has changed then. After the commit: what `read` throws,
     ///   ``DatabaseError/Reason/timeout``, and ``DatabaseError/Reason/snapshotLost`` if another process has moved the log into the
-    ///   database in between: the write stays.
+    ///   database in between. The write then stays.
     public func write<W, R>(
         timeout: Duration? = nil, _ body: (Connection) throws -> sending W, then read: (Connection, W) throws -> sending R
     ) throws -> sending R {
         try writeThenRead(timeout, body, read)
     }
 
-    /// The same for a task.
-    /// - Throws: as the other form; `CancellationError` when the task is cancelled: if that is after the commit, the write stays.
+    /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled. If that happens after the commit, the
+    ///   write stays.
     public func write<W: Sendable, R>(
         timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> W,
         then read: sending @escaping (Connection, W) throws -> sending R
@@ -34,7 +35,7 @@ extension SharedDatabase {
         try await writeThenRead(timeout, body, read)
     }
 
-    // One way for both kinds of results.
+    // One implementation for both kinds of results.
 
     func writeThenRead<W, R>(
         _ timeout: Duration?, _ body: (Connection) throws -> sending W, _ read: (Connection, W) throws -> sending R
@@ -85,7 +86,7 @@ extension SharedDatabase {
         }
     }
 
-    /// A reader that is open: after the commit nothing of it may fail. With the writer acquired.
+    /// Acquires an open reader, because opening one must not fail after the commit. The caller has acquired the writer.
     private func acquireReader(until deadline: Deadline?, _ cancellation: Cancellation?) throws -> ConnectionSlot {
         guard let readers else { throw DatabaseError.closedDatabase }
         let reader = try readers.acquire(until: deadline, cancellation)
@@ -96,12 +97,13 @@ extension SharedDatabase {
         return reader
     }
 
-    /// What the writer has just committed; nil if its log has never been written to, so that the present state is what there is.
+    /// Returns what the writer has just committed; nil if its log has never been written to, so that the current state is the right
+    /// one.
     private func committedState(_ slot: ConnectionSlot) -> WALSnapshot? {
         try? slot.run(.unrestricted) { db in try WALSnapshot(committedBy: db) }
     }
 
-    /// Checkpoints if it is due, as far as that goes beside the read that has begun.
+    /// Checkpoints if it is due, as far as possible during the read that has begun.
     private func checkpointBesideReader(_ slot: ConnectionSlot) {
         try? slot.run(.unrestricted) { db in checkpointer?.committed(db) { _ in } }
     }

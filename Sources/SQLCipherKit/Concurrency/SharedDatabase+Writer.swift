@@ -1,7 +1,7 @@
 /// Writing without a transaction around the closure.
 extension SharedDatabase {
-    /// Runs `body` on the connection that writes, without a transaction, while reads of a pool go on: for several transactions one
-    /// after the other, for `VACUUM`, and for pragmas that a transaction does not allow.
+    /// Runs `body` on the connection that writes, without a transaction, while reads of a pool continue. Use it for several
+    /// transactions in succession, for `VACUUM`, and for pragmas that a transaction does not allow.
     ///
     /// ```swift
     /// try await pool.withWriter { db in
@@ -9,10 +9,10 @@ extension SharedDatabase {
     ///     try db.execute("VACUUM")
     /// }
     /// ```
-    /// Other writes wait until it has ended. To keep reads away as well, use `barrier(timeout:_:)`.
+    /// Other writes wait until it has ended. To block reads as well, use `barrier(timeout:_:)`.
     /// - Parameters:
-    ///   - timeout: how long the call may take. Default: nil, any time.
-    ///   - body: reads and writes. What it does outside of a transaction stays, also if it throws.
+    ///   - timeout: how long the call may take. Default: nil, no limit.
+    ///   - body: reads and writes. What it does outside a transaction stays, even if it throws.
     /// - Throws: what `body` throws; ``DatabaseError/Reason/misuse`` if it leaves a transaction open, which is rolled back; and
     ///   what `read(timeout:_:)` throws.
     @discardableResult
@@ -20,8 +20,8 @@ extension SharedDatabase {
         try run(.withoutTransaction, timeout: timeout, body)
     }
 
-    /// The same for a task.
-    /// - Throws: as the other form; `CancellationError` when the task is cancelled.
+    /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
     public func withWriter<R>(
         timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> sending R

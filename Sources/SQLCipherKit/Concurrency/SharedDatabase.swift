@@ -1,53 +1,52 @@
 import CSQLCipher
 import Synchronization
 
-/// A database for any thread and any task: a ``DatabaseQueue`` or a ``DatabasePool``.
+/// A database that any thread and any task can use: a ``DatabaseQueue`` or a ``DatabasePool``.
 ///
 /// ```swift
 /// let titles = try await database.read { db in try db.fetchAll(String.self, "SELECT title FROM note") }
 /// try await database.write { db in try db.execute("INSERT INTO note(title) VALUES (\(title))") }
 /// ```
-/// Use this type where your code works with either. Each call exists in two forms. In an `async` function the compiler takes the
-/// asynchronous one: the task is suspended, no thread waits, and the closure runs in the same task, on a thread of this package: it
-/// sees the task's local values, its cancellation and its priority. Elsewhere the call waits, and works, on the thread that it is
-/// made on.
+/// Use this type if your code works with either. Each call exists in two forms. In an `async` function the compiler chooses the
+/// asynchronous one: the task is suspended, no thread waits, and the closure runs in the same task, on a thread of this package,
+/// with the task's local values, cancellation and priority. Elsewhere the call waits and runs on the calling thread.
 ///
-/// Calls are served in the order in which they were made. The number of waiting calls is not limited: a producer that outpaces the
+/// Calls are served in the order in which they are made. The number of waiting calls is not limited: a producer that outpaces the
 /// database should wait for each call before it makes the next.
 ///
 /// The connection is only lent: after the closure has returned, the connection, its statements and its cursors throw
-/// ``DatabaseError/Reason/misuse`` or ``DatabaseError/Reason/closed``. A call inside of a closure of the same database
-/// throws ``DatabaseError/Reason/misuse``, because it would wait for itself; use the connection that the closure has.
+/// ``DatabaseError/Reason/misuse`` or ``DatabaseError/Reason/closed``. A call inside a closure of the same database throws
+/// ``DatabaseError/Reason/misuse``, because it would wait for itself; use the connection that the closure has.
 ///
 /// When a task is cancelled, its waiting call ends at once, and its running call soon: the statement is interrupted, the
 /// transaction is rolled back, and the call throws `CancellationError`. A commit that has begun is finished.
 ///
-/// The database closes when the last reference to it is gone, or with `close()`.
+/// The database closes with `close()`, or when the last reference to it goes away.
 public class SharedDatabase: @unchecked Sendable {
-    // Sendable: all stored properties are constants of Sendable types, here and in the subclasses. The compiler checks that for
-    // final classes only.
+    // Sendable: all stored properties are constants of Sendable types, here and in the subclasses. The compiler checks that only
+    // for final classes.
 
     let writer: ConnectionPool
-    /// Nil where the writer reads as well.
+    /// Nil if the writer also reads.
     let readers: ConnectionPool?
     let forks = sqlcipherkit_forks()
     let readDuration = ReadDurationEstimate()
-    /// What observes the writer's commits.
+    /// The observers of the writer's commits.
     let observers = ObserverRegistry()
-    /// How readers are opened; nil without any.
+    /// How to open readers; nil if there are none.
     let readerConfiguration: ReaderConfiguration.Shared?
     let idleReaders: IdleReaders?
     let checkpointer: AutoCheckpointer?
-    /// What ``DatabaseConfiguration/label`` was.
+    /// The value of ``DatabaseConfiguration/label``.
     public let label: String?
-    /// What connections have beyond what they are opened with.
+    /// What is added to connections after they are opened.
     let additions: SharedAdditions
     /// The snapshots of a pool.
     let snapshots = SnapshotRegistry()
 
     // Lock order: the writer, then the readers.
 
-    /// One connection for everything.
+    /// Creates a database with one connection for everything.
     init(_ connection: Connection) {
         label = connection.configuration.label
         writer = ConnectionPool([ConnectionSlot(connection)])
@@ -56,7 +55,7 @@ public class SharedDatabase: @unchecked Sendable {
         share(additions)
     }
 
-    /// A connection that writes, and as many readers as its configuration says.
+    /// Creates a database with a connection that writes, and as many readers as its configuration says.
     init(writer connection: Connection) throws(DatabaseError) {
         let settings = connection.configuration.pool
         label = connection.configuration.label
@@ -75,7 +74,7 @@ public class SharedDatabase: @unchecked Sendable {
         share(additions)
     }
 
-    /// Several readers of one state, which another connection keeps in its write-ahead log.
+    /// Creates several readers of one state, which another connection keeps in its write-ahead log.
     init(
         reading state: WALSnapshot, heldBy holder: Connection, _ additions: SharedAdditions
     ) throws(DatabaseError) {
@@ -97,22 +96,22 @@ public class SharedDatabase: @unchecked Sendable {
         share(additions)
     }
 
-    /// Gives the slots what their connections have in common. None of them was acquired yet.
+    /// Gives the slots the additions that all connections share. No slot has been acquired yet.
     private func share(_ additions: SharedAdditions) {
         for slot in writer.slots { (slot.additions, slot.isWriter) = (additions, true) }
         for slot in readers?.slots ?? [] { slot.additions = additions }
     }
 
     deinit {
-        // The engine's state is the parent's, and a lock may have been another thread's when the process forked.
+        // The engine's state belongs to the parent, and another thread may have held a lock when the process forked.
         if forks != sqlcipherkit_forks() { return }
         close(for: .closedDatabase)
     }
 
-    /// Throws where a call would wait for itself, or in a child process, whose parent may hold the locks forever.
+    /// Throws if a call would wait for itself, or in a child process, whose parent may hold the locks forever.
     func checkCall() throws(DatabaseError) {
         if forks != sqlcipherkit_forks() { throw .forked }
-        // In no closure at all, as nearly always.
+        // The usual case: the thread is in no closure at all.
         if sqlcipherkit_calls() == 0 { return }
         let thread = sqlcipherkit_thread()
         for slot in writer.slots where slot.user.load(ordering: .relaxed) == thread { throw .insideCall }
@@ -129,5 +128,5 @@ extension SharedDatabase: CustomStringConvertible {
 
 extension DatabaseError {
     static let insideCall = misuse(
-        "a call inside of another call's closure would wait for itself: use the connection that is there already")
+        "a call inside another call's closure would wait for itself: use the connection that is there already")
 }

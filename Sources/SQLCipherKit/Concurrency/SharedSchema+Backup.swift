@@ -1,16 +1,16 @@
-/// Backing up and restoring beside the other calls.
+/// Backup and restore while other calls run.
 extension SharedSchema {
-    /// Copies the database into a new file, as it is when the call begins. A pool goes on to write and to read meanwhile.
+    /// Copies the database, as it is when the call begins, into a new file. A pool continues to write and to read in the meantime.
     ///
     /// ```swift
     /// try await pool.main.backup(toFileAt: "monday.db", timeout: .seconds(60))
     /// ```
     /// - Parameters:
-    ///   - path: as with ``Schema/backup(toFileAt:options:progress:)``.
-    ///   - key: how the backup is encrypted; nil, the default, for as the database is.
-    ///   - options: likewise.
-    ///   - timeout: how long the call may take. Default: nil, any time.
-    ///   - progress: likewise.
+    ///   - path: as in ``Schema/backup(toFileAt:options:progress:)``.
+    ///   - key: how the backup is encrypted; nil, the default, for the encryption of the database.
+    ///   - options: as in ``Schema/backup(toFileAt:options:progress:)``.
+    ///   - timeout: how long the call may take. Default: nil, no limit.
+    ///   - progress: as in ``Schema/backup(toFileAt:options:progress:)``.
     /// - Throws: as ``Schema/backup(toFileAt:options:progress:)``; ``DatabaseError/Reason/timeout``. There is no backup then.
     public func backup(
         toFileAt path: String, key: Encryption? = nil, options: BackupOptions = BackupOptions(), timeout: Duration? = nil,
@@ -21,8 +21,8 @@ extension SharedSchema {
         }
     }
 
-    /// The same for a task.
-    /// - Throws: as the other form; `CancellationError` when the task is cancelled.
+    /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     public func backup(
         toFileAt path: String, key: Encryption? = nil, options: BackupOptions = BackupOptions(), timeout: Duration? = nil,
         progress: sending RewriteProgressHandler? = nil
@@ -34,14 +34,14 @@ extension SharedSchema {
         }
     }
 
-    /// Replaces everything in the database by the content of a backup. Other writes wait; a pool's reads go on, and see what was
-    /// there before until it is done.
+    /// Replaces the whole content of the database with that of a backup. Other writes wait; a pool's reads continue, and see the
+    /// old content until the call is done.
     /// - Parameters:
-    ///   - path: as with ``Schema/restore(fromFileAt:options:progress:)``.
-    ///   - key: how the backup is encrypted; nil, the default, for as the database is.
-    ///   - options: likewise.
-    ///   - timeout: how long the call may take. Default: nil, any time.
-    ///   - progress: likewise.
+    ///   - path: as in ``Schema/restore(fromFileAt:options:progress:)``.
+    ///   - key: how the backup is encrypted; nil, the default, for the encryption of the database.
+    ///   - options: as in ``Schema/restore(fromFileAt:options:progress:)``.
+    ///   - timeout: how long the call may take. Default: nil, no limit.
+    ///   - progress: as in ``Schema/restore(fromFileAt:options:progress:)``.
     /// - Throws: as ``Schema/restore(fromFileAt:options:progress:)``; ``DatabaseError/Reason/timeout``.
     public func restore(
         fromFileAt path: String, key: Encryption? = nil, options: BackupOptions = BackupOptions(), timeout: Duration? = nil,
@@ -52,8 +52,8 @@ extension SharedSchema {
         }
     }
 
-    /// The same for a task.
-    /// - Throws: as the other form; `CancellationError` when the task is cancelled.
+    /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     public func restore(
         fromFileAt path: String, key: Encryption? = nil, options: BackupOptions = BackupOptions(), timeout: Duration? = nil,
         progress: sending RewriteProgressHandler? = nil

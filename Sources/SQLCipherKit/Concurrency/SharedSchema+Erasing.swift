@@ -1,21 +1,21 @@
 import Foundation
 
 extension SharedSchema {
-    /// Rewrites the database so that nothing of what was deleted from it can be read in its files again, while no other call has a
-    /// connection of the queue or the pool. Calls that are made meanwhile wait.
+    /// Rewrites the database so that deleted content can no longer be read from its files, while no other call has a connection of
+    /// the queue or the pool. Calls made in the meantime wait.
     /// - Parameters:
-    ///   - timeout: how long the call may take. Default: nil, any time.
-    ///   - progress: as with ``Schema/erase(progress:)``.
+    ///   - timeout: how long the call may take. Default: nil, no limit.
+    ///   - progress: as in ``Schema/erase(progress:)``.
     /// - Returns: what was rewritten, and what could not be.
-    /// - Throws: as ``Schema/erase(progress:)``; ``DatabaseError/Reason/busy`` only for other connections than those of the queue
-    ///   or the pool; ``DatabaseError/Reason/timeout``.
+    /// - Throws: as ``Schema/erase(progress:)``; ``DatabaseError/Reason/busy`` only because of connections outside the queue or the
+    ///   pool; ``DatabaseError/Reason/timeout``.
     @discardableResult
     public func erase(timeout: Duration? = nil, progress: RewriteProgressHandler? = nil) throws -> ErasureReport {
         try database.claim(.idleReaders, timeout: timeout) { slot, limits in try erase(slot, limits, progress) }
     }
 
-    /// The same for a task. When the task is cancelled, it ends as with a `progress` that throws.
-    /// - Throws: as the other form; `CancellationError` when the task is cancelled.
+    /// The asynchronous form. If the task is cancelled, the call ends as if `progress` had thrown.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
     public func erase(timeout: Duration? = nil, progress: sending RewriteProgressHandler? = nil) async throws -> ErasureReport {
         // Sent on.
@@ -31,20 +31,20 @@ extension SharedSchema {
         }
     }
 
-    /// Says where texts still stand in the files of the database.
+    /// Reports where texts are still present in the files of the database.
     /// - Parameters:
-    ///   - texts: as with ``Schema/residue(of:progress:)``.
-    ///   - timeout: how long the call may take. Default: nil, any time.
-    ///   - progress: as with ``Schema/residue(of:progress:)``.
-    /// - Throws: likewise; ``DatabaseError/Reason/timeout``.
+    ///   - texts: as in ``Schema/residue(of:progress:)``.
+    ///   - timeout: how long the call may take. Default: nil, no limit.
+    ///   - progress: as in ``Schema/residue(of:progress:)``.
+    /// - Throws: as ``Schema/residue(of:progress:)``; ``DatabaseError/Reason/timeout``.
     public func residue(
         of texts: [String], timeout: Duration? = nil, progress: RewriteProgressHandler? = nil
     ) throws -> ResidueReport {
         try search(timeout) { schema, limits in try schema.residue(of: texts, progress: limits.checked(progress)) }
     }
 
-    /// The same for a task.
-    /// - Throws: as the other form; `CancellationError` when the task is cancelled.
+    /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     public func residue(
         of texts: [String], timeout: Duration? = nil, progress: sending RewriteProgressHandler? = nil
     ) async throws -> ResidueReport {
@@ -53,15 +53,15 @@ extension SharedSchema {
         return try await search(timeout) { schema, limits in try schema.residue(of: texts, progress: limits.checked(progress)) }
     }
 
-    /// Says where bytes still stand in the files of the database.
+    /// Reports where bytes are still present in the files of the database.
     public func residue(
         ofBytes bytes: [Data], timeout: Duration? = nil, progress: RewriteProgressHandler? = nil
     ) throws -> ResidueReport {
         try search(timeout) { schema, limits in try schema.residue(ofBytes: bytes, progress: limits.checked(progress)) }
     }
 
-    /// The same for a task.
-    /// - Throws: as the other form; `CancellationError` when the task is cancelled.
+    /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     public func residue(
         ofBytes bytes: [Data], timeout: Duration? = nil, progress: sending RewriteProgressHandler? = nil
     ) async throws -> ResidueReport {
@@ -72,7 +72,7 @@ extension SharedSchema {
         }
     }
 
-    /// With the writer, so that the log does not grow meanwhile.
+    /// Uses the writer, so that the log does not grow in the meantime.
     private func search(_ timeout: Duration?, _ body: (Schema, CallLimits) throws -> ResidueReport) throws -> ResidueReport {
         try database.claim(.writer, timeout: timeout) { slot, limits in
             try slot.run(.unrestricted) { db in try body(try db.schema(name), limits) }

@@ -7,8 +7,8 @@
 /// try await archive.checkpoint(.truncate)
 /// try await archive.detach()
 /// ```
-/// It is a handle for any thread and any task: a database and a name. In a closure, `db.schema(archive.name)` is the same
-/// database of the connection. After the database was detached each call throws ``DatabaseError/Reason/schemaName``.
+/// It is a handle that any thread and any task can use: a database and a name. In a closure, `db.schema(archive.name)` is the same
+/// database on that connection. After the database was detached, every call throws ``DatabaseError/Reason/schemaName``.
 public struct SharedSchema: Sendable {
     /// The queue or the pool.
     public let database: SharedDatabase
@@ -20,24 +20,24 @@ extension SharedDatabase {
     /// The database that the queue or the pool was opened with.
     public var main: SharedSchema { SharedSchema(database: self, name: "main") }
 
-    /// A database by its name in SQL, in any case: `main`, or what it was attached as.
+    /// Returns a database by its name in SQL, in any case: `main`, or the name that it was attached under.
     /// - Throws: ``DatabaseError/Reason/schemaName`` if no database has that name, and what `read(timeout:_:)` throws.
     public func schema(_ name: String) throws -> SharedSchema {
         SharedSchema(database: self, name: try read { db in try db.schema(name).name })
     }
 
-    /// The same for a task.
+    /// The asynchronous form.
     public func schema(_ name: String) async throws -> SharedSchema {
         SharedSchema(database: self, name: try await read { db in try db.schema(name).name })
     }
 
-    /// Attaches a database to all connections, also to those that are opened later (<https://sqlite.org/lang_attach.html>). A
-    /// pool sets it to write-ahead logging, as it does with the main database.
+    /// Attaches a database to all connections, including those opened later (<https://sqlite.org/lang_attach.html>). A pool sets it
+    /// to write-ahead logging, like the main database.
     /// - Parameters:
-    ///   - location: where it is; in a file, for a pool.
-    ///   - name: the name it gets in SQL.
+    ///   - location: where the database is; for a pool, in a file.
+    ///   - name: its name in SQL.
     ///   - key: how it is encrypted.
-    ///   - timeout: how long to wait for the calls that run. Default: nil, any time.
+    ///   - timeout: how long to wait for the running calls. Default: nil, no limit.
     /// - Returns: the attached database.
     /// - Throws: as ``Connection/attach(_:as:key:safeguards:)``; ``DatabaseError/Reason/timeout``. Nothing is attached then.
     @discardableResult
@@ -48,8 +48,8 @@ extension SharedDatabase {
         return SharedSchema(database: self, name: name)
     }
 
-    /// The same for a task. When the task is cancelled while the call waits, nothing is attached.
-    /// - Throws: as the other form; `CancellationError` when the task is cancelled.
+    /// The asynchronous form. If the task is cancelled while the call waits, nothing is attached.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
     public func attach(
         _ location: DatabaseLocation, as name: String, key: Encryption?, timeout: Duration? = nil
@@ -77,37 +77,38 @@ extension SharedDatabase {
 
 extension SharedSchema {
     /// Detaches the database from all connections.
-    /// - Parameter timeout: how long to wait for the calls that run. Default: nil, any time.
+    /// - Parameter timeout: how long to wait for the running calls. Default: nil, no limit.
     /// - Throws: as ``Schema/detach()``; ``DatabaseError/Reason/timeout``.
     public func detach(timeout: Duration? = nil) throws {
         try database.barrier(timeout: timeout) { db in try db.schema(name).detach() }
     }
 
-    /// The same for a task.
-    /// - Throws: as the other form; `CancellationError` when the task is cancelled.
+    /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     public func detach(timeout: Duration? = nil) async throws {
         try await database.barrier(timeout: timeout) { [name] db in try db.schema(name).detach() }
     }
 
-    /// Moves the write-ahead log into the database. All but a passive checkpoint wait until no reader of the pool is at work.
+    /// Moves the write-ahead log into the database. Except for a passive checkpoint, it waits until no reader of the pool is
+    /// running.
     ///
-    /// A pool does it by itself: see ``DatabaseConfiguration/Pool/checkpointSize`` and ``DatabaseConfiguration/Pool/largestLog``.
+    /// A pool does this by itself: see ``DatabaseConfiguration/Pool/checkpointSize`` and ``DatabaseConfiguration/Pool/largestLog``.
     /// - Parameters:
-    ///   - mode: how much of it. Default: as much as is possible without waiting.
-    ///   - timeout: how long the call may take. Default: nil, any time.
-    /// - Returns: what there was and what was moved; two zeroes for a database without a write-ahead log.
-    /// - Throws: as ``Schema/checkpoint(_:)``; ``DatabaseError/Reason/busy`` only for readers of other processes;
+    ///   - mode: how much of the log to move. Default: as much as is possible without waiting.
+    ///   - timeout: how long the call may take. Default: nil, no limit.
+    /// - Returns: the size of the log and how much was moved; two zeroes for a database without a write-ahead log.
+    /// - Throws: as ``Schema/checkpoint(_:)``; ``DatabaseError/Reason/busy`` only because of readers in other processes;
     ///   ``DatabaseError/Reason/timeout``.
     @discardableResult
     public func checkpoint(_ mode: CheckpointMode = .passive, timeout: Duration? = nil) throws -> CheckpointResult {
-        // The readers of the pool itself would make the checkpoint fail.
+        // The pool's own readers would make the checkpoint fail.
         try database.claim(mode == .passive ? .writer : .idleReaders, timeout: timeout) { slot, limits in
             try checkpoint(slot, limits, mode)
         }
     }
 
-    /// The same for a task.
-    /// - Throws: as the other form; `CancellationError` when the task is cancelled.
+    /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
     public func checkpoint(_ mode: CheckpointMode = .passive, timeout: Duration? = nil) async throws -> CheckpointResult {
         try await database.claim(mode == .passive ? .writer : .idleReaders, timeout: timeout) { slot, limits in

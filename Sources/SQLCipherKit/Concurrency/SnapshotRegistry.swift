@@ -1,16 +1,16 @@
 import Synchronization
 
-/// The snapshots of a pool: what they read with, until its connections are closed.
+/// The open snapshots of a pool: their connections, until these are closed.
 final class SnapshotRegistry: Sendable {
     private let cores = Mutex<[ObjectIdentifier: SharedDatabase]>([:])
-    // Looked at in each call, without the lock.
+    // Read in each call, without the lock.
     private let count = Atomic<Int>(0)
 
     var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
 
     func add(_ core: SharedDatabase) { change { $0[ObjectIdentifier(core)] = core } }
 
-    /// To be called once it is closed.
+    /// Must be called once the core is closed.
     func remove(_ core: SharedDatabase) { change { $0[ObjectIdentifier(core)] = nil } }
 
     private func change(_ body: (inout [ObjectIdentifier: SharedDatabase]) -> Void) {
@@ -22,29 +22,29 @@ final class SnapshotRegistry: Sendable {
 
     private var all: [SharedDatabase] { cores.withLock { Array($0.values) } }
 
-    /// Throws inside of a closure that reads one of the snapshots: a call that waits for that closure could hold what this call
-    /// waits for.
+    /// Throws inside a closure that reads one of the snapshots: a call that waits for that closure could hold what this call would
+    /// wait for.
     func checkCall() throws(DatabaseError) {
         if isEmpty { return }
         for core in all { try core.checkCall() }
     }
 
-    /// Ends all snapshots, once the reads that run have ended. Called by the one call that has the writer and the readers.
-    /// - Throws: when the deadline or the cancellation comes first. No snapshot can be read then either.
+    /// Ends all snapshots after their running reads have ended. Called only by a call that has the writer and the readers.
+    /// - Throws: if the deadline passes or the call is cancelled first. The snapshots cannot be read then either.
     func endAll(
         because cause: String, until deadline: Deadline? = nil, _ cancellation: Cancellation? = nil
     ) throws {
         if isEmpty { return }
         let cores = all
         let lost = DatabaseError(code: .errorSnapshot, reason: .snapshotLost, message: "the snapshot has ended: \(cause)")
-        // First of all of them: a closure that reads one may be waiting for another.
+        // Refuse calls of all of them first: a closure that reads one may be waiting for another.
         for core in cores { core.refuseCalls(with: lost) }
         for core in cores {
             do {
                 try core.readers?.acquireAll(closing: true, until: deadline, cancellation)
                 core.readers?.releaseAll()
             } catch {
-                // Its own `close()` may have come first.
+                // The snapshot's own `close()` may have come first.
                 if core.readers?.isClosed != true { throw error }
             }
             try core.close()
@@ -52,7 +52,7 @@ final class SnapshotRegistry: Sendable {
         }
     }
 
-    /// Ends the reads that run.
+    /// Ends the running reads.
     func endCalls() {
         for core in all {
             for slot in core.readers?.slots ?? [] { slot.suspend() }
@@ -61,7 +61,7 @@ final class SnapshotRegistry: Sendable {
 
     func interrupt() { for core in all { core.interrupt() } }
 
-    /// Throws if there is a snapshot: SQLite would wait for it until its timeout.
+    /// Throws if a snapshot is open: SQLite would wait for it until its timeout.
     func requireNone(for call: String) throws(DatabaseError) {
         if isEmpty { return }
         throw DatabaseError(

@@ -1,10 +1,10 @@
 #if SQLCIPHERKIT_THREAD_SANITIZER
 import Foundation
 
-/// Takes the place of the standard library's `Mutex` in the builds of `scripts/check-threads`: on Linux that one is made of
-/// system calls that the thread sanitizer does not see, so that it would report all that such a lock guards.
+/// Replaces the standard library's `Mutex` in the builds of `scripts/check-threads`: on Linux, that one uses system calls that the
+/// thread sanitizer does not see, so it would report every access that such a lock protects.
 package struct Mutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
-    // Sendable: the value is reached with the lock only.
+    // Sendable: the value is accessed only with the lock held.
     private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let value = UnsafeMutablePointer<Value>.allocate(capacity: 1)
 

@@ -1,12 +1,12 @@
 import CSQLCipher
 
-/// A state of the databases of a connection that other connections can read later, as long as their write-ahead logs still have it
+/// A state of a connection's databases that other connections can read later, as long as the write-ahead logs still contain it
 /// (<https://sqlite.org/c3ref/snapshot.html>).
 final class WALSnapshot: @unchecked Sendable {
-    // Sendable: SQLite only reads what is behind the pointers, which are freed with the last reference.
+    // Sendable: SQLite only reads the snapshots, which are freed with the last reference.
     private let parts: [(name: String, part: UnsafeMutablePointer<sqlite3_snapshot>)]
 
-    /// Takes a snapshot of each database with `get`, `temp` apart.
+    /// Takes a snapshot of each database except `temp`, with `get`.
     private init(
         _ db: Connection, _ get: (OpaquePointer, String, inout UnsafeMutablePointer<sqlite3_snapshot>?) -> Int32
     ) throws(DatabaseError) {
@@ -28,17 +28,17 @@ final class WALSnapshot: @unchecked Sendable {
 
     deinit { for (_, part) in parts { sqlite3_snapshot_free(part) } }
 
-    /// The present state, in the open transaction, which must not have read anything yet. While it stays open, no checkpoint can
-    /// overwrite the state.
+    /// Takes the current state, in the open transaction, which must not have read anything yet. While that transaction stays open,
+    /// no checkpoint can overwrite the state.
     /// - Throws: ``DatabaseError/Reason/snapshotLost`` for a database without a write-ahead log.
     convenience init(reading db: Connection) throws(DatabaseError) { try self.init(db) { sqlite3_snapshot_get($0, $1, &$2) } }
 
-    /// What the connection has committed just before.
+    /// Takes the state that the connection has just committed.
     convenience init(committedBy db: Connection) throws(DatabaseError) {
         try self.init(db) { sqlcipherkit_last_snapshot($0, $1, &$2) }
     }
 
-    /// Makes the open transaction, which must not have read anything yet, read this state.
+    /// Makes the open transaction read this state. The transaction must not have read anything yet.
     /// - Throws: ``DatabaseError/Reason/snapshotLost`` if a checkpoint has overwritten it.
     func open(_ db: Connection) throws(DatabaseError) {
         let handle = try db.live()
@@ -55,7 +55,7 @@ final class WALSnapshot: @unchecked Sendable {
 
 extension DatabaseError {
     fileprivate static func noSnapshot(of schema: String, _ rc: Int32) -> DatabaseError {
-        // The code is all that SQLite says of it.
+        // SQLite gives no more details than the code.
         guard rc == SQLITE_ERROR else { return DatabaseError(rc: rc, database: nil) }
         return DatabaseError(
             code: .error, reason: .snapshotLost,

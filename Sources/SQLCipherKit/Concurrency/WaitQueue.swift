@@ -1,8 +1,8 @@
 /// A call that waits for a slot, or for all of them.
 package final class Waiter: @unchecked Sendable {
-    // Sendable: `ticket` is touched under the pool's lock only.
+    // Sendable: `ticket` is accessed only under the pool's lock.
 
-    /// What a call wants.
+    /// What a call asks for.
     package enum Wish: Sendable {
         case one, all
         /// All, to close the database.
@@ -12,8 +12,8 @@ package final class Waiter: @unchecked Sendable {
     package let wish: Wish
     /// Its place in the queue; 0 for none.
     fileprivate(set) var ticket: UInt64 = 0
-    /// Called once, outside of the pool's lock: with the slot, with nil for all of them, or with the reason why there will be none.
-    /// It may return work for a thread.
+    /// Called once, outside the pool's lock, with the slot, with nil for all slots, or with an error. It may return work for a
+    /// thread.
     let serve: @Sendable (Outcome) -> Job?
 
     package typealias Outcome = Result<ConnectionSlot?, any Error>
@@ -21,7 +21,7 @@ package final class Waiter: @unchecked Sendable {
     package init(_ wish: Wish, serve: @escaping @Sendable (Outcome) -> Job?) { (self.wish, self.serve) = (wish, serve) }
 }
 
-/// Waiting calls, first in, first out. Removing one that gives up costs nothing: it is skipped when its turn comes.
+/// Waiting calls, first in, first out. Removing one takes constant time: it is skipped when its turn comes.
 struct WaitQueue {
     private var queue: [(waiter: Waiter, ticket: UInt64)] = []
     private var head = 0
@@ -30,7 +30,7 @@ struct WaitQueue {
 
     var isEmpty: Bool { count == 0 }
 
-    /// The next in turn.
+    /// The next waiting call.
     var first: Waiter? {
         mutating get {
             if queue.isEmpty { return nil }
@@ -69,7 +69,7 @@ struct WaitQueue {
         return all
     }
 
-    /// Drops those that have left the queue.
+    /// Drops calls that have left the queue.
     private mutating func compact() {
         queue = queue[head...].filter { $0.waiter.ticket == $0.ticket }
         head = 0
@@ -90,11 +90,11 @@ final class BlockedThread: @unchecked Sendable {
         }
     }
 
-    /// Waits until the waiter was served.
-    /// - Returns: false if the deadline came first.
+    /// Waits until the waiter has been served.
+    /// - Returns: false if the deadline passed first.
     func wait(until deadline: Deadline?) -> Bool { latch.wait(until: deadline) }
 
-    /// The slot; nil for all of them. To be called when the waiter was served, or is certain to be.
+    /// Returns the slot, or nil for all slots. Call it when the waiter has been served, or is certain to be.
     func served() throws -> ConnectionSlot? {
         _ = latch.wait()
         return try outcome.get()

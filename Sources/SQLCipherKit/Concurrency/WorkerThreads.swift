@@ -1,22 +1,22 @@
 import Foundation
 import Synchronization
 
-/// Work for a thread. It may return what the same thread is to do next.
+/// Work for a thread. It may return the next work for the same thread.
 package struct Job: Sendable {
     let run: @Sendable () -> Job?
 }
 
-/// The threads on which tasks use connections, as SQLite blocks and Swift's own threads must not.
+/// The threads on which tasks use connections, because SQLite blocks and Swift's own threads must not.
 ///
-/// There are as many as work at the same time, in the whole process. A thread without work ends after some seconds, so that
-/// sleeping queues and pools have none.
+/// The process has as many as are working at the same time. A thread without work ends after some seconds, so idle queues and pools
+/// have no threads.
 final class WorkerThreads: Sendable {
     private static let threads = PerProcess { WorkerThreads() }
-    /// As much as the main thread has: what runs on one runs on the other.
+    /// The stack size of the main thread, so that the same work runs on both.
     static let stackSize = 8 << 20
     private static let idleTime = Duration.seconds(2)
 
-    /// Those without work; the one that has worked last is at the end.
+    /// Threads without work; the one that worked last is at the end.
     private let idle = Mutex<[Worker]>([])
 
     static func run(_ job: Job) { threads.current.run(job) }
@@ -34,13 +34,13 @@ final class WorkerThreads: Sendable {
     private func work(_ worker: Worker) {
         while var job = worker.next(until: .after(Self.idleTime)) ?? retire(worker) {
             while let following = job.run() { job = following }
-            // What the job holds must not stay until the next one comes.
+            // Release what the job holds before waiting for the next one.
             job = Job { nil }
             idle.withLock { $0.append(worker) }
         }
     }
 
-    /// - Returns: what it was given just before; nil to end the thread.
+    /// - Returns: work that it has just been given; nil to end the thread.
     private func retire(_ worker: Worker) -> Job? {
         let isIdle = idle.withLock { idle in
             guard let index = idle.firstIndex(where: { $0 === worker }) else { return false }
@@ -50,9 +50,9 @@ final class WorkerThreads: Sendable {
         return isIdle ? nil : worker.next(until: nil)
     }
 
-    /// A thread, and the work that it was given.
+    /// A thread and its work.
     private final class Worker: @unchecked Sendable {
-        // Sendable: `job` is touched under the condition's lock only.
+        // Sendable: `job` is accessed only under the condition's lock.
         private let condition = NSCondition()
         private var job: Job?
 
@@ -73,7 +73,7 @@ final class WorkerThreads: Sendable {
 }
 
 extension NSCondition {
-    /// Waits, with the lock, until it is signalled.
+    /// Waits until it is signalled. The lock must be held.
     /// - Returns: false if the deadline has passed.
     func wait(until deadline: Deadline?) -> Bool {
         guard let deadline else {
