@@ -1,19 +1,19 @@
 import CSQLCipher
 import Foundation
 
-/// A database file that appears at once: written under a temporary name in the same folder, flushed to disk, and then renamed, so
-/// that its name leads to a complete database or to none.
+/// A database file that appears all at once: it is written under a temporary name in the same folder, flushed to disk, and then
+/// renamed, so its name always leads to a complete database or to none.
 ///
-/// A process that dies leaves the temporary file, which the next one to write or to open the same database removes.
+/// A process that dies leaves the temporary file. The next process that writes or opens the same database removes it.
 final class AtomicFile {
-    /// Where the file is while it is being written.
+    /// The path of the file while it is being written.
     let temporaryPath: String
-    /// The name that it will have.
+    /// The final path.
     let path: String
     private var lock: FileLock?
 
-    /// Makes the file, for its owner alone, and only if the name is free: not even a link may be there, which another user could
-    /// have planted.
+    /// Creates the file, readable and writable only by its owner, and only if the name is free: there must not even be a link,
+    /// which another user could have planted.
     /// - Throws: ``DatabaseError/Reason/busy`` while another thread or process writes the same file.
     init(for path: String) throws(DatabaseError) {
         self.path = path
@@ -22,7 +22,7 @@ final class AtomicFile {
         while lock == nil {
             lock = try FileLock(for: path)
             attempts += 1
-            // An opening that looks for remains has it for less than that.
+            // A process that opens the database holds the lock for less than that while it looks for remains.
             if lock == nil, attempts == 20 { throw isBeingWritten }
             if lock == nil { usleep(1000) }
         }
@@ -39,7 +39,7 @@ final class AtomicFile {
 
     deinit { discard() }
 
-    /// Removes the file, unless it has its name already.
+    /// Removes the file, unless it already has its final name.
     func discard() {
         guard let lock else { return }
         lock.unlock(isDone: Self.removeFiles(temporaryPath))
@@ -50,17 +50,17 @@ final class AtomicFile {
     func flush(like original: stat? = nil) throws(DatabaseError) {
         let file = open(temporaryPath, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
         defer { if file >= 0 { close(file) } }
-        // Root keeps the owner; other users own what they write.
+        // Only root can keep the owner; other users own what they write.
         if let original, geteuid() == 0 { _ = fchown(file, original.st_uid, original.st_gid) }
         guard file >= 0, original.map({ fchmod(file, $0.st_mode & 0o7777) }) ?? 0 == 0, Self.sync(file) else {
             throw Self.failure(.ioError, "the new file cannot be flushed to disk", temporaryPath)
         }
     }
 
-    /// Gives the file its name, in one step.
-    /// - Parameter replacing: whether it may replace a file of that name.
+    /// Gives the file its final name, in one step.
+    /// - Parameter replacing: whether it may replace a file with that name.
     func publish(replacing: Bool) throws(DatabaseError) {
-        // SQLite says nothing if its last connection could not empty or remove them.
+        // SQLite does not report it if its last connection could not empty or remove these files.
         var log = stat()
         if lstat(temporaryPath + "-wal", &log) == 0, log.st_size > 0 {
             throw DatabaseError(code: .ioError, message: "the new file could not be completed; nothing has changed", path: path)
@@ -75,8 +75,8 @@ final class AtomicFile {
         lock = nil
     }
 
-    /// Makes a name durable. A folder that cannot be flushed, as on some network file systems, is not an error: either name
-    /// leads to a complete database.
+    /// Makes a name durable. It is not an error if the folder cannot be flushed, as on some network file systems: either name leads
+    /// to a complete database.
     static func flushFolder(of path: String) {
         let name = (path as NSString).deletingLastPathComponent
         let folder = open(name.isEmpty ? "." : name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -88,7 +88,7 @@ final class AtomicFile {
     /// Flushes an open file, or a folder.
     static func sync(_ descriptor: Int32) -> Bool {
         #if canImport(Darwin)
-            // There, fsync leaves the data in the drive's cache.
+            // On Darwin, fsync leaves the data in the drive's cache.
             if fcntl(descriptor, F_FULLFSYNC) == 0 { return true }
         #endif
         return fsync(descriptor) == 0

@@ -1,21 +1,21 @@
 import CSQLCipher
 import Synchronization
 
-/// Which thread may use a connection. The compiler sees to it for a connection of your own, as the type is not `Sendable`. One of a
-/// queue or a pool is lent to a closure, on one thread, and each call checks that it is on that thread: a reference that escapes
-/// the closure only throws.
+/// Which thread may use a connection. For a connection of your own the compiler checks this, because the type is not `Sendable`. A
+/// connection of a queue or a pool is lent to a closure on one thread, and every call checks that it is on that thread: a reference
+/// that escapes the closure only throws.
 extension Connection {
     /// The values of ``Connection/holder`` other than the number of the thread that the connection is lent to.
     enum Holder {
-        /// The connection is not of a queue or a pool.
+        /// The connection does not belong to a queue or a pool.
         static let anybody: UInt = 0
-        /// It is not lent.
+        /// The connection is not lent.
         static let nobody: UInt = 1
-        /// It is lent, but its task was cancelled.
+        /// The connection is lent, but its task was cancelled.
         static let cancelled: UInt = 2
-        /// It is lent, but its timeout has passed.
+        /// The connection is lent, but its timeout has passed.
         static let late: UInt = 3
-        /// It is lent, but its database was suspended.
+        /// The connection is lent, but its database was suspended.
         static let suspended: UInt = 4
     }
 
@@ -27,10 +27,10 @@ extension Connection {
         return (holder == 0 || holder == sqlcipherkit_thread()) && forks == sqlcipherkit_forks()
     }
 
-    /// Whether the connection was made by a process of which this one is a child.
+    /// Whether the connection was opened by the parent process, before a fork.
     var isForked: Bool { forks != sqlcipherkit_forks() }
 
-    /// Why the connection cannot be used.
+    /// Returns why the connection cannot be used.
     @usableFromInline
     @inline(never)
     func refusal() -> DatabaseError {
@@ -74,10 +74,10 @@ extension Connection {
         holder.store(Holder.nobody, ordering: .relaxed)
     }
 
-    /// Whether the calling thread has the connection, be it that its call was cancelled.
+    /// Whether the calling thread has the connection, even if its call was cancelled.
     var isOwn: Bool { isUsable || !isForked && borrower.load(ordering: .relaxed) == sqlcipherkit_thread() }
 
-    /// Throws if the closure has tried to close what it was lent.
+    /// Throws if the closure has tried to close the lent connection.
     func requireUnclosed() throws(DatabaseError) {
         if closeWasRefused {
             throw .misuse("a closure cannot close the connection of a queue or a pool: close the queue or the pool")

@@ -1,31 +1,31 @@
 extension Connection {
-    /// Bounds that a connection keeps (<https://sqlite.org/limits.html>).
+    /// Limits of a connection (<https://sqlite.org/limits.html>).
     public enum Limit: Int32, Hashable, Sendable, CaseIterable {
-        /// The bytes of a text, of a blob or of a row.
+        /// The size of a text, a blob or a row, in bytes.
         case length
-        /// The bytes of an SQL statement.
+        /// The length of an SQL statement, in bytes.
         case sqlLength
-        /// The columns of a table, an index or a result.
+        /// The number of columns of a table, an index or a result.
         case columns
         /// The depth of an expression; 0 for no limit.
         case expressionDepth
-        /// The parts of a `UNION`, `INTERSECT` or `EXCEPT`.
+        /// The number of parts of a `UNION`, `INTERSECT` or `EXCEPT`.
         case compoundSelect
-        /// The instructions of a compiled statement.
+        /// The number of instructions of a compiled statement.
         case instructions
-        /// The arguments of a function.
+        /// The number of arguments of a function.
         case functionArguments
-        /// The databases attached at a time.
+        /// The number of attached databases.
         case attached
-        /// The bytes of a pattern for `LIKE` or `GLOB`.
+        /// The length of a pattern for `LIKE` or `GLOB`, in bytes.
         case likePatternLength
         /// The highest number of a parameter.
         case variableNumber
-        /// How deep triggers call triggers.
+        /// The depth of triggers that fire triggers.
         case triggerDepth
-        /// The threads that help a statement with its sorting.
+        /// The number of additional threads that a statement may use for sorting.
         case workerThreads
-        /// How deep expressions and subqueries nest before the parser gives up.
+        /// The depth of nested expressions and subqueries that the parser accepts.
         case parserDepth
     }
 }

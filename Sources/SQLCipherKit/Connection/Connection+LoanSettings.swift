@@ -1,21 +1,21 @@
 import CSQLCipher
 import Foundation
 
-/// A setting of a connection that ends with the closure that it was lent to, so that the next call finds it as it was.
+/// A setting that a closure changes on a connection that is lent to it. It is reset when the closure ends, for the next call.
 enum LoanSetting: Hashable {
     case busy, progress, authorizer, option(Int32), limit(Int32)
 }
 
 extension Connection {
-    /// Whether it is lent to a closure on this thread.
+    /// Whether the connection is lent to a closure on this thread.
     var isLent: Bool { borrower.load(ordering: .relaxed) == sqlcipherkit_thread() }
 
-    /// Notes how a setting is put back when the closure has ended; the first time that the closure changes it.
+    /// Records how to reset a setting when the closure has ended, if the closure changes it for the first time.
     func untilReturn(_ setting: LoanSetting, _ putBack: @autoclosure () -> ((Connection) throws -> Void)) {
         if isLent, loanSettings[setting] == nil { loanSettings[setting] = putBack() }
     }
 
-    /// Puts back what the closure has changed, after its end.
+    /// Resets what the closure has changed, after it has ended.
     func putSettingsBack() {
         let changed = loanSettings
         loanSettings = [:]
@@ -24,7 +24,7 @@ extension Connection {
 
     // MARK: Waiting for locks
 
-    /// Waits for locks as SQLite does with a timeout, but no longer than the running call may take.
+    /// Waits for locks like SQLite's timeout, but not beyond the end of the running call.
     func setInterruptibleBusyHandler(_ patience: Duration) throws(DatabaseError) {
         let delays: [Duration] = [1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100].map { .milliseconds($0) }
         var waited = Duration.zero
@@ -38,7 +38,7 @@ extension Connection {
         }
     }
 
-    /// - Parameter patience: for how long `body` waits; nil if it is the user's.
+    /// - Parameter patience: how long `body` waits; nil if it is the user's own handler.
     func installBusyHandler(patience: Duration? = nil, _ body: @escaping (Int) -> Bool) throws(DatabaseError) {
         let (hooks, handle) = try usableHooks()
         let before = (body: hooks.busy, patience: hooks.patience)

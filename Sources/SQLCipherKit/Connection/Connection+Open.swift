@@ -1,7 +1,7 @@
 import CSQLCipher
 import Foundation
 
-/// Opening: one path, at whose end the database was read with the key, or an error was thrown.
+/// Opening has one path: at its end the database has been read with the key, or an error is thrown.
 extension Connection {
     func open(key: Encryption?) throws {
         try location.refuseKey()
@@ -45,7 +45,7 @@ extension Connection {
         case .readWrite: flags |= SQLITE_OPEN_READWRITE
         case .readWriteCreate: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
         }
-        // A plain path never begins with `file:`, as DatabaseLocation puts `./` before a relative one.
+        // A plain path never begins with `file:`, because DatabaseLocation puts `./` before a relative one.
         flags |= SQLITE_OPEN_URI
         flags |= configuration.usesMutex ? SQLITE_OPEN_FULLMUTEX : SQLITE_OPEN_NOMUTEX
         if !configuration.followsSymbolicLinks { flags |= SQLITE_OPEN_NOFOLLOW }
@@ -71,15 +71,15 @@ extension Connection {
         let header = try DatabaseFile.header(handle)
         try key.refusePlaintext(header, location)
         let keyspec = try Keyspec(key, salt: header)
-        // With every setting: those that are left out would be the process's defaults, which others may have changed.
+        // Passes every setting: the missing ones would be the process's defaults, which other code may have changed.
         var settings = key.settings.engineSettings
         let rc = keyspec.withBytes { sqlcipherkit_key(handle, "main", $0.baseAddress, Int32($0.count), &settings) }
         if rc == SQLITE_MISUSE { throw .misuse("the program has set PRAGMA cipher_hmac_salt_mask for the whole process") }
         try check(rc)
     }
 
-    /// The read that shows whether the key is right: a first page that fails its authentication says that it is not. Any other
-    /// error stays what it is.
+    /// Reads the schema to show whether the key is right: if the first page fails its authentication, it is not. Any other error is
+    /// thrown as it is.
     private func verify(_ key: Encryption) throws(DatabaseError) {
         let handle = try live()
         let rc = sqlite3_exec(handle, "SELECT count(*) FROM sqlite_schema", nil, nil, nil)
@@ -87,7 +87,7 @@ extension Connection {
         let error = failure(rc)
         let path = location.path ?? location.name
         let isProven = sqlcipherkit_is_key_proven(handle, "main") != 0
-        // Without authentication a wrong key gives a page of noise, which may look like damage.
+        // Without authentication a wrong key gives a page of noise, which may look like a damaged one.
         let looksWrong: [ResultCode] = key.isPlaintext || key.settings.usesHMAC ? [.notADatabase] : [.notADatabase, .corrupt]
         if !isProven, looksWrong.contains(error.code.primary) {
             throw key.refusal(by: path, header: try? DatabaseFile.header(handle))
@@ -100,7 +100,7 @@ extension Connection {
         if .readOnlyRollback ~= error.code {
             throw DatabaseError(
                 code: error.code, reason: .cannotOpen,
-                message: "\(path) has the journal of a change that was cut off: opening it for writing undoes that", path: path)
+                message: "\(path) has the journal of an interrupted change: open it for writing to undo that", path: path)
         }
         throw .cannotOpen ~= error.code ? DatabaseFile.cannotOpen(path, error.message) : error
     }
@@ -110,12 +110,12 @@ extension Connection {
         return try fetchOne(Int.self, "PRAGMA page_count") == 0
     }
 
-    /// Writes the header, so that the key is fixed from now on, and runs `onCreate`, both in one transaction: a process that
-    /// dies in between leaves an empty file, which is new again.
+    /// Writes the header, which fixes the key, and runs `onCreate`, both in one transaction: if the process dies in between, the
+    /// file is empty, and counts as new again.
     private func create() throws {
         try configuration.beforeHeader?(self)
-        // Another process may have been faster, perhaps with a key of its own. SQLite looks again when it has the lock, and
-        // reading with a wrong key fails.
+        // Another process may have been faster, perhaps with its own key. SQLite checks again when it has the lock, and reading
+        // with a wrong key fails.
         try execute("BEGIN IMMEDIATE")
         guard try fetchOne(Int.self, "PRAGMA page_count") == 1, try DatabaseFile.header(live()) == nil else {
             try execute("COMMIT")
@@ -138,7 +138,7 @@ extension Connection {
 }
 
 extension Duration {
-    /// Milliseconds for SQLite's timeouts, rounded up, so that no wait becomes none.
+    /// Milliseconds for SQLite's timeouts, rounded up, so that a short wait does not become none.
     var clampedMilliseconds: Int32 {
         let (seconds, attoseconds) = components
         let milliseconds = Double(seconds) * 1000 + (Double(attoseconds) / 1e15).rounded(.up)

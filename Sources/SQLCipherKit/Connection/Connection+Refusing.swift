@@ -1,11 +1,11 @@
 import CSQLCipher
 
-/// When a connection is open, and yet cannot be used: inside of a hook, inside of a closure that a rewrite of a whole database
-/// calls, and in what is left of a transaction's closure after SQLite itself has rolled the transaction back.
+/// When a connection is open but cannot be used: inside a hook, inside a closure called by a rewrite of a whole database, and in
+/// the rest of a transaction's closure after SQLite has rolled the transaction back.
 ///
-/// All three are in one number, ``Connection/refusals``, which a statement looks at once when it begins to run, and no row does.
+/// All three are in one number, ``Connection/refusals``. A statement checks it once, when it begins to run; rows do not.
 extension Connection {
-    /// What ``Connection/refusals`` consists of: a count of callbacks, and above it one bit.
+    /// The parts of ``Connection/refusals``: a count of callbacks, and one bit above it.
     enum Refusals {
         static var callbacks: Int { aborted - 1 }
         static var aborted: Int { 1 << 24 }
@@ -14,21 +14,21 @@ extension Connection {
     /// Whether SQLite or a rewrite is calling a closure that may not use the connection.
     var isInCallback: Bool { refusals & Refusals.callbacks != 0 }
 
-    /// The handle, for a call that SQLite does not allow inside of a hook.
+    /// Returns the handle, for a call that SQLite does not allow inside a hook.
     func liveOutsideHooks() throws(DatabaseError) -> OpaquePointer {
         let handle = try live()
         if isInCallback { throw refusalInside() }
         return handle
     }
 
-    /// The handle, for a call that reads or writes a database.
+    /// Returns the handle, for a call that reads or writes a database.
     func liveForUse() throws(DatabaseError) -> OpaquePointer {
         let handle = try live()
         if refusals != 0 { throw refusalInside() }
         return handle
     }
 
-    /// Why no statement may begin.
+    /// Returns why no statement may begin.
     func refusalInside(sql: String? = nil) -> DatabaseError {
         if isInCallback { return rewrite == nil ? .insideHook(sql: sql) : .insideRewrite(sql: sql) }
         return .aborted(closures.cause, sql: sql)
@@ -36,7 +36,7 @@ extension Connection {
 
     // MARK: Callbacks
 
-    /// Runs a function of the user's that SQLite has called and that may use the connection, unless a rewrite is running.
+    /// Runs a user's function that SQLite has called and that may use the connection, unless a rewrite is running.
     @inline(__always)
     func inFunction<R>(_ body: () -> R) -> R {
         guard rewrite == nil else { return inHook(body) }
@@ -45,7 +45,7 @@ extension Connection {
         return body()
     }
 
-    /// Runs a hook of the user's: SQLite allows it no use of the connection, which throws meanwhile.
+    /// Runs a user's hook. SQLite does not allow a hook to use the connection, so its calls throw.
     @inline(__always)
     func inHook<R>(_ body: () -> R) -> R {
         callbackDepth += 1

@@ -1,15 +1,15 @@
 import CSQLCipher
 
 extension Connection {
-    /// What can be set on an open connection: the time it waits for locks, its options and its limits.
+    /// The settings that an open connection can change: how long it waits for locks, its options and its limits.
     /// ```swift
     /// try db.settings.setEnabled(.defensive, to: true)
     /// try db.settings.setLimit(.columns, to: 100)
     /// ```
     public var settings: Settings { Settings(connection: self) }
 
-    /// The settings of an open connection. They last until it closes; those that a closure of a queue or a pool has set, until the
-    /// closure has ended: what is to hold for all calls belongs in ``DatabaseConfiguration/prepare``.
+    /// The settings of an open connection. They last until it closes. Settings that a closure of a queue or a pool has changed last
+    /// until the closure has ended; make settings for all calls in ``DatabaseConfiguration/prepare``.
     public struct Settings {
         let connection: Connection
     }
@@ -27,10 +27,10 @@ extension Connection.Settings {
         }
     }
 
-    /// Sets how long a call waits for another connection's lock before it throws ``DatabaseError/Reason/busy``; zero or less for
-    /// no wait at all. A busy handler is removed: SQLite has one or the other.
-    /// - Returns: the time that took effect, in whole milliseconds, rounded up, and not over 24 days.
-    /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside of a hook.
+    /// Sets how long a call waits for another connection's lock before it throws ``DatabaseError/Reason/busy``; with zero or less
+    /// it does not wait. This removes a busy handler, because SQLite has one or the other.
+    /// - Returns: the timeout in effect, in whole milliseconds, rounded up, and at most 24 days.
+    /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside a hook.
     @discardableResult
     public func setBusyTimeout(_ timeout: Duration) throws(DatabaseError) -> Duration {
         let handle = try connection.liveOutsideHooks()
@@ -54,12 +54,13 @@ extension Connection.Settings {
     }
 
     /// Turns an option on or off.
-    /// - Returns: what took effect; ``ConnectionOption/foreignKeys`` does not change inside of a transaction.
-    /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside of a hook.
+    /// - Returns: the value in effect; ``ConnectionOption/foreignKeys`` does not change inside a transaction.
+    /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside a hook.
     @discardableResult
     public func setEnabled(_ option: ConnectionOption, to isOn: Bool) throws(DatabaseError) -> Bool {
         let handle = try connection.liveOutsideHooks()
-        // As with SQLite's pragma. The C call would switch in the middle of a transaction and miscount what is left to check.
+        // Like SQLite's pragma. The C call would switch in the middle of a transaction and miscount the keys that are left to
+        // check.
         if option == .foreignKeys, sqlite3_get_autocommit(handle) == 0 { return try isEnabled(option) }
         var result: Int32 = 0
         if connection.isLent {
@@ -76,10 +77,10 @@ extension Connection.Settings {
         Int(sqlite3_limit(try connection.live(), limit.rawValue, -1))
     }
 
-    /// Lowers a limit, or raises it as far as this engine was compiled for.
-    /// - Returns: the limit that applies from now on (<https://sqlite.org/c3ref/limit.html>).
+    /// Lowers a limit, or raises it up to the value that this engine was compiled with.
+    /// - Returns: the limit in effect (<https://sqlite.org/c3ref/limit.html>).
     /// - Throws: ``DatabaseError/Reason/closed``, ``DatabaseError/Reason/invalidArgument`` for a negative value, or
-    ///   ``DatabaseError/Reason/misuse`` inside of a hook.
+    ///   ``DatabaseError/Reason/misuse`` inside a hook.
     @discardableResult
     public func setLimit(_ limit: Connection.Limit, to value: Int) throws(DatabaseError) -> Int {
         let handle = try connection.liveOutsideHooks()

@@ -9,73 +9,73 @@ import Synchronization
 /// try db.execute("INSERT INTO note(title) VALUES (\(title))")
 /// let titles = try db.fetchAll(String.self, "SELECT title FROM note")
 /// ```
-/// Opening either gives a connection that has read the database with the key, or throws. A connection is synchronous and
-/// belongs to one thread at a time: it is not `Sendable`. It closes when its last reference goes, or with ``close()``; after that
-/// every call throws ``DatabaseError/Reason/closed``.
+/// Opening either returns a connection that has read the database with the key, or throws. A connection is synchronous and belongs
+/// to one thread at a time: it is not `Sendable`. It closes with ``close()`` or when its last reference goes away; after that every
+/// call throws ``DatabaseError/Reason/closed``.
 public final class Connection {
     /// SQLite's connection; nil once closed.
     @usableFromInline @exclusivity(unchecked) var handle: OpaquePointer?
-    /// What the connection was opened with.
+    /// The configuration that the connection was opened with.
     public let configuration: DatabaseConfiguration
     /// Where the database is.
     public let location: DatabaseLocation
-    /// `configuration.values`, nearer to the paths that bind.
+    /// `configuration.values`, stored here for the fast paths that bind.
     @usableFromInline let profile: ValueProfile
     @usableFromInline @exclusivity(unchecked) var cache: CachedStatements
     private unowned(unsafe) var statements: Statement?
-    /// What SQLite calls back; made when the first hook is set.
+    /// The hooks that SQLite calls; created when the first one is set.
     var hooks: ConnectionHooks?
-    /// How a later call may interrupt this connection; made when it is asked for.
+    /// Lets other threads interrupt this connection; created on demand.
     var interrupter: InterruptHandle?
-    /// What rooms keep for the connection.
+    /// The state that rooms keep for the connection.
     var states = ConnectionStates()
-    /// Calls of Swift code by SQLite that are on the stack: closing waits for their end.
+    /// Depth of active Swift callbacks. Closing waits until it is 0.
     var callbackDepth = 0
-    /// Why no statement may begin to run now; 0 if it may. See ``Refusals``.
+    /// Why no statement may begin now; 0 if one may. See ``Refusals``.
     @usableFromInline @exclusivity(unchecked) var refusals = 0
     /// The rewrite of a whole database that the connection takes part in.
     var rewrite: Rewrite?
-    /// The transaction that a closure of the caller's runs in.
+    /// The closures that run in a transaction.
     var closures = TransactionClosures()
-    /// What a pool does not allow to this one of its connections.
+    /// What a pool forbids on each of its connections.
     var pool = OneOfMany()
-    /// Whether a change hook waits for the commit of the running statement. A stored property, as each statement asks for it.
+    /// Whether a change hook waits for the commit of the running statement. Stored, because each statement reads it.
     @usableFromInline @exclusivity(unchecked) var awaitsCommit = false
-    /// A handle that was closed by a callback and is still on the stack.
+    /// A handle that a callback has closed while SQLite is still using it on the stack.
     private var closingHandle: OpaquePointer?
-    /// An error thrown by a Swift callback while SQLite was on the stack; it is rethrown in place of SQLite's own.
+    /// An error thrown by a Swift callback while SQLite was on the stack. It is rethrown instead of SQLite's own.
     private var callbackError: (error: DatabaseError, rc: Int32, message: String?)?
     /// The thread that the connection is lent to; see `Holder`.
     @usableFromInline let holder = Atomic<UInt>(Holder.anybody)
-    /// The thread that it is lent to, 0 for none; also of a call that was cancelled.
+    /// The thread that the connection is lent to, even if its call was cancelled; 0 for none.
     let borrower = Atomic<UInt>(0)
-    // The three below are looked at in each call of a queue or a pool, by the one thread that has the connection; no access to
-    // them calls what could touch them again.
-    /// How to put back what that closure has set.
+    // Each call of a queue or a pool accesses the three below, on the one thread that has the connection; no access to them makes a
+    // call that could access them again.
+    /// How to reset what that closure has set.
     @exclusivity(unchecked) var loanSettings: [LoanSetting: (Connection) throws -> Void] = [:]
-    /// Those that SQL can change, as they were when the connection was lent.
+    /// The settings that SQL can change, as they were when the connection was lent.
     @exclusivity(unchecked) var settingsAtLoan: sqlcipherkit_settings?
-    /// What else of SQLite's has to end before the connection does.
+    /// Other objects of SQLite's that have to end before the connection.
     @exclusivity(unchecked) var dependents: [ObjectIdentifier: WeakDependent] = [:]
-    /// Whether the closure that it is lent to has tried to close it.
+    /// Whether the closure that the connection is lent to has tried to close it.
     var closeWasRefused = false
-    /// When the running call of a queue or a pool must have ended.
+    /// The time by which the running call of a queue or a pool must have ended.
     var deadline: Deadline?
     /// The number of forks when the connection was opened.
     @usableFromInline let forks = sqlcipherkit_forks()
-    /// The statements that callers hold, cursors among them.
+    /// The number of statements that callers hold, including cursors.
     var heldStatements = 0
 
     /// Opens a database.
     ///
     /// - Parameters:
-    ///   - location: where it is.
-    ///   - key: how the database is encrypted; nil, the default, for not at all. A new file gets this key for good.
+    ///   - location: where the database is.
+    ///   - key: how the database is encrypted; nil, the default, for no encryption. A new file keeps this key.
     ///   - configuration: how to open it.
     /// - Throws: ``DatabaseError`` with the reason ``DatabaseError/Reason/wrongKeyOrNotADatabase``,
-    ///   ``DatabaseError/Reason/notEncrypted``, ``DatabaseError/Reason/cannotOpen`` (naming the path),
-    ///   ``DatabaseError/Reason/busy`` or ``DatabaseError/Reason/invalidKey``; what a ``KeyProvider`` or ``KeySlots`` throw, if the
-    ///   key is from there; and what ``DatabaseConfiguration/onCreate`` and ``DatabaseConfiguration/prepare`` throw.
+    ///   ``DatabaseError/Reason/notEncrypted``, ``DatabaseError/Reason/cannotOpen`` (with the path), ``DatabaseError/Reason/busy``
+    ///   or ``DatabaseError/Reason/invalidKey``; any error of the ``KeyProvider`` or the ``KeySlots`` that the key comes from; and
+    ///   any error of ``DatabaseConfiguration/onCreate`` and ``DatabaseConfiguration/prepare``.
     public init(
         _ location: DatabaseLocation, key: Encryption? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws {
@@ -102,19 +102,19 @@ public final class Connection {
     /// Whether there is a handle. Ignores the lease.
     var hasHandle: Bool { handle != nil }
 
-    /// The handle, where a call cannot throw.
+    /// The handle, for calls that cannot throw.
     @inlinable var usableHandle: OpaquePointer? { isUsable ? handle : nil }
 
-    /// Closes the connection: an open transaction is rolled back, cursors and statements end, locks are released. Closing
-    /// twice does nothing.
+    /// Closes the connection: rolls back an open transaction, ends cursors and statements, and releases locks. Closing twice does
+    /// nothing.
     ///
-    /// Inside of a closure that is called while a whole database is rewritten or copied, as a progress closure is, it stays open,
-    /// and the call that rewrites throws ``DatabaseError/Reason/misuse``.
+    /// A closure that is called while a whole database is rewritten or copied, such as a progress closure, cannot close it: the
+    /// connection stays open, and the call that rewrites throws ``DatabaseError/Reason/misuse``.
     ///
-    /// Nor does the connection of a queue or a pool close that a closure has: the call throws ``DatabaseError/Reason/misuse``, and
-    /// what the closure has written is rolled back.
+    /// Nor can a closure close the connection of a queue or a pool that is lent to it: the call throws
+    /// ``DatabaseError/Reason/misuse``, and what the closure has written is rolled back.
     ///
-    /// In a child process nothing is closed that the parent had opened: the locks and the journal are still the parent's.
+    /// In a child process, nothing that the parent opened is closed: the locks and the journal still belong to the parent.
     public func close() {
         guard hasHandle, isUsable || isForked else { return }
         if let rewrite, isInCallback {
@@ -126,14 +126,14 @@ public final class Connection {
         }
     }
 
-    /// Closes the connection, also one that is lent.
+    /// Closes the connection, even if it is lent.
     func closeNow() {
         guard let handle else { return }
         self.handle = nil
-        // The lock may have been another thread's when the process forked.
+        // Another thread may have held the lock when the process forked.
         if !isForked {
             interrupter?.connectionCloses()
-            // Closing rolls back: no hook is told, least of all by a connection that is being deallocated.
+            // Closing rolls back without calling the hook, least of all from a connection that is being deallocated.
             sqlite3_rollback_hook(handle, nil, nil)
         }
         cache.removeAll()
@@ -143,18 +143,18 @@ public final class Connection {
         for dependent in dependents.values { dependent.object?.connectionCloses() }
         dependents = [:]
         guard callbackDepth == 0 else {
-            // SQLite is on the stack and will go on with the handle: it is told to stop, and closed when it has returned.
+            // SQLite is on the stack and will use the handle again: interrupt it, and close the handle when it has returned.
             closingHandle = handle
             sqlite3_interrupt(handle)
             return
         }
-        // The _v2 form: a row on the stack may still be read, and its statement is finalized by the call that reads it.
+        // The _v2 form: a row on the stack may still be read, and the call that reads it finalizes its statement.
         sqlcipherkit_forget_interrupt(handle)
         sqlite3_close_v2(handle)
         sqlcipherkit_wipe_traces()
     }
 
-    /// Closes a handle that a callback wanted closed, now that SQLite has returned.
+    /// Closes a handle that a callback has closed, now that SQLite has returned.
     func finishClosing() {
         guard callbackDepth == 0, !isForked, let handle = closingHandle else { return }
         closingHandle = nil
@@ -163,7 +163,7 @@ public final class Connection {
         sqlcipherkit_wipe_traces()
     }
 
-    /// The handle, for as long as the connection is open.
+    /// Returns the handle while the connection is open.
     @inlinable
     @inline(__always)
     func live() throws(DatabaseError) -> OpaquePointer {
@@ -188,7 +188,7 @@ public final class Connection {
         statement.next = nil
     }
 
-    /// Whether a ``RowCursor`` has not come to its end.
+    /// Whether a ``RowCursor`` has not reached its end.
     public var hasOpenCursors: Bool {
         var statement = isUsable ? statements : nil
         while let current = statement {
@@ -207,7 +207,7 @@ public final class Connection {
         }
     }
 
-    /// Ends all statements but those of the connection's own cache.
+    /// Ends all statements except those in the connection's own cache.
     func invalidateHeldStatements() {
         var statement = statements
         while let current = statement {
@@ -223,7 +223,7 @@ public final class Connection {
         if rc != SQLITE_OK { throw failure(rc, sql: sql) }
     }
 
-    /// - Parameter statement: what was running, whose values the message must not show.
+    /// - Parameter statement: the running statement, whose values the message must not show.
     func failure(_ rc: Int32, sql: String? = nil, running statement: OpaquePointer? = nil) -> DatabaseError {
         if let error = takeCallbackError(rc) { return noting(error.within(sql, arguments: nil)) }
         return handle == nil ? .closedConnection : noting(DatabaseError(rc: rc, database: handle, sql: sql, statement: statement))
@@ -233,13 +233,13 @@ public final class Connection {
 
     /// Keeps the error that a Swift callback has thrown until SQLite's call returns.
     /// - Parameters:
-    ///   - rc: the code with which that call will then fail.
-    ///   - message: the message that SQLite was given with it, if any.
+    ///   - rc: the code that the call will then fail with.
+    ///   - message: the message that SQLite was given with the code, if any.
     func keepCallbackError(_ error: DatabaseError, rc: Int32 = SQLITE_ERROR, message: String? = nil) {
         callbackError = (error, rc, message)
     }
 
-    /// The kept error, if it is the one that SQLite now reports. One that SQLite has swallowed is forgotten.
+    /// Returns the kept error, if it is the one that SQLite now reports. An error that SQLite has ignored is dropped.
     func takeCallbackError(_ rc: Int32) -> DatabaseError? {
         guard let kept = callbackError else { return nil }
         callbackError = nil
@@ -252,6 +252,6 @@ public final class Connection {
 }
 
 extension Connection: CustomReflectable {
-    /// The location alone: the statements in the cache are made of SQL that people typed.
+    /// Only the location: the cached statements contain SQL that users typed.
     public var customMirror: Mirror { Mirror(self, children: ["location": location]) }
 }

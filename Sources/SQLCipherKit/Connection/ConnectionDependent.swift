@@ -1,8 +1,8 @@
-/// An object of SQLite's, other than a statement, that has to end before its connection does. It keeps its connection alive.
+/// An SQLite object, other than a statement, that has to end before its connection does. It keeps its connection alive.
 protocol ConnectionDependent: AnyObject {
-    /// Whether it ends with the closure that the connection is lent to, as it holds a transaction open.
+    /// Whether it ends with the closure that the connection is lent to, because it holds a transaction open.
     var endsWithLoan: Bool { get }
-    /// Ends it: from here on every call throws.
+    /// Ends the object: from now on every call throws.
     func connectionCloses()
 }
 

@@ -1,21 +1,20 @@
 import CSQLCipher
 
-/// Switches of a connection that SQL cannot flip (<https://sqlite.org/c3ref/c_dbconfig_defensive.html>).
+/// Options of a connection that SQL cannot change (<https://sqlite.org/c3ref/c_dbconfig_defensive.html>).
 public enum ConnectionOption: Hashable, Sendable, CaseIterable {
-    /// Refuses what could damage the file on purpose: writing to SQLite's own tables, to those of virtual tables, and
+    /// Refuses what could deliberately damage the file: writing to SQLite's own tables or those of virtual tables, and
     /// `journal_mode = OFF`. Turn it on before running untrusted SQL. Default: off.
     case defensive
-    /// Whether the schema, in views, triggers, defaults and indexes, may call functions that are not marked
+    /// Whether views, triggers, defaults and indexes of the schema may call functions that are not marked
     /// ``FunctionOptions/innocuous``. Turn it off for an untrusted file. Default: on.
     case trustedSchema
     /// Whether triggers run. Default: on.
     case triggers
     /// Whether views can be used. Default: on.
     case views
-    /// Whether foreign keys are enforced; see ``DatabaseConfiguration/enforcesForeignKeys``. It does not change inside of a
-    /// transaction.
+    /// Whether foreign keys are enforced; see ``DatabaseConfiguration/enforcesForeignKeys``. Cannot change inside a transaction.
     case foreignKeys
-    /// Whether ATTACH may make a new file. Default: on.
+    /// Whether ATTACH may create a new file. Default: on.
     case attachCreates
     /// Whether ATTACH may open a file for writing. Default: on.
     case attachWrites

@@ -1,11 +1,12 @@
-/// What a room keeps for a connection. It is made when the room first asks for it, and dropped when the connection closes.
+/// The state that a room keeps for a connection. It is created when the room first asks for it, and dropped when the connection
+/// closes.
 ///
 /// This is how a room stores state without a stored property on ``Connection``: it declares a class and asks for it with
 /// ``Connection/state(_:)``.
 protocol ConnectionState: AnyObject {
     init()
 
-    /// Ends what has to end before the connection's handle does.
+    /// Ends what has to end before the connection's handle is closed.
     func connectionCloses()
 }
 
@@ -13,7 +14,7 @@ extension ConnectionState {
     func connectionCloses() {}
 }
 
-/// The states of a connection. There are a handful at most, so that comparing types in order beats hashing them.
+/// The states of a connection. There are only a few, so comparing types in order is faster than hashing them.
 struct ConnectionStates {
     private var states: [(type: ObjectIdentifier, state: any ConnectionState)] = []
 
@@ -25,14 +26,14 @@ struct ConnectionStates {
 
     mutating func add<State: ConnectionState>(_ state: State) { states.append((ObjectIdentifier(State.self), state)) }
 
-    /// Ends all of them. A state may ask for another one meanwhile, which is ended as well.
+    /// Ends all of them. If a state asks for another one in the meantime, that one is ended too.
     mutating func removeAll() {
         while let last = states.popLast() { last.state.connectionCloses() }
     }
 }
 
 extension Connection {
-    /// What a room keeps for this connection; made now if there is none yet.
+    /// Returns the state that a room keeps for this connection; creates it if there is none yet.
     func state<State: ConnectionState>(_ type: State.Type) -> State {
         if let state = states[type] { return state }
         let state = State()

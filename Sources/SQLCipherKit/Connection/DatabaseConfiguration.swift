@@ -8,13 +8,13 @@ import CSQLCipher
 /// let db = try Connection(.file("notes.db"), key: key, configuration: configuration)
 /// ```
 public struct DatabaseConfiguration: Sendable {
-    /// What may be done to the file.
+    /// How the file may be accessed.
     public enum Access: Hashable, Sendable {
         /// Read only. The file must exist.
         case readOnly
         /// Read and write. The file must exist.
         case readWrite
-        /// Read and write; a file that does not exist is made, with permissions 0600.
+        /// Read and write. A file that does not exist is created, with permissions 0600.
         case readWriteCreate
     }
 
@@ -23,51 +23,51 @@ public struct DatabaseConfiguration: Sendable {
         case delete, truncate, persist, memory, wal, off
     }
 
-    /// What may be done to the file. Default: read, write and create.
+    /// How the file may be accessed. Default: read, write and create.
     public var access: Access = .readWriteCreate
-    /// Whether missing folders above a new file are made, with permissions 0700. Default: no.
+    /// Whether missing parent folders of a new file are created, with permissions 0700. Default: false.
     public var createsFolders = false
-    /// Whether a path may be a symbolic link (`SQLITE_OPEN_NOFOLLOW`). Default: yes.
+    /// Whether a path may be a symbolic link; if not, `SQLITE_OPEN_NOFOLLOW` is set. Default: true.
     public var followsSymbolicLinks = true
-    /// Whether SQLite guards the connection with a mutex. This package's types see to it that a connection is used by one
-    /// thread at a time, so that none is needed. Default: no.
+    /// Whether SQLite guards the connection with a mutex. None is needed, because this package's types ensure that only one thread
+    /// uses a connection at a time. Default: false.
     public var usesMutex = false
     /// How long a call waits for another connection's lock before it throws ``DatabaseError/Reason/busy``. Default: 5 seconds.
     public var busyTimeout: Duration = .seconds(5)
-    /// Whether foreign keys are enforced (<https://sqlite.org/foreignkeys.html>). Default: yes, unlike SQLite's. For an open
-    /// connection see ``ConnectionOption/foreignKeys``.
+    /// Whether foreign keys are enforced (<https://sqlite.org/foreignkeys.html>). Default: true, unlike SQLite. To change it on an
+    /// open connection, see ``ConnectionOption/foreignKeys``.
     public var enforcesForeignKeys = true
-    /// Whether text in double quotes that names no column is a string, in SQL and in the schema
-    /// (<https://sqlite.org/quirks.html#dblquote>): for a database made elsewhere, whose triggers, views and indexes count on it.
-    /// Default: no, as a misspelt name would be taken for a string.
+    /// Whether text in double quotes that is not the name of a column is a string, in SQL and in the schema
+    /// (<https://sqlite.org/quirks.html#dblquote>). Use it for a database from elsewhere whose triggers, views and indexes rely on
+    /// it. Default: false, because a misspelt name would become a string.
     public var allowsDoubleQuotedStrings = false
-    /// What guards against a file that is not your own; see ``untrusted``. Default: none, as for a file of your own.
+    /// Protection against a file from an untrusted source; see ``untrusted``. Default: nil, for a file of your own.
     public var safeguards: Safeguards?
     /// The journal mode to set; nil leaves the file as it is (a new one is in `delete` mode). Default: nil.
     public var journalMode: JournalMode?
-    /// How dates, UUIDs and decimals are stored. Default: ``ValueProfile/standard``. Take another one for a database that comes
-    /// from somewhere else.
+    /// How dates, UUIDs and decimals are stored. Default: ``ValueProfile/standard``. Use another one for a database that another
+    /// program has written.
     public var values: ValueProfile = .standard
-    /// The number of prepared statements that are kept for reuse. Default: 64.
+    /// The number of prepared statements kept for reuse. Default: 64.
     public var statementCacheCapacity = 64
-    /// Whether errors show the values bound to the failed statement: for debugging only. Default: no.
+    /// Whether errors show the values bound to the failed statement. For debugging only. Default: false.
     public var errorsShowArguments = false
-    /// A name for queues and pools, which their descriptions have. Default: none.
+    /// A name that appears in the descriptions of queues and pools. Default: nil.
     public var label: String?
-    /// What a ``DatabasePool`` does beyond that.
+    /// Additional settings of a ``DatabasePool``.
     public var pool = Pool()
-    /// Whether the file must hold a database already: one of 0 bytes, which SQLite takes for a new database, is refused, and stays
-    /// as it is. For what is opened to be read or rewritten.
+    /// Whether the file must already hold a database: a file of 0 bytes, which SQLite takes for a new database, is refused and left
+    /// as it is. For calls that open a file to read or rewrite it.
     var needsContent = false
-    /// Whether opening ends before anything is read, for what looks at pages and not at tables.
+    /// Whether opening stops before anything is read, for calls that look at pages and not at tables.
     var readsPagesOnly = false
-    /// Runs before the header of a new file is written, for what must be settled by then.
+    /// Runs before the header of a new file is written, for what must be decided by then.
     var beforeHeader: (@Sendable (Connection) throws -> Void)?
-    /// Runs once, for a file that this opening has made, in a transaction. If it throws, the file is removed and opening throws
-    /// that error; if the process dies meanwhile, the next opening begins again.
+    /// Runs once, in a transaction, for a file that this opening has created. If it throws, the file is removed and opening throws
+    /// that error; if the process dies in the meantime, the next opening starts again.
     public var onCreate: (@Sendable (Connection) throws -> Void)?
-    /// Runs at the end of each opening, for each connection of a pool too, whose readers cannot write. If it throws, opening throws
-    /// that error.
+    /// Runs at the end of each opening, also for each connection of a pool, whose readers cannot write. If it throws, opening
+    /// throws that error.
     public var prepare: (@Sendable (Connection) throws -> Void)?
 
     /// The defaults.
@@ -75,15 +75,15 @@ public struct DatabaseConfiguration: Sendable {
 
     /// The settings of a ``DatabasePool``.
     public struct Pool: Hashable, Sendable {
-        /// How many reads may be done at a time, from 1 to 1,000: each has a connection with a page cache of its own. Default: 5.
+        /// How many reads may run at the same time, from 1 to 1,000. Each has a connection with its own page cache. Default: 5.
         public var maximumReaders = 5
-        /// How long an unused reader stays open; it is closed after once to twice that time. Default: a minute.
+        /// How long an unused reader stays open; it is closed after one to two times this duration. Default: 60 seconds.
         public var readerIdleTime: Duration = .seconds(60)
         /// The size of the write-ahead log, in bytes, from which each commit moves as much of it into the database as readers
-        /// allow. Default: 4 MB, about SQLite's own.
+        /// allow. Default: 4 MB, about the same as SQLite's.
         public var checkpointSize = 4 << 20
-        /// The size of the write-ahead log, in bytes, from which a commit keeps new reads waiting, for a tenth of a second at most,
-        /// so that the log can be emptied: with reads that always overlap it would grow without end. Default: 64 MB.
+        /// The size of the write-ahead log, in bytes, from which a commit makes new reads wait, for at most 100 ms, so that the log
+        /// can be emptied: with reads that always overlap it would grow without limit. Default: 64 MB.
         public var largestLog = 64 << 20
 
         public init() {}

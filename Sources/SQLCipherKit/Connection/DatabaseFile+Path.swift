@@ -1,12 +1,12 @@
 import Foundation
 
-/// Where a database's file really is, for all that stands beside it.
+/// Where a database's file really is, to find the files beside it.
 extension DatabaseFile {
-    /// The path that SQLite gives to a database that was opened by `path`: absolute, and without symbolic links, whether the file
-    /// that they lead to exists or not. A path that leads nowhere, as links in a circle do, stays as it is.
+    /// Returns the path that SQLite gives to a database opened by `path`: absolute, without symbolic links, whether their target
+    /// exists or not. A path that cannot be resolved, such as a cycle of links, is returned unchanged.
     static func realPath(_ path: String) -> String {
         var current = path
-        // As many as Linux follows (https://man7.org/linux/man-pages/man7/path_resolution.7.html).
+        // The number of links that Linux follows (https://man7.org/linux/man-pages/man7/path_resolution.7.html).
         for _ in 0..<40 {
             if let resolved = resolve(current) { return resolved }
             let folder = (current as NSString).deletingLastPathComponent
@@ -24,7 +24,7 @@ extension DatabaseFile {
     /// Whether two paths lead to the same database.
     static func isSame(_ a: String, _ b: String) -> Bool { realPath(a).isSameText(as: realPath(b)) }
 
-    /// Whether there is a file of no bytes, which SQLite takes for a new database.
+    /// Whether there is a file of 0 bytes, which SQLite takes for a new database.
     static func isEmpty(_ path: String) -> Bool {
         var info = stat()
         return stat(path, &info) == 0 && info.st_size == 0
@@ -37,14 +37,14 @@ extension DatabaseFile {
 
     static func isLink(_ path: String) -> Bool { linkTarget(path) != nil }
 
-    /// The path without symbolic links; nil if there is nothing.
+    /// Returns the path without symbolic links; nil if there is no file.
     private static func resolve(_ path: String) -> String? {
         guard let resolved = realpath(path, nil) else { return nil }
         defer { free(resolved) }
         return String(cString: resolved)
     }
 
-    /// What a symbolic link says; nil for anything else.
+    /// Returns the target of a symbolic link; nil for anything else.
     private static func linkTarget(_ path: String) -> String? {
         var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink(path, &bytes, bytes.count)

@@ -3,16 +3,16 @@ import Foundation
 
 /// The database file as the operating system sees it.
 ///
-/// It is never opened here: closing such a descriptor would drop the locks that this process's connections hold on the
-/// file (<https://sqlite.org/howtocorrupt.html>, section 2.2). What has to be read is read through SQLite.
+/// It is never opened here: closing such a descriptor would drop the locks that this process's connections hold on the file
+/// (<https://sqlite.org/howtocorrupt.html>, section 2.2). Its bytes are read through SQLite.
 enum DatabaseFile {
-    /// Checks what can be known before SQLite opens the file, and makes the folders above it if wanted.
-    /// - Returns: whether the file is missing, so that SQLite will make it.
+    /// Checks what can be known before SQLite opens the file, and creates its parent folders if requested.
+    /// - Returns: whether the file is missing, so that SQLite will create it.
     static func prepare(_ location: DatabaseLocation, _ configuration: DatabaseConfiguration) throws(DatabaseError) -> Bool {
         _ = try location.name.cName("the path of the database")
         guard let path = location.path else { return false }
         if path.isEmpty { throw .invalidArgument("the path of the database is empty") }
-        // SQLite leaves out such an end, and would make another file.
+        // SQLite would drop such an ending, and create another file.
         let end = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last.map { String($0) ?? "" }
         if ["", ".", ".."].contains(end) {
             throw cannotOpen(path, "it is a folder's path")
@@ -38,8 +38,8 @@ enum DatabaseFile {
         return true
     }
 
-    /// Removes a file that an opening has made and left empty, under the lock, so that no process writes to it meanwhile; a
-    /// connection that has it open gets an error.
+    /// Removes a file that an opening has created and left empty. It holds SQLite's lock, so that no process writes to the file in
+    /// the meantime; a connection that has it open gets an error.
     static func removeEmpty(_ location: DatabaseLocation) {
         var info = stat()
         func isEmpty(_ path: String) -> Bool { stat(path, &info) == 0 && info.st_size == 0 }
@@ -53,14 +53,14 @@ enum DatabaseFile {
         remove(path)
     }
 
-    /// Removes a database with what SQLite keeps beside it.
+    /// Removes a database together with the files that SQLite keeps beside it.
     static func remove(_ path: String) {
         for suffix in ["-journal", "-wal", "-shm", ""] { unlink(path + suffix) }
     }
 
     /// The first 16 bytes of an open database's file: SQLite's header text, or the salt of an encrypted database
-    /// (<https://sqlite.org/fileformat2.html>). Nil where there are none yet.
-    /// - Throws: what keeps them from being read. A salt that was taken for missing would lead to another key.
+    /// (<https://sqlite.org/fileformat2.html>). Nil if the file does not have them yet.
+    /// - Throws: the error that prevents reading them. A salt wrongly taken for missing would lead to another key.
     static func header(_ handle: OpaquePointer, schema: String = "main") throws(DatabaseError) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: 16)
         switch sqlcipherkit_read_file(handle, schema, &bytes, 16, 0) {
@@ -70,7 +70,7 @@ enum DatabaseFile {
         }
     }
 
-    /// The same for a file that is not open, through a connection of its own.
+    /// Does the same for a file that is not open, through a separate connection.
     static func header(at location: DatabaseLocation) throws(DatabaseError) -> [UInt8]? {
         var handle: OpaquePointer?
         defer { sqlite3_close(handle) }
@@ -82,7 +82,7 @@ enum DatabaseFile {
         return try header(handle)
     }
 
-    /// What a plaintext SQLite database begins with.
+    /// The first bytes of a plaintext SQLite database.
     static let plaintextHeader = Array("SQLite format 3\0".utf8)
 
     static func cannotOpen(_ path: String, _ reason: String) -> DatabaseError {

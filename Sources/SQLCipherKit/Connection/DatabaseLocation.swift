@@ -11,10 +11,10 @@ public struct DatabaseLocation: Hashable, Sendable {
     }
 
     let place: Place
-    /// Whether the folder is the platform's, which is made where it is missing.
+    /// Whether the folder is the platform's standard one, which is created if it is missing.
     var isStandard = false
 
-    /// A file, by its path. A leading `~` or `~/` stands for the home folder.
+    /// A file, by its path. A leading `~` or `~/` means the home folder.
     public static func file(_ path: String) -> DatabaseLocation { DatabaseLocation(place: .file(ExactText(path.expandingTilde))) }
 
     /// A file, by its URL.
@@ -23,18 +23,18 @@ public struct DatabaseLocation: Hashable, Sendable {
     /// A file, by an SQLite URI such as `file:data.db?mode=ro` (<https://sqlite.org/uri.html>).
     public static func uri(_ uri: String) -> DatabaseLocation { DatabaseLocation(place: .uri(ExactText(uri))) }
 
-    /// A database in memory, gone when its connection closes.
+    /// A database in memory, which is gone when its connection closes.
     public static let memory = DatabaseLocation(place: .memory)
 
-    /// A database in a nameless temporary file, gone when its connection closes. This engine keeps it in memory until it
+    /// A database in an unnamed temporary file, which is gone when its connection closes. This engine keeps it in memory until it
     /// grows beyond the page cache.
     public static let temporary = DatabaseLocation(place: .temporary)
 
-    /// A file in the platform's folder for an application's data, which is made if it is missing: `$XDG_DATA_HOME` or
+    /// A file in the platform's folder for application data, which is created if it is missing: `$XDG_DATA_HOME` or
     /// `~/.local/share` on Linux, `Application Support` on Apple platforms.
     /// - Parameters:
     ///   - name: the file's name.
-    ///   - application: the name of a folder of the application's own; the process's name if nil.
+    ///   - application: the name of the application's own folder; nil, the default, for the process's name.
     public static func standard(_ name: String = "default.db", application: String? = nil) -> DatabaseLocation {
         let application = application ?? ProcessInfo.processInfo.processName
         #if canImport(Darwin)
@@ -47,12 +47,12 @@ public struct DatabaseLocation: Hashable, Sendable {
         return DatabaseLocation(place: .file(ExactText("\(base)/\(application)/\(name)")), isStandard: true)
     }
 
-    /// The path of the file, if it is one named by a path.
+    /// The path of the file, if the location is a path.
     public var path: String? {
         if case .file(let path) = place { path.text } else { nil }
     }
 
-    /// What `sqlite3_open_v2` and `ATTACH` are given.
+    /// The name passed to `sqlite3_open_v2` and `ATTACH`.
     var name: String {
         switch place {
         case .file(let path): path.text.hasTextPrefix("/") || path.text.hasTextPrefix("./") ? path.text : "./" + path.text
@@ -64,7 +64,7 @@ public struct DatabaseLocation: Hashable, Sendable {
 }
 
 extension DatabaseLocation {
-    /// Throws for a URI with a key in it, which would stay in memory, and in every text that names the file.
+    /// Throws for a URI that contains a key, which would stay in memory and in every text that names the file.
     func refuseKey() throws(DatabaseError) {
         guard sqlcipherkit_check_location(name) == SQLITE_AUTH else { return }
         throw DatabaseError(
@@ -74,10 +74,10 @@ extension DatabaseLocation {
 }
 
 extension DatabaseLocation: CustomStringConvertible, CustomReflectable {
-    /// What SQLite is given as the name, without the parameters of a URI that could hold a key.
+    /// The name passed to SQLite, without the parameters of a URI that could hold a key.
     public var description: String { KeyRedaction.cleanURI(name) }
 
-    /// The description alone.
+    /// Only the description.
     public var customMirror: Mirror { Mirror(self, children: ["name": description]) }
 }
 

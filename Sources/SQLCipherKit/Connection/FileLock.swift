@@ -1,16 +1,17 @@
 import Foundation
 
-/// The lock of whoever writes a new file for a path: an empty file beside it, locked with `flock`.
+/// The lock for writing a new file for a path: an empty file beside it, locked with `flock`.
 ///
-/// A lock on the new file itself would have to be given up before the file gets its name: closing the descriptor later would drop
-/// the locks of connections to the new database. This one is given up afterwards. It is the first file made and the last one
-/// removed, so that the next writer or opening sees by it that something was left.
+/// A lock on the new file itself would have to be released before the file gets its name: closing the descriptor later would drop
+/// the locks of connections to the new database. This one is released afterwards. The lock file is created first and removed last,
+/// so that the next writer or opening sees from it that something was left.
 struct FileLock {
     private let path: String
     private let descriptor: Int32
 
+    /// Takes the lock.
     /// - Returns: nil while another thread or process has the lock.
-    /// - Throws: if the lock file cannot be made.
+    /// - Throws: if the lock file cannot be created.
     init?(for database: String) throws(DatabaseError) {
         path = Self.path(for: database)
         while true {
@@ -26,14 +27,14 @@ struct FileLock {
                 descriptor = file
                 return
             }
-            // The one before had the file still locked when it was opened, and has removed it.
+            // The previous holder still had the file locked when it was opened here, and has removed it since.
             let error = isKnown ? nil : AtomicFile.failure(.cannotOpen, "the new file cannot be made", path)
             close(file)
             if let error { throw error }
         }
     }
 
-    /// - Parameter isDone: whether nothing is left that the next writer or opening would have to find.
+    /// - Parameter isDone: whether nothing is left for the next writer or opening to remove.
     func unlock(isDone: Bool = true) {
         if isDone { unlink(path) }
         close(descriptor)

@@ -1,14 +1,14 @@
 import CSQLCipher
 import Synchronization
 
-/// Stops what a connection is doing, from any thread.
+/// Interrupts a connection from any thread.
 /// ```swift
 /// let handle = try db.interruptHandle
 /// Task { try await Task.sleep(for: .seconds(2)); handle.interrupt() }
 /// try db.fetchAll(Int.self, "SELECT …")     // throws with the code .interrupted if it takes longer
 /// ```
 public final class InterruptHandle: Sendable {
-    // Nil once the connection is closed. The lock keeps the handle from being closed under an interrupt.
+    // Nil once the connection is closed. The lock keeps the connection from being closed during an interrupt.
     private let handle: Mutex<Handle>
 
     private struct Handle: @unchecked Sendable {
@@ -18,11 +18,11 @@ public final class InterruptHandle: Sendable {
 
     init(_ pointer: OpaquePointer) { handle = Mutex(Handle(pointer: pointer)) }
 
-    /// Makes all statements that are running throw with the code ``ResultCode/interrupted``, as soon as they notice. An INSERT,
-    /// UPDATE or DELETE is undone with its whole transaction. Nothing happens if none is running, or after the connection has
-    /// closed (<https://sqlite.org/c3ref/interrupt.html>).
+    /// Makes all running statements throw with the code ``ResultCode/interrupted`` as soon as they notice. An INSERT, UPDATE or
+    /// DELETE is undone with its whole transaction. Does nothing if no statement is running, or after the connection has closed
+    /// (<https://sqlite.org/c3ref/interrupt.html>).
     ///
-    /// A commit or a rollback does not notice. After an interrupted write to a full-text index, roll back before you go on.
+    /// It does not stop a commit or a rollback. After an interrupted write to a full-text index, roll back before you continue.
     public func interrupt() {
         handle.withLock { if let pointer = $0.pointer { sqlite3_interrupt(pointer) } }
     }
@@ -31,7 +31,7 @@ public final class InterruptHandle: Sendable {
 }
 
 extension Connection {
-    /// Stops what the connection is doing, from any thread. It may outlive the connection.
+    /// A handle that interrupts the connection from any thread. It may outlive the connection.
     /// - Throws: ``DatabaseError/Reason/closed``.
     public var interruptHandle: InterruptHandle {
         get throws(DatabaseError) {

@@ -1,20 +1,21 @@
-/// The connections that one rewrite of a whole database uses: a change of key, a conversion, a backup with its target, a restore.
+/// The connections that take part in one rewrite of a whole database: a change of key, a conversion, a backup with its target, a
+/// restore.
 ///
-/// SQLite knows nothing of a rewrite. A statement in the middle of it would commit half of what was written, or write into a file
-/// that is about to be replaced. So while a closure of the caller's runs, none of these connections can be used.
+/// SQLite does not know about a rewrite. A statement in the middle of it would commit half of what was written, or write into a
+/// file that is about to be replaced. So while it calls a closure of the caller, none of these connections can be used.
 final class Rewrite {
     private var members: [Connection] = []
     /// Whether a closure has tried to close one of them.
     var closeWasRefused = false
 
-    /// Adds a connection, until the rewrite has ended.
+    /// Adds a connection until the rewrite has ended.
     func add(_ connection: Connection) {
         guard connection.rewrite == nil else { return }
         connection.rewrite = self
         members.append(connection)
     }
 
-    /// Calls a closure that may use none of the connections but one.
+    /// Calls a closure that may use none of the connections except one.
     func call<R>(allowing allowed: Connection? = nil, _ body: () throws -> R) rethrows -> R {
         let refusing = members.filter { $0 !== allowed }
         for connection in refusing { connection.refusals += 1 }
@@ -29,11 +30,11 @@ final class Rewrite {
 }
 
 extension Connection {
-    /// Begins to rewrite or copy a whole database of this connection. Nothing that is called from then on may use it: not a
-    /// progress closure, a key provider or a hook, nor a function that is called by SQL.
+    /// Starts to rewrite or copy a whole database of this connection. Nothing that is called from then on may use the connection:
+    /// no progress closure, key provider, hook or function called by SQL.
     /// - Parameter other: another connection that takes part.
-    /// - Returns: what the caller has to end; nil inside of another rewrite.
-    /// - Throws: ``DatabaseError/Reason/misuse`` if one of the two may not be used now.
+    /// - Returns: the rewrite, which the caller has to end; nil inside another rewrite.
+    /// - Throws: ``DatabaseError/Reason/misuse`` if one of the two must not be used now.
     func beginRewrite(with other: Connection? = nil) throws(DatabaseError) -> Rewrite? {
         _ = try liveForUse()
         _ = try other?.liveForUse()
@@ -50,8 +51,8 @@ extension Connection {
         return try body()
     }
 
-    /// Calls a closure of the caller's that may not use the connection.
-    /// - Throws: what it throws, and ``DatabaseError/Reason/misuse`` if it has tried to close the connection.
+    /// Calls a closure of the caller that must not use the connection.
+    /// - Throws: any error of the closure, and ``DatabaseError/Reason/misuse`` if it has tried to close the connection.
     func refusingUse<R>(_ body: () throws -> R) throws -> R {
         try rewriting {
             guard let rewrite else { return try body() }

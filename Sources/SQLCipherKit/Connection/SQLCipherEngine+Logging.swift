@@ -1,41 +1,42 @@
 import CSQLCipher
 import Synchronization
 
-/// A message of the engine's log.
+/// A message in the engine's log.
 public struct LogMessage: Hashable, Sendable {
-    /// How much a message matters.
+    /// The severity of a message.
     public enum Level: Int, Hashable, Sendable, Comparable, CaseIterable {
         case trace, debug, info, warning, error
 
         public static func < (a: Level, b: Level) -> Bool { a.rawValue < b.rawValue }
     }
 
-    /// Which half of the engine it comes from.
+    /// The part of the engine that logged the message.
     public enum Source: Hashable, Sendable {
         case sqlite, sqlcipher
     }
 
-    /// How much it matters.
+    /// The severity of the message.
     public let level: Level
-    /// Where it comes from.
+    /// The part of the engine that logged it.
     public let source: Source
-    /// SQLite's result code, if it is SQLite's message.
+    /// SQLite's result code, for a message from SQLite.
     public let code: ResultCode?
-    /// The message, for people. A key that it would quote is cut out.
+    /// The message text. A key that it would quote is removed.
     public let text: String
 }
 
 extension SQLCipherEngine {
-    /// Sends the engine's log to `body`, or nowhere, which is the default: nothing is ever printed.
+    /// Sends the engine's log to `body`. By default nothing is logged or printed.
     ///
-    /// SQLite logs errors as they happen, with their SQL (<https://sqlite.org/errlog.html>); SQLCipher logs what it does with keys
-    /// and pages, without the keys. Both logs belong to the whole process, so there is one logger: setting another replaces it.
+    /// SQLite logs errors as they happen, with their SQL (<https://sqlite.org/errlog.html>). SQLCipher logs what it does with keys
+    /// and pages, but not the keys. Both logs belong to the whole process, so there is one logger: setting another replaces it.
     /// ```swift
     /// SQLCipherEngine.setLogger(minimumLevel: .warning) { message in print(message.source, message.text) }
     /// ```
     /// - Parameters:
-    ///   - level: the lowest level that is passed on. Default: warnings. Lower ones of SQLCipher's are many.
-    ///   - body: called on whatever thread logs, in the middle of a call: it must be quick and not use any connection. Nil ends it.
+    ///   - level: the lowest level to report. Default: warnings. SQLCipher logs many messages at lower levels.
+    ///   - body: called on the thread that logs, in the middle of a call: it must be quick and must not use any connection. Nil
+    ///     ends logging.
     /// - Throws: ``DatabaseError`` if the engine has no memory to start.
     public static func setLogger(
         minimumLevel level: LogMessage.Level = .warning, _ body: (@Sendable (LogMessage) -> Void)?
@@ -54,7 +55,8 @@ enum EngineLog {
     fileprivate static let logger = Mutex<(level: LogMessage.Level, body: @Sendable (LogMessage) -> Void)?>(nil)
     fileprivate static let isOn = Atomic<Bool>(false)
 
-    /// Compiles SQL; if it has a key in it, the log of this thread tells no text meanwhile, as it would quote the key.
+    /// Compiles SQL. If it contains a key, SQLite's messages on this thread are logged without their text in the meantime, because
+    /// they would quote the key.
     static func withholding<R>(_ sql: String, _ body: () -> R) -> R {
         guard isOn.load(ordering: .relaxed), KeyRedaction(sql) != nil else { return body() }
         sqlcipherkit_log_secret(1)
@@ -86,7 +88,7 @@ enum EngineLog {
             case SQLITE_WARNING: .warning
             default: .error
             }
-        // What made a statement fail may repeat its values. The error that is thrown tells more, without them.
+        // The reason why a statement failed may repeat its values. The thrown error says more, without them.
         if code == .error || code == .constraintTrigger, text.hasPrefix("statement aborts at "),
             let sql = text.firstRange(of: "; [")
         {
@@ -94,7 +96,7 @@ enum EngineLog {
             return LogMessage(
                 level: level, source: .sqlite, code: code, text: KeyRedaction.clean("\(place)\(text[sql.lowerBound...])"))
         }
-        // The SQL is somewhere inside of the message, so what looks like a statement with a key hides all of it.
+        // The SQL is somewhere in the message, so if it looks like a statement with a key, all of it is hidden.
         let lowercased = text.lowercased()
         let mayHoldKey = lowercased.contains("key") && (lowercased.contains("pragma") || lowercased.contains("attach"))
         return LogMessage(
@@ -114,7 +116,7 @@ enum EngineLog {
             case "DEBUG": .debug
             default: .trace
             }
-        // A pragma is logged with its value, and for some, such as hexkey, that is a key.
+        // SQLCipher logs a pragma with its value, which for some, such as hexkey, is a key.
         if let value = text.range(of: "zRight="), text.lowercased().contains("key") || text.contains("cipher_add_random") {
             text = text[..<value.upperBound] + KeyRedaction.mark
         }

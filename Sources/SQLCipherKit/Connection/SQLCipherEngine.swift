@@ -2,26 +2,26 @@ import CSQLCipher
 
 /// The engine that this package was built with: its versions, options and crypto provider.
 ///
-/// All of it is read from the running engine, not from a constant of the build.
+/// Everything is read from the running engine, not from a constant of the build.
 public enum SQLCipherEngine {
     /// SQLite's version, such as `3.53.4` (<https://sqlite.org/c3ref/libversion.html>).
     public static var sqliteVersion: String { String(cString: sqlite3_libversion()) }
 
-    /// The identifier of the SQLite check-in that the engine was made from: date, time and hash.
+    /// The identifier of the SQLite check-in that the engine was built from: date, time and hash.
     public static var sourceID: String { String(cString: sqlite3_sourceid()) }
 
     /// SQLCipher's version and edition, such as `4.19.0 community`
     /// (<https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_version>).
     public static let cipherVersion = answer(to: "cipher_version")
 
-    /// The library that encrypts, as SQLCipher names it: `libtomcrypt`, `commoncrypto` (on Apple's platforms), `openssl`, or
-    /// `portable` where there is no library.
+    /// The crypto library, as SQLCipher names it: `libtomcrypt`, `commoncrypto` (on Apple platforms), `openssl`, or `portable` if
+    /// there is no library.
     public static let cryptoProvider = answer(to: "cipher_provider")
 
-    /// The version of the library that encrypts, as it calls itself.
+    /// The version of the crypto library, as the library reports it.
     public static let cryptoProviderVersion = answer(to: "cipher_provider_version")
 
-    /// The code that does the cryptography of this process, chosen by what its CPU can do.
+    /// The code that does the cryptography in this process, chosen by the features of its CPU.
     public struct Kernels: Hashable, Sendable {
         /// AES-256-CBC of a page.
         public let aes: String
@@ -35,7 +35,7 @@ public enum SQLCipherEngine {
         public let random: String
     }
 
-    /// The kernels that are in use now.
+    /// The kernels in use now.
     public static var kernels: Kernels {
         let info = sqlcipherkit_provider_info()
         func text(_ name: UnsafePointer<CChar>?) -> String { name.map { String(cString: $0) } ?? "" }
@@ -44,7 +44,7 @@ public enum SQLCipherEngine {
             random: text(info.random))
     }
 
-    /// The options that the engine was compiled with, in SQLite's order and without their `SQLITE_`
+    /// The options that the engine was compiled with, in SQLite's order and without the prefix `SQLITE_`
     /// (<https://sqlite.org/compile.html>).
     public static var compileOptions: [String] {
         var options: [String] = []
@@ -52,7 +52,7 @@ public enum SQLCipherEngine {
         return options
     }
 
-    /// What an engine may have been compiled with or without.
+    /// Features that an engine may have been compiled with or without.
     public enum Feature: String, Hashable, Sendable, CaseIterable {
         /// Encryption by SQLCipher.
         case encryption
@@ -74,7 +74,7 @@ public enum SQLCipherEngine {
         case percentile
         /// `ORDER BY` and `LIMIT` on `UPDATE` and `DELETE`.
         case updateDeleteLimit
-        /// The table `dbstat`: pages per table and index (<https://sqlite.org/dbstat.html>).
+        /// The table `dbstat`: the number of pages per table and index (<https://sqlite.org/dbstat.html>).
         case dbstat
 
         fileprivate var option: String {
@@ -101,10 +101,10 @@ public enum SQLCipherEngine {
         return feature == .json ? !isUsed : isUsed
     }
 
-    /// The text that a SQLCipher pragma answers with; empty if the engine has none.
+    /// Returns the text that a SQLCipher pragma returns; empty if the engine returns none.
     ///
-    /// The provider belongs to a codec, so the pragma is silent on a connection without a key. A raw key of zeroes for a
-    /// database in memory costs no key derivation and protects nothing.
+    /// The provider belongs to a codec, so the pragma returns nothing on a connection without a key. A raw key of zeroes for a
+    /// database in memory needs no key derivation and protects nothing.
     private static func answer(to pragma: String) -> String {
         var handle: OpaquePointer?
         defer { sqlite3_close(handle) }

@@ -1,7 +1,7 @@
 import CSQLCipher
 
 extension DatabaseConfiguration {
-    /// For a file that is not your own: read only, with ``Safeguards``.
+    /// For a file from an untrusted source: read-only, with ``Safeguards``.
     /// ```swift
     /// let db = try Connection(.file("from-the-mail.db"), configuration: .untrusted)
     /// ```
@@ -12,24 +12,24 @@ extension DatabaseConfiguration {
         return configuration
     }
 
-    /// What SQLite advises for files from others (<https://sqlite.org/security.html>). They apply to the connection
-    /// as a whole, from before the first read until it closes.
+    /// SQLite's recommended precautions for files from untrusted sources (<https://sqlite.org/security.html>). They apply to the
+    /// whole connection, from before the first read until it closes.
     ///
-    /// Cells of a page are always checked before they are used (`PRAGMA cell_size_check`). This engine never maps files into
-    /// memory and loads no code, with or without safeguards.
+    /// Cells of a page are always checked before they are used (`PRAGMA cell_size_check`). With or without safeguards, this engine
+    /// never maps files into memory and never loads code.
     public struct Safeguards: Hashable, Sendable {
-        /// Whether `PRAGMA quick_check` must pass before anything else is read. It reads the whole file. Default: yes.
+        /// Whether `PRAGMA quick_check` must pass before anything else is read. It reads the whole file. Default: true.
         public var checksStructure = true
-        /// See ``ConnectionOption/trustedSchema``. Default: no.
+        /// See ``ConnectionOption/trustedSchema``. Default: false.
         public var trustsSchema = false
-        /// See ``ConnectionOption/defensive``. Default: yes.
+        /// See ``ConnectionOption/defensive``. Default: true.
         public var isDefensive = true
-        /// Whether views can be used: one may stand where you expect a table. Default: no.
+        /// Whether views can be used: a view may replace a table that you expect. Default: false.
         public var allowsViews = false
-        /// Whether triggers run. Default: no.
+        /// Whether triggers run. Default: false.
         public var allowsTriggers = false
-        /// Upper bounds for what the file can ask for. Default: 100 MB for a value, 1 MB for a statement or an object of the
-        /// schema, an expression 100 deep, 50 parts of a compound query, triggers 10 deep.
+        /// Upper limits for what the file can demand. Default: 100 MB for a value, 1 MB for a statement or an object of the schema,
+        /// an expression 100 deep, 50 parts of a compound query, triggers 10 deep.
         public var limits: [Connection.Limit: Int] = [
             .length: 100_000_000, .sqlLength: 1_000_000, .expressionDepth: 100, .compoundSelect: 50, .triggerDepth: 10,
         ]
@@ -40,8 +40,8 @@ extension DatabaseConfiguration {
 }
 
 extension Connection {
-    /// Turns on what the safeguards say, and runs `body`; if it throws, all is as before. What they do not say stays: a second
-    /// file never makes a connection less careful.
+    /// Turns on the safeguards and runs `body`; if `body` throws, all settings are reset. Safeguards that are not set change
+    /// nothing, so a second file never makes a connection less careful.
     func withSafeguards<R>(_ safeguards: DatabaseConfiguration.Safeguards?, _ body: () throws -> R) throws -> R {
         guard let safeguards else { return try body() }
         let handle = try liveOutsideHooks()
@@ -74,7 +74,7 @@ extension Connection {
 }
 
 extension DatabaseConfiguration.Safeguards {
-    /// The options, what each is set to, and whether it is set at all.
+    /// The options, the value of each, and whether it is set at all.
     fileprivate var options: [(ConnectionOption, Int32, Bool)] {
         [
             (.defensive, 1, isDefensive), (.trustedSchema, 0, !trustsSchema), (.views, 0, !allowsViews),

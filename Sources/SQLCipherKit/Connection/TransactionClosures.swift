@@ -1,24 +1,24 @@
 import CSQLCipher
 
-/// The closures on the stack that have a transaction: those of `transaction`, `savepoint`, a migration, and the calls of a queue or
-/// a pool.
+/// The closures on the stack that run in a transaction: those of `transaction`, `savepoint`, a migration, and the calls of a queue
+/// or a pool.
 struct TransactionClosures {
-    /// How many there are. In them, SQL may not begin or end a transaction.
+    /// The number of closures. In them, SQL must not begin or end a transaction.
     var count = 0
-    /// How many of them rely on an open transaction; a read of a database in memory has none.
+    /// The number of closures that rely on an open transaction; a read of a database in memory has none.
     var relying = 0
-    /// Whether this package itself begins or ends one of the transactions just now.
+    /// Whether this package itself is beginning or ending one of the transactions.
     var isControlling = false
-    /// The error with which SQLite has rolled the transaction back, until the outermost closure has ended.
+    /// The error for which SQLite has rolled the transaction back; kept until the outermost closure has ended.
     var cause: DatabaseError?
 }
 
 extension Connection {
-    /// Runs a closure of the caller's in the open transaction, which only this package ends.
+    /// Runs a closure of the caller in the open transaction, which only this package ends.
     ///
     /// SQLite rolls back by itself after some errors: `ON CONFLICT ROLLBACK`, `RAISE(ROLLBACK)`, an interrupted write, a full disk.
-    /// Statements that followed would then be committed one by one. So from such an error on none runs until the outermost closure
-    /// has ended, and each closure throws, even if it has swallowed the error.
+    /// The statements after that would be committed one by one. So after such an error no statement runs until the outermost
+    /// closure has ended, and each closure throws, even if it has caught the error.
     func inTransaction<R>(_ body: () throws -> R) throws -> R {
         enterTransaction()
         defer { leaveTransaction() }
@@ -40,14 +40,15 @@ extension Connection {
         refusals &= ~Refusals.aborted
     }
 
-    /// - Throws: ``DatabaseError/Reason/aborted`` if SQLite has rolled the transaction back, or why the connection cannot be used.
+    /// - Throws: ``DatabaseError/Reason/aborted`` if SQLite has rolled the transaction back, or the reason why the connection
+    ///   cannot be used.
     func requireTransaction() throws(DatabaseError) {
         guard isUsable, hasHandle else { throw refusal() }
         if let cause = closures.cause { throw .aborted(cause) }
-        if !isInTransaction { throw .misuse("the transaction was ended inside of its closure") }
+        if !isInTransaction { throw .misuse("the transaction was ended inside its closure") }
     }
 
-    /// Looks, after an error, whether SQLite has rolled back a transaction that a closure relies on.
+    /// Checks, after an error, whether SQLite has rolled back a transaction that a closure relies on.
     func noting(_ error: DatabaseError) -> DatabaseError {
         if closures.relying > 0, let handle, sqlite3_get_autocommit(handle) != 0 { abort(error) }
         return error
@@ -60,7 +61,7 @@ extension Connection {
         refusals |= Refusals.aborted
     }
 
-    /// Runs `body`, which puts a setting back on the way out, also where no other statement may run.
+    /// Runs `body`, which resets a setting on the way out, even if no other statement may run.
     func restoring(_ body: () throws -> Void) {
         let aborted = refusals & Refusals.aborted
         refusals &= ~Refusals.aborted
@@ -90,7 +91,7 @@ extension DatabaseError {
 
     static func transactionControl(_ sql: String) -> DatabaseError {
         .misuse(
-            "SQL cannot begin or end a transaction inside of a closure that has one: use savepoint(_:_:) for a part of it; "
+            "SQL cannot begin or end a transaction inside a closure that has one: use savepoint(_:_:) for a part of it; "
                 + "to roll back, throw, or return .rollback from transaction(_:_:)", sql: sql)
     }
 }
