@@ -2,8 +2,8 @@ import CSQLCipher
 import Foundation
 
 extension DatabaseError {
-    /// The error that the engine has just reported on a connection. To be made before anything else is called on it.
-    /// - Parameter statement: what was running, whose values the message must not show.
+    /// Creates the error that the engine has just reported on a connection. Call this before any other call on the connection.
+    /// - Parameter statement: the running statement, whose values the message must not show.
     @usableFromInline
     @inline(never)
     init(
@@ -13,25 +13,25 @@ extension DatabaseError {
         var code = ResultCode(rawValue: rc)
         var message = String(cString: sqlite3_errstr(rc))
         var offset: Int?
-        // The connection remembers its last error only: where another one is meant, its text would mislead.
+        // The connection remembers only its last error; if that is not the one meant, its text would mislead.
         if let database, sqlite3_errcode(database) & 0xff == rc & 0xff {
             message = String(cString: sqlite3_errmsg(database))
             let position = sqlite3_error_offset(database)
             if position >= 0 { offset = Int(position) }
             if let statement, arguments == nil { message = ValueRedaction.clean(message, code, statement) }
             if message.hasSuffix(Self.doubleQuotes + "?") { message = "\(message.dropLast()); \(Self.doubleQuotesAllowed)" }
-            // For a function alone the authorizer's denial comes as a plain error.
+            // If a function alone is denied by the authorizer, SQLite reports a plain error.
             if rc == SQLITE_ERROR, message.hasPrefix("not authorized to use function") { code = .authorization }
         }
-        // The engine's texts for what it refuses are constants: they name the pragma and nothing of what it was given. VACUUM drops
-        // the text of the ATTACH that it runs.
+        // The engine's messages for what it refuses are constants: they name the pragma but none of its argument. VACUUM drops the
+        // message of the ATTACH that it runs.
         if rc == SQLITE_AUTH, message == String(cString: sqlite3_errstr(rc)) {
             message = "VACUUM INTO is refused: use backup(toFileAt:)"
         }
         let isRefused = rc == SQLITE_AUTH && message.contains(" is refused")
             && ["PRAGMA ", "ATTACH ", "VACUUM ", "CHANGE "].contains { message.hasPrefix($0) }
         var reason = isRefused ? .refusedSQL : Self.reason(for: code)
-        // SQLite and SQLCipher know no such error, and take the want of a salt or a vector for one of memory.
+        // SQLite and SQLCipher have no such error, and report a missing salt or vector as a lack of memory.
         if code.primary == .outOfMemory || code == .error, let refusal = Self.refusalOfRandomBytes {
             (code, reason, message, offset) = (refusal.code, refusal.reason, refusal.message, nil)
         }
@@ -40,11 +40,11 @@ extension DatabaseError {
             path: path)
     }
 
-    /// How the engine ends the message about a name in double quotes that names no column, but for a question mark.
+    /// The end of the engine's message about a double-quoted name that is not a column, without its question mark.
     static let doubleQuotes = "should this be a string literal in single-quotes"
-    private static let doubleQuotesAllowed = "DatabaseConfiguration.allowsDoubleQuotedStrings takes text in double quotes for one"
+    private static let doubleQuotesAllowed = "DatabaseConfiguration.allowsDoubleQuotedStrings accepts one in double quotes"
 
-    /// The error to throw where the system gives no random bytes; nil where it does.
+    /// The error to throw if the system refuses random bytes; nil if it does not.
     static var refusalOfRandomBytes: DatabaseError? {
         let number = sqlcipherkit_random_refusal()
         guard number != 0 else { return nil }
@@ -52,7 +52,7 @@ extension DatabaseError {
         return DatabaseError(reason: .noRandomBytes, message: "the system refuses random bytes: \(reason)")
     }
 
-    /// What a closure that SQLite called has thrown.
+    /// Creates the error for one thrown by a closure that SQLite has called.
     init(thrownBy what: String, _ error: any Error, code: ResultCode = .error) {
         if let error = error as? DatabaseError {
             self = error
@@ -62,7 +62,7 @@ extension DatabaseError {
         }
     }
 
-    /// The same error with the statement that it came out of, unless it tells one already.
+    /// Returns the error with the SQL of the statement that caused it, unless it already has SQL.
     func within(_ sql: String?, arguments: String?) -> DatabaseError {
         guard self.sql == nil, let sql else { return self }
         return DatabaseError(

@@ -1,94 +1,96 @@
-/// What went wrong: the one error type of this package.
+/// The error type of this package.
 ///
-/// An error tells SQLite's result code, what this package knows beyond it (``reason-swift.property``), a message for
-/// people, and the SQL it happened in. It never holds bound values, unless ``DatabaseConfiguration/errorsShowArguments`` is on,
-/// and never key material.
+/// An error has SQLite's result code, the condition that this package found (``reason-swift.property``), a readable message, and
+/// the SQL that caused it. It never contains bound values, unless ``DatabaseConfiguration/errorsShowArguments`` is on, and never
+/// key material.
 public struct DatabaseError: Error, Sendable {
-    /// Conditions that this package tells apart, beyond SQLite's result code.
+    /// Conditions that this package distinguishes, beyond SQLite's result code.
     ///
     /// New cases may be added in a minor version: switch over it with a `default`.
     public enum Reason: Hashable, Sendable {
         /// SQLite itself reported the error; see ``DatabaseError/code``.
         case engine
-        /// The key is wrong, or the file is not a database, or its cipher settings are others: encryption makes the three
+        /// The key is wrong, the file is not a database, or its cipher settings are different: encryption makes the three
         /// indistinguishable.
         case wrongKeyOrNotADatabase
-        /// A key was given for a file that is a plaintext SQLite database. Its bytes are untouched.
+        /// A key was given for a file that is a plaintext SQLite database. The file has not been changed.
         case notEncrypted
-        /// A key without a single byte.
+        /// A key of zero bytes.
         case emptyKey
         /// A key or a cipher setting that SQLCipher would ignore or misunderstand.
         case invalidKey
-        /// The connection, or what belongs to it, is closed.
+        /// The connection, or an object that belongs to it, is closed.
         case closed
-        /// A change of key met an error; ``DatabaseError/workingKey-swift.property`` says with which key the file opens. The
-        /// connection is closed, as going on with it could harm data.
+        /// A change of key met an error; ``DatabaseError/workingKey-swift.property`` says which key opens the file. The connection
+        /// is closed, because continuing with it could damage data.
         case rekeyFailed
-        /// The last step of a copy over a database failed, and the database could not be read to find out whether it took effect.
-        /// It is whole: the copy, or what it held before. Look again when the cause is gone.
+        /// The last step of a copy over a database failed, and the database could not be read to find out whether the step took
+        /// effect. The database is intact: it has either the copy or its former content. Check again when the cause is gone.
         case unknownOutcome
-        /// A database could not be rewritten with another encryption: what was written is not what was read, or the file was
-        /// replaced meanwhile. The message says what the file is now.
+        /// A database could not be rewritten with another encryption: what was written differs from what was read, or another
+        /// process replaced the file in the meantime. The message says what the file contains now.
         case conversionFailed
         /// Another connection held a lock for longer than the busy timeout.
         case busy
-        /// A call of a queue or a pool took longer than its timeout: it waited, or ran and was rolled back.
+        /// A call of a queue or a pool took longer than its timeout, while it waited or while it ran; if it ran, it was rolled
+        /// back.
         case timeout
-        /// A queue or a pool is suspended (``SharedDatabase/suspend(timeout:)``): it takes no lock before it is resumed.
+        /// A queue or a pool is suspended (``SharedDatabase/suspend(timeout:)``): it takes no lock until it is resumed.
         case suspended
-        /// What the parent process opened is used by its child, after `fork`. The parent goes on undisturbed.
+        /// A child process used what its parent had opened before `fork`. The parent is not affected.
         case forked
-        /// The system refuses random bytes, without which nothing can be encrypted: as a rule in a sandbox that does not allow
-        /// `getrandom` (<https://man7.org/linux/man-pages/man2/getrandom.2.html>). The message has the system's error.
+        /// The system refuses random bytes, without which nothing can be encrypted. Usually a sandbox does not allow `getrandom`
+        /// (<https://man7.org/linux/man-pages/man2/getrandom.2.html>). The message contains the system's error.
         case noRandomBytes
-        /// The file could not be opened or created; the message names it.
+        /// The file could not be opened or created; the message contains its path.
         case cannotOpen
-        /// SQLite itself has rolled back the transaction that a closure runs in, after an error: ``DatabaseError/underlyingError``
-        /// is that error. Nothing of the transaction is kept, and no statement runs until the outermost closure has ended.
+        /// SQLite has rolled back the transaction that a closure runs in, after the error in ``DatabaseError/underlyingError``.
+        /// Nothing of the transaction is kept, and no statement runs until the outermost closure has ended.
         case aborted
-        /// A ``DatabaseSnapshot`` could not be kept, or a read could not begin at the end of its write; the message says why.
+        /// A ``DatabaseSnapshot`` has ended or could not be taken, or a read could not start from the end of its write; the message
+        /// says why.
         case snapshotLost
         /// A call at the wrong time, such as a commit without a transaction.
         case misuse
-        /// An argument out of its documented range.
+        /// An argument outside its documented range.
         case invalidArgument
-        /// SQL reached for a key, a cipher setting, a file or SQLCipher's log; the message names the call that does it. Nothing was
-        /// run.
+        /// SQL tried to access a key, a cipher setting, a file or SQLCipher's log. The message names the call to use instead.
+        /// Nothing was run.
         case refusedSQL
         /// Too few, too many, missing or unknown SQL parameters.
         case parameters
-        /// No column of that name or index in the result.
+        /// The result has no column with that name or index.
         case noSuchColumn
-        /// NULL where the requested type has no place for it.
+        /// NULL for a type that cannot be NULL.
         case unexpectedNull
-        /// A value that cannot be had as the requested type without a loss.
+        /// A value that cannot be converted to the requested type without loss.
         case typeMismatch
-        /// No database is attached under that name, or one is already.
+        /// No database is attached under that name, or the name is already in use.
         case schemaName
-        /// The schema of a database has a text that is not the one CREATE statement that it claims to be, as an untrusted file may:
-        /// it is not run. The message says which and why.
+        /// The schema contains a text that is not the single CREATE statement that it claims to be, as in a malicious file. It is
+        /// not run. The message says which one and why.
         case schemaText
-        /// A closure of yours that SQLite called has thrown: ``DatabaseError/underlyingError`` is what it threw.
+        /// A closure that SQLite called has thrown ``DatabaseError/underlyingError``.
         case callback
-        /// No key slot opens with the passphrase or recovery key given.
+        /// No key slot opens with the given passphrase or recovery key.
         case noSlotOpens
-        /// The key slots are damaged, cut short, forged or of an unknown version.
+        /// The key slots are damaged, truncated, forged or of an unknown version.
         case keySlotsDamaged
-        /// The key slots, or their database, are not the latest: one of them was put back, or taken from a copy.
-        /// ``DatabaseError/underlyingError`` is a ``KeySlotsRollback``, which says what would come back, and unlocking can accept
-        /// it.
+        /// The key slots or their database are not the latest: one of them was restored, or comes from a copy.
+        /// ``DatabaseError/underlyingError`` is a ``KeySlotsRollback``, which says what would become valid again. Unlocking can
+        /// accept it.
         case keySlotsRolledBack
-        /// A change of the key of a database with key slots was cut off, and what stands in the way of finishing it is still there.
+        /// A change of the key of a database with key slots was interrupted, and the cause that prevents finishing it persists.
         case keyRotationUnfinished
-        /// A key provider has no key, or one that it must not use; the message says which and why.
+        /// A key provider has no key, or has one that it must not use; the message says which and why.
         case keyProvider
         /// There is no row with the key of the record that was to be changed or read again.
         case recordNotFound
-        /// A migration could not be done, or the database has migrations that the program does not know; the message says which.
+        /// A migration failed, or the database has migrations that the program does not know; the message says which.
         case migration
     }
 
-    // One reference: an error is a word in a register on the way out of every call that may throw.
+    // One reference, so that every call that may throw returns the error in a register.
     private let storage: Storage
 
     private final class Storage: Sendable {
@@ -118,9 +120,9 @@ public struct DatabaseError: Error, Sendable {
         }
     }
 
-    /// Makes an error, for instance one thrown by a function of yours that SQL calls.
+    /// Creates an error, such as one to throw from your function that SQL calls.
     ///
-    /// SQL that could hold a key, as `PRAGMA key = '…'` does, is not kept, nor is a message that repeats a word of it.
+    /// SQL that could hold a key, such as `PRAGMA key = '…'`, is not stored, nor is a message that repeats a word of it.
     public init(
         code: ResultCode = .error, reason: Reason = .engine, message: String, sql: String? = nil, offset: Int? = nil,
         arguments: String? = nil, path: String? = nil, underlying: (any Error)? = nil
@@ -128,53 +130,53 @@ public struct DatabaseError: Error, Sendable {
         let redaction = sql.flatMap { KeyRedaction($0) }
         let isRefused = reason == .refusedSQL
         let hasKey = redaction != nil || isRefused && sql != nil
-        // What the engine says of SQL that it refuses is the same whatever the SQL was.
+        // The engine's message for refused SQL does not depend on the SQL.
         let isLeak = !isRefused && redaction?.leaks(into: message) == true
         let message = isLeak ? "\(code), in SQL with a key" : KeyRedaction.cleanURI(message)
-        // The key may well be one of the arguments.
+        // The key may be one of the arguments.
         storage = Storage(
             code: code, reason: reason, message: message, sql: hasKey ? KeyRedaction.mark : sql, offset: hasKey ? nil : offset,
             arguments: hasKey ? nil : arguments, path: path.map { KeyRedaction.cleanURI($0) }, underlying: underlying)
     }
 
-    /// A change of key that met an error.
+    /// Creates the error of a change of key that failed.
     init(changingKeyOf path: String?, code: ResultCode, workingKey: WorkingKey, message: String) {
         storage = Storage(
             code: code, reason: .rekeyFailed, message: message, sql: nil, offset: nil, arguments: nil, path: path, underlying: nil,
             workingKey: workingKey)
     }
 
-    /// SQLite's result code, extended where it has one.
+    /// SQLite's result code, extended if there is an extended one.
     public var code: ResultCode { storage.code }
 
-    /// What this package knows beyond the code.
+    /// The condition that this package found, beyond the code.
     public var reason: Reason { storage.reason }
 
-    /// What happened, in English, without bound values.
+    /// What happened, in English and without bound values.
     public var message: String { storage.message }
 
     /// The SQL text, with its placeholders and without the values bound to them.
     public var sql: String? { storage.sql }
 
-    /// Where in ``sql`` the error is, in bytes of UTF-8, if SQLite can tell
+    /// Where in ``sql`` the error is, as an offset in bytes of UTF-8, if SQLite reports it
     /// (<https://sqlite.org/c3ref/errcode.html>).
     public var offset: Int? { storage.offset }
 
     /// The bound values, only if ``DatabaseConfiguration/errorsShowArguments`` is on.
     public var arguments: String? { storage.arguments }
 
-    /// The file that the error is about, if it is about one.
+    /// The file that the error is about, if any.
     public var path: String? { storage.path }
 
-    /// Which key opens the file after a change of key that met an error; nil for other errors.
+    /// Which key opens the file after a failed change of key; nil for other errors.
     public var workingKey: WorkingKey? { storage.workingKey }
 
-    /// The error that a closure of yours threw, if that is where it began.
+    /// The underlying error, such as the one that your closure has thrown; nil if there is none.
     public var underlyingError: (any Error)? { storage.underlying }
 }
 
 extension DatabaseError: CustomStringConvertible {
-    /// All parts of the error in a line.
+    /// All parts of the error, in one line.
     public var description: String {
         var text = "\(message) [\(code.rawValue)]"
         if let path, !message.contains(path) { text += " (\(path))" }

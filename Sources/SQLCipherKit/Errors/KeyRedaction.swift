@@ -1,17 +1,17 @@
 /// Hides SQL text that could hold a key from errors, traces and logs.
 ///
 /// This package never writes a key into SQL, but a user may type `PRAGMA key = '…'`, `ATTACH … KEY '…'` or a URI with `?key=…`,
-/// misspelt or cut off as well. Where exactly the key is only SQLite's parser could tell, so such a text is hidden as a whole.
+/// perhaps misspelt or incomplete. Only SQLite's parser could tell where exactly the key is, so the whole text is hidden.
 struct KeyRedaction {
-    /// What stands in place of what is hidden.
+    /// The text shown instead of the hidden one.
     static let mark = "[redacted]"
 
     private let words: Set<Substring>
 
-    /// Nil if the text has no key, which is nearly always and found out quickly.
+    /// Returns nil if the text has no key. That is the usual case, and is found quickly.
     init?(_ sql: String) {
         guard Self.mayMentionKey(sql) else { return nil }
-        // Pragmas of every day.
+        // Common pragmas.
         let text = Self.folded(sql).replacing("foreign_key", with: "")
         let mentionsKey = text.contains("key") || text.contains("random")
         let words = Set(Self.words(text))
@@ -20,7 +20,7 @@ struct KeyRedaction {
         self.words = words.union(Self.words(Self.folded(sql)))
     }
 
-    /// Whether a message repeats a word of the text. To say too little is no harm here.
+    /// Whether a message repeats a word of the text. Hiding too much does no harm here.
     func leaks(into message: String) -> Bool {
         let message = Self.folded(message)
         return Self.words(message).contains { word in
@@ -30,14 +30,14 @@ struct KeyRedaction {
         }
     }
 
-    /// The text, or the mark in its place.
+    /// The text, or the mark instead of it.
     static func clean(_ sql: String) -> String { KeyRedaction(sql) == nil ? sql : mark }
 
-    /// A text that is no SQL, such as a message or a path, without the parameters of a URI that could hold a key.
+    /// Removes the parameters of a URI that could hold a key from a text that is not SQL, such as a message or a path.
     static func cleanURI(_ text: String) -> String {
         guard mayMentionKey(text) else { return text }
         let folded = folded(text)
-        // A parameter's name may be written with percent signs, as `%6bey`.
+        // The name of a parameter may be percent-encoded, as `%6bey`.
         guard folded.contains("key=") || folded.contains("file:") && folded.contains("%") else { return text }
         guard let start = text.utf8.firstIndex(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "&") }) else {
             return folded.contains("file:") ? text : mark
@@ -45,7 +45,7 @@ struct KeyRedaction {
         return text[...start] + mark
     }
 
-    /// Every keyword that leads to a key has "key" in it, but for one pragma, which has "random", and for names in URIs.
+    /// Every keyword that can introduce a key contains "key", except for one pragma with "random", and names in URIs.
     private static func mayMentionKey(_ sql: String) -> Bool {
         var matched = 0
         for byte in sql.utf8 {
@@ -60,7 +60,7 @@ struct KeyRedaction {
         return false
     }
 
-    /// A character for each byte, in lower case: SQLite compares bytes, and knows no marks that join the letter before.
+    /// One character for each byte, in lower case: SQLite compares bytes, and does not combine marks with the letter before.
     private static func folded(_ text: String) -> String {
         var folded = String.UnicodeScalarView()
         for byte in text.utf8 { folded.append(Unicode.Scalar(byte.lowercasedASCII)) }
@@ -71,8 +71,8 @@ struct KeyRedaction {
         text.split { !($0.isLetter || $0.isNumber || $0 == "_" || !$0.isASCII) }
     }
 
-    /// Whether a piece between semicolons begins with something else than a statement does. Semicolons in literals make more pieces
-    /// than there are statements, and so hide more.
+    /// Whether a piece between semicolons begins with a word that does not begin a statement. Semicolons in literals make more
+    /// pieces than there are statements, which only hides more.
     private static func isUnknown(_ text: String) -> Bool {
         text.split(separator: ";").contains { piece in
             var rest = piece.drop(while: \.isWhitespace)

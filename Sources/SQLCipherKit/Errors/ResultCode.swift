@@ -16,7 +16,7 @@ import CSQLCipher
 /// ```
 @frozen
 public struct ResultCode: RawRepresentable, Hashable, Sendable {
-    /// The number that SQLite gives the code.
+    /// SQLite's number for the code.
     public let rawValue: Int32
 
     @inlinable public init(rawValue: Int32) { self.rawValue = rawValue }
@@ -42,7 +42,7 @@ extension ResultCode {
     public static let `internal` = ResultCode(rawValue: SQLITE_INTERNAL)
     /// `SQLITE_PERM`: access mode not permitted
     public static let permission = ResultCode(rawValue: SQLITE_PERM)
-    /// `SQLITE_ABORT`: a callback asked for an end
+    /// `SQLITE_ABORT`: a callback requested an abort
     public static let abort = ResultCode(rawValue: SQLITE_ABORT)
     /// `SQLITE_BUSY`: another connection holds a lock
     public static let busy = ResultCode(rawValue: SQLITE_BUSY)
@@ -64,17 +64,17 @@ extension ResultCode {
     public static let full = ResultCode(rawValue: SQLITE_FULL)
     /// `SQLITE_CANTOPEN`: the file could not be opened
     public static let cannotOpen = ResultCode(rawValue: SQLITE_CANTOPEN)
-    /// `SQLITE_PROTOCOL`: a problem of the locking protocol
+    /// `SQLITE_PROTOCOL`: a problem with the locking protocol
     public static let lockProtocol = ResultCode(rawValue: SQLITE_PROTOCOL)
-    /// `SQLITE_SCHEMA`: the schema changed under a statement
+    /// `SQLITE_SCHEMA`: the schema changed while a statement was in use
     public static let schema = ResultCode(rawValue: SQLITE_SCHEMA)
-    /// `SQLITE_TOOBIG`: a string or blob over the limit
+    /// `SQLITE_TOOBIG`: a string or blob exceeds the limit
     public static let tooBig = ResultCode(rawValue: SQLITE_TOOBIG)
     /// `SQLITE_CONSTRAINT`: a constraint is violated
     public static let constraint = ResultCode(rawValue: SQLITE_CONSTRAINT)
     /// `SQLITE_MISMATCH`: a value of the wrong type
     public static let mismatch = ResultCode(rawValue: SQLITE_MISMATCH)
-    /// `SQLITE_MISUSE`: the interface is used against its rules
+    /// `SQLITE_MISUSE`: the interface was used incorrectly
     public static let misuse = ResultCode(rawValue: SQLITE_MISUSE)
     /// `SQLITE_NOLFS`: large files are not supported
     public static let noLargeFileSupport = ResultCode(rawValue: SQLITE_NOLFS)
@@ -85,7 +85,7 @@ extension ResultCode {
     /// `SQLITE_NOTADB`: the file is not a database, or the key is wrong
     public static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
 
-    /// `SQLITE_IOERR_SHORT_READ`: the file ends before what was to be read
+    /// `SQLITE_IOERR_SHORT_READ`: the file ends before the end of a read
     public static let ioErrorShortRead = extended(.ioError, 2)
     /// `SQLITE_CONSTRAINT_CHECK`
     public static let constraintCheck = extended(.constraint, 1)
@@ -105,13 +105,13 @@ extension ResultCode {
     public static let constraintRowID = extended(.constraint, 10)
     /// `SQLITE_CONSTRAINT_DATATYPE`: a value that a STRICT table refuses
     public static let constraintDataType = extended(.constraint, 12)
-    /// `SQLITE_ERROR_SNAPSHOT`: a snapshot is gone, as a checkpoint has overwritten it
+    /// `SQLITE_ERROR_SNAPSHOT`: a snapshot is gone because a checkpoint has overwritten it
     public static let errorSnapshot = extended(.error, 3)
-    /// `SQLITE_BUSY_SNAPSHOT`: a read transaction cannot become a write transaction, as another connection has written
+    /// `SQLITE_BUSY_SNAPSHOT`: a read transaction cannot become a write transaction because another connection has written
     public static let busySnapshot = extended(.busy, 2)
     /// `SQLITE_ABORT_ROLLBACK`: the transaction of a running statement was rolled back
     public static let abortRollback = extended(.abort, 2)
-    /// `SQLITE_READONLY_ROLLBACK`: a change that was cut off has to be undone, and the database is open read-only
+    /// `SQLITE_READONLY_ROLLBACK`: an interrupted change has to be rolled back, but the database is open read-only
     public static let readOnlyRollback = extended(.readOnly, 3)
     /// `SQLITE_READONLY_DBMOVED`: the database file was moved or removed while it was open
     public static let readOnlyMoved = extended(.readOnly, 4)

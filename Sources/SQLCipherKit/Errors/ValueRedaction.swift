@@ -1,16 +1,15 @@
 import CSQLCipher
 
-/// Hides values in what SQLite says of a statement that ran.
+/// Hides values in SQLite's messages about a statement that ran.
 ///
-/// A few of its messages repeat values, or pieces of them: the word at which a full-text query is wrong, a bad JSON path, what
-/// `RAISE` puts together. They are given in quotes or after a colon, or whole. What the SQL text has as well is not a secret.
+/// A few of its messages repeat values or parts of them: the word where a full-text query is wrong, a bad JSON path, the text of a
+/// `RAISE`. They appear in quotes, after a colon, or as the whole message. Text that is also in the SQL is not secret.
 enum ValueRedaction {
     static let mark = "…"
 
-    /// - Parameters:
-    ///   - statement: what ran, with its parameters still bound.
+    /// - Parameter statement: the statement that ran, with its parameters still bound.
     static func clean(_ message: String, _ code: ResultCode, _ statement: OpaquePointer) -> String {
-        // No other codes come with texts that SQLite, or a trigger, makes from values.
+        // Only these codes come with messages that SQLite, or a trigger, makes from values.
         guard code == .error || code == .constraintTrigger || .cannotOpen ~= code else { return message }
         let sql = sqlite3_sql(statement).map { String(cString: $0) } ?? ""
         var message = Array(message.utf8)
@@ -25,7 +24,7 @@ enum ValueRedaction {
         return code == .error ? hidingQuotations(text, sql) : text
     }
 
-    /// Hides a whole value wherever it stands as a word or as several.
+    /// Hides a whole value wherever it appears as one or more whole words.
     private static func hide(_ value: UnsafeBufferPointer<UInt8>, in message: inout [UInt8]) {
         var result: [UInt8] = []
         var index = 0
@@ -50,7 +49,7 @@ enum ValueRedaction {
         return byte >= 0x80 || character == "_" || character.isLetter || character.isNumber
     }
 
-    /// Hides what is quoted, or stands behind a colon, unless the SQL text has it.
+    /// Hides text in quotes or after a colon, unless it is also in the SQL.
     private static func hidingQuotations(_ message: String, _ sql: String) -> String {
         var message = message
         for quote: Character in ["\"", "'"] {
@@ -58,7 +57,7 @@ enum ValueRedaction {
             let quoted = message[message.index(after: first)..<last]
             if !quoted.isEmpty, !sql.contains(quoted) { message.replaceSubrange(message.index(after: first)..<last, with: mark) }
         }
-        // `fts5: …` begins with the name of the module; a tokenizer's name comes from the schema.
+        // `fts5: …` begins with the name of the module; the name of a tokenizer comes from the schema.
         if !message.hasPrefix("fts5: "), !message.hasPrefix("no such tokenizer: "), let colon = message.firstRange(of: ": "),
             !sql.contains(message[colon.upperBound...]) {
             message = message[..<colon.upperBound] + mark
