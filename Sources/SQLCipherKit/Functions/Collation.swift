@@ -3,26 +3,27 @@ import Foundation
 
 /// An order of texts, for `COLLATE`, `ORDER BY`, indexes and comparisons (<https://sqlite.org/datatype3.html#collation>).
 ///
-/// An index on a column is sorted by its collation: a collation must order all texts, always in the same way, as long as there is
-/// an index that uses it. After a change, `REINDEX`.
+/// An index on a column is sorted by the column's collation. So as long as an index uses a collation, it must order all texts, and
+/// always in the same way. If the order changes, run `REINDEX`.
 public struct Collation {
-    /// The name that SQL knows it by.
+    /// The name of the collation in SQL.
     public let name: String
-    /// How two texts compare.
+    /// Compares two texts.
     public let compare: (String, String) -> ComparisonResult
 
-    /// A collation from a closure. It must not use the connection, and cannot throw, as SQLite has no way to tell of it.
+    /// Creates a collation from a closure. The closure must not use the connection, and cannot throw, because SQLite has no way to
+    /// report an error from it.
     public init(_ name: String, _ compare: @escaping (String, String) -> ComparisonResult) {
         self.name = name
         self.compare = compare
     }
 
-    /// `UNICODE`: by Unicode's canonical order, so that letters are the same whether their accents are apart or not.
+    /// `UNICODE`: Unicode's canonical order, in which a letter with an accent equals the same letter with a combining accent.
     public static var unicode: Collation {
         Collation("UNICODE") { a, b in a == b ? .orderedSame : a < b ? .orderedAscending : .orderedDescending }
     }
 
-    /// `UNICODE_NOCASE`: the same without regard to case, in all scripts, where SQLite's `NOCASE` knows A to Z only.
+    /// `UNICODE_NOCASE`: the same but case-insensitive in all scripts. SQLite's `NOCASE` folds only A to Z.
     public static var unicodeIgnoringCase: Collation {
         Collation("UNICODE_NOCASE") { a, b in
             let a = a.lowercased(), b = b.lowercased()
@@ -30,12 +31,12 @@ public struct Collation {
         }
     }
 
-    /// As a language sorts: case and accents decide only where nothing else does, and `file 9` comes before `file 10`.
+    /// The order of a language: case and accents matter only if texts are otherwise equal, and `file 9` comes before `file 10`.
     ///
-    /// The order may change with the system's version: do not put it into an index of a file that moves about.
+    /// The order may change with the version of the system: do not use it in an index of a file that you move between systems.
     /// - Parameters:
-    ///   - name: the name that SQL knows it by. Default: `LOCALIZED`.
-    ///   - locale: whose language. Default: that of the process.
+    ///   - name: the name of the collation in SQL. Default: `LOCALIZED`.
+    ///   - locale: the locale with the language. Default: that of the process.
     public static func localized(_ name: String = "LOCALIZED", locale: Locale = .current) -> Collation {
         Collation(name) { a, b in
             a.compare(b, options: [.numeric, .caseInsensitive, .widthInsensitive], range: nil, locale: locale).or {
@@ -49,10 +50,10 @@ extension ComparisonResult {
     fileprivate func or(_ other: () -> ComparisonResult) -> ComparisonResult { self == .orderedSame ? other() : self }
 }
 
-/// A collation as SQLite holds it.
+/// A collation as SQLite stores it.
 private final class CollationBox {
     let compare: (String, String) -> ComparisonResult
-    // SQLite compares in calls on the connection, which keep it alive.
+    // SQLite compares only in calls on the connection, which keep it alive.
     unowned(unsafe) let connection: Connection
 
     init(_ collation: Collation, _ connection: Connection) {
@@ -74,25 +75,25 @@ private final class CollationBox {
 }
 
 extension SQLExtension {
-    /// A collation (<https://sqlite.org/c3ref/create_collation.html>).
+    /// Creates an extension for a collation (<https://sqlite.org/c3ref/create_collation.html>).
     /// ```swift
     /// try db.register(.collation(.unicodeIgnoringCase))
     /// try db.execute("CREATE TABLE person(name TEXT COLLATE UNICODE_NOCASE)")
     /// ```
-    /// Bytes that are not UTF-8 are compared as U+FFFD. Registering throws ``DatabaseError`` for a name with a NUL
-    /// character, and while a statement is running that uses one of that name.
+    /// Bytes that are not UTF-8 are compared as U+FFFD. Registering throws ``DatabaseError`` for a name with a NUL character, and
+    /// while a statement that uses a collation with that name is running.
     public static func collation(_ collation: Collation) -> SQLExtension {
         SQLExtension { connection throws(DatabaseError) in try connection.install(collation) }
     }
 
-    /// A collation from a closure.
+    /// Creates an extension for a collation from a closure.
     /// ```swift
     /// try db.register(.collation("BY_LENGTH") { a, b in
     ///     a.count < b.count ? .orderedAscending : a.count > b.count ? .orderedDescending : .orderedSame
     /// })
     /// ```
-    /// Registering throws ``DatabaseError`` for a name with a NUL character, and while a statement is running that uses one of that
-    /// name.
+    /// Registering throws ``DatabaseError`` for a name with a NUL character, and while a statement that uses a collation with that
+    /// name is running.
     public static func collation(_ name: String, _ compare: @escaping (String, String) -> ComparisonResult) -> SQLExtension {
         collation(Collation(name, compare))
     }
@@ -112,7 +113,7 @@ extension Connection {
                     UnsafeBufferPointer(start: b?.assumingMemoryBound(to: UInt8.self), count: Int(countB)))
             },
             { pointer in if let pointer { Unmanaged<CollationBox>.fromOpaque(pointer).release() } })
-        // Unlike a function's, a collation's box is not released by SQLite if the call fails.
+        // Unlike a function's box, a collation's is not released by SQLite if the call fails.
         if rc != SQLITE_OK { box.release() }
         try check(rc)
     }

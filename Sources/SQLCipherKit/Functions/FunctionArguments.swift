@@ -1,9 +1,9 @@
 import CSQLCipher
 import Foundation
 
-/// The arguments of a call of a function from SQL.
+/// The arguments of a function call from SQL.
 ///
-/// They are lent to the function and cannot be kept: the compiler refuses it.
+/// They are valid only during the call; the compiler does not let you keep them.
 @frozen
 public struct FunctionArguments: ~Copyable {
     @usableFromInline let values: UnsafeMutablePointer<OpaquePointer?>?
@@ -15,7 +15,7 @@ public struct FunctionArguments: ~Copyable {
         self.values = values
     }
 
-    /// An argument by its index, counted from 0, converted without a loss as a column is.
+    /// Returns an argument by its index, from 0, converted without loss like a column.
     /// - Throws: ``DatabaseError/Reason/unexpectedNull``, ``DatabaseError/Reason/typeMismatch``, or
     ///   ``DatabaseError/Reason/invalidArgument`` for an index out of range.
     @inlinable
@@ -23,7 +23,7 @@ public struct FunctionArguments: ~Copyable {
         get throws(DatabaseError) { try get(index) }
     }
 
-    /// The same, with the type named.
+    /// Returns an argument by its index, with an explicit type.
     @inlinable
     public func get<T: SQLValueConvertible>(_ index: Int, as type: T.Type = T.self) throws(DatabaseError) -> T {
         let value = try value(index)
@@ -38,10 +38,10 @@ public struct FunctionArguments: ~Copyable {
             code: .mismatch, reason: storage == .null ? .unexpectedNull : .typeMismatch,
             message: storage == .null
                 ? "argument \(index + 1) is NULL and was read as \(type)"
-                : "argument \(index + 1) is \(storage.rawValue) that cannot be had as \(type) without a loss")
+                : "argument \(index + 1) is \(storage.rawValue) that cannot be converted to \(type) without loss")
     }
 
-    /// An argument in its own storage class.
+    /// Returns an argument in its own storage class.
     /// - Throws: ``DatabaseError/Reason/typeMismatch`` for text that is not UTF-8, or ``DatabaseError/Reason/invalidArgument``
     ///   for an index out of range.
     public func value(_ index: Int) throws(DatabaseError) -> SQLValue {
@@ -53,7 +53,7 @@ public struct FunctionArguments: ~Copyable {
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an index out of range.
     public func isNull(_ index: Int) throws(DatabaseError) -> Bool { sqlite3_value_type(try pointer(index)) == SQLITE_NULL }
 
-    /// The bytes of a blob or of a text, without a copy.
+    /// Calls `body` with the bytes of a blob or a text, without copying them.
     /// - Throws: ``DatabaseError/Reason/typeMismatch`` for anything else, and what `body` throws.
     public func withUnsafeBytes<R>(at index: Int, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
         let value = try pointer(index)
@@ -64,8 +64,8 @@ public struct FunctionArguments: ~Copyable {
         return try body(UnsafeRawBufferPointer(Self.bytes(value)))
     }
 
-    /// An argument as SQLite's own text functions see it: numbers are written out, a blob's bytes are taken for UTF-8. Nil for
-    /// NULL.
+    /// Returns an argument as SQLite's own text functions see it: numbers are written out, and the bytes of a blob are taken as
+    /// UTF-8. Nil for NULL.
     func text(_ index: Int) throws(DatabaseError) -> String? {
         let value = try pointer(index)
         if sqlite3_value_type(value) == SQLITE_NULL { return nil }
@@ -92,8 +92,8 @@ public struct FunctionArguments: ~Copyable {
 }
 
 extension SQLValue {
-    /// The value under one of SQLite's pointers, in its own storage class.
-    /// - Parameter what: what an error calls it.
+    /// Copies the value behind one of SQLite's pointers, in its own storage class.
+    /// - Parameter what: the name of the value in an error.
     init(copying value: OpaquePointer, _ what: String = "a value") throws(DatabaseError) {
         switch sqlite3_value_type(value) {
         case SQLITE_INTEGER: self = .integer(sqlite3_value_int64(value))

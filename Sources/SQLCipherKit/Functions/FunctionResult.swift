@@ -1,7 +1,7 @@
 import CSQLCipher
 import Foundation
 
-/// Gives the result of a function, or its error, back to SQLite.
+/// Passes the result of a function, or its error, to SQLite.
 @usableFromInline
 struct FunctionResult {
     let context: OpaquePointer
@@ -17,7 +17,7 @@ struct FunctionResult {
         case .null: sqlite3_result_null(context)
         case .integer(let number): sqlite3_result_int64(context, number)
         case .real(let number):
-            if number.isNaN { throw .invalidArgument("a function gave NaN, which SQLite would turn into NULL") }
+            if number.isNaN { throw .invalidArgument("a function returned NaN, which SQLite would turn into NULL") }
             sqlite3_result_double(context, number)
         case .text(var text):
             text.withUTF8 { bytes in
@@ -34,8 +34,8 @@ struct FunctionResult {
         }
     }
 
-    /// SQLite gets the message; the error itself waits on the connection for the statement to fail. SQLite gets no code of it,
-    /// as some codes would make it roll the transaction back.
+    /// Passes the message to SQLite; the error itself is kept on the connection until the statement fails. SQLite does not get the
+    /// error's code, because some codes would make it roll the transaction back.
     func fail(_ error: any Error, in function: String, _ connection: Connection) {
         let error = DatabaseError(thrownBy: "the function \(function)", error)
         let message = String(error.message.prefix { $0 != "\0" })

@@ -1,8 +1,8 @@
 import CSQLCipher
 
-/// The state of one group of one aggregate, without its type.
+/// The state of one group of an aggregate, with its type erased.
 class AggregateState {
-    /// Whether a call has failed: SQLite asks only to let go of it then.
+    /// Whether a call has failed: then SQLite only asks to release the state.
     var hasFailed = false
 
     func step(_ arguments: borrowing FunctionArguments) throws {}
@@ -25,11 +25,11 @@ private final class WindowState<W: SQLWindowFunction>: TypedState<W> {
     override func value(_ result: FunctionResult, _ profile: ValueProfile) throws { try result.set(aggregate.value(), profile) }
 }
 
-/// An aggregate of the user's as SQLite holds it.
+/// A user's aggregate as SQLite stores it.
 final class AggregateFunction {
     let name: String
     let make: () throws -> AggregateState
-    // SQLite calls functions in calls on the connection, which keep it alive; the last group is let go of before it closes.
+    // SQLite calls functions only in calls on the connection, which keep it alive; the last group is released before it closes.
     unowned(unsafe) let connection: Connection
 
     init(_ name: String, _ connection: Connection, _ make: @escaping () throws -> AggregateState) {
@@ -42,7 +42,7 @@ final class AggregateFunction {
         sqlite3_user_data(context).map { Unmanaged<AggregateFunction>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// Where SQLite keeps the state of the current group: a pointer, zero for a new group. It frees the place, not the state.
+    /// Where SQLite stores the state of the current group: a pointer, zero for a new group. SQLite frees the slot, not the state.
     private func slot(_ context: OpaquePointer) -> UnsafeMutablePointer<UnsafeMutableRawPointer?>? {
         sqlite3_aggregate_context(context, Int32(MemoryLayout<UnsafeMutableRawPointer?>.size))?
             .assumingMemoryBound(to: UnsafeMutableRawPointer?.self)
@@ -69,10 +69,10 @@ final class AggregateFunction {
         run(context) { state, result in try state.value(result, connection.profile) }
     }
 
-    /// SQLite calls this once for each group, also for one without a row and for one whose statement was cut off.
+    /// SQLite calls this once for each group, including a group without rows and one whose statement was interrupted.
     func finish(_ context: OpaquePointer) {
         var state: AggregateState?
-        // 0 bytes: no place is made for a group that has none.
+        // With 0 bytes, SQLite allocates no slot for a group that has none.
         if let slot = sqlite3_aggregate_context(context, 0)?.assumingMemoryBound(to: UnsafeMutableRawPointer?.self) {
             if let pointer = slot.pointee { state = Unmanaged<AggregateState>.fromOpaque(pointer).takeRetainedValue() }
             slot.pointee = nil
@@ -107,26 +107,26 @@ final class AggregateFunction {
 }
 
 extension SQLExtension {
-    /// An aggregate function (<https://sqlite.org/appfunc.html>).
+    /// Creates an extension for an aggregate function (<https://sqlite.org/appfunc.html>).
     ///
-    /// Registering throws ``DatabaseError`` if the name is too long or has a NUL character, the number is over 1,000, or such a
-    /// function is running.
+    /// Registering throws ``DatabaseError`` if the name is too long or has a NUL character, the number of arguments is over 1,000,
+    /// or a function with this name and number of arguments is running.
     /// - Parameters:
     ///   - name: the function's name.
-    ///   - arguments: how many it takes; nil for any number.
+    ///   - arguments: the number of arguments; nil for any number.
     ///   - options: what SQLite may assume. Default: nothing.
-    ///   - make: makes the value that gathers a group. Errors thrown by it and by the value's methods end the statement and reach
-    ///     its caller, as those of scalar functions do.
+    ///   - make: creates the value that accumulates a group. Errors thrown by `make` and by the value's methods end the statement
+    ///     and reach its caller, like those of scalar functions.
     public static func aggregate<A: SQLAggregate>(
         _ name: String, arguments: Int?, _ options: FunctionOptions = [], _ make: @escaping () throws -> A
     ) -> SQLExtension {
         SQLExtension(aggregate: name, arguments, options, isWindow: false) { TypedState(try make()) }
     }
 
-    /// An aggregate function that can be used with `OVER` as well.
+    /// Creates an extension for an aggregate function that can also be used with `OVER`.
     ///
-    /// Registering throws ``DatabaseError`` if the name is too long or has a NUL character, the number is over 1,000, or such a
-    /// function is running.
+    /// Registering throws ``DatabaseError`` if the name is too long or has a NUL character, the number of arguments is over 1,000,
+    /// or a function with this name and number of arguments is running.
     /// - Parameters: as for ``aggregate(_:arguments:_:_:)``.
     public static func windowFunction<W: SQLWindowFunction>(
         _ name: String, arguments: Int?, _ options: FunctionOptions = [], _ make: @escaping () throws -> W
@@ -160,7 +160,7 @@ extension Connection {
         let value: Finish = { context in if let context { AggregateFunction.of(context)?.value(context) } }
         let finish: Finish = { context in if let context { AggregateFunction.of(context)?.finish(context) } }
         try defineFunction(function.name, count) { handle, count in
-            // Without a way to give rows back SQLite refuses OVER for the function.
+            // Without `value` and `inverse` SQLite refuses OVER for the function.
             sqlite3_create_window_function(
                 handle, function.name, count, SQLITE_UTF8 | options.rawValue, Unmanaged.passRetained(function).toOpaque(), step,
                 finish, isWindow ? value : nil, isWindow ? inverse : nil,

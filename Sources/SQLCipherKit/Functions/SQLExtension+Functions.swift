@@ -1,13 +1,13 @@
 import CSQLCipher
 
-/// A function of the user's as SQLite holds it, from its registration until its replacement or the connection's end.
+/// A user's function as SQLite stores it, from its registration until it is replaced or the connection closes.
 @usableFromInline
 final class ScalarFunction {
     @usableFromInline typealias Body = (borrowing FunctionArguments, FunctionResult, ValueProfile) throws -> Void
 
     let name: String
     let body: Body
-    // SQLite calls functions in calls on the connection, which keep it alive.
+    // SQLite calls functions only in calls on the connection, which keep it alive.
     unowned(unsafe) let connection: Connection
 
     init(_ name: String, _ connection: Connection, _ body: @escaping Body) {
@@ -30,25 +30,25 @@ final class ScalarFunction {
 }
 
 extension SQLExtension {
-    /// A closure that SQL calls as a function, with typed arguments (<https://sqlite.org/appfunc.html>).
+    /// Creates an extension for a closure that SQL calls as a function, with typed arguments (<https://sqlite.org/appfunc.html>).
     /// ```swift
     /// try db.register(.function("initials", .deterministic) { (first: String, last: String?) in
     ///     String(first.prefix(1)) + String((last ?? "").prefix(1))
     /// })
     /// let all = try db.fetchAll(String.self, "SELECT initials(first, last) FROM person")
     /// ```
-    /// Arguments are converted without a loss, as columns are: a NULL for a `String`, or text for an `Int`, fails the statement.
-    /// An error that the closure throws ends the statement and reaches its caller: a ``DatabaseError`` as it is, another one as
-    /// ``DatabaseError/underlyingError``, with the reason ``DatabaseError/Reason/callback``. The closure may use the connection,
-    /// but not the statement that calls it; it is kept until the connection closes, so let it hold the connection `weak` or
-    /// `unowned`.
+    /// Arguments are converted without loss, like columns: a NULL for a `String`, or text for an `Int`, fails the statement. An
+    /// error that the closure throws ends the statement and reaches its caller: a ``DatabaseError`` unchanged, any other error as
+    /// the ``DatabaseError/underlyingError`` of one with the reason ``DatabaseError/Reason/callback``. The closure may use the
+    /// connection, but not the statement that calls it. It is kept until the connection closes, so it should capture the connection
+    /// as `weak` or `unowned`.
     ///
     /// Registering throws ``DatabaseError`` if the name is too long or has a NUL character, or a function with this name and number
     /// of arguments is running.
     /// - Parameters:
-    ///   - name: the function's name; one of SQLite's own with as many arguments is replaced.
+    ///   - name: the function's name; replaces a function of SQLite's with the same name and number of arguments.
     ///   - options: what SQLite may assume. Default: nothing.
-    ///   - body: the function. It is called on whatever thread uses the connection, never on two at a time.
+    ///   - body: the function. It is called on the thread that uses the connection, never on two at a time.
     @inlinable
     public static func function<each Argument: SQLValueConvertible, Result: SQLValueConvertible>(
         _ name: String, _ options: FunctionOptions = [], _ body: @escaping (repeat each Argument) throws -> Result
@@ -66,7 +66,8 @@ extension SQLExtension {
         }
     }
 
-    /// A closure that SQL calls as a function, with any number of arguments, or with arguments of any type.
+    /// Creates an extension for a closure that SQL calls as a function, with any number of arguments, or with arguments of any
+    /// type.
     /// ```swift
     /// try db.register(.function("longest", arguments: nil, .deterministic) { arguments in
     ///     var longest = ""
@@ -77,13 +78,13 @@ extension SQLExtension {
     ///     return longest
     /// })
     /// ```
-    /// Registering throws ``DatabaseError`` if the name is too long or has a NUL character, the number is over 1,000, or such a
-    /// function is running.
+    /// Registering throws ``DatabaseError`` if the name is too long or has a NUL character, the number of arguments is over 1,000,
+    /// or a function with this name and number of arguments is running.
     /// - Parameters:
     ///   - name: the function's name.
-    ///   - arguments: how many it takes; nil for any number.
+    ///   - arguments: the number of arguments; nil for any number.
     ///   - options: what SQLite may assume. Default: nothing.
-    ///   - body: the function; see the other form for its errors.
+    ///   - body: the function. Its errors reach the caller as in ``function(_:_:_:)``.
     @inlinable
     public static func function<Result: SQLValueConvertible>(
         _ name: String, arguments: Int?, _ options: FunctionOptions = [],
@@ -97,7 +98,7 @@ extension SQLExtension {
         self.init { connection throws(DatabaseError) in
             try connection.defineFunction(name, try Self.argumentCount(arguments)) { handle, count in
                 let function = ScalarFunction(name, connection, body)
-                // SQLite lets go of the box when the function is replaced, when the connection closes, and when this call fails.
+                // SQLite releases the box when the function is replaced, when the connection closes, and when this call fails.
                 return sqlite3_create_function_v2(
                     handle, name, count, SQLITE_UTF8 | options.rawValue, Unmanaged.passRetained(function).toOpaque(),
                     { context, count, values in

@@ -1,12 +1,12 @@
-/// Which texts a regular expression finds.
+/// How a regular expression has to match a text.
 public enum RegularExpressionMatch: Hashable, Sendable {
-    /// Those that it matches from their first character to their last.
+    /// The expression matches the text from its first character to its last.
     case whole
-    /// Those that it matches a part of.
+    /// The expression matches a part of the text.
     case contains
 }
 
-/// Compiles each pattern once. A regular expression takes far longer to compile than to match a short text.
+/// Compiles each pattern once, because compiling a regular expression takes far longer than matching a short text.
 private final class PatternCache {
     private var patterns = RecentCache<String, Regex<AnyRegexOutput>>()
     private let ignoresCase: Bool
@@ -28,20 +28,20 @@ private final class PatternCache {
 }
 
 extension SQLExtension {
-    /// The function that SQL's operator `REGEXP` calls, which SQLite leaves to the program: `text REGEXP pattern`.
+    /// Creates the function that SQL's operator `REGEXP` calls, which SQLite leaves to the program: `text REGEXP pattern`.
     /// ```swift
     /// try db.register(.regularExpressions(matching: .contains))
     /// let titles = try db.fetchAll(String.self, "SELECT title FROM note WHERE title REGEXP \("v[0-9]+")")
     /// ```
     /// Patterns are Swift's regular expressions (<https://github.com/swiftlang/swift-evolution/blob/main/proposals/0355-regex-syntax-run-time-construction.md>):
-    /// characters are those that people see. Some patterns take a very long time for some texts: do not run untrusted ones
-    /// without a time limit. NULL on either side gives NULL; numbers are compared as SQLite writes them.
+    /// characters are those that a reader sees. Some patterns take a very long time with some texts: do not run untrusted patterns
+    /// without a time limit. If either side is NULL, the result is NULL; numbers are matched as SQLite writes them.
     ///
-    /// A pattern that is not well-formed fails the statement with ``DatabaseError/Reason/invalidArgument``. Registering throws
-    /// ``DatabaseError`` while `REGEXP` is running.
+    /// A malformed pattern fails the statement with ``DatabaseError/Reason/invalidArgument``. Registering throws ``DatabaseError``
+    /// while `REGEXP` is running.
     /// - Parameters:
-    ///   - match: whether the whole text has to match, or a part of it.
-    ///   - ignoresCase: whether upper and lower case are the same. Default: no.
+    ///   - match: whether the whole text or a part of it has to match.
+    ///   - ignoresCase: whether to ignore case. Default: false.
     public static func regularExpressions(
         matching match: RegularExpressionMatch, ignoringCase ignoresCase: Bool = false
     ) -> SQLExtension {
