@@ -1,6 +1,6 @@
 import CSQLCipher
 
-/// A ``SQLAccess`` as the authorizer asks it: while a statement is compiled, and again about what its program opens.
+/// Applies a ``SQLAccess`` for the authorizer: while a statement is compiled, and again for the tables that its program opens.
 struct AccessPolicy {
     private let tables: [SQLName: Set<SQLName>?]?
     private let functions: Set<SQLName>?
@@ -21,14 +21,14 @@ struct AccessPolicy {
         self.shadowTables = shadowTables
     }
 
-    /// The answer to SQLite, `SQLITE_OK`, `SQLITE_DENY` or `SQLITE_IGNORE`. What this does not know is denied.
+    /// Returns SQLite's answer, `SQLITE_OK`, `SQLITE_DENY` or `SQLITE_IGNORE`. Unknown codes are denied.
     func decide(_ db: OpaquePointer, _ code: Int32, _ first: String, _ second: String, _ schema: UnsafePointer<CChar>?) -> Int32 {
         if code == SQLITE_READ { return read(db, Self.key(first), SQLName(second), schema) }
         let isAllowed =
             switch code {
             case SQLITE_SELECT, SQLITE_RECURSIVE: true
             case SQLITE_FUNCTION: allows(function: SQLName(second))
-            // What FTS5 asks for itself while it answers a query; it tells no more than that something was written.
+            // FTS5 itself runs this pragma while it answers a query; it reveals only that something was written.
             case SQLITE_PRAGMA: first.isSameName(as: "data_version")
             case SQLCIPHERKIT_OPENS_TABLE: allows(table: Self.key(first), db)
             case SQLCIPHERKIT_OPENS_VIRTUAL_TABLE: allows(virtual: Self.key(first), isFunction: schema == nil)
@@ -46,14 +46,15 @@ struct AccessPolicy {
             return allows(table: table, db) || isPureFunction(table, db, schema) ? SQLITE_OK : SQLITE_DENY
         }
         guard let columns else { return SQLITE_OK }
-        // An index of a text tells about every column, however few are read.
+        // A full-text index reveals every column, even if few are read.
         if sqlcipherkit_find_table(db, schema, table.text, nil).kind == SQLCIPHERKIT_VIRTUAL_TABLE { return SQLITE_DENY }
-        // Without a column it is rows that are counted.
+        // Without a column, only rows are counted.
         if column.text.isEmpty || columns.contains(column) { return SQLITE_OK }
         return hidesColumns ? SQLITE_IGNORE : SQLITE_DENY
     }
 
-    /// The tables of a virtual table may be read by itself only: they say more than it does, of rows that are deleted for instance.
+    /// The tables that hold the content of a virtual table may be read only by that table: they reveal more than it does, such as
+    /// deleted rows.
     private func allows(table: SQLName, _ db: OpaquePointer) -> Bool {
         guard let tables, !tables.keys.contains(table) else { return true }
         // note_fts_data belongs to note_fts.
@@ -61,7 +62,7 @@ struct AccessPolicy {
         return tables.keys.contains(SQLName(owner))
     }
 
-    /// A virtual table as a whole, or not at all.
+    /// A virtual table is allowed as a whole or not at all.
     private func allows(virtual table: SQLName, isFunction: Bool) -> Bool {
         guard let tables else { return true }
         guard let columns = tables[table] else {
@@ -75,13 +76,13 @@ struct AccessPolicy {
             && sqlcipherkit_find_table(db, schema, table.text, nil).kind == SQLCIPHERKIT_NO_TABLE
     }
 
-    /// Whether rows may come in the order of a column.
+    /// Whether rows may be ordered by a column.
     private func allows(order column: SQLName, of table: SQLName) -> Bool {
         guard let tables, let columns = tables[table], let columns else { return true }
         return columns.contains(column)
     }
 
-    /// A table's name; SQLite's own tables have two.
+    /// A table's name, normalised: SQLite's own tables have two.
     private static func key(_ table: String) -> SQLName {
         let name = SQLName(table)
         return switch name {
@@ -91,6 +92,6 @@ struct AccessPolicy {
         }
     }
 
-    /// The table-valued functions that read nothing of a database.
+    /// The table-valued functions that read nothing from a database.
     private static let pureFunctions: Set<SQLName> = ["json_each", "json_tree", "jsonb_each", "jsonb_tree"]
 }

@@ -1,13 +1,13 @@
 import CSQLCipher
 
-/// One thing that a statement wants to do, asked for while it is compiled
+/// One action of a statement that the authorizer is asked about while the statement is compiled
 /// (<https://sqlite.org/c3ref/c_alter_table.html>).
 public struct AuthorizationRequest: Hashable, Sendable {
-    /// The kinds of things that statements do.
+    /// The kinds of actions of statements.
     public enum Action: Hashable, Sendable {
         /// The statement is a query. No names.
         case select
-        /// Reads `second`, a column of the table `first`; no column (an empty name) where only rows are counted.
+        /// Reads `second`, a column of the table `first`; the column name is empty if rows are only counted.
         case read
         /// Inserts into the table `first`.
         case insert
@@ -29,7 +29,7 @@ public struct AuthorizationRequest: Hashable, Sendable {
         case attach
         /// Detaches the database `first`.
         case detach
-        /// Creates or drops a table, index, view, trigger or virtual table, named `first`; `code` tells which.
+        /// Creates or drops a table, index, view, trigger or virtual table, named `first`; `code` says which.
         case create, drop
         /// Alters the table `second` in the database `first`.
         case alter
@@ -37,44 +37,46 @@ public struct AuthorizationRequest: Hashable, Sendable {
         case reindex
         /// Analyses the table `first`.
         case analyze
-        /// Something that this version of the package has no name for; see `code`.
+        /// An action that this version of the package has no name for; see `code`.
         case other
     }
 
-    /// What is wanted.
+    /// The action.
     public let action: Action
     /// SQLite's number for it, such as `SQLITE_CREATE_TRIGGER` (7).
     public let code: Int
-    /// The first name, see ``Action``.
+    /// The first name; see ``Action``.
     public let first: String?
-    /// The second name, see ``Action``.
+    /// The second name; see ``Action``.
     public let second: String?
-    /// The database's name: `main`, `temp` or what it was attached as.
+    /// The database's name: `main`, `temp` or the name that it was attached under.
     public let schema: String?
-    /// The innermost trigger or view that wants it, if any. Untrusted SQL can make a common table expression look like a view.
+    /// The innermost trigger or view that performs the action, if any. Untrusted SQL can make a common table expression look like a
+    /// view.
     public let origin: String?
 }
 
 /// The answer to an ``AuthorizationRequest``.
 public enum AuthorizationDecision: Hashable, Sendable {
-    /// Go on.
+    /// The action is allowed.
     case allow
-    /// The statement does not compile: it throws with the code ``ResultCode/authorization``.
+    /// The statement does not compile, and throws with the code ``ResultCode/authorization``.
     case deny
-    /// The statement compiles without it: a column reads as NULL, and other things are left out.
+    /// The statement compiles without the action: a column reads as NULL, and anything else is left out.
     case ignore
 }
 
 extension Connection {
-    /// Asks `body` about everything that a statement wants to do, while it is compiled
-    /// (<https://sqlite.org/c3ref/set_authorizer.html>). There is one authorizer; setting another, or a ``SQLAccess``, replaces
+    /// Calls `body` for every action of a statement while the statement is compiled
+    /// (<https://sqlite.org/c3ref/set_authorizer.html>). There is one authorizer; setting another one, or a ``SQLAccess``, replaces
     /// it.
     /// ```swift
     /// try db.setAuthorizer { request in request.action == .attach ? .deny : .allow }
     /// ```
-    /// Statements that were compiled before are compiled again when they run next, and asked about then.
-    /// - Parameter body: must not use the connection: its calls throw ``DatabaseError/Reason/misuse`` meanwhile. Nil removes it.
-    /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside of a hook.
+    /// Statements that were compiled earlier are compiled again when they run next, and `body` is called then.
+    /// - Parameter body: must not use the connection: its calls throw ``DatabaseError/Reason/misuse`` while `body` runs. Nil
+    ///   removes the authorizer.
+    /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside a hook.
     public func setAuthorizer(_ body: ((AuthorizationRequest) -> AuthorizationDecision)?) throws(DatabaseError) {
         let before = try usableHooks().hooks.gate
         untilReturn(.authorizer) { db in try db.setGate(before) }
@@ -89,8 +91,8 @@ extension Connection {
 }
 
 extension ConnectionHooks {
-    /// Update hooks need one as well: it is how the shortcut of a DELETE without WHERE is turned off. Statements that were compiled
-    /// before are compiled again, also where there is none.
+    /// Update hooks need an authorizer too: it turns off the shortcut for a DELETE without WHERE. Statements that were compiled
+    /// earlier are compiled again, even if the authorizer is removed.
     @discardableResult
     func installAuthorizer(_ handle: OpaquePointer) -> Int32 {
         if case .open = gate, recorder == nil, updates.isEmpty, tracker == nil {
@@ -114,7 +116,7 @@ extension ConnectionHooks {
             let answer = policy.decide(handle, code, first, second, schema)
             if answer != SQLITE_OK { return answer }
         }
-        // What only a restricted access is asked.
+        // These codes concern only a restricted access.
         if code >= SQLCIPHERKIT_OPENS_TABLE { return SQLITE_OK }
         if case .authorizer(let authorizer) = gate {
             let request = AuthorizationRequest(
@@ -128,7 +130,7 @@ extension ConnectionHooks {
             }
         }
         if code == SQLITE_ATTACH || code == SQLITE_DETACH, let tracker {
-            // Neither commits. Both are compiled again each time.
+            // Neither of them commits. Both are compiled again each time.
             tracker.isAttaching = true
             connection.awaitsCommit = true
         }
@@ -136,8 +138,8 @@ extension ConnectionHooks {
         return updates.isEmpty ? SQLITE_OK : rowByRow(code, first)
     }
 
-    /// To ignore a DELETE means to delete row by row; but a DROP asks for a DELETE as well, first of SQLite's own table, then,
-    /// right after the drop itself, of the dropped one, and to ignore these would leave the table there.
+    /// Ignoring a DELETE makes SQLite delete row by row. But a DROP also asks for a DELETE, first of SQLite's own table and then,
+    /// right after the drop itself, of the dropped one. Ignoring these would keep the table.
     private func rowByRow(_ code: Int32, _ table: UnsafePointer<CChar>?) -> Int32 {
         switch code {
         case SQLITE_DELETE:

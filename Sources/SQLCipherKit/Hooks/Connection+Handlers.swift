@@ -1,20 +1,20 @@
 import CSQLCipher
 
 extension Connection {
-    /// Asks `body` whether to try again when another connection holds a lock, in place of the timeout
+    /// Replaces the timeout with `body`, which decides whether to try again when another connection holds a lock
     /// (<https://sqlite.org/c3ref/busy_handler.html>).
     ///
-    /// SQLite does not ask where waiting could only lead to a deadlock: ``DatabaseError/Reason/busy`` is thrown at once.
+    /// If waiting could only lead to a deadlock, SQLite does not call it: ``DatabaseError/Reason/busy`` is thrown at once.
     /// ```swift
     /// try db.setBusyHandler { attempts in
     ///     Thread.sleep(forTimeInterval: 0.01)
     ///     return attempts < 100
     /// }
     /// ```
-    /// - Parameter body: is told how often it was asked for this lock before, and returns whether to try again. It must not
-    ///   use the connection: its calls throw ``DatabaseError/Reason/misuse`` meanwhile. Nil goes back to the configuration's
-    ///   timeout.
-    /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside of a hook.
+    /// - Parameter body: gets the number of earlier calls for this lock, and returns whether to try again. It must not use the
+    ///   connection: its calls throw ``DatabaseError/Reason/misuse`` while `body` runs. Nil restores the timeout of the
+    ///   configuration.
+    /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside a hook.
     public func setBusyHandler(_ body: ((_ attempts: Int) -> Bool)?) throws(DatabaseError) {
         guard let body else {
             try settings.setBusyTimeout(configuration.busyTimeout)
@@ -23,16 +23,16 @@ extension Connection {
         try installBusyHandler(body)
     }
 
-    /// Calls `body` every so many instructions of SQLite's virtual machine while a statement runs or is compiled
-    /// (<https://sqlite.org/c3ref/progress_handler.html>). There is one handler; setting another replaces it.
+    /// Calls `body` every `instructions` instructions of SQLite's virtual machine, while a statement runs or is compiled
+    /// (<https://sqlite.org/c3ref/progress_handler.html>). There is one handler; setting another one replaces it.
     ///
     /// - Parameters:
-    ///   - instructions: how many instructions lie between two calls, about; a million take some 10 ms. Default: 10,000.
-    ///   - body: returns whether to go on. If not, the statement throws with the code ``ResultCode/interrupted``; an error that
-    ///     `body` throws ends it as well, and reaches the statement's caller. It must not use the connection: its calls throw
-    ///     ``DatabaseError/Reason/misuse`` meanwhile. Nil removes the handler.
+    ///   - instructions: the approximate number of instructions between two calls; a million take about 10 ms. Default: 10,000.
+    ///   - body: returns whether to continue. If not, the statement throws with the code ``ResultCode/interrupted``. An error that
+    ///     `body` throws also ends the statement, and reaches its caller. `body` must not use the connection: its calls throw
+    ///     ``DatabaseError/Reason/misuse`` while `body` runs. Nil removes the handler.
     /// - Throws: ``DatabaseError/Reason/closed``, ``DatabaseError/Reason/invalidArgument`` if `instructions` is less than 1,
-    ///   or ``DatabaseError/Reason/misuse`` inside of a hook.
+    ///   or ``DatabaseError/Reason/misuse`` inside a hook.
     public func setProgressHandler(
         every instructions: Int = 10_000, _ body: (() throws -> Bool)?
     ) throws(DatabaseError) {

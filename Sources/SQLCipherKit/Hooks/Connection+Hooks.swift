@@ -1,6 +1,6 @@
 import CSQLCipher
 
-/// A row that was inserted, updated or deleted, as an update hook sees it.
+/// A row that was inserted, updated or deleted, as reported to an update hook.
 public struct RowChange: Hashable, Sendable {
     /// What was done.
     public enum Kind: Hashable, Sendable {
@@ -9,11 +9,11 @@ public struct RowChange: Hashable, Sendable {
 
     /// What was done to the row.
     public let kind: Kind
-    /// The database that the table is in: `main`, `temp` or what it was attached as.
+    /// The database that contains the table: `main`, `temp` or the name that it was attached under.
     public let schema: String
     /// The table's name.
     public let table: String
-    /// The row's id; after an update that changed it, the new one.
+    /// The row id; after an update that changed it, the new one.
     public let rowID: Int64
 }
 
@@ -21,15 +21,15 @@ extension Connection {
     /// Calls `body` before each commit of a transaction that has the write lock. If it throws, the transaction is rolled back
     /// instead (<https://sqlite.org/c3ref/commit_hook.html>).
     ///
-    /// The statement that was to commit then throws the ``DatabaseError`` that `body` threw, or one with the reason
-    /// ``DatabaseError/Reason/callback``, the code ``ResultCode/constraintCommitHook`` and any other error in
+    /// The statement that was to commit then throws the ``DatabaseError`` that `body` threw. For any other error it throws one with
+    /// the reason ``DatabaseError/Reason/callback``, the code ``ResultCode/constraintCommitHook`` and that error in
     /// ``DatabaseError/underlyingError``. Hooks are called in the order in which they were added, up to the first that throws.
     /// ```swift
     /// let token = try db.addCommitHook { if quota.isExceeded { throw QuotaError() } }
     /// token.remove()
     /// ```
-    /// - Parameter body: must not use the connection: its calls throw ``DatabaseError/Reason/misuse`` meanwhile.
-    /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside of a hook.
+    /// - Parameter body: must not use the connection: its calls throw ``DatabaseError/Reason/misuse`` while `body` runs.
+    /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside a hook.
     @discardableResult
     public func addCommitHook(_ body: @escaping () throws -> Void) throws(DatabaseError) -> HookToken {
         let (hooks, handle) = try usableHooks()
@@ -38,10 +38,10 @@ extension Connection {
         return token(\.commits, id) { db, handle in db.hooks?.installCommitHooks(handle) }
     }
 
-    /// Calls `body` after each rollback, also after one that SQLite does itself; not when the connection closes, nor for a
+    /// Calls `body` after each rollback, including rollbacks by SQLite itself, but not when the connection closes, nor for a
     /// rollback to a savepoint (<https://sqlite.org/c3ref/commit_hook.html>).
-    /// - Parameter body: must not use the connection: its calls throw ``DatabaseError/Reason/misuse`` meanwhile.
-    /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside of a hook.
+    /// - Parameter body: must not use the connection: its calls throw ``DatabaseError/Reason/misuse`` while `body` runs.
+    /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside a hook.
     @discardableResult
     public func addRollbackHook(_ body: @escaping () -> Void) throws(DatabaseError) -> HookToken {
         let (hooks, handle) = try usableHooks()
@@ -53,15 +53,15 @@ extension Connection {
     /// Calls `body` for each row that is inserted, updated or deleted through this connection
     /// (<https://sqlite.org/c3ref/update_hook.html>).
     ///
-    /// SQLite deletes all rows at once when a DELETE has no WHERE, without calling the hook: while there is an update hook that
-    /// shortcut is off, so that each row is reported. Not reported are rows of `WITHOUT ROWID` tables, of SQLite's own tables, and
-    /// those that `INSERT OR REPLACE` removes. A change is reported before it is committed, and may be rolled back.
+    /// For a DELETE without WHERE, SQLite deletes all rows at once without calling the hook. This shortcut is off while there is an
+    /// update hook, so that each row is reported. Rows of `WITHOUT ROWID` tables, of SQLite's own tables, and rows that
+    /// `INSERT OR REPLACE` removes are not reported. A change is reported before it is committed, and may be rolled back.
     /// ```swift
     /// var changed: Set<String> = []
     /// let token = try db.addUpdateHook { changed.insert($0.table) }
     /// ```
-    /// - Parameter body: must not use the connection: its calls throw ``DatabaseError/Reason/misuse`` meanwhile.
-    /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside of a hook.
+    /// - Parameter body: must not use the connection: its calls throw ``DatabaseError/Reason/misuse`` while `body` runs.
+    /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside a hook.
     @discardableResult
     public func addUpdateHook(_ body: @escaping (RowChange) -> Void) throws(DatabaseError) -> HookToken {
         let (hooks, handle) = try usableHooks()
@@ -81,7 +81,7 @@ extension Connection {
 }
 
 extension ConnectionHooks {
-    /// Those of commits and rollbacks, as far as they are wanted.
+    /// Installs or removes SQLite's commit and rollback hooks, as needed.
     func installCommitHooks(_ handle: OpaquePointer) {
         if commits.isEmpty, tracker == nil {
             sqlite3_commit_hook(handle, nil, nil)
@@ -97,7 +97,7 @@ extension ConnectionHooks {
 
     private func committing() -> Int32 {
         let rc = vote()
-        // Whether the commit comes off is known when the statement has ended.
+        // Whether the commit succeeds is known only when the statement has ended.
         if rc == 0, let tracker {
             tracker.isCommitting = true
             connection.awaitsCommit = true

@@ -1,21 +1,22 @@
 import CSQLCipher
 
-/// What a trace hook is told.
+/// An event reported to a trace hook.
 public struct TraceEvent: Sendable {
-    /// Where in its life a statement is.
+    /// The stage of a statement.
     public enum Kind: Sendable, Hashable {
-        /// It begins to run.
+        /// The statement begins to run.
         case started
-        /// It ran to its end, was reset, or failed, so long after its beginning. Time in which the caller looked at its rows
-        /// counts as well.
+        /// The statement ran to its end, was reset, or failed, this long after it began. The time that the caller spent on its rows
+        /// is included.
         case finished(Duration)
     }
 
     /// What happened.
     public let kind: Kind
-    /// The statement. Bound values are placeholders, unless the hook asked for them; keys typed into the SQL are cut out always.
+    /// The statement. Bound values are shown as placeholders, unless the hook asked for them; keys typed into the SQL are always
+    /// removed.
     ///
-    /// A trigger that starts is a comment with its name: `-- TRIGGER name`.
+    /// For a trigger that starts, it is a comment with the trigger's name: `-- TRIGGER name`.
     public let sql: String
 }
 
@@ -27,11 +28,11 @@ extension Connection {
     ///     if case .finished(let time) = event.kind, time > .milliseconds(50) { print("slow:", time, event.sql) }
     /// }
     /// ```
-    /// Values that are bound are not shown, so that a trace may be kept; what stands in the SQL text itself is part of the text.
+    /// Bound values are not shown, so a trace may be kept. Values written in the SQL text itself are part of the text.
     /// - Parameters:
-    ///   - showingValues: whether the SQL has the bound values in place of its placeholders: for debugging. Default: no.
-    ///   - body: must not use the connection: its calls throw ``DatabaseError/Reason/misuse`` meanwhile.
-    /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside of a hook.
+    ///   - showingValues: whether the SQL shows the bound values instead of its placeholders, for debugging. Default: false.
+    ///   - body: must not use the connection: its calls throw ``DatabaseError/Reason/misuse`` while `body` runs.
+    /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside a hook.
     @discardableResult
     public func addTraceHook(
         showingValues: Bool = false, _ body: @escaping (TraceEvent) -> Void
@@ -62,14 +63,14 @@ extension ConnectionHooks {
         var what = TraceEvent.Kind.started
         var comment: String?
         if kind == SQLITE_TRACE_STMT {
-            // A trigger inside of the statement is announced under the same handle, with a comment for its text.
+            // SQLite reports a trigger inside the statement with the same handle and a comment as its text.
             if let text = detail.map({ String(cString: $0.assumingMemoryBound(to: CChar.self)) }), text.hasTextPrefix("--") {
                 comment = text
             } else {
                 starts[statement] = now
             }
         } else {
-            // SQLite's own time has a resolution of a millisecond.
+            // SQLite's own times have a resolution of one millisecond.
             what = .finished(starts.removeValue(forKey: statement).map { now - $0 } ?? .zero)
         }
         connection.inHook {

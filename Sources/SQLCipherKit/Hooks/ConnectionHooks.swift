@@ -1,9 +1,9 @@
 import CSQLCipher
 
-/// Removes a hook. Letting go of it removes nothing: the hook stays until ``remove()`` or until the connection closes. A hook that
-/// holds its connection keeps it from closing by itself: let it hold it `weak` or `unowned`.
+/// Removes a hook. Releasing the token does not remove the hook: it stays until ``remove()`` is called or the connection closes. A
+/// hook that captures its connection strongly keeps it open, so capture it as `weak` or `unowned`.
 ///
-/// The connection of a queue or a pool keeps its hooks from call to call; the token removes one inside of a call that has that
+/// The connection of a queue or a pool keeps its hooks from call to call. The token removes a hook only inside a call that has that
 /// connection, and does nothing elsewhere.
 public final class HookToken {
     private let action: () -> Void
@@ -30,7 +30,7 @@ struct HookList<Body> {
     mutating func remove(_ id: Int) { bodies.removeAll { $0.id == id } }
 }
 
-/// What SQLite calls back on one connection. SQLite is given a pointer to this object, which lives as long as the connection;
+/// The closures that SQLite calls on one connection. SQLite gets a pointer to this object, which lives as long as the connection;
 /// the connection lives as long as any call that can lead here.
 final class ConnectionHooks {
     unowned(unsafe) let connection: Connection
@@ -39,25 +39,25 @@ final class ConnectionHooks {
     var rollbacks = HookList<() -> Void>()
     var updates = HookList<(RowChange) -> Void>()
     var traces = HookList<TraceHook>()
-    /// When the statements that are running have begun, by their handles.
+    /// When each running statement began, by its handle.
     var starts: [OpaquePointer: ContinuousClock.Instant] = [:]
     var busy: ((Int) -> Bool)?
-    /// For how long `busy` waits; nil if it is the user's.
+    /// How long `busy` waits; nil if it is the user's own handler.
     var patience: Duration?
     var progress: (() throws -> Bool)?
     var progressInterval = 10_000
-    /// The frames in the write-ahead logs after the last commit.
+    /// The number of frames in the write-ahead logs after the last commit.
     var logFrames = 0
-    /// Whether the progress handler asks whether the call of a queue or a pool must end.
+    /// Whether the progress handler checks whether the call of a queue or a pool must end.
     var stopsLentWork = false
     var gate = Gate.open
-    // Here and not in the state of Observation: SQLite's callbacks come with a pointer to this object, for each row and each
-    // column, and it outlives every one of them.
-    /// Collects what is changed, while there is a change hook.
+    // These are here and not in the state of Observation, because SQLite's callbacks get a pointer to this object, for each row and
+    // each column, and it outlives all of them.
+    /// Collects changes while there is a change hook.
     var tracker: ChangeTracker?
-    /// Collects what is read, during ``Connection/recordingReads(_:)``.
+    /// Collects reads during ``Connection/recordingReads(_:)``.
     var recorder: RegionRecorder?
-    /// The table of a DROP whose authorization SQLite asked for last.
+    /// The table of the last DROP that SQLite has asked the authorizer about.
     var droppedTable: String?
 
     /// The authorizer, which decides what statements may do.
@@ -66,7 +66,7 @@ final class ConnectionHooks {
         case authorizer((AuthorizationRequest) -> AuthorizationDecision)
         case access(AccessPolicy)
 
-        /// For an authorizer that asks the one before it. A restricted access, which allows no writing, allows nothing here.
+        /// Lets a new authorizer consult the one before it. A restricted access allows no writes, so it denies everything here.
         func decide(_ request: AuthorizationRequest) -> AuthorizationDecision {
             switch self {
             case .open: .allow
@@ -86,7 +86,7 @@ final class ConnectionHooks {
 }
 
 extension Connection {
-    /// The hooks of an open connection that SQLite is not just calling.
+    /// Returns the hooks of an open connection. Throws while SQLite is calling one of them.
     func usableHooks() throws(DatabaseError) -> (hooks: ConnectionHooks, handle: OpaquePointer) {
         let handle = try liveOutsideHooks()
         if let hooks { return (hooks, handle) }
@@ -95,8 +95,8 @@ extension Connection {
         return (made, handle)
     }
 
-    /// A token that takes a hook off its list, and then tells SQLite if it was the last. Inside of a hook SQLite cannot be told;
-    /// the callback stays and finds an empty list.
+    /// Returns a token that removes a hook from its list, and unregisters the callback with SQLite if it was the last. Inside a
+    /// hook that is not possible: the callback stays and finds an empty list.
     func token<Body>(
         _ list: ReferenceWritableKeyPath<ConnectionHooks, HookList<Body>>, _ id: Int,
         whenEmpty unhook: @escaping (Connection, OpaquePointer) -> Void
