@@ -1,9 +1,9 @@
 /// Full-text search in JSON documents.
 extension FTS5Table.Column {
-    /// A column with the words at some paths of JSON documents, text or JSONB: the string or number there, or those of an array
-    /// and of arrays in it, each on a line of its own. Objects are not looked into: name their members.
+    /// Creates a column with the words at paths of JSON documents, text or JSONB: the string or number at each path, or those of an
+    /// array and of arrays in it, each on its own line. Objects are not searched: name their members.
     ///
-    /// It is for a table with external content, whose index follows every change of the documents:
+    /// Use it in a table with external content, whose index follows every change of the documents:
     /// ```swift
     /// try db.create(FTS5Table(
     ///     "note_fts",
@@ -12,13 +12,13 @@ extension FTS5Table.Column {
     /// try db.main.updateJSON("meta", in: "note", where: "id = \(7)", .append("harbour", toArrayAt: "tags"))
     /// let hits = try db.fullText("note_fts").search(FTS5Query(userInput: "words:harbour", columns: ["words"]))
     /// ```
-    /// A document that is NULL has no words, and neither has a path that leads nowhere. A document that is no JSON makes the
-    /// statement that writes it fail.
+    /// A document that is NULL has no words, nor does a path that leads nowhere. If a document is not JSON, the statement that
+    /// writes it fails.
     /// - Parameters:
     ///   - name: the full-text column's name.
     ///   - column: the content table's column with the documents.
     ///   - paths: where the words are.
-    ///   - isIndexed: whether the words are in the index. Default: yes.
+    ///   - isIndexed: whether the words are in the index. Default: true.
     public static func json(
         _ name: String, in column: String, at paths: JSONPath..., isIndexed: Bool = true
     ) -> FTS5Table.Column {
@@ -30,7 +30,7 @@ extension FTS5Table.Column {
         return FTS5Table.Column(name, isIndexed: isIndexed, expression: expression)
     }
 
-    /// FTS5 reads its content without virtual tables, and so without `json_tree`: a recursive query goes through arrays instead.
+    /// FTS5 reads its content without virtual tables, and so without `json_tree`; a recursive query goes through arrays instead.
     private static func text(of document: String, at path: String) -> String {
         let words = "('text', 'integer', 'real')"
         let element = "(walk_array || '[' || walk_index || ']')"

@@ -13,7 +13,7 @@ extension JSONB {
         return text
     }
 
-    /// Text from UTF-8; nil if it is none. What is ASCII needs no validation, and most is.
+    /// Decodes text from UTF-8; returns nil if it is malformed. ASCII, which is most text, needs no validation.
     @inline(__always)
     static func string(_ utf8: UnsafeRawBufferPointer) -> String? {
         let bytes = utf8.assumingMemoryBound(to: UInt8.self)
@@ -35,7 +35,7 @@ extension JSONB {
         return bits & 0x8080_8080_8080_8080 == 0
     }
 
-    /// JSONB, well-formed and of this package's own making, as JSON text without blanks.
+    /// Converts well-formed JSONB that this package has made to JSON text without whitespace.
     static func text(_ bytes: UnsafeRawBufferPointer) -> String {
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count + bytes.count / 4)
@@ -51,7 +51,7 @@ extension JSONB {
     }
 
     private static func write(_ base: UnsafeRawPointer, _ root: Element, _ output: inout [UInt8]) {
-        // A loop with a stack of its own: depth costs no stack of the thread's.
+        // A loop with its own stack, so that depth does not use the thread's stack.
         var open: [OpenContainer] = []
         var element = root
         while true {
@@ -95,7 +95,7 @@ extension JSONB {
 }
 
 extension JSONBWriter {
-    /// A finite decimal number with all its digits.
+    /// Appends a finite decimal number with all its digits.
     func append(_ value: Decimal) {
         append(value.isWhole ? .integer : .real, ascii: value.description)
     }

@@ -2,10 +2,10 @@ import Foundation
 
 /// The JSONB format (<https://sqlite.org/jsonb.html>): elements with a header that holds their type and size.
 ///
-/// The low four bits of a header's first byte are the type. The high four are the payload's size up to 11; from 12 on they
-/// say that it follows, big-endian, in 1, 2, 4 or 8 bytes. A size may be written longer than needed.
+/// The low four bits of a header's first byte are the type. The high four bits are the payload's size if they are at most 11; from
+/// 12 on they mean that the size follows, big-endian, in 1, 2, 4 or 8 bytes. A size may take more bytes than it needs.
 enum JSONB {
-    /// An element's type. The numbers are the format's.
+    /// An element's type. The numbers are those of the format.
     enum Kind: UInt8 {
         case null, `true`, `false`
         /// An integer in decimal digits.
@@ -14,15 +14,15 @@ enum JSONB {
         case hexInteger
         /// A number with a fraction or an exponent.
         case real
-        /// The same in JSON5's forms: nothing before or after the point.
+        /// A number with a fraction or an exponent in a form of JSON5: without digits before or after the point.
         case real5
-        /// Text that needs no escape in JSON.
+        /// Text without characters that JSON would have to escape.
         case text
         /// Text with JSON's escapes.
         case escapedText
         /// Text with JSON5's escapes.
         case escapedText5
-        /// Text as it is, whatever is in it.
+        /// Text with no escapes, whatever its characters.
         case rawText
         case array, object
 
@@ -32,20 +32,20 @@ enum JSONB {
 
     struct Element {
         var kind: Kind
-        /// Of the header.
+        /// The offset of the header.
         var offset: Int
-        /// Of the payload.
+        /// The offset of the payload.
         var start: Int
-        /// Behind the payload.
+        /// The offset after the payload.
         var end: Int
         @inline(__always) var count: Int { end - start }
     }
 
-    /// The deepest nesting that SQLite works with (`SQLITE_JSON_MAX_DEPTH`).
+    /// The deepest nesting that SQLite accepts (`SQLITE_JSON_MAX_DEPTH`).
     static let maximumDepth = 1000
 
-    /// Reads the header at an offset. Nil if there is no element that ends at or before `limit`, which must not be behind the
-    /// bytes' end.
+    /// Reads the header at an offset. Returns nil if no element ends at or before `limit`, which must not be beyond the end of the
+    /// bytes.
     @inline(__always)
     static func element(_ bytes: UnsafeRawPointer, at offset: Int, limit: Int) -> Element? {
         guard offset >= 0, offset < limit else { return nil }
@@ -68,7 +68,7 @@ enum JSONB {
         return Element(kind: kind, offset: offset, start: start, end: start + size)
     }
 
-    /// Reads the header of an element that ``check(_:maximumDepth:)`` has found to be there.
+    /// Reads the header of an element that ``check(_:maximumDepth:)`` has accepted.
     @inline(__always)
     static func checkedElement(_ bytes: UnsafeRawPointer, at offset: Int) -> Element {
         let first = bytes.load(fromByteOffset: offset, as: UInt8.self)
@@ -84,12 +84,12 @@ enum JSONB {
         element(bytes, at: offset, limit: Int.max) ?? Element(kind: .null, offset: offset, start: offset + 1, end: offset + 1)
     }
 
-    /// Whether bytes are one element, well-formed down to the last one inside: sizes that fit, known types, keys that are
-    /// text, as many keys as values, no payload where there must be none. The contents of text and numbers are not looked at.
+    /// Checks that the bytes are one element, well-formed down to the innermost: sizes that fit, known types, keys that are text,
+    /// as many keys as values, and no payload where none is allowed. The contents of text and numbers are not checked.
     ///
-    /// Reads each header once and keeps no more than a number for each level: what is checked here may be walked without
-    /// further checks of bounds.
-    /// - Returns: how many containers are nested in each other, at most.
+    /// Reads each header once and stores only one number for each level. What passes this check can be read without further bounds
+    /// checks.
+    /// - Returns: the maximum nesting depth of the containers.
     @discardableResult
     static func check(_ bytes: UnsafeRawBufferPointer, maximumDepth: Int) throws(JSONBError) -> Int {
         guard let base = bytes.baseAddress, let root = element(base, at: 0, limit: bytes.count), root.end == bytes.count else {
@@ -116,7 +116,7 @@ enum JSONB {
     private static func checkContents(
         _ base: UnsafeRawPointer, _ root: Element, _ ends: UnsafeMutableBufferPointer<Int>, _ deepest: inout Int
     ) -> JSONBError? {
-        // Each open container's end, negated for an object.
+        // The end of each open container, negated for an object.
         var level = 0
         ends[0] = root.kind == .object ? -root.end : root.end
         var position = root.start
@@ -124,7 +124,7 @@ enum JSONB {
         while true {
             let end = abs(ends[level])
             if position == end {
-                // An object's last element must have been a value.
+                // The last element of an object must be a value.
                 if ends[level] < 0, !expectsKey { return JSONBError(.malformed, at: position) }
                 if level == 0 { return nil }
                 level -= 1
@@ -155,7 +155,7 @@ enum JSONB {
 }
 
 extension JSONB {
-    /// Whether a key has the character U+0000, at which SQLite ends a key that is not plain text.
+    /// Whether a key contains the character U+0000, where SQLite ends a key that is not plain text.
     @inline(never)
     private static func hasNull(_ base: UnsafeRawPointer, _ key: Element) -> Bool {
         let bytes = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(start: base, count: key.end)[key.start..<key.end])
@@ -164,7 +164,7 @@ extension JSONB {
     }
 }
 
-/// What is wrong with a JSON document, in either form.
+/// A problem in a JSON document, text or JSONB.
 struct JSONBError: Error {
     enum Problem { case malformed, tooDeep, notUTF8, number, tooLarge, nullInKey }
 
@@ -182,7 +182,7 @@ struct JSONBError: Error {
         case .malformed: "the JSON is malformed at byte \(offset)"
         case .tooDeep: "the JSON is nested too deeply at byte \(offset)"
         case .notUTF8: "the JSON holds text at byte \(offset) that is not well-formed"
-        case .number: "the JSON holds a number at byte \(offset) that cannot be had without a loss"
+        case .number: "the JSON holds a number at byte \(offset) that cannot be read without loss"
         case .tooLarge: "the JSON is larger than SQLite can hold"
         case .nullInKey: "the JSON has a key at byte \(offset) with the character U+0000, at which SQLite would end it"
         }

@@ -1,34 +1,33 @@
 import Foundation
 
-/// Decodes Swift values from JSONB (<https://sqlite.org/jsonb.html>), straight from its bytes, without a text or a tree in
-/// between.
+/// Decodes Swift values directly from the bytes of JSONB (<https://sqlite.org/jsonb.html>), without building text or a tree.
 /// ```swift
 /// let bytes = try db.fetchOne(Data.self, "SELECT meta FROM note WHERE id = \(id)")
 /// let meta = try bytes.map { try JSONBDecoder().decode(Meta.self, from: $0) }
 /// ```
-/// It accepts and refuses what `JSONDecoder` would for the same document as text, with these differences: dates are text in ISO
-/// 8601 unless ``options`` say otherwise, a `Decimal` with more digits than it can hold is refused and not rounded, and of members
-/// with the same key the first counts, as it does for SQLite's paths. A type that is ``JSONCodingCustomizable`` is read by its own
-/// options. Bytes that are no JSONB, whoever made them, are a `DecodingError`; the whole structure is checked first.
-/// ``JSONColumn``, `Codable` rows and records, and key-value stores do this of their own accord.
+/// It accepts and refuses the same documents as `JSONDecoder` does for the same text, with these differences. Dates are ISO 8601
+/// text unless ``options`` say otherwise. A `Decimal` with more digits than it can hold is refused instead of rounded. If several
+/// members have the same key, the first counts, as in SQLite's paths. A type that is ``JSONCodingCustomizable`` is read with its
+/// own options. Bytes that are not JSONB, whatever their source, throw a `DecodingError`; the whole structure is checked first.
+/// ``JSONColumn``, `Codable` rows and records, and key-value stores decode in this way by themselves.
 public struct JSONBDecoder: Sendable {
     /// How dates, bytes and special numbers are read, and how deep a document may be.
     public var options = JSONCodingOptions()
 
-    /// A decoder with default options.
+    /// Creates a decoder with default options.
     public init() {}
 
-    /// A decoder with these options.
+    /// Creates a decoder with these options.
     public init(options: JSONCodingOptions) { self.options = options }
 
     /// Decodes a value from JSONB.
-    /// - Throws: `DecodingError` for bytes that are no JSONB, for a document nested too deeply, for one that does not fit the type;
-    ///   and what the type's own `init(from:)` throws.
+    /// - Throws: `DecodingError` for bytes that are not JSONB, for a document nested too deeply, and for one that does not fit the
+    ///   type; and any error of the type's own `init(from:)`.
     public func decode<T: Decodable>(_ type: T.Type = T.self, from data: Data) throws -> T {
         try data.withUnsafeBytes { try decode(type, from: $0) }
     }
 
-    /// Decodes a value from JSONB in memory, which is not needed any more after the call.
+    /// Decodes a value from JSONB in memory. The bytes are no longer needed after the call.
     /// - Throws: as ``decode(_:from:)-(_,Data)``.
     public func decode<T: Decodable>(_ type: T.Type = T.self, from bytes: UnsafeRawBufferPointer) throws -> T {
         var context: JSONBDecodingContext
@@ -44,14 +43,14 @@ public struct JSONBDecoder: Sendable {
     }
 
     private func decode<T: Decodable>(_ type: T.Type, _ context: inout JSONBDecodingContext) throws -> T {
-        // A decoder that a type has kept goes on with bytes of its own.
+        // If a type has kept a decoder, the decoder continues with its own copy of the bytes.
         defer { if !isKnownUniquelyReferenced(&context) { context.keepBytes() } }
         let value = try context.decode(type, context.element(at: 0), depth: 0, scope: 0)
         if let failure = context.failure { throw failure }
         return value
     }
 
-    /// Decodes what a column holds. As for SQLite, a blob that is no JSONB may be the bytes of JSON text
+    /// Decodes the content of a column. As in SQLite, a blob that is not JSONB may hold the bytes of JSON text
     /// (<https://sqlite.org/json1.html#handling_of_malformed_jsonb>).
     func decode<T: Decodable>(
         _ type: T.Type, stored bytes: UnsafeRawBufferPointer, isText: Bool

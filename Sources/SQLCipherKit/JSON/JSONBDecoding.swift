@@ -1,8 +1,8 @@
-/// The decoder of one element, and its container for a single value.
+/// The decoder of one element, and its single-value container.
 struct JSONBDecoding: Decoder, SingleValueDecodingContainer {
     private let context: JSONBDecodingContext
     private let offset: UInt32
-    /// How many containers are around the element: no more than 1,000.
+    /// The number of containers around the element: at most 1,000.
     private let depth: UInt16
     /// The options in force.
     private let scope: UInt16
@@ -15,10 +15,10 @@ struct JSONBDecoding: Decoder, SingleValueDecodingContainer {
         self.scope = UInt16(truncatingIfNeeded: scope)
     }
 
-    /// Where no element can be, as documents are shorter.
+    /// An offset where no element can be, because documents are shorter.
     private static let nowhere = Int(Int32.max)
 
-    /// The decoder of an element that is not there: it reads null.
+    /// Returns the decoder of a missing element, which reads as null.
     static func missing(_ context: JSONBDecodingContext, _ depth: Int, _ scope: Int) -> JSONBDecoding {
         JSONBDecoding(context, nowhere, depth, scope)
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reading elements as the types that they are made for.
+/// Reading elements as scalar types and the other types with a fixed form.
 extension JSONBDecodingContext {
     @inline(__always)
     func bool(_ element: JSONB.Element) throws -> Bool {
@@ -25,7 +25,7 @@ extension JSONBDecodingContext {
         }
     }
 
-    /// An integer of up to 18 digits by itself, any other number that has no fraction with more care.
+    /// Reads an integer of up to 18 digits directly, and any other number without a fraction more carefully.
     @inline(__always)
     func integer<T: FixedWidthInteger>(_ element: JSONB.Element, _ type: T.Type = T.self) throws -> T {
         if element.kind == .integer, element.count <= 18, let value = shortInteger(element), let exact = T(exactly: value) {
@@ -119,7 +119,7 @@ extension JSONBDecodingContext {
     }
 
     func url(_ element: JSONB.Element) throws -> URL {
-        guard let url = URL(string: try string(element)) else { throw corrupted(element, "the text is no URL") }
+        guard let url = URL(string: try string(element)) else { throw corrupted(element, "the text is not a URL") }
         return url
     }
 
@@ -133,24 +133,24 @@ extension JSONBDecodingContext {
         let dates = scopes.dates(scope)
         if case .custom(_, let decode) = dates { return try decode(JSONBDecoding(self, element.offset, depth, scope)) }
         if element.kind.isText {
-            guard let date = Date(iso8601: try string(element)) else { throw corrupted(element, "the text is no ISO 8601 date") }
+            guard let date = Date(iso8601: try string(element)) else { throw corrupted(element, "the date is not in ISO 8601") }
             return date
         }
         switch dates {
         case .deferredToDate: return Date(timeIntervalSinceReferenceDate: try double(element, scope))
         case .secondsSince1970: return Date(timeIntervalSince1970: try double(element, scope))
         case .millisecondsSince1970: return Date(timeIntervalSince1970: try double(element, scope) / 1000)
-        // A number could count from anywhere.
+        // A number does not say which date it counts from.
         case .iso8601, .custom: throw mismatch(element, Date.self, "the text of an ISO 8601 date")
         }
     }
 
-    // Their metadata is looked up by name at each mention.
+    // Kept, because looking up their metadata by name at each use is slow.
     private static let strings = ObjectIdentifier([String].self)
     private static let integers = ObjectIdentifier([Int].self)
     private static let doubles = ObjectIdentifier([Double].self)
 
-    /// Arrays of the commonest types, without a container for the array to ask.
+    /// Reads arrays of the most common types without a container.
     @inline(__always)
     private func list<T>(_ type: T.Type, _ element: JSONB.Element, _ scope: Int) throws -> T? {
         let type = ObjectIdentifier(type)
@@ -174,7 +174,7 @@ extension JSONBDecodingContext {
     }
 
     func decode<T: Decodable>(_ type: T.Type, _ element: JSONB.Element, depth: Int, scope: Int) throws -> T {
-        // Types are compared by address, and the casts are then no casts at all.
+        // Types are compared by address, and the casts cost nothing.
         if type == String.self { return unsafeBitCast(try string(element), to: T.self) }
         if type == Int.self { return unsafeBitCast(try integer(element, Int.self), to: T.self) }
         if type == Double.self { return unsafeBitCast(try double(element, scope), to: T.self) }

@@ -1,17 +1,17 @@
 import Foundation
 
-/// A document under decoding: its bytes, which are checked, and what all decoders of one call share.
+/// A document being decoded: its checked bytes, and what all decoders of one call share.
 final class JSONBDecodingContext {
     private(set) var base: UnsafeRawPointer
     let count: Int
-    // A type that is asked for its options may decode, but in a context of its own.
+    // A type may decode while it returns its options, but in another context.
     @exclusivity(unchecked) var scopes: JSONScopes
     private var ownsBytes = false
     let stack: StackLimit
-    /// For each level of nesting, where the last member was found.
+    /// For each nesting level, where the last member was found.
     let hints: UnsafeMutablePointer<JSONBLookupHint>
     private let hintCount: Int
-    /// The members of large objects, by where they begin.
+    /// The members of large objects, by the offset of the object.
     var indexes: [Int: JSONBMemberIndex] = [:]
     /// An error of a call that cannot throw.
     var failure: DecodingError?
@@ -31,7 +31,7 @@ final class JSONBDecodingContext {
         if ownsBytes { base.deallocate() }
     }
 
-    /// Copies the bytes, whose owner takes them back.
+    /// Copies the bytes before their owner takes them back.
     func keepBytes() {
         let copy = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 1)
         copy.copyMemory(from: base, byteCount: count)
@@ -48,7 +48,7 @@ final class JSONBDecodingContext {
         UnsafeRawBufferPointer(start: base + element.start, count: element.count)
     }
 
-    /// To be asked before the calls go deeper.
+    /// Must be called before each recursion.
     @inline(__always)
     func checkStack(_ element: JSONB.Element) throws {
         if stack.isReached { throw corrupted(element, "the JSON is nested too deeply for the thread's stack") }
@@ -56,7 +56,8 @@ final class JSONBDecodingContext {
 
     // MARK: Errors
 
-    /// The keys and indexes that lead to an element, found by walking there: so that no decoder has to keep them.
+    /// Returns the keys and indexes that lead to an element. Finds them by walking through the document, so that no decoder has to
+    /// store them.
     func path(to offset: Int) -> [any CodingKey] {
         var path: [any CodingKey] = []
         var container = element(at: 0)
@@ -93,7 +94,7 @@ final class JSONBDecodingContext {
     func mismatch(_ element: JSONB.Element, _ type: Any.Type, _ wanted: String? = nil) -> DecodingError {
         let path = path(to: element.offset)
         let wanted = wanted ?? "\(type)"
-        if element.kind == .null { return .valueNotFound(type, .own(path, "\(wanted) was expected, and there is null")) }
+        if element.kind == .null { return .valueNotFound(type, .own(path, "expected \(wanted), found null")) }
         let found =
             switch element.kind {
             case .null: "null"
@@ -103,6 +104,6 @@ final class JSONBDecodingContext {
             case .array: "an array"
             case .object: "an object"
             }
-        return .typeMismatch(type, .own(path, "\(wanted) was expected, and there is \(found)"))
+        return .typeMismatch(type, .own(path, "expected \(wanted), found \(found)"))
     }
 }

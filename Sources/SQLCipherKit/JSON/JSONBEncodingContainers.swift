@@ -1,7 +1,7 @@
-/// The containers that a value writes its parts to. They only pass on to its encoder.
+/// The containers that a value writes its parts to. They only forward to its encoder.
 ///
-/// A method for integers is the protocol's method for each of them, and as fast only while it is inlined into all of these. Of
-/// 128 bits the standard library has methods of its own, which would be taken before a generic one.
+/// One generic method implements the protocol's method for each integer type. It is equally fast only while it is inlined into all
+/// of them. For 128 bits the standard library has its own methods, which would be preferred to a generic one.
 struct JSONBKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let encoder: JSONBValueEncoder
     var codingPath: [any CodingKey] { encoder.codingPath }

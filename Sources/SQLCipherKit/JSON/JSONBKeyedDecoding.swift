@@ -20,7 +20,7 @@ struct JSONBKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     var allKeys: [Key] {
         let keys = context.keys(start, end, depth: depth)
         let isASCII = keys.allSatisfy { $0.utf8.allSatisfy { $0 < 0x80 } }
-        // The standard library's Dictionary would keep one of two such values, and say nothing.
+        // The standard library's Dictionary would silently keep only one of these two values.
         if !isASCII, context.failure == nil, "\(Key.self)" == "_DictionaryCodingKey", Set(keys).count != keys.count {
             context.failure = .dataCorrupted(
                 .init(codingPath: codingPath, debugDescription: "two keys are different, but equal as Swift strings"))
@@ -45,7 +45,7 @@ struct JSONBKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         .keyNotFound(key, .own(codingPath, "there is no member \(key.stringValue)"))
     }
 
-    /// The value of a member that is there and not null.
+    /// Returns the value of a member if it exists and is not null.
     @inline(__always)
     private func present(_ key: Key) -> JSONB.Element? {
         guard let element = find(key), element.kind != .null else { return nil }
@@ -69,7 +69,7 @@ struct JSONBKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         try context.decode(type, value(key), depth: depth + 1, scope: scope)
     }
 
-    // The standard library's own methods for each of these would be taken before a generic one, and look a key up three times.
+    // The standard library's own methods for each of these would be preferred to a generic one, and look up a key three times.
     func decodeIfPresent(_: Bool.Type, forKey key: Key) throws -> Bool? { try present(key).map { try context.bool($0) } }
     func decodeIfPresent(_: String.Type, forKey key: Key) throws -> String? { try present(key).map { try context.string($0) } }
     func decodeIfPresent(_: Double.Type, forKey key: Key) throws -> Double? {

@@ -1,28 +1,28 @@
-/// Where the search for an object's member goes on.
+/// Where the search for an object's member continues.
 ///
-/// Members are asked for in nearly the order that they are in, so the one after the last is tried first. It is the right one only
-/// if none before it has the same key: a bit for each key passed tells nearly always that none has.
+/// Members are usually requested in nearly the order of the document, so the member after the last one found is tried first. It is
+/// right only if no member before it has the same key. A bit for each passed key nearly always proves that.
 struct JSONBLookupHint {
     /// The object's payload.
     var start = -1
-    /// The member to be tried next.
+    /// The next member to try.
     var next = 0
     /// A bit for each key before it.
     var passed: UInt64 = 0
 }
 
-/// The members of a large object by their keys.
+/// The members of a large object, by key.
 struct JSONBMemberIndex {
     private let values: [Key: Int]
 
-    /// A key that is bytes of the document, or of the name that is looked for.
+    /// A key: bytes of the document or of the requested name.
     private struct Key: Hashable {
         let bytes: UnsafeRawBufferPointer
         static func == (a: Key, b: Key) -> Bool { a.bytes.elementsEqual(b.bytes) }
         func hash(into hasher: inout Hasher) { hasher.combine(bytes: bytes) }
     }
 
-    /// Keys with escapes have no bytes in the document that could be compared.
+    /// Keys with escapes, which cannot be compared with the bytes in the document.
     private let escaped: [[UInt8]: Int]
 
     init(_ context: JSONBDecodingContext, _ start: Int, _ end: Int) {
@@ -43,7 +43,7 @@ struct JSONBMemberIndex {
         self.escaped = escaped
     }
 
-    /// The offset of the first member's value with this key.
+    /// Returns the offset of the value of the first member with this key.
     func find(_ name: UnsafeBufferPointer<UInt8>) -> Int? {
         let plain = values[Key(bytes: UnsafeRawBufferPointer(name))]
         guard !escaped.isEmpty, let other = escaped[Array(name)] else { return plain }
@@ -52,10 +52,10 @@ struct JSONBMemberIndex {
 }
 
 extension JSONBDecodingContext {
-    /// More members than this are not searched through one by one.
+    /// With more members than this, the search uses an index.
     private static var indexThreshold: Int { 48 }
 
-    /// The value of the first member with this key; nil if there is none.
+    /// Returns the value of the first member with this key; nil if there is none.
     @inline(__always)
     func find(_ name: UnsafeBufferPointer<UInt8>, _ start: Int, _ end: Int, depth: Int) -> JSONB.Element? {
         let hint = hints + depth
@@ -100,7 +100,7 @@ extension JSONBDecodingContext {
             }
             if count > Self.indexThreshold {
                 let index = JSONBMemberIndex(self, start, end)
-                // They are for objects that are read now; those of a long array would pile up.
+                // Indexes are for objects being read now; those of a long array would accumulate.
                 if indexes.count >= 64 { indexes.removeAll() }
                 indexes[start] = index
                 return index.find(name).map { element(at: $0) }
@@ -137,7 +137,7 @@ extension JSONBDecodingContext {
         return text.withUTF8 { JSONB.bit($0) }
     }
 
-    /// All keys, each once, in order.
+    /// Returns all keys, each once, in order.
     func keys(_ start: Int, _ end: Int, depth: Int) -> [String] {
         var keys: [String] = []
         var position = start
@@ -152,7 +152,7 @@ extension JSONBDecodingContext {
             }
             position = value.end
         }
-        // The members are going to be asked for from the first one on.
+        // The next member requested is probably the first.
         hints[depth].start = -1
         return keys
     }

@@ -1,5 +1,5 @@
-/// Where elements are written to. Containers that an encoder asks for by name may be filled in any order, so each of them gets a
-/// sink of its own, and a placeholder keeps its place until its owner ends.
+/// The destination of written elements. Containers that an encoder requests by name may be filled in any order, so each of them
+/// gets its own sink, and a placeholder reserves its place until the encoder of its parent has ended.
 final class JSONBSink {
     let context: JSONBEncodingContext
     let writer = JSONBWriter()
@@ -12,13 +12,13 @@ final class JSONBSink {
 
     init(_ context: JSONBEncodingContext) { self.context = context }
 
-    /// Keeps the place of what another encoder is going to write.
+    /// Reserves a place for what another encoder is going to write.
     func reserve(for encoder: JSONBValueEncoder) {
         splices.append(Splice(offset: writer.count, encoder: encoder))
         writer.appendEmpty(.null)
     }
 
-    /// The encoder that a place is kept for.
+    /// Returns the encoder that a place is reserved for.
     func encoder(at offset: Int) -> JSONBValueEncoder? { splices.first { $0.offset == offset }?.encoder }
 
     func truncate(to offset: Int) {
@@ -42,9 +42,9 @@ final class JSONBSink {
         return encoders
     }
 
-    // MARK: The end. In loops: how deep containers are nested in each other costs no stack.
+    // MARK: The end. In loops, so that deeply nested containers do not use the stack.
 
-    /// Puts what other encoders have written into the places kept for it, from an offset on.
+    /// Moves what other encoders have written into their reserved places, from an offset on.
     func resolve(from offset: Int) {
         guard let first = splices.firstIndex(where: { $0.offset >= offset }) else { return }
         var encoders = splices[first...].map(\.encoder)
@@ -53,7 +53,7 @@ final class JSONBSink {
             encoders += encoders[index].sink.splices.map(\.encoder)
             index += 1
         }
-        // Each comes behind the one that it is in.
+        // Each encoder comes after the one that contains it.
         for encoder in encoders.reversed() {
             encoder.sink.join(0...)
             encoder.close()
@@ -61,7 +61,7 @@ final class JSONBSink {
         join(first...)
     }
 
-    /// Puts what encoders have written, which are closed, into the places kept for it.
+    /// Moves what closed encoders have written into their reserved places.
     private func join(_ range: PartialRangeFrom<Int>) {
         let pending = Array(splices[range])
         if pending.isEmpty { return }
@@ -78,7 +78,7 @@ final class JSONBSink {
         tail.withBytes { writer.append(elements: UnsafeRawBufferPointer(rebasing: $0[position...])) }
     }
 
-    /// Ends all that was to be written into places kept here.
+    /// Ends all encoders that have a reserved place here.
     func end() { if !splices.isEmpty { Self.end(take(splices[...])) } }
 
     private static func end(_ encoders: [JSONBValueEncoder]) {

@@ -1,4 +1,4 @@
-/// The elements of an array. Three words, so that it needs no memory of its own.
+/// The elements of an array. It has three words, so that an existential stores it inline, without an allocation.
 struct JSONBUnkeyedDecoding: UnkeyedDecodingContainer {
     private let context: JSONBDecodingContext
     private let offset: UInt32
@@ -33,7 +33,7 @@ struct JSONBUnkeyedDecoding: UnkeyedDecodingContainer {
         return count
     }
 
-    /// Reads the element that is next, and goes after it if that succeeds.
+    /// Reads the next element, and advances if that succeeds.
     @inline(__always)
     private mutating func next<T>(
         _ type: T.Type = T.self, _ body: (JSONBDecodingContext, JSONB.Element) throws -> T

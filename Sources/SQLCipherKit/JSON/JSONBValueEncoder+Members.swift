@@ -1,6 +1,7 @@
-/// What an encoder's containers hold.
+/// Writing the contents of an encoder's containers.
 extension JSONBValueEncoder {
-    /// Writes a member: its key, then what `body` writes, in place of a former value. A body that throws leaves all as it was.
+    /// Writes a member: its key and what `body` writes. Replaces an earlier member with that key. If `body` throws, nothing
+    /// changes.
     @inline(__always)
     func member(_ key: some CodingKey, _ body: () throws -> Void) throws {
         try begin(.keyed)
@@ -29,8 +30,8 @@ extension JSONBValueEncoder {
 
     private func takesMore(_ wanted: State) -> Bool { state == wanted && sink.context.failure == nil && !sink.context.isOver }
 
-    /// The encoder of a container that is filled later, in a place that is kept for it. Asked for again under the same key it is
-    /// the same container, and one that was written whole is gone on with.
+    /// Returns the encoder of a container that is filled later, in a reserved place. A second request with the same key returns the
+    /// same container; a container that was already written as a whole is continued.
     func nested(_ kind: State, _ key: some CodingKey) -> JSONBValueEncoder {
         guard takesMore(.keyed) else { return lost(key) }
         var name = key.stringValue
@@ -51,7 +52,7 @@ extension JSONBValueEncoder {
         return encoder
     }
 
-    /// An encoder for a member that is written later, in a place that is kept for it.
+    /// Returns an encoder for a member that is written later, in a reserved place.
     func deferredMember(_ key: some CodingKey) -> JSONBValueEncoder {
         guard takesMore(.keyed) else { return lost(key) }
         var name = key.stringValue
@@ -60,12 +61,12 @@ extension JSONBValueEncoder {
         return deferred(key)
     }
 
-    /// Writes the key of what is written later; what is wrong with it is thrown by the next call that can.
+    /// Writes the key of a member that is written later. If the key is invalid, the next call that can throw does.
     private func append(_ name: String) {
         do throws(DatabaseError) { try sink.writer.append(key: name) } catch { fail(error.message) }
     }
 
-    /// The same for an element.
+    /// Returns an encoder for an element that is written later, in a reserved place.
     func deferredElement() -> JSONBValueEncoder {
         let key = JSONBKey(index: count)
         guard takesMore(.unkeyed) else { return lost(key) }
@@ -80,13 +81,13 @@ extension JSONBValueEncoder {
         return child
     }
 
-    /// An encoder for what has no place any more; the error is thrown by the next call that can.
+    /// Returns an encoder for a part that can no longer be written. The next call that can throw does.
     private func lost(_ key: any CodingKey) -> JSONBValueEncoder {
         if sink.context.failure == nil { sink.context.failure = tooLate }
         return JSONBValueEncoder(JSONBSink(sink.context), depth: depth + 1, scope: scope, parent: self, key: key)
     }
 
-    /// Begins with the members or elements of a container that was written before.
+    /// Starts with the members or elements of a container that was written before.
     private func goOn(with contents: JSONBWriter) {
         guard state == .keyed || state == .unkeyed else { return }
         contents.withBytes { sink.writer.append(elements: $0) }

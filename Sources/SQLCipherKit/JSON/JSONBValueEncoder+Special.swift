@@ -1,8 +1,8 @@
 import Foundation
 
-/// Values that JSON has a form for, or that the options give one.
+/// Values of types that JSON or the options define a form for.
 extension JSONBValueEncoder {
-    /// - Returns: whether it was one of these.
+    /// - Returns: whether the type was one of these.
     func writeSpecial<T: Encodable>(_ value: T, _ key: (any CodingKey)?) throws -> Bool {
         let writer = sink.writer
         if T.self == String.self {
@@ -52,7 +52,7 @@ extension JSONBValueEncoder {
         return true
     }
 
-    /// - Parameter key: the value's, where this is the encoder of what it is in: asked for only to say where an error is.
+    /// - Parameter key: the key of the value, if this is the encoder of its container; evaluated only for the path of an error.
     @inline(__always)
     func write(_ value: Double, _ key: @autoclosure () -> (any CodingKey)?) throws {
         guard value.isFinite else { return try writeNonConforming(value, value, key()) }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// The encoder of one value, and what its containers write through.
+/// The encoder of one value, which its containers write through.
 final class JSONBValueEncoder: Encoder {
     let sink: JSONBSink
-    /// How many containers are open around the value.
+    /// The number of containers around the value.
     let depth: Int
     /// The options in force.
     var scope: Int
@@ -11,11 +11,11 @@ final class JSONBValueEncoder: Encoder {
     private let key: (any CodingKey)?
 
     private(set) var state = State.empty
-    /// Where the container's header is going to be.
+    /// Where the container's header will be.
     private(set) var offset = 0
     var count = 0
     var keys = JSONBWrittenKeys()
-    /// Whether the members' order is to be that of their keys.
+    /// Whether members are sorted by their keys.
     private var isSorted = false
 
     enum State { case empty, single, keyed, unkeyed, finished }
@@ -68,7 +68,7 @@ final class JSONBValueEncoder: Encoder {
         sink.context.failure = .invalidValue(Optional<Never>.none as Any, .own(codingPath, message))
     }
 
-    /// The start of each call that writes into a container.
+    /// Must be called first by every call that writes into a container.
     @inline(__always)
     func begin(_ wanted: State) throws {
         if let failure = sink.context.failure { throw failure }
@@ -77,16 +77,16 @@ final class JSONBValueEncoder: Encoder {
 
     var tooLate: EncodingError {
         .invalidValue(
-            Optional<Never>.none as Any, .own(codingPath, "the value was written already, or its time to write is over"))
+            Optional<Never>.none as Any, .own(codingPath, "the value has already been written, or it is too late to write it"))
     }
 
-    /// Ends the value: its container's header is written, or `{}` if it has written nothing at all.
+    /// Ends the value: writes its container's header, or `{}` if it has written nothing at all.
     func finish() {
         if state == .keyed || state == .unkeyed { sink.resolve(from: offset) }
         close()
     }
 
-    /// The same where all that was to come later is there already.
+    /// Ends the value if everything that was to be written later has been written.
     func close() {
         switch state {
         case .finished: return
@@ -99,7 +99,7 @@ final class JSONBValueEncoder: Encoder {
         state = .finished
     }
 
-    /// Takes nothing any more. Without its parent, as a chain of a thousand would take a stack to let go of.
+    /// Accepts nothing more. Drops its parent, because releasing a chain of a thousand encoders would overflow the stack.
     func end() {
         state = .finished
         parent = nil
@@ -110,7 +110,7 @@ final class JSONBValueEncoder: Encoder {
     func write<T: Encodable>(_ value: T, key: (any CodingKey)?) throws {
         if try writeSpecial(value, key) { return }
         let scope = sink.context.scopes.scope(of: T.self, in: scope)
-        // The outermost value is written by the encoder itself, any other by one of its own.
+        // The outermost value is encoded with this encoder, any other with its own.
         guard let key else {
             self.scope = scope
             try value.encode(to: self)
@@ -122,7 +122,7 @@ final class JSONBValueEncoder: Encoder {
         child.finish()
     }
 
-    /// Writes the one value. After a `body` that throws there is none, and another may be written.
+    /// Writes the single value. If `body` throws, there is no value, and another may be written.
     @inline(__always)
     func single(_ body: () throws -> Void) throws {
         try begin(.empty)
@@ -134,7 +134,7 @@ final class JSONBValueEncoder: Encoder {
         }
     }
 
-    /// Writes a value that a value gives in its own place.
+    /// Writes a value that another value encodes in its own place.
     func writeInPlace<T: Encodable>(_ value: T) throws {
         try begin(.empty)
         let start = sink.writer.count
@@ -162,7 +162,7 @@ final class JSONBValueEncoder: Encoder {
         keys = JSONBWrittenKeys()
     }
 
-    /// - Parameter key: that of the value, where this is the encoder of what it is in.
+    /// - Parameter key: the key of the value, if this is the encoder of its container.
     @inline(never)
     func refused(_ value: Any, _ message: String, _ key: (any CodingKey)? = nil) -> EncodingError {
         .invalidValue(value, .own(codingPath + (key.map { [$0] } ?? []), message))

@@ -1,6 +1,6 @@
-/// Looking at what is written already.
+/// Reading what has already been written.
 extension JSONBWriter {
-    /// A copy of what is in the container of a kind at an offset; nil if that is another element.
+    /// Copies the contents of the container at an offset; returns nil if the element is of another kind.
     func contents(at offset: Int, of kind: JSONB.Kind) -> JSONBWriter? {
         withBytes { bytes in
             guard let base = bytes.baseAddress, let element = JSONB.element(base, at: offset, limit: bytes.count),
@@ -12,7 +12,7 @@ extension JSONBWriter {
         }
     }
 
-    /// The number of elements from an offset to the end.
+    /// Returns the number of elements from an offset to the end.
     func elementCount(from start: Int) -> Int {
         withBytes { bytes in
             var (count, position) = (0, start)
@@ -24,7 +24,7 @@ extension JSONBWriter {
         }
     }
 
-    /// Brings members, from an offset to the end, into the order of their keys' bytes.
+    /// Sorts the members from an offset to the end by the bytes of their keys.
     func sortMembers(from start: Int) {
         let members = withBytes { bytes in
             var members: [(key: Range<Int>, member: Range<Int>)] = []
@@ -51,8 +51,8 @@ extension JSONBWriter {
     }
 }
 
-/// The type of a dictionary's keys, which the standard library keeps to itself: it is the type of the container that one asks for.
-/// A dictionary has its members in an order that changes from run to run.
+/// The type of a dictionary's coding keys. It is private in the standard library, so this encodes a dictionary and looks at the
+/// container that it requests. A dictionary's own order of members changes from run to run.
 enum JSONBDictionaryKey {
     static let type: ObjectIdentifier = {
         let probe = Probe()

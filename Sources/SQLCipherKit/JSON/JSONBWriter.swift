@@ -1,4 +1,4 @@
-/// Writes JSONB, one element after the other, into memory that grows.
+/// Writes JSONB, element by element, into memory that grows.
 final class JSONBWriter {
     private var bytes: UnsafeMutablePointer<UInt8>
     private(set) var count = 0
@@ -23,7 +23,7 @@ final class JSONBWriter {
         count -= range.count
     }
 
-    /// Moves everything from an offset on into a writer of its own.
+    /// Moves everything from an offset on into another writer.
     func removeTail(from offset: Int) -> JSONBWriter {
         let tail = JSONBWriter(capacity: count - offset + 1)
         tail.append(elements: UnsafeRawBufferPointer(start: bytes + offset, count: count - offset))
@@ -85,7 +85,7 @@ final class JSONBWriter {
         finish(length)
     }
 
-    /// A header for the `length` digits that were written one byte after it: more than 11 need one byte more.
+    /// Writes the header for the `length` digits that were written one byte after it; more than 11 need one more byte.
     @inline(__always)
     private func finish(_ length: Int) {
         if length <= 11 {
@@ -118,7 +118,7 @@ final class JSONBWriter {
         return length
     }
 
-    /// A finite number in the fewest digits that mean it; an infinity as SQLite writes it.
+    /// Appends a finite number in the fewest digits that identify it, or an infinity as SQLite writes it.
     func append(_ value: Double) {
         guard value.isFinite else { return append(.real, ascii: value < 0 ? "-9e999" : "9e999") }
         append(.real, ascii: value.description)
@@ -139,8 +139,9 @@ final class JSONBWriter {
         append(text.contains(where: JSONEscape.needsEscape) ? .rawText : .text, text)
     }
 
-    /// An object's key. With escapes where it needs them, unlike a value: `json_tree` writes keys into its paths as they stand.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a key with U+0000, of which SQLite would see only the beginning.
+    /// Appends an object's key. Unlike a value, it is escaped where needed, because `json_tree` copies keys into its paths
+    /// unchanged.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a key with U+0000, because SQLite would see only the part before it.
     func append(key: String) throws(DatabaseError) {
         var key = key
         var hasNull = false
@@ -164,7 +165,7 @@ final class JSONBWriter {
 
     // MARK: Containers
 
-    /// Room for a container's header, most often of the right size. Its contents follow, then ``close(_:at:)``.
+    /// Reserves space for a container's header, usually of the right size. The contents follow, and then ``close(_:at:)``.
     @inline(__always)
     func open() -> Int {
         reserve(2)
@@ -173,7 +174,7 @@ final class JSONBWriter {
         return offset
     }
 
-    /// Writes the header of the container whose contents begin two bytes behind `offset` and end here.
+    /// Writes the header of the container whose contents begin two bytes after `offset` and end here.
     func close(_ kind: JSONB.Kind, at offset: Int) {
         let size = count - offset - 2
         let length = size <= 11 ? 1 : size <= 0xff ? 2 : size <= 0xffff ? 3 : UInt64(size) <= UInt32.max ? 5 : 9
@@ -186,7 +187,7 @@ final class JSONBWriter {
         count += size
     }
 
-    /// Writes a header where there is room for it.
+    /// Writes a header. The space must have been reserved.
     @inline(__always)
     private func appendHeader(_ kind: JSONB.Kind, _ size: Int) {
         if size <= 11 {

@@ -1,22 +1,22 @@
 /// The keys that an object has so far, to find the value of one that is written again.
 ///
-/// A bit for each key tells nearly always that a key is new. Where it does not, and in large objects, they are compared.
+/// A bit for each key nearly always proves that a key is new. If it does not, and in large objects, keys are compared.
 struct JSONBWrittenKeys {
     private var bits: UInt64 = 0
     private var count = 0
     private var all: Set<[UInt8]>?
 
-    /// Where a member lies, and in it the value.
+    /// The range of a member, and the offset of its value.
     typealias Member = (member: Range<Int>, value: Int)
 
     /// Adds a key.
-    /// - Returns: the member that has it already.
+    /// - Returns: the member that already has it.
     mutating func add(_ key: UnsafeBufferPointer<UInt8>, in sink: JSONBSink, from start: Int) -> Member? {
         count += 1
         if count > 32 {
             if all == nil {
                 var names: Set<[UInt8]> = []
-                // No two members have the same key, so that it looks at all of them.
+                // No two members have the same key, so this visits all of them.
                 _ = Self.member(in: sink, from: start) { !names.insert(Array($0.utf8)).inserted }
                 all = names
             }
@@ -27,7 +27,7 @@ struct JSONBWrittenKeys {
         return bits & bit != 0 ? Self.find(key, in: sink, from: start) : nil
     }
 
-    /// Adds the keys of all members that are there.
+    /// Adds the keys of all existing members.
     mutating func addAll(in sink: JSONBSink, from start: Int) {
         var (bits, count) = (UInt64(0), 0)
         _ = Self.member(in: sink, from: start) { name in
@@ -44,7 +44,7 @@ struct JSONBWrittenKeys {
         member(in: sink, from: start) { $0.utf8.elementsEqual(name) }
     }
 
-    /// The first member whose key meets a condition.
+    /// Returns the first member whose key meets a condition.
     private static func member(in sink: JSONBSink, from start: Int, where condition: (String) -> Bool) -> Member? {
         sink.writer.withBytes { bytes in
             var position = start
@@ -60,7 +60,7 @@ struct JSONBWrittenKeys {
 }
 
 extension JSONB {
-    /// One of 64 bits for a key, the same for the same key.
+    /// Returns one of 64 bits for a key, always the same bit for the same key.
     @inline(__always)
     static func bit(_ key: UnsafeBufferPointer<UInt8>) -> UInt64 {
         guard let first = key.first else { return 1 }

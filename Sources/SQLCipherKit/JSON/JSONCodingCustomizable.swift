@@ -1,5 +1,5 @@
-/// A type that says how its values are coded as JSON, wherever they stand: in a ``JSONColumn``, as a property of a row or a record,
-/// in a key-value store, in the change of a document, and inside of other values, optionals and collections.
+/// A type that defines how its values are coded as JSON wherever they appear: in a ``JSONColumn``, as a property of a row or a
+/// record, in a key-value store, in a change of a document, and inside other values, optionals and collections.
 /// ```swift
 /// extension Meta: JSONCodingCustomizable {
 ///     static let jsonCodingOptions = {
@@ -10,7 +10,7 @@
 /// }
 /// ```
 public protocol JSONCodingCustomizable {
-    /// The options for the type and everything in it, up to a type that has its own.
+    /// The options for the type and everything in it, except for types inside it that have their own.
     static var jsonCodingOptions: JSONCodingOptions { get }
 }
 
@@ -18,7 +18,8 @@ extension JSONCodingOptions {
     private static let defaults = JSONCodingOptions()
     private static let typesWithDefaults = TypeMemo()
 
-    /// The options for a document of a type: its own, for a list or an optional those of its elements, or the defaults.
+    /// Returns the options for a document of a type: the type's own, those of its elements for a list or an optional, or the
+    /// defaults.
     static func of(_ type: any Any.Type) -> JSONCodingOptions {
         if typesWithDefaults.contains(type) { return defaults }
         var inner = type
@@ -32,7 +33,7 @@ extension JSONCodingOptions {
     }
 }
 
-/// What has nothing but its elements in it.
+/// A type that contains nothing but its elements.
 private protocol JSONWrapping {
     static var jsonWrapped: any Any.Type { get }
 }
@@ -42,8 +43,8 @@ extension Array: JSONWrapping { fileprivate static var jsonWrapped: any Any.Type
 extension Set: JSONWrapping { fileprivate static var jsonWrapped: any Any.Type { Element.self } }
 extension JSONColumn: JSONWrapping { fileprivate static var jsonWrapped: any Any.Type { Value.self } }
 
-/// The options that are in force in the parts of one document. A scope is a number: 0 is the coder's, others are of types that
-/// bring their own.
+/// The options in force in the parts of one document. A scope is a number: 0 stands for the coder's options, others for types that
+/// have their own.
 struct JSONScopes {
     private static let typesWithoutOptions = TypeMemo()
 
@@ -52,7 +53,7 @@ struct JSONScopes {
 
     init(_ coder: JSONCodingOptions) { self.coder = coder }
 
-    /// The scope of a value of a type that stands in another scope.
+    /// Returns the scope of a value of a type that appears in another scope.
     @inline(__always)
     mutating func scope(of type: any Any.Type, in scope: Int) -> Int {
         Self.typesWithoutOptions.contains(type) ? scope : find(type, scope)

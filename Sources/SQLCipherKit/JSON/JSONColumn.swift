@@ -8,24 +8,24 @@ import Foundation
 /// let all = try db.fetchAll(JSONColumn<Meta>.self, "SELECT meta FROM note").map(\.value)
 /// let tags = try db.fetchAll(String.self, "SELECT value FROM note, json_each(note.meta, ?)", [JSONPath("tags")])
 /// ```
-/// It is written in its ``format``, and read in whichever form is there: a BLOB is JSONB (<https://sqlite.org/jsonb.html>) or,
-/// where another program stored text as bytes, JSON text; TEXT is JSON text (RFC 8259). SQL's NULL is not a document: read a
-/// `JSONColumn<Meta>?` where it may be. A type that conforms to ``JSONCodingCustomizable`` says how dates and the like are coded.
+/// It is written in its ``format`` and read in any form: a BLOB is JSONB (<https://sqlite.org/jsonb.html>) or, if another program
+/// stored text as bytes, JSON text; TEXT is JSON text (RFC 8259). SQL's NULL is not a document: read a `JSONColumn<Meta>?` if the
+/// column may be NULL. A type that conforms to ``JSONCodingCustomizable`` defines how dates and similar values are coded.
 ///
-/// A record can have such a property; a plain `Codable` one is JSON, too, in the form that ``JSONCodingOptions/columnFormat`` says.
+/// A record can have such a property. A plain `Codable` property is also JSON, in the form of ``JSONCodingOptions/columnFormat``.
 /// ```swift
 /// struct Note: SQLRecord { var id: Int64?; var meta: JSONColumn<Meta>; var tags: [String] }
 /// ```
-/// SQL compares the bytes of documents: for what is inside, see ``SQLExpression/json(_:as:)``.
+/// SQL compares the bytes of documents. To compare values inside them, see ``SQLExpression/json(_:as:)``.
 public struct JSONColumn<Value: Codable & Sendable>: Sendable {
     /// The value.
     public var value: Value
-    /// How it is stored when it is bound. Of a value that was read: how it was stored.
+    /// How the value is stored when it is bound. For a value that was read: how it was stored.
     public var format: JSONFormat
 
-    /// A value for a column.
+    /// Creates a value for a column.
     /// - Parameters:
-    ///   - value: what is stored.
+    ///   - value: the value to store.
     ///   - format: how it is stored. Default: JSONB.
     public init(_ value: Value, as format: JSONFormat = .jsonb) {
         self.value = value
@@ -36,7 +36,7 @@ public struct JSONColumn<Value: Codable & Sendable>: Sendable {
 extension JSONColumn: Equatable where Value: Equatable {}
 extension JSONColumn: Hashable where Value: Hashable {}
 
-/// As JSON inside of other JSON it is its value. As a property of a `Codable` row or record it is a column.
+/// Inside other JSON, it is coded as its value. As a property of a `Codable` row or record it is a column.
 extension JSONColumn: Codable {
     public init(from decoder: any Decoder) throws { self.init(try decoder.singleValueContainer().decode(Value.self)) }
 
@@ -63,8 +63,8 @@ extension JSONColumn: SQLValueConvertible {
         self.init(found.value, as: found.format)
     }
 
-    /// Decodes a column straight from the engine's memory.
-    /// - Throws: ``DatabaseError/Reason/typeMismatch`` with the path to what does not fit the type.
+    /// Decodes a column directly from the engine's memory.
+    /// - Throws: ``DatabaseError/Reason/typeMismatch`` with the path to the part that does not fit the type.
     public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> JSONColumn {
         do {
             let (value, format) = try column.json(as: Value.self)

@@ -6,7 +6,7 @@ struct JSONDocument<Value: Encodable & Sendable>: Sendable {
     private let format: JSONFormat
     private let options: JSONCodingOptions
 
-    /// - Parameter options: those for what brings none of its own; nil for those of the value's type.
+    /// - Parameter options: the options for types without their own; nil for those of the value's type.
     init(_ value: Value, as format: JSONFormat = .jsonb, _ options: JSONCodingOptions? = nil) {
         self.value = value
         self.format = format
@@ -28,7 +28,7 @@ extension JSONDocument: SQLValueConvertible {
         }
     }
 
-    /// It is for binding only.
+    /// A document can only be bound.
     init?(sqlValue: SQLValue) { nil }
 
     func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
@@ -42,8 +42,8 @@ extension JSONDocument: SQLValueConvertible {
 }
 
 extension Row.Column {
-    /// The column's JSON, in either form, as a type.
-    /// - Throws: what the coder throws, ``DatabaseError`` for a column that is neither text nor a blob.
+    /// Decodes the column's JSON, in either form, as a type.
+    /// - Throws: any error of the coder, and ``DatabaseError`` for a column that is neither text nor a blob.
     func json<T: Decodable>(as type: T.Type) throws -> (value: T, format: JSONFormat) {
         let isText = storageClass == .text
         let bytes = try rawBytes(text: true, blob: true, as: "JSON")

@@ -5,14 +5,14 @@
 /// for element in elements { print(try element.fullKey, try element.value) }
 /// ```
 public struct JSONElement: SQLRow, Hashable, Sendable {
-    /// What an element is called by in its container.
+    /// The name of an element in its container.
     public enum Key: Hashable, Sendable {
         /// The key of an object's member.
         case name(String)
         /// The index of an array's element, from 0.
         case index(Int)
 
-        /// Two names are the same if their bytes are.
+        /// Two names are equal if their bytes are.
         public static func == (a: Key, b: Key) -> Bool {
             switch (a, b) {
             case (.name(let a), .name(let b)): a.isSameText(as: b)
@@ -33,11 +33,11 @@ public struct JSONElement: SQLRow, Hashable, Sendable {
     public let key: Key?
     /// The type.
     public let type: JSONType
-    /// The value as SQL has it: JSON text for an array or object.
+    /// The value as SQL returns it: JSON text for an array or object.
     public let sqlValue: SQLValue
-    /// A number that tells the element apart within its document.
+    /// A number that identifies the element within its document.
     public let id: Int
-    /// The ``id`` of the container, if `json_tree` gave the row; nil for the topmost element.
+    /// The ``id`` of the container, if the row comes from `json_tree`; nil for the topmost element.
     public let parent: Int?
     private let fullKeyText: String
     private let pathText: String
@@ -60,8 +60,8 @@ public struct JSONElement: SQLRow, Hashable, Sendable {
     }
 
     /// The value.
-    /// - Throws: ``DatabaseError/Reason/typeMismatch`` for an integer beyond `Int64`, which SQLite gives as a rounded number: read
-    ///   it with ``JSONExpression/at(_:)`` as a ``JSONValue``.
+    /// - Throws: ``DatabaseError/Reason/typeMismatch`` for an integer beyond `Int64`, which SQLite returns as a rounded number:
+    ///   read it with ``JSONExpression/at(_:)`` as a ``JSONValue``.
     public var value: JSONValue {
         get throws(DatabaseError) {
             switch (type, sqlValue) {
@@ -76,13 +76,13 @@ public struct JSONElement: SQLRow, Hashable, Sendable {
             default:
                 throw DatabaseError(
                     code: .mismatch, reason: .typeMismatch,
-                    message: "SQLite gives the JSON \(type.rawValue) at \(fullKeyText) as \(sqlValue.storageClass.rawValue)")
+                    message: "SQLite returns the JSON \(type.rawValue) at \(fullKeyText) as \(sqlValue.storageClass.rawValue)")
             }
         }
     }
 
     /// The element's path.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` where a key is stored in a form that SQLite cannot write as a path.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if a key is stored in a form that SQLite cannot write as a path.
     public var fullKey: JSONPath { get throws(DatabaseError) { try JSONPath(parsing: fullKeyText) } }
 
     /// The path of the element's container.
@@ -91,23 +91,23 @@ public struct JSONElement: SQLRow, Hashable, Sendable {
 }
 
 extension JSONExpression {
-    /// The members of an object or the elements of an array, one level deep (<https://sqlite.org/json1.html#jeach>); a value of
-    /// any other type is the only element of itself.
+    /// Returns the members of an object or the elements of an array, one level deep (<https://sqlite.org/json1.html#jeach>). A
+    /// value of any other type is its own only element.
     /// ```swift
     /// let document = JSONExpression("(SELECT meta FROM note WHERE id = \(7))")
     /// let tags = try document.elements(at: "tags", in: db)
     /// while let tag = try tags.next() { print(try tag.value) }
     /// ```
-    /// To go through the documents of many rows, put ``each(_:as:)`` into a FROM clause.
+    /// To read the documents of many rows, use ``each(_:as:)`` in a FROM clause.
     /// - Parameters:
-    ///   - path: where to look; where nothing is, there are no elements.
-    ///   - db: the connection that computes the document, most often a subquery or a bound value.
-    /// - Throws: ``DatabaseError``; a document that is no JSON throws when the cursor reads it.
+    ///   - path: where to look; if nothing is there, there are no elements.
+    ///   - db: the connection that computes the document, which is usually a subquery or a bound value.
+    /// - Throws: ``DatabaseError``. If the document is not JSON, the cursor throws when it reads it.
     public func elements(at path: any JSONPathComponent..., in db: Connection) throws(DatabaseError) -> RowCursor<JSONElement> {
         try db.cursor(JSONElement.self, "SELECT * FROM \(each(JSONPath(list: path)))")
     }
 
-    /// Like ``elements(at:in:)``, but what is at a path and everything below it, each container before its contents
+    /// Like ``elements(at:in:)``, but returns what is at a path and everything below it, each container before its contents
     /// (<https://sqlite.org/json1.html#jtree>).
     public func descendants(at path: any JSONPathComponent..., in db: Connection) throws(DatabaseError) -> RowCursor<JSONElement> {
         try db.cursor(JSONElement.self, "SELECT * FROM \(tree(JSONPath(list: path)))")

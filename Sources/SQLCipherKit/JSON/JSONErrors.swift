@@ -1,4 +1,4 @@
-/// Marks a coder's error whose description is this package's own, and so has no value in it.
+/// Marks a coder's error whose description comes from this package, and so contains no value.
 struct JSONFault: Error {}
 
 extension DecodingError.Context {
@@ -14,8 +14,8 @@ extension EncodingError.Context {
 }
 
 extension Error {
-    /// What a coder's error says and where, without the value it is about: what a type itself says, such as an enumeration that
-    /// does not know the text, may repeat it.
+    /// The description and the place of a coder's error, without the value. The description of a type's own error, such as that of
+    /// an enumeration that does not know the text, may repeat the value.
     var jsonDescription: String {
         switch self {
         case let error as DecodingError:
@@ -46,10 +46,10 @@ extension DecodingError {
     var message: String {
         if let context, context.underlyingError is JSONFault { return context.debugDescription }
         return switch self {
-        case .typeMismatch(let type, _): "\(type) was expected, and there is something else"
-        case .valueNotFound(let type, _): "\(type) was expected, and there is nothing"
+        case .typeMismatch(let type, _): "expected \(type), found something else"
+        case .valueNotFound(let type, _): "expected \(type), found nothing"
         case .keyNotFound(let key, _): "there is no member \(key.stringValue)"
-        case .dataCorrupted: "the type does not take the value"
+        case .dataCorrupted: "the type does not accept the value"
         @unknown default: "it cannot be decoded"
         }
     }

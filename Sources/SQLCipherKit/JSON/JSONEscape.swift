@@ -2,11 +2,11 @@
 enum JSONEscape {
     private static let backslash = UInt8(ascii: "\\")
 
-    /// Whether a byte cannot stand in a JSON string as it is: a quote, a backslash or a control character.
+    /// Whether a byte must be escaped in a JSON string: a quote, a backslash or a control character.
     @inline(__always)
     static func needsEscape(_ byte: UInt8) -> Bool { byte < 0x20 || byte == UInt8(ascii: "\"") || byte == backslash }
 
-    /// Appends text with the escapes that RFC 8259 asks for.
+    /// Appends text with the escapes that RFC 8259 requires.
     static func append(_ text: some Sequence<UInt8>, to output: inout [UInt8]) {
         for byte in text {
             guard needsEscape(byte) else {
@@ -28,16 +28,17 @@ enum JSONEscape {
         }
     }
 
-    /// The text that escaped bytes stand for; nil for an unknown escape, half of a surrogate pair, or bytes that are not UTF-8.
+    /// Returns the text that escaped bytes stand for; nil for an unknown escape, half of a surrogate pair, or bytes that are not
+    /// UTF-8.
     static func unescaped(_ bytes: UnsafeRawBufferPointer) -> String? {
-        // No escape is shorter than what it stands for.
+        // No escape is shorter than the text that it stands for.
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: bytes.count) { output in
             guard let count = unescape(bytes, into: output) else { return nil }
             return String(validating: UnsafeBufferPointer(rebasing: output[..<count]), as: UTF8.self)
         }
     }
 
-    /// Writes the text that escaped bytes stand for. `output` has room for as many bytes as there are.
+    /// Writes the text that escaped bytes stand for. `output` has room for as many bytes as the input has.
     /// - Returns: the number of bytes written, or nil for an unknown escape.
     private static func unescape(_ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableBufferPointer<UInt8>) -> Int? {
         var position = 0

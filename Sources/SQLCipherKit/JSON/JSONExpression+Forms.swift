@@ -1,21 +1,22 @@
-/// Forms of a document, and documents from SQL values.
+/// The forms of a document, and documents made from SQL values.
 extension JSONExpression {
-    /// `json`: the document as JSON text without blanks (<https://sqlite.org/json1.html#jmini>).
+    /// `json`: the document as JSON text without whitespace (<https://sqlite.org/json1.html#jmini>).
     public var asText: JSONExpression { JSONExpression("json(\(sql))") }
 
     /// `jsonb`: the document as JSONB (<https://sqlite.org/json1.html#jminib>).
     public var asJSONB: JSONExpression { JSONExpression("jsonb(\(sql))") }
 
-    /// `json_pretty`: the document as text on many lines (<https://sqlite.org/json1.html#jpretty>).
-    /// - Parameter indent: what each level is moved in by. Default: four spaces.
+    /// `json_pretty`: the document as indented text (<https://sqlite.org/json1.html#jpretty>).
+    /// - Parameter indent: the indentation of each level. Default: four spaces.
     public func pretty(indent: String = "    ") -> SQL { "json_pretty(\(sql), \(indent))" }
 
     /// `json_valid`: 1 if the expression is JSON in one of these forms, 0 if not, NULL for NULL
-    /// (<https://sqlite.org/json1.html#jvalid>). It is the one function that does not fail for what is not JSON.
+    /// (<https://sqlite.org/json1.html#jvalid>). It is the only one of these functions that does not fail if the expression is not
+    /// JSON.
     public func isValid(_ forms: JSONValidity = .text) -> SQL { "json_valid(\(sql), \(forms.rawValue))" }
 
-    /// `json_error_position`: 0 for JSON, JSON5 or JSONB, otherwise where the first mistake is, counted from 1: in characters of
-    /// text, in bytes of a blob (<https://sqlite.org/json1.html#jerr>).
+    /// `json_error_position`: 0 for JSON, JSON5 or JSONB, otherwise the position of the first error, counted from 1: in characters
+    /// for text, in bytes for a blob (<https://sqlite.org/json1.html#jerr>).
     public var errorPosition: SQL { "json_error_position(\(sql))" }
 
     /// `json_quote`: an SQL value as JSON (<https://sqlite.org/json1.html#jquote>).
@@ -42,15 +43,15 @@ extension JSONExpression {
 
     /// `json_group_array`: the values of a group of rows as a JSON array (<https://sqlite.org/json1.html#jgrouparray>).
     /// - Parameters:
-    ///   - value: gives each element.
-    ///   - order: what the elements are sorted by.
+    ///   - value: computes each element.
+    ///   - order: the expression to sort the elements by.
     ///   - format: text or JSONB. Default: text.
     public static func groupArray(_ value: SQL, orderedBy order: SQL? = nil, as format: JSONFormat = .text) -> JSONExpression {
         JSONExpression("\(raw: format.prefix)_group_array(\(value)\(order: order))")
     }
 
-    /// `json_group_object`: like ``groupArray(_:orderedBy:as:)``, but as the members of a JSON object, to which `key` gives the
-    /// names (<https://sqlite.org/json1.html#jgroupobject>).
+    /// `json_group_object`: like ``groupArray(_:orderedBy:as:)``, but as the members of a JSON object, with names from `key`
+    /// (<https://sqlite.org/json1.html#jgroupobject>).
     public static func groupObject(
         key: SQL, value: SQL, orderedBy order: SQL? = nil, as format: JSONFormat = .text
     ) -> JSONExpression {
@@ -67,9 +68,9 @@ public struct JSONValidity: OptionSet, Hashable, Sendable {
     public static let text = JSONValidity(rawValue: 1)
     /// Text that is JSON5.
     public static let json5 = JSONValidity(rawValue: 2)
-    /// A blob that looks like JSONB at its beginning.
+    /// A blob that looks like JSONB in a superficial check.
     public static let jsonbAtFirstSight = JSONValidity(rawValue: 4)
-    /// A blob that is JSONB to its end.
+    /// A blob that is well-formed JSONB throughout.
     public static let jsonb = JSONValidity(rawValue: 8)
 }
 

@@ -1,39 +1,39 @@
 /// An SQL expression that is a JSON document, text or JSONB, and SQLite's JSON functions on it
 /// (<https://sqlite.org/json1.html>).
 ///
-/// Each function gives a piece of SQL to interpolate. Paths are written into the text as literals, so that indexes on the same
-/// path are found; values are bound.
+/// Each function returns a piece of SQL to interpolate. Paths are written as literals, so that SQLite finds indexes on the same
+/// path; values are bound.
 /// ```swift
 /// let meta = JSONExpression(column: "meta")
 /// let cities: [(Int, String)] = try db.fetchAll(
 ///     "SELECT id, \(meta.value("city")) FROM note WHERE \(meta.value("stars")) > \(3)")
 /// try db.execute("UPDATE note SET meta = \(meta.setting("city", to: "Roma", as: .jsonb)) WHERE id = \(id)")
 /// ```
-/// A path that leads nowhere gives NULL; a document that is no JSON makes the statement fail.
+/// A path that leads nowhere gives NULL. If a document is not JSON, the statement fails.
 public struct JSONExpression: Sendable {
     /// The expression's SQL.
     public let sql: SQL
-    /// How values are coded that are put into the document; nil for each by its own type.
+    /// How values that are put into the document are coded; nil for the options of each value's own type.
     var options: JSONCodingOptions?
 
-    /// A document from any SQL expression, such as `"note.meta"` or `"\(text)"`.
+    /// Creates a document from any SQL expression, such as `"note.meta"` or `"\(text)"`.
     public init(_ sql: SQL) { self.sql = sql }
 
-    /// A document from a column.
+    /// Creates a document from a column.
     /// - Parameters:
     ///   - column: the column's name.
-    ///   - table: the table or its alias; nil where the column's name alone is clear.
+    ///   - table: the table or its alias; nil if the column's name is unambiguous.
     public init(column: String, of table: String? = nil) {
         if let table { sql = "\(identifier: table).\(identifier: column)" } else { sql = "\(identifier: column)" }
     }
 
-    /// A document that is bound.
+    /// Creates a document that is bound.
     public init(value: JSONValue) { sql = "\(value)" }
 
-    /// A document that is bound as JSON text; JSON5 is understood.
+    /// Creates a document that is bound as JSON text, or as JSON5.
     public init(text: String) { sql = "\(text)" }
 
-    /// The same document, into which values are put as in one of this type: a date, for instance, in the type's form of dates.
+    /// Returns the same document, with values coded as in this type; a date, for instance, gets the form that the type uses.
     /// ```swift
     /// let meta = JSONExpression(column: "meta").coded(like: Meta.self)
     /// try db.execute("UPDATE note SET meta = \(meta.setting("seen", to: Date(), as: .jsonb))")
@@ -55,18 +55,19 @@ public enum JSONFormat: Hashable, Sendable {
     var prefix: String { self == .text ? "json" : "jsonb" }
 }
 
-/// Reading.
+/// Reading values from a document.
 extension JSONExpression {
-    /// `->>`: the value at a path as an SQL value: text, a number, 1 and 0 for true and false, NULL; JSON text for an array or
-    /// object (<https://sqlite.org/json1.html#jptr>). A number beyond `Int64` comes as the nearest REAL: ``at(_:)`` has it exact.
+    /// `->>`: the value at a path as an SQL value: text, a number, 1 and 0 for true and false, NULL, or JSON text for an array or
+    /// object (<https://sqlite.org/json1.html#jptr>). A number beyond `Int64` becomes the nearest REAL; ``at(_:)`` returns it
+    /// exactly.
     public func value(_ path: any JSONPathComponent...) -> SQL { "(\(sql) ->> \(literal: JSONPath(list: path)))" }
 
-    /// `->`: what is at a path, as JSON text.
+    /// `->`: the value at a path, as JSON text.
     public func at(_ path: any JSONPathComponent...) -> JSONExpression {
         JSONExpression("(\(sql) -> \(literal: JSONPath(list: path)))")
     }
 
-    /// `json_extract` or `jsonb_extract`: the values at several paths as a JSON array; of a single path the value itself
+    /// `json_extract` or `jsonb_extract`: the values at several paths as a JSON array, or for a single path the value itself
     /// (<https://sqlite.org/json1.html#jex>).
     public func extract(_ paths: JSONPath..., as format: JSONFormat = .text) -> SQL {
         "\(raw: format.prefix)_extract(\(sql)\(literals: paths))"
@@ -81,20 +82,20 @@ extension JSONExpression {
         "json_array_length(\(sql), \(literal: JSONPath(list: path)))"
     }
 
-    /// `json_each`: the members or elements at a path as a table, for a FROM clause
-    /// (<https://sqlite.org/json1.html#jeach>). Its rows can be read as ``JSONElement``s.
+    /// `json_each`: the members or elements at a path as a table, for a FROM clause (<https://sqlite.org/json1.html#jeach>). Its
+    /// rows can be read as ``JSONElement``s.
     /// ```swift
     /// let tags = meta.each("tags", as: "tag")
     /// try db.fetchAll(String.self, "SELECT DISTINCT tag.value FROM note, \(tags) ORDER BY 1")
     /// ```
     /// - Parameters:
-    ///   - path: where in the document.
+    ///   - path: the place in the document.
     ///   - alias: the table's name in the statement.
     public func each(_ path: any JSONPathComponent..., as alias: String = "json_each") -> SQL {
         "json_each(\(sql), \(literal: JSONPath(list: path))) AS \(identifier: alias)"
     }
 
-    /// `json_tree`: like ``each(_:as:)``, but what is at a path and everything below it
+    /// `json_tree`: like ``each(_:as:)``, but for the value at a path and everything below it
     /// (<https://sqlite.org/json1.html#jtree>).
     public func tree(_ path: any JSONPathComponent..., as alias: String = "json_tree") -> SQL {
         "json_tree(\(sql), \(literal: JSONPath(list: path))) AS \(identifier: alias)"
@@ -102,10 +103,10 @@ extension JSONExpression {
 }
 
 extension SQL.StringInterpolation {
-    /// Puts in a JSON expression.
+    /// Interpolates a JSON expression.
     public mutating func appendInterpolation(_ json: JSONExpression) { appendInterpolation(json.sql) }
 
-    /// Writes a path as a string literal, in which it has nothing that would end it.
+    /// Writes a path as a string literal; a path contains nothing that would end the literal.
     mutating func appendInterpolation(literal path: JSONPath) {
         if let refusal = path.refusal { appendInterpolation(RefusedValue(refusal)) } else {
             appendLiteral(path.description.quotedSQLLiteral)

@@ -1,16 +1,16 @@
 import Foundation
 
-/// A number of a JSON document, taken apart without rounding: ±magnitude × 10^exponent.
+/// A number in a JSON document, parsed without rounding: ±magnitude × 10^exponent.
 struct JSONNumber {
     private(set) var isNegative = false
     private(set) var magnitude: UInt64 = 0
     private(set) var exponent = 0
-    /// Whether there are digits beyond those that ``magnitude`` holds, so that it is cut off.
+    /// Whether there are more digits than ``magnitude`` holds, so that it is truncated.
     private(set) var isCut = false
-    /// From the first digit that is not zero to the last one.
+    /// The number of digits from the first one that is not zero to the last one that is not zero.
     private(set) var significantDigits = 0
 
-    /// Reads a number's payload; nil if it is none. What JSON5 allows is read too.
+    /// Parses a number's payload; nil if it is malformed. Accepts the forms of JSON5 too.
     @inline(__always)
     init?(_ kind: JSONB.Kind, _ text: UnsafeRawBufferPointer) {
         switch kind {
@@ -48,15 +48,15 @@ struct JSONNumber {
 
     private struct Digits {
         var count = 0
-        /// How many of them are in the magnitude.
+        /// How many of the digits are in the magnitude.
         var taken = 0
-        /// How many are before the point.
+        /// How many digits are before the point.
         var point: Int?
-        /// Where the significant ones begin.
+        /// The index of the first significant digit.
         var first: Int?
     }
 
-    /// Takes a digit into the magnitude: zeros only when another digit follows them.
+    /// Appends a digit to the magnitude; zeros only when another digit follows.
     @inline(__always)
     private mutating func append(_ digit: UInt8, _ digits: inout Digits) {
         digits.count &+= 1
@@ -92,7 +92,7 @@ struct JSONNumber {
         var value = 0
         for byte in text[position...] {
             guard byte.isDigitASCII else { return false }
-            // Beyond this every number is zero or infinite.
+            // With a larger exponent every number is zero or infinite.
             if value < 1_000_000_000 { value = value * 10 + Int(byte - 0x30) }
         }
         exponent += isNegative ? -value : value
@@ -118,7 +118,7 @@ struct JSONNumber {
 
     // MARK: Values
 
-    /// The number as an integer, if it is one that fits.
+    /// Returns the number as an integer, if it is one and fits.
     func integer<T: FixedWidthInteger>(_ type: T.Type = T.self) -> T? {
         if isCut { return nil }
         var magnitude = magnitude
@@ -145,7 +145,7 @@ struct JSONNumber {
         1e22,
     ]
 
-    /// The nearest `Double` where one multiplication or division of exact numbers gives it, and nil elsewhere.
+    /// The nearest `Double`, if one multiplication or division of exact numbers gives it; otherwise nil.
     @inline(__always)
     var quickDouble: Double? {
         guard !isCut, magnitude <= 1 << 53, exponent >= -22, exponent <= 22 else { return nil }
@@ -155,7 +155,7 @@ struct JSONNumber {
         return isNegative ? -result : result
     }
 
-    /// The nearest `Double`; infinite for a number beyond its range.
+    /// Returns the nearest `Double`; infinite for a number beyond its range.
     @inline(__always)
     func double(_ kind: JSONB.Kind, _ text: UnsafeRawBufferPointer) -> Double? {
         if let quickDouble { return quickDouble }
@@ -163,7 +163,7 @@ struct JSONNumber {
         return Double(String(decoding: text, as: UTF8.self))
     }
 
-    /// The number as a `Decimal`, with every digit or not at all.
+    /// Returns the number as a `Decimal` with all its digits, or nil.
     func decimal(_ kind: JSONB.Kind, _ text: UnsafeRawBufferPointer) -> Decimal? {
         guard significantDigits <= 38, abs(exponent) < 1000 else { return nil }
         if !isCut, exponent == 0 { return isNegative ? -Decimal(magnitude) : Decimal(magnitude) }
@@ -172,13 +172,13 @@ struct JSONNumber {
         return value
     }
 
-    /// Whether the number is the one that SQLite writes for an infinity: 9e999, in one spelling or another.
+    /// Whether this is the number that SQLite writes for an infinity: 9e999, in any spelling.
     var isSQLiteInfinity: Bool {
         guard let normalized else { return false }
         return normalized.magnitude == 9 && normalized.exponent == 999
     }
 
-    /// Whether the number is the one that a `Double` is written as, digit for digit but for zeros.
+    /// Whether this is the number that a `Double` is written as, with the same digits apart from leading and trailing zeros.
     func isWritten(as value: Double) -> Bool {
         guard value.isFinite else { return false }
         var written = value.description

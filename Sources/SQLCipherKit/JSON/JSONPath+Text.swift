@@ -1,6 +1,6 @@
 /// The text form of a path.
 extension JSONPath: CustomStringConvertible {
-    /// The path as SQLite reads it. The same path always has the same text, which is what an index on an expression needs.
+    /// The path in SQLite's syntax. The same path always has the same text, as an index on an expression requires.
     public var description: String {
         var text: [UInt8] = [UInt8(ascii: "$")]
         for component in components {
@@ -28,10 +28,10 @@ extension JSONPath: CustomStringConvertible {
         }
     }
 
-    /// A path from its text form, such as `$.tags[0]`, `$."a key"` or `$.list[#-1]`.
+    /// Parses a path from its text, such as `$.tags[0]`, `$."a key"` or `$.list[#-1]`.
     ///
-    /// The whole text is checked here, while SQLite looks only at the part that it comes to for the document at hand.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` with the position, in bytes, of what is wrong.
+    /// The whole text is checked here. SQLite checks only the part that it reaches in a given document.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` with the position of the error, in bytes.
     public init(parsing text: String) throws(DatabaseError) {
         var parser = JSONPathParser(text)
         components = try parser.parse()
@@ -43,7 +43,7 @@ extension UInt8 {
     var isDigitASCII: Bool { (0x30...0x39).contains(self) }
 }
 
-/// Reads SQLite's path syntax.
+/// Parses SQLite's path syntax.
 private struct JSONPathParser {
     private let text: String
     private let bytes: [UInt8]
@@ -55,7 +55,7 @@ private struct JSONPathParser {
     }
 
     mutating func parse() throws(DatabaseError) -> [JSONPath.Component] {
-        guard skip("$") else { throw failure("a path begins with $") }
+        guard skip("$") else { throw failure("a path must begin with $") }
         var components: [JSONPath.Component] = []
         while position < bytes.count {
             if skip(".") {
@@ -63,7 +63,7 @@ private struct JSONPathParser {
             } else if skip("[") {
                 components.append(try index())
             } else {
-                throw failure("a step begins with . or [")
+                throw failure("a step must begin with . or [")
             }
         }
         return components
@@ -73,8 +73,8 @@ private struct JSONPathParser {
         if skip("\"") { return try quotedKey() }
         let start = position
         while let byte = peek, byte != UInt8(ascii: "."), byte != UInt8(ascii: "[") {
-            // SQLite takes the path as a C string, and would look no further.
-            if byte == 0 { throw failure("a key has no NUL character") }
+            // SQLite takes the path as a C string, and would stop here.
+            if byte == 0 { throw failure("a key must not contain a NUL character") }
             position += 1
         }
         guard position > start else { throw failure("a key is missing") }
@@ -84,24 +84,24 @@ private struct JSONPathParser {
     private mutating func quotedKey() throws(DatabaseError) -> String {
         let start = position
         while let byte = peek, byte != UInt8(ascii: "\"") {
-            if byte == 0 { throw failure("a key has no NUL character") }
+            if byte == 0 { throw failure("a key must not contain a NUL character") }
             position += byte == UInt8(ascii: "\\") ? 2 : 1
         }
-        guard position < bytes.count else { throw failure("the quoted key has no end") }
+        guard position < bytes.count else { throw failure("the quoted key is not closed") }
         let raw = bytes[start..<position]
         position += 1
         guard raw.contains(UInt8(ascii: "\\")) else { return String(decoding: raw, as: UTF8.self) }
         guard let key = raw.withUnsafeBytes({ JSONEscape.unescaped($0) }) else {
             throw failure("the quoted key has an unknown escape")
         }
-        if key.utf8.contains(0) { throw failure("a key has no NUL character") }
+        if key.utf8.contains(0) { throw failure("a key must not contain a NUL character") }
         return key
     }
 
     private mutating func index() throws(DatabaseError) -> JSONPath.Component {
         if skip("#") {
             if skip("]") { return .end }
-            guard skip("-") else { throw failure("behind [# comes ] or -") }
+            guard skip("-") else { throw failure("[# must be followed by ] or -") }
             let index = try number()
             // `[#-0]` is the place after the last element.
             return index == 0 ? .end : .index(-index)
@@ -120,7 +120,7 @@ private struct JSONPathParser {
             position += 1
         }
         guard position > start else { throw failure("an index is missing") }
-        guard skip("]") else { throw failure("the index has no ]") }
+        guard skip("]") else { throw failure("the index is not closed by ]") }
         return value
     }
 

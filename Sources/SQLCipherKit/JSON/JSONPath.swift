@@ -1,6 +1,6 @@
-/// A place in a JSON document, as SQLite's JSON functions take it (<https://sqlite.org/json1.html#path_arguments>).
+/// A place in a JSON document, in the form that SQLite's JSON functions take (<https://sqlite.org/json1.html#path_arguments>).
 ///
-/// It is built from components, so that a key of any characters means that key and nothing else:
+/// It is built from components, so a key with any characters means exactly that key:
 /// ```swift
 /// JSONPath("address", "city")     // $.address.city
 /// JSONPath("a.b", 0)              // $."a.b"[0]
@@ -13,28 +13,29 @@
 /// let tags = try db.fetchAll(
 ///     String.self, "SELECT value FROM note, json_each(note.meta, ?)", [JSONPath("tags")])
 /// ```
-/// A key with the character U+0000 is refused by what uses the path: SQLite would take the key before that character for it.
+/// A key with the character U+0000 is refused when the path is used, because SQLite would take only the part before that character
+/// for the key.
 ///
-/// An index on an expression (<https://sqlite.org/expridx.html>) is found only where the path stands in the SQL text itself:
+/// An index on an expression (<https://sqlite.org/expridx.html>) is used only if the path is in the SQL text itself.
 /// ``JSONExpression`` writes it there.
 public struct JSONPath: Hashable, Sendable {
     /// One step of a path.
     public enum Component: Hashable, Sendable {
         /// The member of an object with this key.
         case key(String)
-        /// The element of an array, counted from 0; a negative number counts from the end, -1 being the last element.
+        /// The element of an array, counted from 0. A negative number counts from the end; -1 is the last element.
         case index(Int)
-        /// The place after the last element of an array: where setting a value appends it.
+        /// The place after the last element of an array, where setting a value appends it.
         case end
     }
 
     /// The steps from the whole document to the place.
     public var components: [Component]
 
-    /// A path from keys (`String`), indexes (`Int`), ``Component``s and other paths. Without any it is the whole document.
+    /// Creates a path from keys (`String`), indexes (`Int`), ``Component``s and other paths. Without any, it is the whole document.
     public init(_ components: any JSONPathComponent...) { self.init(list: components) }
 
-    /// A path from its components.
+    /// Creates a path from its components.
     public init(components: [Component]) { self.components = components }
 
     init(list: [any JSONPathComponent]) {
@@ -43,7 +44,8 @@ public struct JSONPath: Hashable, Sendable {
         for component in list { components += component.jsonPathComponents }
     }
 
-    /// SQLite compares keys that are written with escapes only up to U+0000, and would find or change another member.
+    /// The error for a key that SQLite cannot find: it compares keys with escapes only up to U+0000, and would find or change
+    /// another member.
     var refusal: DatabaseError? {
         for case .key(let key) in components where key.utf8.contains(0) { return .nullInKey }
         return nil
@@ -55,25 +57,25 @@ public struct JSONPath: Hashable, Sendable {
     /// Whether this is the whole document.
     public var isRoot: Bool { components.isEmpty }
 
-    /// The place one step further in.
+    /// Returns the path with more components at its end.
     public func appending(_ components: any JSONPathComponent...) -> JSONPath {
         JSONPath(components: self.components + JSONPath(list: components).components)
     }
 
-    /// A member of the object at this path.
+    /// Returns the path of a member of the object at this path.
     public subscript(key: String) -> JSONPath { appending(key) }
 
-    /// An element of the array at this path; a negative index counts from the end.
+    /// Returns the path of an element of the array at this path; a negative index counts from the end.
     public subscript(index: Int) -> JSONPath { appending(index) }
 
     /// The place after the last element of the array at this path.
     public var end: JSONPath { JSONPath(components: components + [.end]) }
 
-    /// The path one step further out; nil for the whole document.
+    /// The path without its last component; nil for the whole document.
     public var parent: JSONPath? { isRoot ? nil : JSONPath(components: Array(components.dropLast())) }
 }
 
-/// Two keys are the same if their bytes are, as they are to SQLite.
+/// Two keys are equal if their bytes are, as in SQLite.
 extension JSONPath.Component {
     public static func == (a: Self, b: Self) -> Bool {
         switch (a, b) {
@@ -93,7 +95,7 @@ extension JSONPath.Component {
     }
 }
 
-/// What a ``JSONPath`` can be built from: `String` for a key, `Int` for an index, a component, or another path.
+/// A type that a ``JSONPath`` can be built from: `String` for a key, `Int` for an index, a component, or another path.
 public protocol JSONPathComponent: Sendable {
     /// The steps that the value stands for.
     var jsonPathComponents: [JSONPath.Component] { get }
@@ -115,7 +117,7 @@ extension JSONPath: JSONPathComponent {
     public var jsonPathComponents: [JSONPath.Component] { components }
 }
 
-/// Bound as its text, such as `$.tags[0]`, and read from text that is a well-formed path.
+/// Bound as text, such as `$.tags[0]`, and read from text that is a well-formed path.
 extension JSONPath: SQLValueConvertible {
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a key with the character U+0000; see ``JSONPath``.
     public var sqlValue: SQLValue {

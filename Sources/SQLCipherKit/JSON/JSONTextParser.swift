@@ -1,6 +1,6 @@
 /// Turns JSON text (RFC 8259) into JSONB, in one pass.
 ///
-/// SQLite also reads JSON5, which is no standard for exchange; `jsonb(text)` in SQL converts it.
+/// SQLite also reads JSON5, which is not an interchange standard; `jsonb(text)` in SQL converts it.
 struct JSONTextParser {
     private let bytes: UnsafeBufferPointer<UInt8>
     private let writer: JSONBWriter
@@ -21,7 +21,7 @@ struct JSONTextParser {
     }
 
     private mutating func document() throws(JSONBError) {
-        // A loop with a stack of its own: depth costs no stack of the thread's.
+        // A loop with its own stack, so that depth does not use the thread's stack.
         var open: [Container] = []
         var expectsValue = true
         repeat {
@@ -109,7 +109,7 @@ struct JSONTextParser {
         let text = UnsafeBufferPointer(rebasing: bytes[start..<position])
         position += 1
         if !isASCII, String(validating: text, as: UTF8.self) == nil { throw JSONBError(.notUTF8, at: start) }
-        // Two halves of a surrogate pair are checked together: only the whole text tells whether they belong together.
+        // The two halves of a surrogate pair are checked with the whole text, because only that shows whether they form a pair.
         if isEscaped {
             guard let meant = JSONEscape.unescaped(UnsafeRawBufferPointer(text)) else { throw JSONBError(.notUTF8, at: start) }
             if isKey, meant.utf8.contains(0) { throw JSONBError(.nullInKey, at: start) }
@@ -117,7 +117,7 @@ struct JSONTextParser {
         writer.append(isEscaped ? .escapedText : .text, text)
     }
 
-    /// Checks the letter of an escape; JSON5's are none of JSON's.
+    /// Checks the letter of an escape; JSON5's escapes are not allowed in JSON.
     private mutating func checkEscape() throws(JSONBError) {
         switch bytes[position] {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"), UInt8(ascii: "n"),

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Looking into a value, and changing it.
+/// Reading parts of a value, and changing it.
 extension JSONValue {
-    /// A member of an object. Nil if this is not an object or has no such member. Setting it makes an object of ``null``, and does
-    /// nothing to any other value; setting nil removes the member.
+    /// A member of an object. Nil if this is not an object or has no such member. Setting a member turns ``null`` into an object,
+    /// and does nothing to any other value; setting nil removes the member.
     public subscript(key: String) -> JSONValue? {
         get { objectValue?[key] }
         set {
@@ -13,14 +13,14 @@ extension JSONValue {
             case .null where newValue != nil: object = JSONObject()
             default: return
             }
-            // Let go of the old members first, so that the change is made in place.
+            // Release the old members first, so that the change is made in place.
             self = .null
             object[key] = newValue
             self = .object(object)
         }
     }
 
-    /// An element of an array; a negative index counts from the end. Nil if this is not an array, or is shorter.
+    /// An element of an array; a negative index counts from the end. Nil if this is not an array, or is too short.
     public subscript(index: Int) -> JSONValue? {
         guard case .array(let elements) = self else { return nil }
         let position = index < 0 ? elements.count + index : index
@@ -54,7 +54,7 @@ extension JSONValue {
     /// The members of an object.
     public var objectValue: JSONObject? { if case .object(let object) = self { object } else { nil } }
 
-    /// A number that is an integer and fits.
+    /// A number that is an integer and fits into `Int`.
     public var intValue: Int? {
         switch self {
         case .integer(let value): Int(exactly: value)
@@ -72,7 +72,7 @@ extension JSONValue {
         }
     }
 
-    /// A number as a `Decimal`: of a ``real(_:)`` the shortest one that means it.
+    /// A number as a `Decimal`; for a ``real(_:)`` the shortest one that identifies it.
     public var decimalValue: Decimal? {
         switch self {
         case .integer(let value): Decimal(value)
@@ -82,7 +82,7 @@ extension JSONValue {
         }
     }
 
-    /// What SQLite calls the value (<https://sqlite.org/json1.html#jtype>).
+    /// SQLite's name for the type of the value (<https://sqlite.org/json1.html#jtype>).
     public var type: JSONType {
         switch self {
         case .null: .null
@@ -103,6 +103,6 @@ public enum JSONType: String, Hashable, Sendable, CaseIterable, SQLValueConverti
 }
 
 extension Decimal {
-    /// Whether it is written without a fraction.
+    /// Whether the number has no fraction.
     var isWhole: Bool { isFinite && !description.contains(".") }
 }

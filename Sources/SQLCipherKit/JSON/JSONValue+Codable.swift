@@ -1,6 +1,6 @@
 import Foundation
 
-/// A value codes as the JSON that it is, with any coder. ``JSONBEncoder`` and ``JSONBDecoder`` take a short cut.
+/// A value is coded as its own JSON by any coder. ``JSONBEncoder`` and ``JSONBDecoder`` have a faster way.
 extension JSONValue: Codable {
     public func encode(to encoder: any Encoder) throws {
         switch self {

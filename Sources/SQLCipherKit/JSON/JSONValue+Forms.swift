@@ -2,14 +2,14 @@ import Foundation
 
 /// The two forms of a document: text and JSONB.
 extension JSONValue {
-    /// A value from JSON text (RFC 8259).
-    /// - Throws: ``DatabaseError/Reason/typeMismatch`` with the position for text that is malformed, is nested deeper than 1,000
-    ///   levels, or holds a number that not even `Decimal` holds exactly.
+    /// Creates a value from JSON text (RFC 8259).
+    /// - Throws: ``DatabaseError/Reason/typeMismatch`` with the position, if the text is malformed, is nested deeper than 1,000
+    ///   levels, or contains a number that even `Decimal` cannot hold exactly.
     public init(text: String) throws(DatabaseError) {
         self = try text.withBytes { utf8 throws(DatabaseError) in try JSONValue(utf8: utf8) }
     }
 
-    /// A value from JSONB (<https://sqlite.org/jsonb.html>).
+    /// Creates a value from JSONB (<https://sqlite.org/jsonb.html>).
     /// - Throws: ``DatabaseError/Reason/typeMismatch``, as for text.
     public init(jsonb: Data) throws(DatabaseError) {
         self = try jsonb.withBytes { bytes throws(DatabaseError) in try JSONValue(jsonb: bytes) }
@@ -31,7 +31,7 @@ extension JSONValue {
         } catch { throw error.databaseError }
     }
 
-    /// What a column holds; a blob that is no JSONB may be the bytes of JSON text, as for SQLite.
+    /// Reads the content of a column. As in SQLite, a blob that is not JSONB may hold the bytes of JSON text.
     fileprivate init(stored bytes: UnsafeRawBufferPointer, isText: Bool) throws(DatabaseError) {
         if isText {
             try self.init(utf8: bytes)
@@ -82,7 +82,7 @@ extension JSONValue {
         }
         if number.isSQLiteInfinity { return .real(number.isNegative ? -.infinity : .infinity) }
         if let value = number.double(element.kind, payload) {
-            // Fifteen digits survive the way to a Double and back; more may.
+            // Up to 15 digits survive the conversion to a Double and back; more may.
             let isShort = number.significantDigits <= 15 && (value.isNormal || value == 0 && number.significantDigits == 0)
             if element.kind != .hexInteger, isShort || number.isWritten(as: value) { return .real(value) }
         }
@@ -90,13 +90,13 @@ extension JSONValue {
         return .decimal(decimal)
     }
 
-    /// The value as JSON text, without blanks.
+    /// Returns the value as JSON text without whitespace.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a number that is NaN.
     public func text() throws(DatabaseError) -> String {
         try encoded().withBytes { JSONB.text($0) }
     }
 
-    /// The value as JSONB.
+    /// Returns the value as JSONB.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a number that is NaN, or for a value nested deeper than 1,000 levels.
     public func jsonb() throws(DatabaseError) -> Data { try encoded().withBytes { Data($0) } }
 
@@ -140,7 +140,7 @@ extension JSONValue {
     }
 }
 
-/// Bound as JSONB; read from JSONB or from JSON text, as a ``JSONColumn`` is.
+/// Bound as JSONB; read from JSONB or JSON text, like a ``JSONColumn``.
 extension JSONValue: SQLValueConvertible {
     public var sqlValue: SQLValue { get throws(DatabaseError) { .blob(try jsonb()) } }
 
@@ -168,6 +168,6 @@ extension JSONValue: SQLValueConvertible {
 }
 
 extension JSONValue: CustomStringConvertible {
-    /// The value as JSON text; NaN, which JSON has not, as `NaN`.
+    /// The value as JSON text; NaN, which JSON does not have, as `NaN`.
     public var description: String { (try? text()) ?? "\(self.type)" }
 }

@@ -7,9 +7,9 @@ import Foundation
 /// let back = try db.fetchOne(JSONValue.self, "SELECT meta FROM note")
 /// back?["tags"]?[0]            // "a"
 /// ```
-/// Numbers keep their value: one that `Int64` or `Double` would change is a ``decimal(_:)``.
+/// Numbers keep their value: a number that `Int64` or `Double` would change is a ``decimal(_:)``.
 ///
-/// Bound as JSONB (<https://sqlite.org/jsonb.html>); read from JSONB or from JSON text.
+/// Bound as JSONB (<https://sqlite.org/jsonb.html>); read from JSONB or JSON text.
 public enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
@@ -23,9 +23,9 @@ public enum JSONValue: Hashable, Sendable {
     case object(JSONObject)
 }
 
-/// Two strings are the same if their bytes are.
+/// Two strings are equal if their bytes are.
 extension JSONValue {
-    // Disfavoured, as the compiler would have to choose between this and another type's wherever a literal is compared.
+    // Disfavoured, because otherwise comparing a literal is ambiguous between this and another type's operator.
     @_disfavoredOverload
     public static func == (a: JSONValue, b: JSONValue) -> Bool {
         switch (a, b) {
@@ -56,16 +56,16 @@ extension JSONValue {
     }
 }
 
-/// The members of a JSON object, in the document's order.
+/// The members of a JSON object, in the order of the document.
 ///
-/// Two objects are equal if they have the same members, in whatever order. Of members with the same key in a document the
-/// first one counts, as it does for SQLite's paths.
+/// Two objects are equal if they have the same members, in any order. If several members of a document have the same key, the first
+/// counts, as in SQLite's paths.
 public struct JSONObject: Sendable {
     private var entries: [(key: String, value: JSONValue)] = []
-    // Only where a search through all keys would be slow.
+    // Only for objects in which a search through all keys would be slow.
     private var positions: [ExactText: Int]?
 
-    /// An object without members.
+    /// Creates an object without members.
     public init() {}
 
     /// The value of a member; nil if there is none. Setting nil removes it.
@@ -118,7 +118,7 @@ extension JSONObject: Hashable {
     }
 
     public func hash(into hasher: inout Hasher) {
-        // Members in another order give the same hash.
+        // The order of members does not affect the hash.
         var sum = 0
         for (key, value) in self {
             var member = Hasher()
@@ -136,7 +136,7 @@ extension JSONObject: ExpressibleByDictionaryLiteral {
     }
 }
 
-// No literal for nil: in `value["key"] == nil` it would be read as JSON's null.
+// No nil literal: in `value["key"] == nil` it would mean JSON's null.
 extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {

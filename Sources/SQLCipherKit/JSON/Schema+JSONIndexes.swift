@@ -1,6 +1,6 @@
 extension Schema {
-    /// Makes an index on the values at paths of documents (<https://sqlite.org/expridx.html>). It serves queries that compare or
-    /// sort by ``JSONExpression/value(_:)`` of the same column and path.
+    /// Creates an index on the values at paths of documents (<https://sqlite.org/expridx.html>). Queries that compare or sort by
+    /// ``JSONExpression/value(_:)`` of the same column and path use it.
     /// ```swift
     /// try db.main.createJSONIndex("note_city", on: "note", column: "meta", ["city"])
     /// let meta = JSONExpression(column: "meta")
@@ -10,11 +10,11 @@ extension Schema {
     ///   - name: the index's name.
     ///   - table: the table.
     ///   - column: the column with the documents, text or JSONB.
-    ///   - paths: what is indexed, in order.
+    ///   - paths: the paths to index, in order.
     ///   - isUnique: whether no two documents may have the same values. NULLs, and so documents without the value, are all
     ///     different.
     ///   - condition: which rows are indexed (<https://sqlite.org/partialindex.html>), without bound values; nil for all.
-    /// - Throws: ``DatabaseError``, among others for a document that is no JSON, and ``ResultCode/constraintUnique``.
+    /// - Throws: ``DatabaseError``, for instance for a document that is not JSON, and ``ResultCode/constraintUnique``.
     public func createJSONIndex(
         _ name: String, on table: String, column: String, _ paths: [any JSONPathComponent], isUnique: Bool = false,
         where condition: SQL? = nil
@@ -26,7 +26,7 @@ extension Schema {
         try create(SQLIndex(name, on: terms, isUnique: isUnique, where: condition), on: table)
     }
 
-    /// Adds a column to a table that is the value at a path of each row's document (<https://sqlite.org/gencol.html>). It is
+    /// Adds a column to a table whose value is the one at a path of each row's document (<https://sqlite.org/gencol.html>). It is
     /// computed when it is read, takes no space, and can be queried, indexed and joined like any other column.
     /// ```swift
     /// try db.main.addJSONColumn("city", to: "note", from: "meta", at: "city", type: .text)
@@ -36,9 +36,9 @@ extension Schema {
     ///   - name: the new column's name.
     ///   - table: the table.
     ///   - column: the column with the documents, text or JSONB.
-    ///   - path: where the value is.
+    ///   - path: the path of the value.
     ///   - type: the declared type, which gives the column its affinity (<https://sqlite.org/datatype3.html>); nil leaves the
-    ///     values as they are.
+    ///     values unchanged.
     /// - Throws: ``DatabaseError``.
     public func addJSONColumn(
         _ name: String, to table: String, from column: String, at path: some JSONPathComponent, type: StorageClass? = nil
@@ -50,7 +50,7 @@ extension Schema {
         case .text: declared = .text
         case .blob: declared = .blob
         case .null: throw .invalidArgument("a column of the type null")
-        // Each value as it is.
+        // Each value stays unchanged.
         case nil: declared = .any
         }
         if let refusal = JSONPath(path).refusal { throw refusal }

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Types that were asked whether they conform to something, with the answer no, as the runtime takes its time to answer.
+/// Types that are known not to conform to some protocol, because asking the runtime is slow.
 ///
-/// A type's address has one place, which the type that was asked about last keeps.
+/// Each address maps to one slot, which holds the type that was added last.
 final class TypeMemo: @unchecked Sendable {
     // Never changed after the initializer, and what it points to is atomic.
     private let slots: UnsafeMutablePointer<Atomic<UInt>>
