@@ -1,18 +1,18 @@
 extension Encryption {
-    /// With key slots: a passphrase or recovery key opens one of them, and the key in it opens the database.
+    /// A key from key slots: a passphrase or recovery key opens one of them, and the key in it opens the database.
     /// ```swift
     /// let db = try Connection(.file("notes.db"), key: .slots(secret: .passphrase("correct horse")))
     /// ```
-    /// The slots are read when the database is opened, which throws what
-    /// ``KeySlots/unlock(_:of:at:first:costLimit:acceptingRollback:cipher:configuration:)`` throws; and
-    /// ``DatabaseError/Reason/keyRotationUnfinished`` unless the access is read-only, if a rotation was cut off and cannot be
-    /// finished now. To go on under the old key all the same, unlock the slots and open with ``slots(_:cipher:)``.
+    /// The slots are read when the database is opened. Opening throws what
+    /// ``KeySlots/unlock(_:of:at:first:costLimit:acceptingRollback:cipher:configuration:)`` throws, and
+    /// ``DatabaseError/Reason/keyRotationUnfinished`` if a rotation was interrupted and cannot be finished now, unless the access
+    /// is read-only. To continue with the old key nevertheless, unlock the slots and open with ``slots(_:cipher:)``.
     /// - Parameters:
     ///   - place: where the slots are. Default: beside the database.
-    ///   - secret: what opens a slot.
+    ///   - secret: the passphrase or recovery key.
     ///   - label: the slot to try first.
-    ///   - acceptsRollback: whether to go on with slots, or a database, that are not the latest: see ``KeySlotsRollback``.
-    ///   - cipher: the database's cipher settings; nil for SQLCipher 4's.
+    ///   - acceptsRollback: whether to accept slots, or a database, that are not the latest: see ``KeySlotsRollback``.
+    ///   - cipher: the database's cipher settings; nil for those of SQLCipher 4.
     public static func slots(
         _ place: KeySlots.Place = .beside, secret: SlotSecret, first label: String? = nil,
         acceptingRollback acceptsRollback: Bool = false, cipher: CipherConfiguration? = nil
@@ -27,15 +27,15 @@ extension Encryption {
         return Encryption(.deferred(key), cipher: cipher)
     }
 
-    /// With key slots that are unlocked.
+    /// A key from key slots that are already unlocked.
     /// ```swift
     /// let slots = try KeySlots.create(.passphrase("correct horse"), label: "laptop", for: notes)
     /// let db = try Connection(notes, key: .slots(slots))
     /// ```
     /// Opening throws ``DatabaseError/Reason/misuse`` if they belong to the database of another path.
     /// - Parameters:
-    ///   - slots: the slots of the database that will be opened.
-    ///   - cipher: the database's cipher settings; nil for those that the slots were made or unlocked with.
+    ///   - slots: the slots of the database to open.
+    ///   - cipher: the database's cipher settings; nil for those that the slots were created or unlocked with.
     public static func slots(_ slots: KeySlots, cipher: CipherConfiguration? = nil) -> Encryption {
         let key = SlotsKey { location, _, configuration in
             let path = try KeySlots.path(of: location), own = try KeySlots.path(of: slots.location)
@@ -53,8 +53,8 @@ private func unfinishedRotation(_ location: DatabaseLocation) -> DatabaseError {
     let path = location.path ?? location.name
     return DatabaseError(
         code: .busy, reason: .keyRotationUnfinished,
-        message: "a change of the key of \(path) was cut off, and another connection, or a full disk, keeps it from being "
-            + "finished: what is written now is written under the old key. Close the other connections, or unlock the slots and "
+        message: "a change of the key of \(path) was interrupted, and another connection or a full disk prevents finishing it: "
+            + "what is written now is encrypted under the old key. Close the other connections, or unlock the slots and "
             + "open with them",
         path: path)
 }
@@ -70,7 +70,7 @@ private struct SlotsKey: DeferredKey {
         let slots = try unlock(location, cipher, configuration)
         return ResolvedKey(key: slots.key.with(cipher: cipher ?? slots.key.cipher)) { schema in
             schema.noteKeySlots()
-            // A database that was just made knows nothing of its slots yet.
+            // A new database does not know its slots yet.
             let isAccepted = try slots.acceptedRollback != nil && schema.isReadOnly
             if !isAccepted, try schema.slotMark() == nil {
                 try slots.check(try slots.verified(try slots.storage.read()), on: schema, updates: true)
@@ -80,7 +80,7 @@ private struct SlotsKey: DeferredKey {
 
     func resolveForNewFile() throws -> Encryption {
         throw DatabaseError.misuse(
-            "key slots hold the key of the database that they were made for: give the new file a key, and slots of its own "
-                + "once it is there")
+            "key slots hold the key of the database that they were made for: give the new file a key, and its own slots "
+                + "once it exists")
     }
 }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// What is known of a slot without opening it.
+/// The information about a slot that is available without opening it.
 public struct KeySlot: Hashable, Sendable {
-    /// What opens a slot.
+    /// The kind of secret that opens a slot.
     public enum Kind: UInt8, Hashable, Sendable, CaseIterable, CustomStringConvertible {
         case passphrase = 1
         case recoveryKey = 2
@@ -10,14 +10,14 @@ public struct KeySlot: Hashable, Sendable {
         public var description: String { self == .passphrase ? "passphrase" : "recovery key" }
     }
 
-    /// The name it was given. It stands in the slot file in plain text.
+    /// The slot's name. The slot file contains it in plaintext.
     public let label: String
-    /// What opens it.
+    /// The kind of secret that opens the slot.
     public let kind: Kind
-    /// How its key is derived: what an attempt at it costs.
+    /// How the slot's key is derived, which determines the cost of an attempt.
     public let derivation: SlotDerivation
     /// When it was added, to the second.
     public let created: Date
-    /// When its passphrase was last changed, or when it was added.
+    /// When it was last wrapped: when it was added, its secret was changed, or the database's key was rotated.
     public let changed: Date
 }

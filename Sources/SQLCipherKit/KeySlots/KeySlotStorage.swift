@@ -1,17 +1,17 @@
 import Foundation
 import Synchronization
 
-/// Where the bytes of ``KeySlots`` are kept when not in a file: a preference, a field of a server's reply, a smart card.
+/// Storage for the bytes of ``KeySlots`` other than a file: a preference, a field in a server's reply, a smart card.
 ///
-/// The bytes are encrypted and authenticated: they may lie where anyone can read them. By replacing them, an attacker can at worst
-/// lock the owner out.
+/// The bytes are encrypted and authenticated: you may keep them where anyone can read them. An attacker who replaces them can at
+/// worst lock the owner out.
 public protocol KeySlotStorage: Sendable {
-    /// The bytes, or nil if there are none yet.
+    /// Returns the bytes, or nil if there are none yet.
     func read() throws -> [UInt8]?
 
-    /// Runs `change` while no other caller changes the bytes, with the bytes as they are then. `change` calls `write` with new
-    /// bytes once, or a few times; when `write` returns, the new bytes must be where a loss of power leaves them, and until
-    /// then the old ones.
+    /// Runs `change` with the current bytes, while no other caller can change them. `change` calls `write` with new bytes one or
+    /// more times. When `write` returns, the new bytes must survive a power failure; if power fails before that, the old bytes must
+    /// be intact.
     func update(_ change: (_ bytes: [UInt8]?, _ write: ([UInt8]) throws -> Void) throws -> Void) throws
 }
 
@@ -22,16 +22,16 @@ public protocol KeySlotStorage: Sendable {
 /// try slots.revoke("old laptop")
 /// store(bytes.value)
 /// ```
-/// Changes of several processes, and crashes between a change and the application's storing it, are the application's part.
+/// The application has to handle changes by several processes, and crashes between a change and storing it.
 public final class KeySlotBytes: KeySlotStorage {
     private let bytes: Mutex<[UInt8]?>
-    // Held over a whole change; `bytes` only for a look.
+    // Held during a whole change; `bytes` only for a single access.
     private let changing = Mutex<Void>(())
 
-    /// Slots as they were stored, or none yet.
+    /// Creates storage with bytes that were stored earlier, or with none yet.
     public init(_ bytes: [UInt8]? = nil) { self.bytes = Mutex(bytes) }
 
-    /// The bytes as they are now.
+    /// The current bytes.
     public var value: [UInt8]? { bytes.withLock { $0 } }
 
     public func read() -> [UInt8]? { value }

@@ -1,25 +1,26 @@
 extension KeySlots {
-    /// Gives the database a new random key, which rewrites it, and the slots with it.
+    /// Gives the database a new random key. This rewrites the database and its slots.
     ///
-    /// This is for when the key itself may be known: to a revoked user with a copy of the slots. The new key can only be wrapped
-    /// for a slot with that slot's secret, so each slot to keep needs it; the others go.
+    /// Use this if the key itself may be known, for example to a revoked user with a copy of the slots. Wrapping the new key for a
+    /// slot requires the slot's secret, so pass the secret of each slot to keep; the others are removed.
     /// ```swift
     /// try slots.rotateKey(of: db, keeping: ["laptop": .passphrase("correct horse")], droppingOthers: true)
     /// let recovery = try slots.addRecoveryKey(label: "safe")
     /// ```
-    /// While the database is rewritten, the slots hold the new key with the old one wrapped under it: a process that dies at any
-    /// time leaves a database that the kept slots open. All other connections must be closed. By a new file, `db` is closed
-    /// afterwards, and ``Encryption/slots(_:cipher:)`` opens the database with these slots; in place, it goes on.
+    /// While the database is rewritten, the slots hold the new key, with the old one wrapped under it: if the process dies at any
+    /// time, the kept slots still open the database. All other connections must be closed. With ``KeyChangeMode/newFile``, `db` is
+    /// closed afterwards, and ``Encryption/slots(_:cipher:)`` opens the database with these slots; with ``KeyChangeMode/inPlace``
+    /// `db` stays open.
     /// - Parameters:
     ///   - db: a connection to the database.
     ///   - kept: the secrets of the slots to keep, by label.
-    ///   - droppingOthers: whether slots that are not named go; otherwise they are an error.
-    ///   - derivation: how the keys of the kept slots are derived; nil as for ``changePassphrase(_:from:to:derivation:)``.
-    ///   - mode: how the database is rewritten. Default: by a new file, which takes the place of the old one when it is whole.
-    ///   - progress: called now and then while it is; if it throws, the database and the slots stay as they were.
-    /// - Throws: ``DatabaseError/Reason/misuse`` if no slot is kept, if one is not named, or if `db` is another database's;
-    ///   ``DatabaseError/Reason/noSlotOpens`` for a wrong secret; and what ``Connection/changeKey(to:mode:progress:)`` throws: the
-    ///   slots are as before then.
+    ///   - droppingOthers: whether to remove the slots that are not named; if false, they are an error.
+    ///   - derivation: how the keys of the kept slots are derived; nil as in ``changePassphrase(_:from:to:derivation:)``.
+    ///   - mode: how the database is rewritten. Default: by a new file, which replaces the old one when it is complete.
+    ///   - progress: called from time to time during the rewrite; if it throws, the database and the slots stay as they were.
+    /// - Throws: ``DatabaseError/Reason/misuse`` if no slot is kept, if a slot is not named without `droppingOthers`, or if `db`
+    ///   belongs to another database; ``DatabaseError/Reason/noSlotOpens`` for a wrong secret; and what
+    ///   ``Connection/changeKey(to:mode:progress:)`` throws. The slots are then as before.
     public mutating func rotateKey(
         of db: Connection, keeping kept: [String: SlotSecret], droppingOthers: Bool = false, derivation: SlotDerivation? = nil,
         mode: KeyChangeMode = .newFile, progress: RewriteProgressHandler? = nil
@@ -28,7 +29,7 @@ extension KeySlots {
         guard !kept.isEmpty else { throw DatabaseError.misuse("a database without a key slot could not be opened any more") }
         let path = try Self.path(of: location)
         guard let other = db.location.path, DatabaseFile.isSame(other, path) else {
-            throw DatabaseError.misuse("the connection is not one to the database of the key slots")
+            throw DatabaseError.misuse("the connection does not belong to the database of the key slots")
         }
         let before = self
         let new = try Self.randomKey()
@@ -38,7 +39,7 @@ extension KeySlots {
             let left = old.slots.map(\.label).filter { !kept.keys.contains(text: $0) }
             guard left.isEmpty || droppingOthers else {
                 throw DatabaseError.misuse(
-                    "without their secrets these key slots cannot get the new key: \(left.joined(separator: ", "))")
+                    "the secrets of these key slots are needed to give them the new key: \(left.joined(separator: ", "))")
             }
             var table = old
             table.slots = []
@@ -57,7 +58,7 @@ extension KeySlots {
             try table.advance(under: new)
             try write(try table.bytes(under: new))
             do { try before.replaceKey(of: db, by: new, &table, mode, progress, write) } catch {
-                // The old key still opens the database: the old slots come back, with a number that the database accepts.
+                // The old key still opens the database: restore the old slots, with a number that the database accepts.
                 if let probe = try? before.connect() {
                     probe.close()
                     var restored = table
@@ -74,14 +75,13 @@ extension KeySlots {
         (key, slotKey, isRotationUnfinished) = (new.with(cipher: settings.cipher), new, false)
     }
 
-    /// Gives the database the key that the slots, already written, hold; then removes the note of the one before.
+    /// Gives the database the key that the slots, already written, hold; then removes the old key from them.
     func replaceKey(
         of db: Connection, by new: Encryption, _ table: inout SlotTable, _ mode: KeyChangeMode,
         _ progress: RewriteProgressHandler?, _ write: ([UInt8]) throws -> Void
     ) throws {
         try db.main.rewrite(with: new, mode, progress)
-        // The database has the new key, and the slots hold it. Should removing the note of the old one fail, the next opening
-        // does it.
+        // The database has the new key, and the slots hold it. If removing the old one fails, the next opening does it.
         table.previous = nil
         guard (try? table.advance(under: new)) != nil, let bytes = try? table.bytes(under: new), (try? write(bytes)) != nil else {
             return

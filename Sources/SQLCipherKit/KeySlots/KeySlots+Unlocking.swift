@@ -1,28 +1,29 @@
 import CSQLCipher
 
 extension KeySlots {
-    /// Opens the slots of a database with a passphrase or a recovery key, and looks into the database whether they are up to date.
+    /// Opens the slots of a database with a passphrase or a recovery key, and checks in the database whether they are up to date.
     ///
-    /// A rotation, or the making of the slots for a database with a passphrase, that was cut off is brought to its end first, which
-    /// rewrites the database, unless the access is read-only.
+    /// If a rotation, or the creation of slots for a database with a passphrase, was interrupted, it is finished first, which
+    /// rewrites the database. This is not done if the access is read-only.
     ///
-    /// Slots of the secret's kind are tried in turn, the cheapest first, and each costs its full key derivation: `label` saves
-    /// those before the right one. A wrong secret and a damaged slot give one error, so that it tells nothing of a secret.
+    /// Slots of the secret's kind are tried in turn, the cheapest first, and each attempt costs a full key derivation: `label`
+    /// saves those before the right one. A wrong secret and a damaged slot give the same error, which reveals nothing about a
+    /// secret.
     /// - Parameters:
     ///   - secret: the passphrase or recovery key.
     ///   - location: the database, by its path.
     ///   - place: where the slots are. Default: beside the database.
     ///   - label: the slot to try first.
-    ///   - costLimit: what to spend on key derivation at most, in rounds of PBKDF2, against slots that were made to take hours. A
-    ///     slot that costs more than the limit leaves is passed over, and hides no other.
-    ///   - acceptsRollback: whether to go on with slots, or a database, that are not the latest, and to make them the latest if the
-    ///     access is not read-only. Look at the error's ``KeySlotsRollback`` first. Default: no.
-    ///   - cipher: the database's cipher settings; nil for SQLCipher 4's.
-    ///   - configuration: its access, busy timeout and treatment of links count.
-    /// - Throws: ``DatabaseError/Reason/noSlotOpens`` for a wrong secret, a damaged slot, or when the limit was reached before one
-    ///   opened; ``DatabaseError/Reason/keySlotsDamaged``; ``DatabaseError/Reason/keySlotsRolledBack``, with a
-    ///   ``KeySlotsRollback`` that names what would come back;
-    ///   ``DatabaseError/Reason/cannotOpen`` if there are no slots; and what opening the database throws.
+    ///   - costLimit: the limit for key derivation, in rounds of PBKDF2, against slots that were made to take hours. A slot that
+    ///     costs more than the rest of the limit is skipped, and does not keep others from being tried.
+    ///   - acceptsRollback: whether to accept slots, or a database, that are not the latest, and to make them the latest if the
+    ///     access is not read-only. Check the error's ``KeySlotsRollback`` first. Default: false.
+    ///   - cipher: the database's cipher settings; nil for those of SQLCipher 4.
+    ///   - configuration: only its access, busy timeout and treatment of links are used.
+    /// - Throws: ``DatabaseError/Reason/noSlotOpens`` for a wrong secret, a damaged slot, or if the limit was reached before a slot
+    ///   opened; ``DatabaseError/Reason/keySlotsDamaged``; ``DatabaseError/Reason/keySlotsRolledBack``, with a ``KeySlotsRollback``
+    ///   that says what would become valid again; ``DatabaseError/Reason/cannotOpen`` if there are no slots; and any error of
+    ///   opening the database.
     public static func unlock(
         _ secret: SlotSecret, of location: DatabaseLocation, at place: Place = .beside, first label: String? = nil,
         costLimit: Int = defaultCostLimit, acceptingRollback acceptsRollback: Bool = false,
@@ -43,8 +44,7 @@ extension KeySlots {
         return slots
     }
 
-    /// The database key in the first slot that opens. What one slot costs, or a fault of it, does not keep another from being
-    /// tried.
+    /// Returns the database key in the first slot that opens. An expensive or damaged slot does not keep others from being tried.
     private static func open(
         _ table: SlotTable, _ bytes: [UInt8], _ secret: SlotSecret, first label: String?, _ limit: Int
     ) throws(DatabaseError) -> Encryption {
@@ -65,7 +65,7 @@ extension KeySlots {
                 continue
             }
             guard let key else { continue }
-            // A slot of version 1 may have been made to open with several secrets: it must not tell which of them was tried.
+            // A slot of version 1 may have been made to open with several secrets, and must not reveal which of them was tried.
             if slot.form == .uncommitted {
                 do throws(DatabaseError) { try table.authenticate(bytes, under: key) } catch { continue }
             }
@@ -77,7 +77,7 @@ extension KeySlots {
             message: "no key slot opens with this \(secret.kind): it is wrong, was revoked, or its slot is damaged\(hint)")
     }
 
-    /// Finds out which key the database has, if a change of it was cut off, and whether slots and database are the latest.
+    /// Finds out which key the database has if a change of it was interrupted, and whether slots and database are the latest.
     private mutating func settle(_ table: SlotTable, accepting accepts: Bool) throws {
         if let previous = try table.previousKey(under: slotKey) {
             var other = self
@@ -85,7 +85,7 @@ extension KeySlots {
             do {
                 guard let db = try connect() else { return }
                 db.close()
-                // The change came to its end; only the note of it is left to remove.
+                // The change was completed; only the old key is left to remove.
                 if !settings.isReadOnly { try edit { table in table.previous = nil } }
             } catch let error as DatabaseError where error.reason == .wrongKeyOrNotADatabase {
                 self = other
@@ -102,23 +102,23 @@ extension KeySlots {
             if !settings.isReadOnly { try edit(accepting: true) { _ in } }
             acceptedRollback = rollback
         }
-        // After the check: slots from a rotation that was given up would bring its key.
+        // After the check: slots from an abandoned rotation would bring its key.
         if isRotationUnfinished { finishRotation() }
     }
 
     private func checkStanding() throws {
         guard let db = try connectForCheck() else {
-            // Whether opening the database would make one.
+            // There is no database: would opening create one?
             return settings.access == .readWriteCreate ? try requireDatabaseOrNew() : ()
         }
         defer { db.close() }
         do { try check(try verified(try storage.read()), on: db.main, updates: true) } catch let error as DatabaseError {
             guard error.reason == .keySlotsRolledBack else { throw error }
-            // Another process may have been between its two steps: under the lock none is.
+            // Another process may have been between its two steps. Under the lock no process is.
             do { try storage.update { bytes, _ in try check(try verified(bytes), on: db.main, updates: false) } } catch let second
                 as DatabaseError
             {
-                // Where nothing may be written, there is no lock to take.
+                // A read-only access cannot take the lock.
                 throw second.reason == .keySlotsRolledBack || !settings.isReadOnly ? second : error
             }
         }
@@ -128,13 +128,13 @@ extension KeySlots {
         do { return try connect() } catch let error as DatabaseError where error.reason == .wrongKeyOrNotADatabase {
             throw DatabaseError(
                 code: error.code, reason: error.reason,
-                message: "the key slots hold another key than the database has: one of the two is from before a change of the key, "
-                    + "or another database's, or the cipher settings are others (\(error.message))",
+                message: "the key slots hold another key than the database has: one of them is from before a change of the key, "
+                    + "or belongs to another database, or the cipher settings differ (\(error.message))",
                 path: error.path, underlying: error)
         }
     }
 
-    /// Throws if opening the database would make one in the place of one that the slots were used with.
+    /// Throws if opening the database would create a new one in place of one that the slots were used with.
     func requireDatabaseOrNew() throws {
         let path = try Self.path(of: location)
         if acceptedRollback != nil || DatabaseFile.exists(path) && !DatabaseFile.isEmpty(path) { return }
@@ -142,24 +142,24 @@ extension KeySlots {
         if !table.isForNewDatabase { throw DatabaseError.rolledBackSlots(KeySlotsRollback(.noDatabase, table, nil)) }
     }
 
-    /// Gives the database the key that its slots hold already, as the process that died was about to. What stands in the way, a
-    /// lock or a full disk, is left to a later opening: until then the key from before opens the database.
+    /// Gives the database the key that its slots already hold, as the process that died was about to do. If a lock or a full disk
+    /// prevents that, a later opening does it; until then the old key opens the database.
     private mutating func finishRotation() {
         guard !settings.isReadOnly else { return }
         let unfinished = self
         try? storage.update { bytes, write in
             var table = try unfinished.verified(bytes)
             guard table.previous != nil, let db = try unfinished.connect() else { return }
-            // In place: this needs none of the functions that a schema may use.
+            // In place, because this needs none of the functions that a schema may use.
             try unfinished.replaceKey(of: db, by: unfinished.slotKey, &table, .inPlace, nil, write)
         }
-        // By another process, perhaps.
+        // Another process may have finished it.
         guard let db = try? connect(slotKey) else { return }
         db.close()
         (key, isRotationUnfinished) = (slotKey.with(cipher: settings.cipher), false)
     }
 
-    /// A connection of our own; nil if there is no database yet.
+    /// Opens a connection for this type's own use; returns nil if there is no database yet.
     func connect(_ key: Encryption? = nil) throws -> Connection? {
         let path = try Self.path(of: location)
         guard DatabaseFile.exists(path), !DatabaseFile.isEmpty(path) else { return nil }
@@ -170,7 +170,7 @@ extension KeySlots {
         return try Connection(location, key: (key ?? self.key).with(cipher: settings.cipher), configuration: configuration)
     }
 
-    /// Compares the slots with what the database remembers of them.
+    /// Compares the slots with the mark that the database has of them.
     func check(_ table: SlotTable, on schema: Schema, updates: Bool) throws(DatabaseError) {
         switch table.standing(to: try schema.slotMark()) {
         case .current: return

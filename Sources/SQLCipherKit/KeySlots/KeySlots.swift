@@ -1,12 +1,12 @@
 import CSQLCipher
 import Foundation
 
-/// Several passphrases and recovery keys for one database, each of which opens it, and each of which can be taken back or changed
-/// without rewriting it: what LUKS does for a disk.
+/// Several passphrases and recovery keys for one database. Each of them opens it, and each can be revoked or changed without
+/// rewriting the database, like the key slots of LUKS for a disk.
 ///
-/// The database is encrypted with a random key. A small file beside it holds that key once per slot, wrapped under a key
-/// derived from the slot's passphrase or recovery key. The article <doc:KeySlotsGuide> has the file format and what this protects
-/// from.
+/// The database is encrypted with a random key. A small file beside it holds that key once per slot, wrapped under a key derived
+/// from the slot's passphrase or recovery key. The article <doc:KeySlotsGuide> describes the file format and what this protects
+/// against.
 /// ```swift
 /// let notes = DatabaseLocation.file("notes.db")
 /// let slots = try KeySlots.create(.passphrase("correct horse"), label: "laptop", for: notes)
@@ -15,44 +15,44 @@ import Foundation
 ///
 /// let db = try Connection(notes, key: .slots(secret: .passphrase("correct horse")))
 /// ```
-/// A value of this type has the database's key: treat it like the open database. It can be used by several threads and, on
-/// files, by several processes at once.
+/// A value of this type contains the database's key: protect it like the open database. Several threads can use it at the same time
+/// and, with slots in files, several processes.
 public struct KeySlots: Sendable {
     /// Where the slots are kept.
     public enum Place: Sendable {
-        /// In a file beside the database's (where that is a symbolic link, beside what it points to), named like it with `.keys`
-        /// appended. `.keys.lock` and, while it is written, `.keys.tmp` belong to it.
+        /// In a file beside the database's file (if that is a symbolic link, beside its target), with the same name and `.keys`
+        /// appended. `.keys.lock` and, while the slots are being written, `.keys.tmp` belong to it.
         case beside
-        /// In a file of that path. A symbolic link in its place is refused.
+        /// In a file with that path. It must not be a symbolic link.
         case file(String)
-        /// Where the application wants them.
+        /// In storage that the application provides.
         case storage(any KeySlotStorage)
     }
 
-    /// What one attempt may cost over all slots that it tries, in rounds of PBKDF2: 20,000,000, some seconds. A slot is tried
-    /// unless it, and the cheaper ones together, cost more. ``maximumSlots`` of ``SlotDerivation/standard`` cost less.
+    /// The limit for the cost of unlocking, over all slots that it tries, in rounds of PBKDF2: 20,000,000, some seconds. A slot is
+    /// tried unless it and the cheaper ones together cost more. ``maximumSlots`` slots with ``SlotDerivation/standard`` cost less.
     public static let defaultCostLimit = 20_000_000
-    /// The largest number of slots.
+    /// The maximum number of slots.
     public static let maximumSlots = 32
 
     /// The database that the slots belong to.
     public let location: DatabaseLocation
     /// The key that opens the database, with its cipher settings.
     public internal(set) var key: Encryption
-    /// Whether a change of the database key was cut off, and unlocking could not bring it to its end, because another connection
-    /// uses the database for instance. The slots open the database all the same, with the key from before; a later opening, or
+    /// Whether a change of the database key was interrupted and unlocking could not finish it, for instance because another
+    /// connection uses the database. The slots still open the database, with the old key; a later opening, or
     /// ``rotateKey(of:keeping:droppingOthers:derivation:mode:progress:)``, gives it the new one.
     public internal(set) var isRotationUnfinished = false
-    /// What was accepted when these slots were unlocked, if they or the database were not the latest.
+    /// The rollback that was accepted when these slots were unlocked; nil if they and the database were the latest.
     public internal(set) var acceptedRollback: KeySlotsRollback?
 
-    /// The key that the slots hold, and that authenticates them: `key`, or the one that a cut off rotation was to bring.
+    /// The key that the slots hold and that authenticates them: `key`, or the new key of an interrupted rotation.
     var slotKey: Encryption
     let id: [UInt8]
     let storage: any KeySlotStorage
     let settings: Settings
 
-    /// What a short connection of this type's own is opened with.
+    /// The settings of the short connections that this type opens itself.
     struct Settings: Sendable {
         let cipher: CipherConfiguration?
         let busyTimeout: Duration
@@ -68,23 +68,23 @@ public struct KeySlots: Sendable {
         }
     }
 
-    // MARK: Making
+    // MARK: Creating
 
-    /// Makes the slots for a database, with a first one.
+    /// Creates the slots for a database, with one slot.
     ///
-    /// A database that does not exist yet gets a random key when it is opened with the slots. One that exists needs its
-    /// `existingKey`: a raw key goes into the slots as it is; in place of a passphrase the database gets a random key, which
-    /// rewrites it. No other connection may have it open then.
+    /// A database that does not exist yet gets a random key when it is opened with the slots. For an existing database, pass its
+    /// `existingKey`. A raw key is stored in the slots unchanged; a passphrase is replaced by a random key, which rewrites the
+    /// database. No other connection may have it open then.
     /// - Parameters:
-    ///   - secret: what opens the first slot.
+    ///   - secret: the secret that opens the first slot.
     ///   - label: the first slot's name, from 1 to 200 bytes in UTF-8, without control characters. It can be read without a key.
     ///   - location: the database, by its path.
-    ///   - place: where the slots go. Default: beside the database.
-    ///   - existingKey: the key of a database that exists, with its cipher settings.
-    ///   - derivation: how the slot's key is derived, and so what an attempt at it costs.
-    ///   - cipher: the cipher settings; nil for those of `existingKey`, or SQLCipher 4's.
-    ///   - configuration: its busy timeout and treatment of links and folders count.
-    /// - Throws: ``DatabaseError/Reason/misuse`` if there are slots already, or for a database that exists without its key;
+    ///   - place: where to keep the slots. Default: beside the database.
+    ///   - existingKey: the key of an existing database, with its cipher settings.
+    ///   - derivation: how the slot's key is derived, which determines the cost of an attempt.
+    ///   - cipher: the cipher settings; nil for those of `existingKey`, or those of SQLCipher 4.
+    ///   - configuration: only its busy timeout and treatment of links and folders are used.
+    /// - Throws: ``DatabaseError/Reason/misuse`` if there are slots already, or if the database exists and its key is missing;
     ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if `existingKey` is not its key;
     ///   ``DatabaseError/Reason/invalidArgument`` for a label or number out of range; ``DatabaseError/Reason/busy``;
     ///   ``DatabaseError/Reason/cannotOpen``.
@@ -110,7 +110,7 @@ public struct KeySlots: Sendable {
         let storage = try storage(place, location, configuration)
         var table = try SlotTable()
         table.isForNewDatabase = isMissing
-        // The database's own key if it can be wrapped as it is, otherwise a new one.
+        // The database's own key if it can be wrapped unchanged, otherwise a new one.
         let slotKey: Encryption
         if let existingKey, existingKey.isRaw { slotKey = existingKey } else { slotKey = try randomKey() }
         let changesKey = existingKey.map { !$0.isRaw } ?? false
@@ -124,12 +124,12 @@ public struct KeySlots: Sendable {
             let db = try made.connect()
             let before = try db?.main.slotMark()
             do {
-                // First: a process that dies in between leaves a database without slots, and never slots that it does not know.
+                // First: if the process dies in between, the database has no slots, but never slots that it does not know.
                 try db?.main.setSlotMark(table)
                 try write(try table.bytes(under: slotKey))
                 if changesKey, let db { try made.replaceKey(of: db, by: slotKey, &table, .newFile, nil, write) }
             } catch {
-                // The database has the key that it had: the slots go again.
+                // The database still has its old key: remove the slots again.
                 if let file = storage as? SlotFile {
                     let same = try? made.connect()
                     if isMissing || same != nil { file.remove() }
@@ -153,20 +153,21 @@ public struct KeySlots: Sendable {
         try SecureBytes.random(count: 32).withUnsafeBytes { bytes throws(DatabaseError) in try .raw(bytes: bytes) }
     }
 
-    // MARK: Looking
+    // MARK: Reading
 
-    /// The slots, as a holder of the database's key has written them.
+    /// Returns the slots, which are authenticated: a holder of the database's key has written them.
     /// - Throws: ``DatabaseError/Reason/keySlotsDamaged``, ``DatabaseError/Reason/cannotOpen``.
     public func list() throws -> [KeySlot] { try verified(try storage.read()).slots.map(\.slot) }
 
-    /// What the slots of a database say of themselves, without a key and so without proof: to ask for the right passphrase.
+    /// Returns what the slots of a database claim to be, without a key and so without authentication, for example to ask for the
+    /// right passphrase.
     /// - Throws: ``DatabaseError/Reason/keySlotsDamaged``; ``DatabaseError/Reason/cannotOpen`` if there are none.
     public static func unverifiedList(of location: DatabaseLocation, at place: Place = .beside) throws -> [KeySlot] {
         guard let bytes = try storage(place, location, DatabaseConfiguration()).read() else { throw missing(location) }
         return try SlotTable(parsing: bytes).slots.map(\.slot)
     }
 
-    /// The table in stored bytes, if a holder of the key has written it.
+    /// Returns the table in stored bytes, if a holder of the key has written them.
     func verified(_ bytes: [UInt8]?) throws(DatabaseError) -> SlotTable {
         guard let bytes else { throw Self.missing(location) }
         let table = try SlotTable(parsing: bytes)
@@ -181,7 +182,7 @@ public struct KeySlots: Sendable {
         guard (1...200).contains(label.utf8.count) else {
             throw .invalidArgument("the label of a key slot has 1 to 200 bytes in UTF-8")
         }
-        // A label is shown in a terminal, and may come from a hostile file.
+        // A label is shown in a terminal, and may come from a malicious file.
         guard
             label.unicodeScalars.allSatisfy({
                 ![.control, .format, .lineSeparator, .paragraphSeparator].contains($0.properties.generalCategory)
@@ -212,7 +213,7 @@ public struct KeySlots: Sendable {
 }
 
 extension KeySlots: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Which database the slots are for; nothing of the key.
+    /// The database that the slots are for, without the key.
     public var description: String { "KeySlots(\(location.path ?? location.name))" }
 
     public var debugDescription: String { description }
@@ -221,6 +222,6 @@ extension KeySlots: CustomStringConvertible, CustomDebugStringConvertible, Custo
 }
 
 extension Encryption {
-    /// Whether the engine uses the key as it is.
+    /// Whether the engine uses the key without deriving another one.
     var isRaw: Bool { if case .raw = form { true } else { false } }
 }

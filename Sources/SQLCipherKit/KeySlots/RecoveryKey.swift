@@ -1,16 +1,15 @@
 import CSQLCipher
 import Foundation
 
-/// A random key for a recovery slot of ``KeySlots``, to be printed and put away.
+/// A random key for a recovery slot of ``KeySlots``, to print and store in a safe place.
 ///
-/// It holds 160 random bits. ``text`` shows them with a checksum of 20 bits as 36 characters in nine groups:
+/// It holds 160 random bits. ``text`` shows them and a checksum of 20 bits as 36 characters in nine groups:
 /// ```swift
 /// let key = try slots.addRecoveryKey(label: "safe")
 /// print(key.text)  // 4T0W-9MJC-…
 /// ```
-/// The alphabet is Crockford's Base32 (<https://www.crockford.com/base32.html>): no letter looks like a digit, and what is typed
-/// is read in either case, with O for 0 and I or L for 1, and with dashes, spaces, tabs and line ends of any kind, wherever they
-/// stand.
+/// The alphabet is Crockford's Base32 (<https://www.crockford.com/base32.html>): no letter looks like a digit. Typed keys may be in
+/// either case, with O for 0 and I or L for 1, and may contain dashes, spaces, tabs and line endings of any kind anywhere.
 public struct RecoveryKey: Sendable {
     static let byteCount = 20
     private static let characterCount = 36
@@ -18,26 +17,26 @@ public struct RecoveryKey: Sendable {
 
     let bytes: SharedSecureBytes
 
-    /// A new random key.
-    /// - Throws: ``DatabaseError`` if the system gives no random bytes or no memory.
+    /// Creates a random key.
+    /// - Throws: ``DatabaseError`` if the system provides no random bytes or no memory.
     public init() throws(DatabaseError) { bytes = SharedSecureBytes(try .random(count: Self.byteCount)) }
 
-    /// A key as it was typed.
-    /// - Throws: ``DatabaseError/Reason/invalidKey`` if it has not 36 characters of the alphabet, or if the checksum shows a
-    ///   mistake; one of a million mistakes goes unnoticed, and then opens nothing.
+    /// Parses a key as a user typed it.
+    /// - Throws: ``DatabaseError/Reason/invalidKey`` if it does not have 36 characters of the alphabet, or if the checksum shows a
+    ///   mistake. One mistake in a million is not detected; the key then opens nothing.
     public init(text: String) throws(DatabaseError) {
         bytes = try text.withBytes { bytes throws(DatabaseError) in try Self.decode(bytes) }
     }
 
-    /// The same, from bytes that the caller can wipe.
+    /// Parses a key from bytes that the caller can wipe.
     /// - Throws: ``DatabaseError/Reason/invalidKey``.
     public init(utf8 text: some ContiguousBytes) throws(DatabaseError) {
         bytes = try text.withBytes { bytes throws(DatabaseError) in try Self.decode(bytes) }
     }
 
-    /// The key in nine groups of four characters, to be shown once. The only way that it is ever shown.
+    /// The key in nine groups of four characters, to show once. No other property shows it.
     ///
-    /// A `String` stays in memory until Swift reuses it.
+    /// A `String` stays in memory until Swift reuses that memory.
     public var text: String {
         bytes.withUnsafeBytes { bytes in
             var text = ""
@@ -75,13 +74,13 @@ public struct RecoveryKey: Sendable {
             guard count == characterCount else { throw .malformedRecoveryKey }
         }
         guard bytes.withUnsafeBytes({ checksum($0) }) == check else {
-            throw CipherConfiguration.invalid("the recovery key was mistyped: its checksum does not fit")
+            throw CipherConfiguration.invalid("the recovery key was mistyped: its checksum does not match")
         }
         return SharedSecureBytes(bytes)
     }
 
-    /// What word processors, mail programs and people put between groups: every dash and space that Unicode has, and marks without
-    /// a width.
+    /// Whatever word processors, mail programs and users put between groups: every dash and space in Unicode, and marks of zero
+    /// width.
     private static func isSeparator(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.isASCII { return scalar == "-" || scalar == " " || (9...13).contains(scalar.value) }
         let properties = scalar.properties
@@ -104,7 +103,7 @@ public struct RecoveryKey: Sendable {
         return value
     }
 
-    /// The first 20 bits of HMAC-SHA-512 over the key, under a constant.
+    /// The first 20 bits of HMAC-SHA-512 over the key, keyed with a constant.
     private static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
         var mac = [UInt8](repeating: 0, count: Int(SQLCIPHERKIT_MAC))
         let name = Array("SQLCipherKit recovery key 1".utf8)
@@ -114,7 +113,7 @@ public struct RecoveryKey: Sendable {
 }
 
 extension RecoveryKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The kind of value, without the key: for that there is ``text``.
+    /// The type, without the key; ``text`` shows the key.
     public var description: String { "RecoveryKey" }
 
     public var debugDescription: String { description }

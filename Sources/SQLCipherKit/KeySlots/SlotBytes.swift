@@ -1,4 +1,4 @@
-/// Reads big-endian integers and bytes, and throws where there are none left.
+/// Reads big-endian integers and bytes, and throws if there are not enough left.
 struct ByteReader {
     private var rest: ArraySlice<UInt8>
 
@@ -7,12 +7,12 @@ struct ByteReader {
     var isAtEnd: Bool { rest.isEmpty }
 
     mutating func bytes(_ count: Int) throws(DatabaseError) -> [UInt8] {
-        guard count >= 0, count <= rest.count else { throw .damagedSlots("they are cut short") }
+        guard count >= 0, count <= rest.count else { throw .damagedSlots("they are truncated") }
         defer { rest = rest.dropFirst(count) }
         return Array(rest.prefix(count))
     }
 
-    /// An integer of up to 8 bytes; the highest bit of 8 must not be set.
+    /// Reads an integer of up to 8 bytes; of 8 bytes, the highest bit must not be set.
     mutating func integer(_ count: Int) throws(DatabaseError) -> Int {
         let value = try bytes(count).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         guard let value = Int(exactly: value) else { throw .damagedSlots("a number is too large") }
@@ -20,7 +20,7 @@ struct ByteReader {
     }
 }
 
-/// Writes what `ByteReader` reads.
+/// Writes the format that `ByteReader` reads.
 struct ByteWriter {
     private(set) var result: [UInt8] = []
 

@@ -1,27 +1,27 @@
 import CSQLCipher
 
-/// How the key of a slot is derived from its passphrase or recovery key, and so what a guess at it costs.
+/// How the key of a slot is derived from its passphrase or recovery key, which determines the cost of a guess.
 ///
-/// The slot file holds it, authenticated with the slot. What a file may ask for is bounded: see ``KeySlots/defaultCostLimit``.
+/// The slot file stores it, authenticated with the slot. What a file may demand is limited: see ``KeySlots/defaultCostLimit``.
 public enum SlotDerivation: Hashable, Sendable {
-    /// Argon2id, version 1.3 (RFC 9106): computing time and memory, which makes guessing with graphics cards expensive. The memory
-    /// is in KiB, from 7,168 to 1,048,576 (1 GiB); passes are 1 to 64, and lanes 1 to 16, computed one after the other. Memory
-    /// times passes is at least 35,840, the least that OWASP names
+    /// Argon2id, version 1.3 (RFC 9106). It takes computing time and memory, which makes guessing with graphics cards expensive.
+    /// Memory is in KiB, from 7,168 to 1,048,576 (1 GiB). There are 1 to 64 passes, and 1 to 16 lanes, which are computed one after
+    /// the other. Memory times passes must be at least 35,840, OWASP's minimum
     /// (<https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html>).
     case argon2id(memory: Int = 65_536, passes: Int = 3, lanes: Int = 1)
-    /// PBKDF2 with HMAC-SHA-512 (RFC 8018): computing time, and hardly any memory, so that graphics cards guess fast. From 1,000
-    /// rounds, the least that NIST SP 800-132 allows, to 10,000,000. OWASP asks for 210,000.
+    /// PBKDF2 with HMAC-SHA-512 (RFC 8018). It takes computing time but hardly any memory, so graphics cards guess fast. From 1,000
+    /// rounds, the minimum of NIST SP 800-132, to 10,000,000. OWASP recommends 210,000.
     case pbkdf2(iterations: Int)
 
-    /// What a new slot gets unless told otherwise: Argon2id with 64 MiB, 3 passes and 1 lane.
+    /// The default for a new slot: Argon2id with 64 MiB, 3 passes and 1 lane.
     public static let standard = SlotDerivation.argon2id()
-    /// The standard of version 1, which a changed secret does not keep.
+    /// The standard of version 1. A slot does not keep it when its secret changes.
     private static let former = SlotDerivation.pbkdf2(iterations: 256_000)
 
-    /// What a slot gets when its secret is wrapped from scratch: what it has, unless that was a standard.
+    /// The derivation for a slot whose secret is wrapped again: the slot's own, unless that was a former standard.
     var renewed: SlotDerivation { self == Self.former ? .standard : self }
 
-    /// What an attempt costs, in rounds of PBKDF2: a pass of Argon2id over a KiB counts as two, which is about the time it takes.
+    /// The cost of an attempt, in rounds of PBKDF2: a pass of Argon2id over one KiB counts as two rounds, which take about as long.
     public var cost: Int {
         switch self {
         case .argon2id(let memory, let passes, _):
@@ -47,12 +47,12 @@ public enum SlotDerivation: Hashable, Sendable {
             }
         case .pbkdf2(let iterations):
             guard (1_000...10_000_000).contains(iterations) else {
-                throw .invalidArgument("a key slot has from 1,000 to 10,000,000 rounds of PBKDF2, not \(iterations)")
+                throw .invalidArgument("a key slot requires 1,000 to 10,000,000 rounds of PBKDF2, not \(iterations)")
             }
         }
     }
 
-    /// 64 bytes, or as many as `count` says, from a secret and a salt.
+    /// Derives 64 bytes, or `count` bytes, from a secret and a salt.
     func derive(_ secret: UnsafeRawBufferPointer, salt: [UInt8], count: Int = 64) throws(DatabaseError) -> SecureBytes {
         try SecureBytes(count: count) { key throws(DatabaseError) in
             let rc =
@@ -87,7 +87,7 @@ extension SlotDerivation: CustomStringConvertible {
 // MARK: In the slot file
 
 extension SlotDerivation {
-    /// A byte for the algorithm, and three numbers of 4 bytes.
+    /// Reads one byte for the algorithm, and three numbers of 4 bytes.
     init(_ reader: inout ByteReader) throws(DatabaseError) {
         let algorithm = try reader.integer(1)
         let numbers = (try reader.integer(4), try reader.integer(4), try reader.integer(4))

@@ -1,7 +1,7 @@
 import CSQLCipher
 import Foundation
 
-/// Slots in a file. A change holds a lock on a file beside it, writes a third file, and renames that over the first.
+/// Slots in a file. A change locks a second file beside it, writes a third one, and renames that over the first.
 struct SlotFile: KeySlotStorage {
     let path: String
     let timeout: Duration
@@ -12,7 +12,7 @@ struct SlotFile: KeySlotStorage {
         var info = stat()
         guard fstat(file, &info) == 0 else { throw failure("cannot be read", errno) }
         guard info.st_mode & S_IFMT == S_IFREG else { throw failure("is not a regular file", 0) }
-        // One byte more than is allowed tells a file that is too large from one that just fits.
+        // With one byte more than is allowed, a file that is too large differs from one that just fits.
         var bytes = [UInt8](repeating: 0, count: SlotTable.maximumBytes + 1)
         var count = 0
         while count < bytes.count {
@@ -27,12 +27,12 @@ struct SlotFile: KeySlotStorage {
 
     func update(_ change: (_ bytes: [UInt8]?, _ write: ([UInt8]) throws -> Void) throws -> Void) throws {
         let lock = try lock()
-        // Closing the descriptor gives the lock back. The file stays: removing it would let two processes lock two files.
+        // Closing the descriptor releases the lock. The file stays: if it were removed, two processes could lock two files.
         defer { close(lock) }
         try change(try read()) { bytes in try replace(with: bytes) }
     }
 
-    /// Removes what a process that died has left of a change, unless one is being made.
+    /// Removes what a dead process has left of a change, unless a change is being made.
     func removeRemains() {
         var info = stat()
         guard lstat(path + ".tmp", &info) == 0 else { return }
@@ -41,8 +41,8 @@ struct SlotFile: KeySlotStorage {
         if lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0 { unlink(path + ".tmp") }
     }
 
-    /// Gives the lock's file the permissions of the slots, so that whoever may change them can lock them: those of a group, if the
-    /// owner has opened them to it. Only the owner can; for anyone else nothing happens.
+    /// Gives the lock file the permissions of the slots, so that all users who may change the slots can lock them, such as a group
+    /// that the owner has given access to. Only the owner can do this; for other users it does nothing.
     func shareLock() {
         let lock = systemOpen(path + ".lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0)
         guard lock >= 0 else { return }
@@ -50,12 +50,13 @@ struct SlotFile: KeySlotStorage {
         close(lock)
     }
 
-    /// Gives a file of ours the group and the permissions of another one. Where the group cannot be had, it gets nothing.
+    /// Gives a new file the group and the permissions of an existing one. If the group cannot be set, group permissions are
+    /// dropped.
     @discardableResult
     private func takePermissions(of path: String, _ file: Int32) -> Bool {
         var info = stat(), own = stat()
         guard lstat(path, &info) == 0, fstat(file, &own) == 0 else { return true }
-        // Another owner only the system's may give.
+        // Only the system's administrator may set another owner.
         if own.st_uid != info.st_uid { _ = fchown(file, info.st_uid, gid_t.max) }
         let isGroupKept = own.st_gid == info.st_gid || fchown(file, uid_t.max, info.st_gid) == 0
         let mode = info.st_mode & (isGroupKept ? 0o777 : 0o707)
@@ -69,7 +70,7 @@ struct SlotFile: KeySlotStorage {
         takePermissions(of: path, file)
         let clock = ContinuousClock()
         let end = clock.now + timeout.bounded
-        // flock belongs to the open file, not to the process: it keeps threads apart as well.
+        // flock belongs to the open file, not to the process, so it also excludes other threads.
         while flock(file, LOCK_EX | LOCK_NB) != 0 {
             let error = errno
             guard error == EWOULDBLOCK || error == EINTR else {
@@ -88,14 +89,14 @@ struct SlotFile: KeySlotStorage {
 
     private func replace(with bytes: [UInt8]) throws(DatabaseError) {
         let temporary = path + ".tmp"
-        // Left by a process that died here. No other one writes it, as the lock is ours.
+        // A process that died here may have left it. No other process is writing it, because this one holds the lock.
         unlink(temporary)
         guard let file = try open(temporary, O_WRONLY | O_CREAT | O_EXCL, ifMissing: false) else {
             throw failure("cannot be written", ENOENT)
         }
         var written = 0
         var error: Int32 = 0
-        // The permissions stay; giving the file to another owner may be refused, and then it is the caller's.
+        // Permissions are kept. Setting another owner may be refused; the file then belongs to the caller.
         if !takePermissions(of: path, file) { error = errno }
         while written < bytes.count, error == 0 {
             let count = bytes.withUnsafeBytes { systemWrite(file, $0.baseAddress, written, $0.count) }
@@ -111,7 +112,7 @@ struct SlotFile: KeySlotStorage {
         try flushFolder()
     }
 
-    /// The rename itself must outlive a loss of power.
+    /// The rename itself must survive a power failure.
     private func flushFolder() throws(DatabaseError) {
         let folder = (path as NSString).deletingLastPathComponent
         guard let opened = try open(folder.isEmpty ? "." : folder, O_RDONLY | O_DIRECTORY, ifMissing: false) else { return }
@@ -119,7 +120,7 @@ struct SlotFile: KeySlotStorage {
         if fsync(opened) != 0 { throw failure("cannot be written", errno) }
     }
 
-    /// Takes the slots away again that `update` has just written, within it.
+    /// Removes the slots that `update` has just written, while still inside it.
     func remove() {
         unlink(path)
         try? flushFolder()
@@ -127,14 +128,14 @@ struct SlotFile: KeySlotStorage {
 
     private func synchronize(_ file: Int32) -> Bool {
         #if canImport(Darwin)
-            // fsync leaves the bytes in the drive's cache there.
+            // On Darwin, fsync leaves the bytes in the drive's cache.
             if fcntl(file, F_FULLFSYNC) == 0 { return true }
         #endif
         return fsync(file) == 0
     }
 
     private func open(_ path: String, _ flags: Int32, ifMissing: Bool) throws(DatabaseError) -> Int32? {
-        // Neither a link in its place nor a pipe that would block.
+        // Refuses a link in its place, and does not block on a pipe.
         let file = systemOpen(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
         if file >= 0 { return file }
         if errno == ENOENT, ifMissing { return nil }
@@ -149,7 +150,7 @@ struct SlotFile: KeySlotStorage {
     }
 }
 
-// By other names, as `SlotFile` has methods called like the functions of the system.
+// Under other names, because `SlotFile` has methods with the names of the system's functions.
 private func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { open(path, flags, mode) }
 
 private func systemRead(_ file: Int32, _ base: UnsafeMutableRawPointer?, _ offset: Int, _ count: Int) -> Int {

@@ -1,14 +1,14 @@
 import CSQLCipher
 
-/// What the database remembers of its slots, in a table of one row: encrypted like the rest, so that only a holder of the key can
-/// have written it, and out of the reach of SQL.
+/// The record that the database keeps of its slots, in a table of one row. It is encrypted like the rest of the database, so only a
+/// holder of the key can have written it, and SQL cannot reach it.
 struct SlotMark: Hashable, Sendable {
     /// A slot as the database last saw it.
     struct Slot: Hashable, Sendable {
         static let secretCount = 16
 
         let id: [UInt8]
-        /// Names the slot's secret: each has a salt of its own.
+        /// Identifies the slot's secret: each secret has its own salt.
         let secret: [UInt8]
         let label: String
 
@@ -32,7 +32,7 @@ struct SlotMark: Hashable, Sendable {
     let generation: Int
     /// The name of the change that made the generation; nil for one of version 1.
     let change: [UInt8]?
-    /// Nil if it was not noted.
+    /// Nil if the slots were not recorded.
     let slots: [Slot]?
 
     init(_ table: SlotTable) {
@@ -62,7 +62,7 @@ struct SlotMark: Hashable, Sendable {
 extension Schema {
     private static let markTable = SQLCIPHERKIT_SLOT_MARK
 
-    /// What is remembered of the slots; nil if nothing is, or nothing that can be read.
+    /// Returns the mark of the slots; nil if there is none, or none that can be read.
     func slotMark() throws(DatabaseError) -> SlotMark? {
         let schema = qualified("sqlite_schema")
         let exists: SQL = "SELECT count(*) FROM \(raw: schema) WHERE type = 'table' AND name = \(Self.markTable)"
@@ -79,13 +79,13 @@ extension Schema {
             }
             return SlotMark(id: id, generation: generation, change: try row["change"], slots: try row["slots"])
         } catch let error as DatabaseError {
-            // A table that something else has made.
+            // Something else has created the table.
             if [.noSuchColumn, .typeMismatch].contains(error.reason) || error.code.primary == .error { return nil }
             throw error
         } catch { return nil }
     }
 
-    /// Remembers a table, in a savepoint.
+    /// Stores a mark, in a savepoint.
     func setSlotMark(_ mark: SlotMark) throws(DatabaseError) {
         let slots = mark.slotBytes
         let rc = sqlcipherkit_set_slot_mark(
@@ -95,17 +95,17 @@ extension Schema {
 
     func setSlotMark(_ table: SlotTable) throws(DatabaseError) { try setSlotMark(SlotMark(table)) }
 
-    /// Remembers what was remembered before something else came over it.
+    /// Restores the earlier mark after another one was written.
     func putBack(_ mark: SlotMark?) throws(DatabaseError) {
         if let mark { return try setSlotMark(mark) }
         try connection.check(sqlcipherkit_remove_slot_mark(connection.live(), name))
     }
 
-    /// Lets SQL write what the database remembers, for as long as the connection is open: a whole database is copied to it.
+    /// Lets SQL write the mark while the connection is open, for copying a whole database to it.
     func allowSlotMark() throws(DatabaseError) { sqlcipherkit_allow_slot_mark(try connection.live(), 1) }
 }
 
 extension String {
-    /// Whether a table of that name is what a database remembers of its slots.
+    /// Whether this is the name of the table with the mark.
     var isSlotMark: Bool { sqlcipherkit_is_slot_mark(self) != 0 }
 }

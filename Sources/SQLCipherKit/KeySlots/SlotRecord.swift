@@ -1,12 +1,12 @@
 import CSQLCipher
 import Foundation
 
-/// A slot as it stands in the file: the database key, wrapped under a key derived from a passphrase or recovery key.
+/// A slot in the file's format: the database key, wrapped under a key derived from a passphrase or recovery key.
 struct SlotRecord: Hashable, Sendable {
     static let saltCount = 32
     static let commitmentCount = 32
 
-    /// Slots made by version 1 have no commitment. They stay as they are until their secret is at hand.
+    /// Slots made by version 1 have no commitment. They stay as they are until their secret is available.
     enum Form: Int, Hashable, Sendable {
         case uncommitted = 1
         case committed = 2
@@ -21,7 +21,7 @@ struct SlotRecord: Hashable, Sendable {
     let created: Int
     let changed: Int
     let label: String
-    /// What only the derived key gives, over all that stands before it; empty in the first form.
+    /// A MAC over everything before it, which only the derived key gives; empty in the first form.
     private(set) var commitment: [UInt8] = []
     private(set) var wrapped = WrappedKey()
 
@@ -89,8 +89,8 @@ struct SlotRecord: Hashable, Sendable {
         wrapped.write(to: &writer)
     }
 
-    /// The database key, or nil if the secret is not this slot's. A committed slot is opened by one derived key only, whoever made
-    /// it: whether it opens tells nothing else about the secret.
+    /// Returns the database key, or nil if the secret is not this slot's. Only one derived key opens a committed slot, even a
+    /// malicious one, so whether it opens reveals nothing else about the secret.
     func open(with secret: SlotSecret, file: [UInt8]) throws(DatabaseError) -> Encryption? {
         if form == .uncommitted {
             return try wrapped.open(under: secret.deriveUncommitted(salt, derivation), associated: associated(file))
@@ -120,7 +120,7 @@ struct SlotRecord: Hashable, Sendable {
         writer.bytes(utf8)
     }
 
-    /// All that stands before the wrapped key is authenticated with it, and so is the file that it belongs to.
+    /// Everything before the wrapped key, and the file that the slot belongs to, are authenticated with it.
     private func associated(_ file: [UInt8]) -> [UInt8] {
         var writer = ByteWriter()
         writer.bytes(SlotTable.magic)
@@ -131,7 +131,7 @@ struct SlotRecord: Hashable, Sendable {
     }
 }
 
-/// What a secret gives for one slot: two keys from one derivation, one for what is shown and one for what is wrapped.
+/// The two keys of one slot, from one derivation of a secret: one for the visible commitment and one for wrapping.
 private struct SlotKeys: ~Copyable {
     private let derived: SecureBytes
     let wrapping: SecureBytes

@@ -1,19 +1,19 @@
 import CSQLCipher
 import Foundation
 
-/// What opens a slot of ``KeySlots``: a passphrase or a recovery key. Like every secret here it shows itself nowhere.
+/// The secret that opens a slot of ``KeySlots``: a passphrase or a recovery key. Like every secret here, it is never shown.
 public struct SlotSecret: Sendable {
     let kind: KeySlot.Kind
     private let bytes: SharedSecureBytes
 
-    /// A passphrase: any text, in UTF-8 as it is, without normalisation. A `String` stays in memory until Swift reuses it; where
-    /// that matters, hand over bytes and wipe them.
+    /// A passphrase: any text, in UTF-8, without normalisation. A `String` stays in memory until Swift reuses that memory; if that
+    /// matters, pass bytes and wipe them.
     /// - Throws: ``DatabaseError/Reason/emptyKey``.
     public static func passphrase(_ text: String) throws(DatabaseError) -> SlotSecret {
         try text.withBytes { bytes throws(DatabaseError) in try passphrase(copying: bytes) }
     }
 
-    /// A passphrase as bytes, `Data` or `[UInt8]` for instance.
+    /// A passphrase as bytes, such as `Data` or `[UInt8]`.
     /// - Throws: ``DatabaseError/Reason/emptyKey``.
     public static func passphrase(_ bytes: some ContiguousBytes) throws(DatabaseError) -> SlotSecret {
         try bytes.withBytes { bytes throws(DatabaseError) in try passphrase(copying: bytes) }
@@ -22,19 +22,20 @@ public struct SlotSecret: Sendable {
     /// A recovery key.
     public static func recoveryKey(_ key: RecoveryKey) -> SlotSecret { SlotSecret(kind: .recoveryKey, bytes: key.bytes) }
 
-    /// A recovery key as it was typed.
+    /// A recovery key as a user typed it.
     /// - Throws: ``DatabaseError/Reason/invalidKey``.
     public static func recoveryKey(_ text: String) throws(DatabaseError) -> SlotSecret {
         recoveryKey(try RecoveryKey(text: text))
     }
 
-    /// The passphrase that a ``KeySource`` has given as a key, so that a slot's passphrase can come from wherever a key can.
+    /// The passphrase that a ``KeySource`` has returned as a key, so that a slot's passphrase can come from the same sources as a
+    /// key.
     /// - Throws: ``DatabaseError/Reason/invalidKey`` for a raw key.
     public static func passphrase(of key: Encryption) throws(DatabaseError) -> SlotSecret {
         try bytes(of: key) { bytes throws(DatabaseError) in try passphrase(copying: bytes) }
     }
 
-    /// The recovery key whose text a ``KeySource`` has given as a passphrase.
+    /// The recovery key whose text a ``KeySource`` has returned as a passphrase.
     /// - Throws: ``DatabaseError/Reason/invalidKey`` for a raw key or a text that is not a recovery key.
     public static func recoveryKey(of key: Encryption) throws(DatabaseError) -> SlotSecret {
         try bytes(of: key) { bytes throws(DatabaseError) in recoveryKey(try RecoveryKey(utf8: bytes)) }
@@ -56,8 +57,8 @@ public struct SlotSecret: Sendable {
         return SlotSecret(kind: .passphrase, bytes: SharedSecureBytes(try SecureBytes(copying: bytes)))
     }
 
-    /// 64 bytes for a slot. The secret goes in with its kind and length, under a name of its own: no two secrets are one, as "abc"
-    /// and "abc" with a zero after it are to HMAC.
+    /// Derives 64 bytes for a slot. The secret is hashed with its kind, its length and a separate name, so that no two secrets are
+    /// the same; HMAC alone does not distinguish "abc" from "abc" followed by a zero.
     func derive(_ salt: [UInt8], _ derivation: SlotDerivation) throws(DatabaseError) -> SecureBytes {
         let name = Array("SQLCipherKit key slots 2: secret".utf8)
         let digest = try bytes.withUnsafeBytes { bytes throws(DatabaseError) in
@@ -76,7 +77,7 @@ public struct SlotSecret: Sendable {
         return try digest.withUnsafeBytes { digest throws(DatabaseError) in try derivation.derive(digest, salt: salt) }
     }
 
-    /// The key that wraps a slot's of version 1, 32 bytes.
+    /// Derives the 32-byte key that wraps the key in a slot of version 1.
     func deriveUncommitted(_ salt: [UInt8], _ derivation: SlotDerivation) throws(DatabaseError) -> SecureBytes {
         try bytes.withUnsafeBytes { bytes throws(DatabaseError) in
             try derivation.derive(bytes, salt: salt, count: Int(SQLCIPHERKIT_SEAL_KEY))

@@ -1,27 +1,27 @@
 import CSQLCipher
 
-/// All slots of a database, as the slot file holds them. The format is written down in the article "Key slots".
+/// All slots of a database, as in the slot file. The article "Key slots" describes the format.
 struct SlotTable: Hashable, Sendable {
     static let magic = Array("SQCKSLOT".utf8)
-    /// What is written. Version 1 is read.
+    /// The version that is written. Version 1 can be read.
     static let version = 2
     static let idCount = 16
     static let maximumBytes = 65_536
-    /// The changes that a table knows itself to descend from.
+    /// The number of earlier changes that a table records.
     static let maximumHistory = 64
     private static let macCount = Int(SQLCIPHERKIT_MAC)
 
     private(set) var version = Self.version
-    /// Names this set of slots, permanently.
+    /// Identifies this set of slots permanently.
     var id: [UInt8]
     /// Grows with every change.
     var generation = 1
-    /// A random name for each of the last changes, that of this generation at the end; empty in version 1.
+    /// A random name for each of the last changes, with the one of this generation last; empty in version 1.
     private(set) var history: [[UInt8]] = []
-    /// Whether the slots were made for a database that did not exist, and that they have not been changed with since: that
-    /// database may know nothing of them.
+    /// Whether the slots were created for a database that did not exist, and have not been changed with it since: that database may
+    /// have no mark of them.
     var isForNewDatabase = false
-    /// The key from before a change of the database key that may not have come to its end.
+    /// The key from before a change of the database key that may be incomplete.
     var previous: WrappedKey?
     var slots: [SlotRecord] = []
 
@@ -30,19 +30,19 @@ struct SlotTable: Hashable, Sendable {
         history = [try randomBytes(Self.idCount)]
     }
 
-    /// Reads a table without knowing the key: its sizes are checked, its truth is not. See `authenticate`.
+    /// Parses a table without the key: this checks its sizes, not its authenticity. See `authenticate`.
     init(parsing bytes: [UInt8]) throws(DatabaseError) {
         guard bytes.count <= Self.maximumBytes else { throw .damagedSlots("they are larger than \(Self.maximumBytes) bytes") }
-        guard bytes.count > Self.macCount else { throw .damagedSlots("they are cut short") }
+        guard bytes.count > Self.macCount else { throw .damagedSlots("they are truncated") }
         var reader = ByteReader(bytes[..<(bytes.count - Self.macCount)])
-        guard try reader.bytes(Self.magic.count) == Self.magic else { throw .damagedSlots("they are no slots of SQLCipherKit") }
+        guard try reader.bytes(Self.magic.count) == Self.magic else { throw .damagedSlots("they are not SQLCipherKit key slots") }
         version = try reader.integer(2)
         guard (1...Self.version).contains(version) else { throw .damagedSlots("they have the unknown version \(version)") }
         let flags = try reader.integer(2)
         guard flags & ~(version == 1 ? 1 : 3) == 0 else { throw .damagedSlots("they have unknown flags") }
         id = try reader.bytes(Self.idCount)
         generation = try reader.integer(8)
-        // Version 1 does not say.
+        // Version 1 has no flag for it.
         isForNewDatabase = version == 1 ? generation == 1 : flags & 2 != 0
         guard generation > 0 else { throw .damagedSlots("they have no generation") }
         if version > 1 {
@@ -58,18 +58,18 @@ struct SlotTable: Hashable, Sendable {
         for _ in 0..<count {
             let slot = try SlotRecord(&reader, version: version)
             guard !slots.contains(where: { $0.label.isSameText(as: slot.label) || $0.id == slot.id }) else {
-                throw .damagedSlots("two are the same")
+                throw .damagedSlots("two are identical")
             }
             slots.append(slot)
         }
-        guard reader.isAtEnd else { throw .damagedSlots("there is something after them") }
+        guard reader.isAtEnd else { throw .damagedSlots("there are bytes after them") }
     }
 
-    /// Counts one change more than there were, or than `seen`, in the present version.
+    /// Increases the generation, beyond `seen` too, and writes the current version from now on.
     mutating func advance(beyond seen: Int = 0, under key: Encryption) throws(DatabaseError) {
         let last = max(generation, seen)
-        guard last < Int.max else { throw .damagedSlots("they cannot be changed once more") }
-        // After a gap the changes before it are not these slots' own.
+        guard last < Int.max else { throw .damagedSlots("they cannot be changed again") }
+        // If there is a gap, the changes before it do not belong to these slots.
         if last > generation { history = [] }
         generation = last + 1
         history = history.suffix(Self.maximumHistory - 1) + [try randomBytes(Self.idCount)]
@@ -80,13 +80,13 @@ struct SlotTable: Hashable, Sendable {
         version = Self.version
     }
 
-    /// The name of the change that made a generation, if it is known.
+    /// Returns the name of the change that made a generation, if it is known.
     func change(of generation: Int) -> [UInt8]? {
         let index = history.count - 1 - (self.generation - generation)
         return history.indices.contains(index) ? history[index] : nil
     }
 
-    /// The bytes to be stored, authenticated under the database key.
+    /// Returns the bytes to store, authenticated under the database key.
     func bytes(under key: Encryption) throws(DatabaseError) -> [UInt8] {
         var writer = ByteWriter()
         writer.bytes(Self.magic)
@@ -107,13 +107,13 @@ struct SlotTable: Hashable, Sendable {
         return bytes
     }
 
-    /// Throws unless a holder of the database key has written these bytes, which this table was read from.
+    /// Throws unless a holder of the database key has written these bytes, which this table was parsed from.
     func authenticate(_ bytes: [UInt8], under key: Encryption) throws(DatabaseError) {
-        guard bytes.count > Self.macCount else { throw .damagedSlots("they are cut short") }
+        guard bytes.count > Self.macCount else { throw .damagedSlots("they are truncated") }
         let mac = try Self.mac(bytes[..<(bytes.count - Self.macCount)], key, version)
         let stored = Array(bytes[(bytes.count - Self.macCount)...])
         guard sqlcipherkit_equal(mac, stored, Self.macCount) == 1 else {
-            throw .damagedSlots("they were changed without the database's key, or another process has made a new key")
+            throw .damagedSlots("they were changed without the database's key, or another process has changed the key")
         }
     }
 
@@ -126,7 +126,7 @@ struct SlotTable: Hashable, Sendable {
         return mac
     }
 
-    // MARK: The key before this one
+    // MARK: The previous key
 
     private var associated: [UInt8] { Self.magic + [UInt8(version)] + id }
 
@@ -142,7 +142,7 @@ struct SlotTable: Hashable, Sendable {
     func previousKey(under key: Encryption) throws(DatabaseError) -> Encryption? {
         guard let previous else { return nil }
         guard let key = try previous.open(under: wrapping(under: key), associated: associated) else {
-            throw .damagedSlots("the key from before the last change of keys does not open")
+            throw .damagedSlots("the key from before the last change of key does not open")
         }
         return key
     }

@@ -1,6 +1,6 @@
 import CSQLCipher
 
-/// An encryption key wrapped under another one by authenticated encryption, ChaCha20-Poly1305 (RFC 8439), with a random nonce.
+/// An encryption key wrapped under another one with authenticated encryption, ChaCha20-Poly1305 (RFC 8439), and a random nonce.
 struct WrappedKey: Hashable, Sendable {
     /// What the wrapped bytes are.
     enum Form: Int, Hashable, Sendable {
@@ -8,7 +8,7 @@ struct WrappedKey: Hashable, Sendable {
         case raw = 2
     }
 
-    /// More than a passphrase is ever going to have, and little enough for a file of 64 KiB.
+    /// More than any passphrase has, and small enough for a file of 64 KiB.
     static let maximumCount = 16_384
 
     let form: Form
@@ -16,7 +16,7 @@ struct WrappedKey: Hashable, Sendable {
     private let bytes: [UInt8]
     private let tag: [UInt8]
 
-    /// An empty place, to be filled.
+    /// Creates an empty placeholder, to be replaced.
     init() { (form, nonce, bytes, tag) = (.raw, [], [], []) }
 
     init(_ key: Encryption, under wrapping: borrowing SecureBytes, associated: [UInt8]) throws(DatabaseError) {
@@ -57,7 +57,7 @@ struct WrappedKey: Hashable, Sendable {
         writer.bytes(tag)
     }
 
-    /// The key, or nil if it was wrapped under another one or has changed since.
+    /// Returns the key, or nil if it was wrapped under another one or has been changed since.
     func open(under wrapping: borrowing SecureBytes, associated: [UInt8]) throws(DatabaseError) -> Encryption? {
         let associated = associated + [UInt8(form.rawValue)]
         var rc = SQLITE_OK
@@ -76,8 +76,8 @@ struct WrappedKey: Hashable, Sendable {
 }
 
 extension Encryption {
-    /// A key for one purpose, made from this one: the first `count` bytes of HMAC-SHA-512 over the purpose's name. SQLCipher
-    /// makes its own second key with the same function from 20 bytes; a name is longer, so that the two never meet.
+    /// Derives a key for one purpose from this one: the first `count` bytes of HMAC-SHA-512 over the name of the purpose. SQLCipher
+    /// derives its own second key with the same function from 20 bytes; a name is longer, so the two never coincide.
     func derived(for purpose: String, version: Int, count: Int) throws(DatabaseError) -> SecureBytes {
         try withUnsafeBytes { key throws(DatabaseError) in
             try SecureBytes(mac: Array("SQLCipherKit key slots \(version): \(purpose)".utf8), under: key, count: count)
