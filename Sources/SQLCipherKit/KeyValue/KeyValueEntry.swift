@@ -1,7 +1,7 @@
 import CSQLCipher
 import Foundation
 
-/// A key with its value, as ``KeyValueStore/forEach(prefix:_:)`` lends it.
+/// A key and its value, lent by ``KeyValueStore/forEach(prefix:_:)`` for the duration of one call.
 public struct KeyValueEntry: ~Copyable {
     private let handle: OpaquePointer
     /// The key.
@@ -12,10 +12,10 @@ public struct KeyValueEntry: ~Copyable {
         key = try String.readSQL(from: Row.Column(handle, 0))
     }
 
-    /// Whether nil was stored.
+    /// Whether the stored value is nil.
     public var isNil: Bool { sqlite3_column_type(handle, 1) == SQLITE_NULL && !Self.isJSON(handle, column: 2) }
 
-    /// The value as a type.
+    /// The value, read as the given type.
     /// - Throws: ``DatabaseError/Reason/typeMismatch`` or ``DatabaseError/Reason/unexpectedNull``.
     public func value<T: SQLValueConvertible>(as type: T.Type = T.self) throws(DatabaseError) -> T {
         try Self.read(type, handle, value: 1, json: 2)
@@ -49,7 +49,7 @@ public struct KeyValueEntry: ~Copyable {
     @usableFromInline
     static func now() -> Int64 { milliseconds(Date()) }
 
-    /// The first or the last millisecond that there is for a time beyond them.
+    /// Milliseconds since 1970, rounded down and clamped to the range of `Int64`.
     static func milliseconds(_ date: Date) -> Int64 {
         let milliseconds = (date.timeIntervalSince1970 * 1000).rounded(.down)
         return Int64(exactly: milliseconds) ?? (milliseconds < 0 ? .min : .max)
@@ -73,7 +73,7 @@ public struct KeyValueEntry: ~Copyable {
         }
         do {
             let decoder = JSONBDecoder(options: .of(type))
-            // JSON's null in JSONB is a byte of zero: an optional reads it as nil, and nothing else does.
+            // JSONB encodes null as one zero byte, which only optional types decode.
             guard !isNull else { return try withUnsafeBytes(of: 0 as UInt8) { try decoder.decode(type, from: $0) } }
             return try decoder.decode(type, from: column.rawBytes(text: false, blob: true, as: "JSON"))
         } catch {

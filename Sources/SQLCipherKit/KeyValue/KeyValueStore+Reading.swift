@@ -1,13 +1,13 @@
 import CSQLCipher
 import Foundation
 
-/// Reading one value. Expired keys are not there.
+/// Reading one value. Expired keys count as missing.
 extension KeyValueStore {
     /// The value of a key, or nil if there is none.
     /// ```swift
     /// let port: UInt16? = try settings.get("port")
     /// ```
-    /// - Throws: ``DatabaseError/Reason/typeMismatch`` if the value cannot be read as that type without a loss, and
+    /// - Throws: ``DatabaseError/Reason/typeMismatch`` if the value cannot be read as that type without loss, and
     ///   ``DatabaseError/Reason/unexpectedNull`` if nil was stored and the type is not optional.
     @inlinable
     public func get<T: SQLValueConvertible>(_ key: String, as type: T.Type = T.self) throws(DatabaseError) -> T? {
@@ -18,15 +18,15 @@ extension KeyValueStore {
     }
 
     /// The value of a key, or `value` if there is none.
-    /// - Throws: as `get(_:as:)`; a value of another type is an error, and does not lead to the default.
+    /// - Throws: the same errors as `get(_:as:)`. A value of another type is an error; it does not yield the default.
     @inlinable
     public func get<T: SQLValueConvertible>(_ key: String, default value: T) throws(DatabaseError) -> T {
         try get(key, as: T.self) ?? value
     }
 
-    /// The value of a key, decoded, or nil if there is none. The type itself decides how dates and the like are coded
+    /// The value of a key, decoded, or nil if there is none. The type itself can choose how dates and other values are coded
     /// (``JSONCodingCustomizable``).
-    /// - Throws: ``DatabaseError/Reason/typeMismatch``, ``DatabaseError/Reason/unexpectedNull``, and what SQLite reports.
+    /// - Throws: ``DatabaseError/Reason/typeMismatch``, ``DatabaseError/Reason/unexpectedNull``, or an error from SQLite.
     @_disfavoredOverload
     public func get<T: Decodable>(_ key: String, as type: T.Type = T.self) throws(DatabaseError) -> T? {
         if let type = T.self as? any SQLValueConvertible.Type { return try get(key, as: type) as? T }
@@ -37,18 +37,18 @@ extension KeyValueStore {
     public func get<T: Decodable>(_ key: String, default value: T) throws(DatabaseError) -> T { try get(key, as: T.self) ?? value }
 
     /// The value of a key, or `value` if there is none.
-    // Settles which of the two others is meant. To disfavour one of them would have `[1, 2, 3]` be bytes.
+    // Resolves the ambiguity between the two above. Disfavouring one of them would make `[1, 2, 3]` a blob.
     @inlinable
     public func get<T: SQLValueConvertible & Decodable>(_ key: String, default value: T) throws(DatabaseError) -> T {
         try get(key, as: T.self) ?? value
     }
 
-    /// Whether a key is there, even if its value is nil.
+    /// Whether a key exists, even if its value is nil.
     public func contains(_ key: String) throws(DatabaseError) -> Bool {
         try lookUp(key) { _ in () } != nil
     }
 
-    /// What `read` makes of the row of a key; nil without one.
+    /// Returns what `read` returns for the key's row, or nil if there is no such row.
     @inlinable
     @inline(__always)
     func lookUp<T>(_ key: String, _ read: (OpaquePointer) throws(DatabaseError) -> T) throws(DatabaseError) -> T? {

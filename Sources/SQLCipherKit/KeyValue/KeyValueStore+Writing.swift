@@ -3,11 +3,11 @@ import Foundation
 
 /// Writing and removing.
 extension KeyValueStore {
-    /// Sets the value of a key, in place of the one before. A nil is stored as such: to remove the key, call ``remove(_:)``.
+    /// Sets the value of a key and replaces any earlier value. Setting nil stores nil; to remove the key, call ``remove(_:)``.
     /// - Parameters:
-    ///   - key: the name that it gets.
-    ///   - value: what is stored.
-    ///   - expiry: when the key expires, to the millisecond. Default: never; an earlier expiry is removed.
+    ///   - key: the key.
+    ///   - value: the value to store.
+    ///   - expiry: when the key expires, to the millisecond. Default: never, which also removes an earlier expiry.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that SQLite cannot hold, such as a `UInt64` over `Int64.max`.
     @inlinable
     public func set<T: SQLValueConvertible>(_ key: String, to value: T, expires expiry: Date? = nil) throws(DatabaseError) {
@@ -17,7 +17,7 @@ extension KeyValueStore {
         }
     }
 
-    /// Sets the value of a key, coded as JSONB; a nil is stored as one.
+    /// Sets the value of a key, coded as JSONB. Setting nil stores nil.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that JSON cannot hold.
     public func set<T: Encodable>(_ key: String, to value: T, expires expiry: Date? = nil) throws(DatabaseError) {
         if T.self is any SQLValueConvertible.Type, let value = value as? any SQLValueConvertible {
@@ -28,7 +28,7 @@ extension KeyValueStore {
             throw .invalidArgument("a \(T.self) cannot be written as JSON: \(error.jsonDescription)")
         }
         try writer.withBytes { bytes throws(DatabaseError) in
-            // A single byte of zero is JSON's null.
+            // JSONB encodes null as one zero byte.
             let isNull = bytes.count == 1 && bytes[0] == 0
             try put(key, expiry) { value_, json throws(DatabaseError) in
                 try value_.bindNull()
@@ -37,8 +37,8 @@ extension KeyValueStore {
         }
     }
 
-    /// Sets the value of a key, in place of the one before.
-    // Settles which of the two others is meant. To disfavour one of them would have `[1, 2, 3]` be bytes.
+    /// Sets the value of a key and replaces any earlier value.
+    // Resolves the ambiguity between the two above. Disfavouring one of them would make `[1, 2, 3]` a blob.
     @inlinable
     public func set<T: SQLValueConvertible & Encodable>(_ key: String, to value: T, expires expiry: Date? = nil)
         throws(DatabaseError)
@@ -49,19 +49,19 @@ extension KeyValueStore {
         }
     }
 
-    /// Sets many keys, all of them or, if one fails, none.
+    /// Sets many keys in one savepoint: if one fails, none of them is set.
     public func setAll<T: SQLValueConvertible>(
         _ values: some Sequence<(key: String, value: T)>, expires expiry: Date? = nil
     ) throws {
         try connection.savepoint { _ in for (key, value) in values { try set(key, to: value, expires: expiry) } }
     }
 
-    /// Sets many keys to coded values, all of them or, if one fails, none.
+    /// Sets many keys to coded values in one savepoint: if one fails, none of them is set.
     public func setAll<T: Encodable>(_ values: some Sequence<(key: String, value: T)>, expires expiry: Date? = nil) throws {
         try connection.savepoint { _ in for (key, value) in values { try set(key, to: value, expires: expiry) } }
     }
 
-    /// Sets many keys, all of them or, if one fails, none.
+    /// Sets many keys in one savepoint: if one fails, none of them is set.
     public func setAll<T: SQLValueConvertible & Encodable>(
         _ values: some Sequence<(key: String, value: T)>, expires expiry: Date? = nil
     ) throws {
@@ -75,7 +75,7 @@ extension KeyValueStore {
         _ bind: (borrowing Statement.Parameter, borrowing Statement.Parameter) throws(DatabaseError) -> Void
     ) throws(DatabaseError) {
         do throws(DatabaseError) { try putOnce(key, expiry, bind) } catch {
-            // The second time the table is created again.
+            // The second attempt creates the table again.
             guard isGone(error) else { throw error }
             try putOnce(key, expiry, bind)
         }
@@ -109,12 +109,12 @@ extension KeyValueStore {
     func prepareExpiry() throws(DatabaseError) {
         if hasExpiryIndex { return }
         try connection.execute(table.expiryIndex)
-        // Inside of a transaction it may still be undone.
+        // A rollback could still remove the index.
         hasExpiryIndex = !connection.isInTransaction
     }
 
     /// Removes a key.
-    /// - Returns: whether it was there.
+    /// - Returns: whether it existed.
     @discardableResult
     public func remove(_ key: String) throws(DatabaseError) -> Bool {
         guard try exists() else { return false }
@@ -123,8 +123,8 @@ extension KeyValueStore {
             [KeyValueEntry.now(), key]) ?? false
     }
 
-    /// Removes all keys that begin with a text.
-    /// - Parameter prefix: how the keys begin. Default: all keys.
+    /// Removes all keys that begin with a prefix.
+    /// - Parameter prefix: the prefix. Default: empty, for all keys.
     public func removeAll(prefix: String = "") throws(DatabaseError) {
         guard try exists() else { return }
         if prefix.isEmpty {
@@ -134,8 +134,8 @@ extension KeyValueStore {
         }
     }
 
-    /// Deletes the rows of expired keys, which no other call sees.
-    /// - Returns: how many there were.
+    /// Deletes the rows of expired keys, which are already invisible to all other calls.
+    /// - Returns: the number of deleted rows.
     @discardableResult
     public func purgeExpired() throws(DatabaseError) -> Int {
         guard try exists() else { return 0 }

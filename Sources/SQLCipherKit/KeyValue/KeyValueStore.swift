@@ -1,7 +1,7 @@
 import CSQLCipher
 import Foundation
 
-/// Values by their keys, in a table of a database: settings, caches, small state.
+/// Stores values by key in a table of a database, for settings, caches and other small state.
 ///
 /// ```swift
 /// let settings = try KeyValueStore("settings", in: db)
@@ -10,38 +10,40 @@ import Foundation
 /// let launches = try settings.get("launches", default: 0)
 /// let frame = try settings.get("window", as: Frame.self)
 /// ```
-/// What SQL has a form for (``SQLValueConvertible``) is stored as it is, any other `Codable` value as JSONB. A value is read as a
-/// type that holds it without a loss: an integer of any width if it fits, and so on; anything else is a thrown error.
-/// A stored nil is not the same as a missing key:
-/// ask for an optional type where there may be one, as `try settings.get("name", as: String?.self)`, which returns `.some(nil)`.
+/// Values that SQL can represent (``SQLValueConvertible``) are stored as they are, and any other `Codable` value as JSONB. A value
+/// can be read as any type that holds it without loss, such as an integer type of any width that fits; reading it as another type
+/// throws.
 ///
-/// Keys are text, compared byte for byte. There may be any number of stores in a database, each in a table of its own, which the
-/// first write creates. The store belongs to its connection's thread; for one to share between threads and tasks, see
-/// ``SharedKeyValueStore``. Several writes take one commit inside of ``Connection/transaction(_:_:)-(_,(Connection)->R)``.
+/// A stored nil is not the same as a missing key. Where nil may be stored, ask for an optional type:
+/// `try settings.get("name", as: String?.self)` then returns `.some(nil)`.
+///
+/// Keys are text, compared byte for byte. A database can have any number of stores, each in its own table, which the first write
+/// creates. A store must be used on its connection's thread; to share one between threads and tasks, use ``SharedKeyValueStore``.
+/// To commit several writes together, wrap them in ``Connection/transaction(_:_:)-(_,(Connection)->R)``.
 public final class KeyValueStore {
-    /// The database that the store is in.
+    /// The database that contains the store.
     public let schema: Schema
     @usableFromInline let table: KeyValueTable
-    // Kept from call to call; SQLite recompiles them when the schema changes.
+    // Kept between calls; SQLite recompiles them when the schema changes.
     @usableFromInline var selection: Statement?
     @usableFromInline var insertion: Statement?
     /// Whether the index for purging is known to exist.
     var hasExpiryIndex = false
 
-    /// A store in a database of a connection. Nothing is read or written yet.
+    /// Creates a store in a database of a connection, without reading or writing anything yet.
     /// ```swift
     /// let archived = try KeyValueStore("settings", in: archive)
     /// ```
     /// - Parameters:
-    ///   - name: the store's name, any text; its table is named `kv_` and that.
+    ///   - name: the store's name, any text. Its table is named `kv_` followed by this name.
     ///   - schema: the database.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a name that is empty or has a NUL character.
     public convenience init(_ name: String, in schema: Schema) throws(DatabaseError) {
         self.init(try KeyValueTable(name, schemaName: schema.name), schema)
     }
 
-    /// A store in the main database of a connection. Nothing is read or written yet.
-    /// - Throws: as ``init(_:in:)-(_,Schema)``.
+    /// Creates a store in the main database of a connection, without reading or writing anything yet.
+    /// - Throws: the same errors as ``init(_:in:)-(_,Schema)``.
     public convenience init(_ name: String, in connection: Connection) throws(DatabaseError) {
         try self.init(name, in: connection.main)
     }
@@ -51,7 +53,7 @@ public final class KeyValueStore {
         self.schema = schema
     }
 
-    /// The store's connection: for transactions, for instance.
+    /// The store's connection, for transactions for instance.
     @inlinable public var connection: Connection { schema.connection }
 
     /// The store's name.
@@ -75,7 +77,7 @@ public final class KeyValueStore {
 
     // MARK: The table
 
-    /// Whether the table exists. Two stores whose names differ by case only would share a table in SQLite: the second one is
+    /// Whether the table exists. Two stores with names that differ only in case would share a table in SQLite: the second one is
     /// refused.
     func exists() throws(DatabaseError) -> Bool {
         let found = try connection.fetchOne(
@@ -127,8 +129,8 @@ public final class KeyValueStore {
         return statement
     }
 
-    /// Whether an error came from the table's absence: the transaction that created it may have been rolled back, or the table was
-    /// dropped. The statements for it are dropped then.
+    /// Whether an error occurred because the table is missing: the transaction that created it may have been rolled back, or the
+    /// table was dropped. If so, drops the statements for it.
     @usableFromInline
     @inline(never)
     func isGone(_ error: DatabaseError) -> Bool {

@@ -1,7 +1,7 @@
-/// A store's table and the SQL that works on it.
+/// A store's table and the SQL statements that use it.
 ///
-/// Each store has one table, without row ids: a look-up descends one tree, `removeAll` is cheap, and an observer of one
-/// store is not notified of the others.
+/// Each store has its own table, without row ids: a look-up descends one tree, `removeAll` is cheap, and an observer of one store
+/// is not notified of changes to the others.
 @usableFromInline
 final class KeyValueTable: Sendable {
     static let prefix = "kv_"
@@ -9,12 +9,12 @@ final class KeyValueTable: Sendable {
     let name: String
     let tableName: String
     let schemaName: String
-    /// The table as SQL wants it.
+    /// The qualified, quoted name of the table.
     let table: String
     @usableFromInline let select: SQL
     @usableFromInline let upsert: SQL
 
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a name that cannot be.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a name that is empty or has a NUL character.
     init(_ name: String, schemaName: String) throws(DatabaseError) {
         guard !name.isEmpty, !name.utf8.contains(0) else {
             throw .invalidArgument("a key-value store needs a name, without NUL characters")
@@ -30,7 +30,8 @@ final class KeyValueTable: Sendable {
             """)
     }
 
-    /// `value` holds what SQL has a form for, `json` what is coded as JSONB, one or the other; both are NULL for an explicit nil.
+    /// `value` holds values that SQL can represent, `json` those coded as JSONB; at most one is set. Both are NULL for a stored
+    /// nil.
     var creation: SQL {
         SQL(raw: """
             CREATE TABLE IF NOT EXISTS \(table)\
