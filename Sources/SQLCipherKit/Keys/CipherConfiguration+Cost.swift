@@ -1,11 +1,11 @@
 import CSQLCipher
 
 extension CipherConfiguration.Hash {
-    /// The least rounds of PBKDF2 with this hash function that are recommended for passphrases: 1,300,000 with SHA-1, 600,000 with
+    /// The minimum number of PBKDF2 rounds recommended for passphrases with this hash function: 1,300,000 with SHA-1, 600,000 with
     /// SHA-256, 210,000 with SHA-512 (OWASP, Password Storage Cheat Sheet,
     /// <https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html#pbkdf2>).
     ///
-    /// NIST SP 800-132 (5.2) asks for 1,000 at least, and for as many as users can wait for.
+    /// NIST SP 800-132 (5.2) requires at least 1,000, and as many as users can tolerate.
     public var recommendedIterations: Int {
         switch self {
         case .sha1: 1_300_000
@@ -16,20 +16,20 @@ extension CipherConfiguration.Hash {
 }
 
 extension CipherConfiguration {
-    /// How many rounds of PBKDF2 take a given time on this machine, for ``kdfIterations``.
+    /// Measures how many rounds of PBKDF2 take a given time on this machine, for ``kdfIterations``.
     ///
     /// ```swift
     /// var cipher = CipherConfiguration()
     /// cipher.kdfIterations = try CipherConfiguration.iterations(taking: .milliseconds(500))
     /// ```
-    /// It measures, which takes some hundredths of a second, and less well while the machine is busy. Whoever guesses is as much
-    /// slower as you are. The number is not stored in the file: keep it, as every opening needs it. A slower machine that opens the
-    /// file takes longer.
+    /// Measuring takes some hundredths of a second, and is less accurate while the machine is busy. An attacker who guesses
+    /// passphrases is slowed down by the same factor as you. The number is not stored in the file: keep it, because you need it
+    /// each time you open the database. Opening the file on a slower machine takes longer.
     /// - Parameters:
-    ///   - duration: how long an opening may take for its key.
+    ///   - duration: how long deriving the key may take.
     ///   - hash: the hash function of PBKDF2. Default: SHA-512.
-    /// - Returns: a multiple of 1,000, never less than ``Hash/recommendedIterations``, however short the time.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a time that is not positive, or longer than an hour.
+    /// - Returns: a multiple of 1,000, never less than ``Hash/recommendedIterations``, however short the duration.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a duration that is not positive or is longer than an hour.
     public static func iterations(taking duration: Duration, hash: Hash = .sha512) throws(DatabaseError) -> Int {
         guard duration > .zero, duration <= .seconds(3600) else {
             throw .invalidArgument("a key derivation takes more than nothing and at most an hour, and not \(duration)")
@@ -38,7 +38,7 @@ extension CipherConfiguration {
         var rounds = 4_000, elapsed = Duration.zero
         while elapsed < .milliseconds(15), rounds < 1 << 24 {
             rounds *= 2
-            // The fastest of three is the one that was disturbed least.
+            // Take the fastest of three runs, which was disturbed least.
             elapsed = .seconds(3600)
             for _ in 0..<3 {
                 let start = clock.now
@@ -51,7 +51,7 @@ extension CipherConfiguration {
         return max(whole, hash.recommendedIterations)
     }
 
-    /// What SQLCipher derives for a passphrase.
+    /// Derives a key as SQLCipher does for a passphrase.
     private static func derive(_ rounds: Int, _ hash: Hash) throws(DatabaseError) {
         var key = [UInt8](repeating: 0, count: 32)
         let passphrase = [UInt8](repeating: 0x61, count: 16), salt = [UInt8](repeating: 0, count: 16)
@@ -59,12 +59,13 @@ extension CipherConfiguration {
         if rc != SQLITE_OK { throw DatabaseError(rc: rc, database: nil) }
     }
 
-    /// Where cipher settings are weaker than what is recommended today. Nothing is refused for it: files of others have them.
+    /// A way in which cipher settings are weaker than recommended today. Weak settings are not refused, since existing files use
+    /// them.
     public enum Weakness: Hashable, Sendable, CustomStringConvertible {
-        /// Fewer rounds of PBKDF2 than ``Hash/recommendedIterations``. Without meaning for raw keys and key slots, which do not use
+        /// Fewer rounds of PBKDF2 than ``Hash/recommendedIterations``. Irrelevant for raw keys and key slots, which do not use
         /// them.
         case keyDerivation(rounds: Int, recommended: Int)
-        /// Pages are not authenticated: changes to the file are not noticed.
+        /// Pages are not authenticated, so tampering with the file goes undetected.
         case noAuthentication
 
         public var description: String {
@@ -76,7 +77,7 @@ extension CipherConfiguration {
         }
     }
 
-    /// Where these settings are weaker than what is recommended today; empty for SQLCipher 4's.
+    /// The ways in which these settings are weaker than recommended today; empty for SQLCipher 4's defaults.
     /// ```swift
     /// for weakness in db.main.cipher?.settings.weaknesses ?? [] { log.warning("\(weakness)") }
     /// ```

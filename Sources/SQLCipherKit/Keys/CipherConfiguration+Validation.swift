@@ -2,7 +2,7 @@ import CSQLCipher
 
 extension CipherConfiguration {
     /// 16 random bytes for the ``salt`` of a new database with a plaintext header, from the crypto provider.
-    /// - Throws: ``DatabaseError`` if there are none to be had.
+    /// - Throws: ``DatabaseError`` if the provider cannot supply random bytes.
     public static func randomSalt() throws(DatabaseError) -> [UInt8] {
         var salt = [UInt8](repeating: 0, count: 16)
         let rc = sqlcipherkit_random(&salt, 16)
@@ -10,14 +10,14 @@ extension CipherConfiguration {
         return salt
     }
 
-    /// The bytes at the end of each page that SQLCipher takes for itself: an initialisation vector and the authentication code,
-    /// in whole blocks of 16.
+    /// The number of bytes that SQLCipher reserves at the end of each page for an initialisation vector and the authentication
+    /// code, rounded up to a multiple of 16.
     var reservedBytes: Int { (16 + (usesHMAC ? hmacAlgorithm.size : 0) + 15) / 16 * 16 }
 
     /// Throws if SQLCipher would not do what the settings say.
     ///
-    /// Opening and attaching call it before they touch anything.
-    /// - Throws: ``DatabaseError/Reason/invalidKey``; the message names the setting and what it may be.
+    /// Opening and attaching validate the settings before they touch any file.
+    /// - Throws: ``DatabaseError/Reason/invalidKey``; the message names the setting and its valid values.
     public func validate() throws(DatabaseError) {
         guard (1024...65536).contains(pageSize), pageSize & (pageSize - 1) == 0 else {
             throw Self.invalid("the page size must be a power of two from 1024 to 65536 and is \(pageSize)")
@@ -25,7 +25,7 @@ extension CipherConfiguration {
         guard kdfIterations > 0, kdfIterations <= Int(Int32.max) else {
             throw Self.invalid("the number of key derivation rounds must be from 1 to \(Int32.max) and is \(kdfIterations)")
         }
-        // The engine takes a header that fills the page for a request to go on after damage.
+        // The engine interprets a header that fills the page as a request to continue after damage.
         let room = pageSize - reservedBytes
         guard plaintextHeaderSize >= 0, plaintextHeaderSize % 16 == 0, plaintextHeaderSize < room else {
             throw Self.invalid(
@@ -39,11 +39,11 @@ extension CipherConfiguration {
         }
     }
 
-    /// Whether a file that begins with these bytes is a plaintext database, as far as they tell: one that is encrypted after a
-    /// plaintext header begins in the same way.
+    /// Whether a file that begins with these bytes is a plaintext database. With a plaintext header this cannot be known, as an
+    /// encrypted file then begins with the same bytes.
     func isPlaintext(_ header: [UInt8]?) -> Bool { plaintextHeaderSize == 0 && header == DatabaseFile.plaintextHeader }
 
-    /// Whether a file with these settings is read with the others as well, given its salt.
+    /// Whether a file with these settings can also be read with `other`, given its salt.
     func isSameFormat(as other: CipherConfiguration) -> Bool {
         var (own, other) = (self, other)
         (own.salt, own.usesMemorySecurity, other.salt, other.usesMemorySecurity) = (nil, false, nil, false)
@@ -54,7 +54,7 @@ extension CipherConfiguration {
         DatabaseError(code: .misuse, reason: .invalidKey, message: message)
     }
 
-    /// The settings as the engine takes them, all of them.
+    /// All settings, in the form that the engine takes.
     var engineSettings: sqlcipherkit_cipher_settings {
         sqlcipherkit_cipher_settings(
             page_size: Int32(clamping: pageSize), kdf_iterations: Int32(clamping: kdfIterations),

@@ -1,7 +1,7 @@
 /// The settings of a database's encryption (<https://www.zetetic.net/sqlcipher/sqlcipher-api/>).
 ///
-/// They are not stored in the file: opening it takes those that it was made with. The defaults are SQLCipher 4's.
-/// SQLCipher ignores most mistakes in them silently, so they are checked here before anything is opened.
+/// They are not stored in the file: to open it, give the settings that it was created with. The defaults are SQLCipher 4's.
+/// SQLCipher silently ignores most invalid settings, so this package checks them before it opens anything.
 /// ```swift
 /// let old = try Connection(.file("old.db"), key: .passphrase("correct horse", cipher: .sqlCipher3))
 /// ```
@@ -15,7 +15,7 @@ public struct CipherConfiguration: Hashable, Sendable {
         /// SHA-512 (FIPS 180-4), SQLCipher 4's.
         case sha512 = "SHA512"
 
-        /// The number that the engine's key derivation gives the hash.
+        /// The engine's number for the hash in key derivation.
         var number: Int32 {
             switch self {
             case .sha1: 0
@@ -24,7 +24,7 @@ public struct CipherConfiguration: Hashable, Sendable {
             }
         }
 
-        /// The bytes that the hash's authentication code takes.
+        /// The size of the hash's authentication code in bytes.
         var size: Int {
             switch self {
             case .sha1: 20
@@ -37,28 +37,29 @@ public struct CipherConfiguration: Hashable, Sendable {
     /// The size of a page in bytes: a power of two from 1,024 to 65,536. Default: 4,096.
     public var pageSize = 4096
     /// The rounds of PBKDF2 that turn a passphrase into a key. Default: 256,000. Raw keys use none. ``iterations(taking:hash:)``
-    /// finds the number for a given time, and ``weaknesses`` tells if it is low.
+    /// finds the number for a given time, and ``weaknesses`` reports a low one.
     public var kdfIterations = 256_000
     /// The hash function of PBKDF2. Default: SHA-512.
     public var kdfAlgorithm = Hash.sha512
     /// The hash function of the code that authenticates each page. Default: SHA-512.
     public var hmacAlgorithm = Hash.sha512
-    /// Whether pages are authenticated. Without it a damaged or forged page is not noticed. Default: yes.
+    /// Whether pages are authenticated. Otherwise a damaged or forged page goes undetected. Default: true.
     public var usesHMAC = true
-    /// The bytes at the start of the file that are not encrypted: a multiple of 16, less than what a page holds. Default: 0.
+    /// The number of bytes at the start of the file that are not encrypted: a multiple of 16, less than the usable size of a page.
+    /// Default: 0.
     ///
-    /// Apple's systems look for SQLite's header in a file shared between applications, and 32 bytes satisfy them. The file has
-    /// no place for its ``salt`` then.
+    /// Apple's systems look for SQLite's header in a file that applications share; 32 bytes satisfy them. Such a file has no room
+    /// for its ``salt``, which must be kept elsewhere.
     public var plaintextHeaderSize = 0
-    /// The 16 bytes of salt of a database with a plaintext header, which have to be kept outside of the file. They are no
-    /// secret, but without them no passphrase opens the database. Nil, the default, for all other databases.
+    /// The 16 bytes of salt of a database with a plaintext header, which must be kept outside the file. The salt is not secret, but
+    /// without it no passphrase opens the database. Nil, the default, for all other databases.
     ///
-    /// Make one with ``randomSalt()``. A raw key that brings its own salt needs none here.
+    /// Make one with ``randomSalt()``. A raw key that includes its salt needs none here.
     public var salt: [UInt8]?
-    /// Whether SQLCipher locks and wipes all memory that SQLite uses, not only that of its keys. Default: no.
+    /// Whether SQLCipher locks and wipes all memory that SQLite uses, not only the memory of its keys. Default: false.
     ///
-    /// The switch is the process's: it cannot be turned off again, slows all databases down, and does nothing beyond the
-    /// system's limit for locked memory. ``MemorySecurity/report()`` says what was really locked.
+    /// The setting applies to the whole process: it cannot be turned off again, slows down all databases, and has no effect beyond
+    /// the system's limit for locked memory. ``MemorySecurity/report()`` reports how much was actually locked.
     public var usesMemorySecurity = false
 
     /// SQLCipher 4's settings.

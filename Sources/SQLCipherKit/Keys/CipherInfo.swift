@@ -4,13 +4,13 @@ import CSQLCipher
 public struct CipherInfo: Hashable, Sendable {
     /// SQLCipher's version, such as `4.19.0 community`.
     public let version: String
-    /// The library that encrypts, such as `libtomcrypt`.
+    /// The cryptographic library, such as `libtomcrypt`.
     public let provider: String
     /// That library's version.
     public let providerVersion: String
     /// The cipher, `aes-256-cbc`.
     public let cipher: String
-    /// The settings in effect, fit for opening the database again with the same key.
+    /// The settings in effect, which open the database again with the same key.
     public let settings: CipherConfiguration
     /// The database's salt, 16 bytes. It is not a secret.
     public let salt: [UInt8]
@@ -21,12 +21,12 @@ extension Schema {
     /// ```swift
     /// if let cipher = try db.main.cipher { print(cipher.settings.pageSize, cipher.provider) }
     /// ```
-    /// - Throws: ``DatabaseError/Reason/schemaName`` if it is no longer attached; ``DatabaseError/Reason/misuse`` in a closure that
-    ///   a rewrite calls.
+    /// - Throws: ``DatabaseError/Reason/schemaName`` if the database is no longer attached; ``DatabaseError/Reason/misuse`` in a
+    ///   closure that a rewrite calls.
     public var cipher: CipherInfo? {
         get throws(DatabaseError) {
             var cipher = sqlcipherkit_cipher_info()
-            // The caller goes on to read pages or keys, which a rewrite is changing.
+            // The caller may go on to read pages or keys, which a rewrite in progress is changing.
             _ = try connection.liveForUse()
             let code = try sqlcipherkit_read_cipher(live(), name, &cipher)
             if code == SQLITE_NOTFOUND { return nil }

@@ -2,7 +2,7 @@
     import Foundation
     import Security
 
-    /// A key that the Secure Enclave makes and never gives away, to encrypt a database's key with
+    /// A key that the Secure Enclave creates and never releases, used to encrypt a database's key
     /// (<https://developer.apple.com/documentation/security/protecting-keys-with-the-secure-enclave>).
     /// ```swift
     /// let item = try KeychainItem(
@@ -10,38 +10,38 @@
     ///     enclaveKey: EnclaveKey(tag: "com.example.notes.wrapping", requires: .userPresence))
     /// let db = try DatabasePool(.file(path), key: item.keyOrNewOne())
     /// ```
-    /// The Enclave has elliptic keys alone, and SQLCipher needs 32 bytes in memory: so those are encrypted for an Enclave's key
-    /// (ECIES on P-256 with AES-GCM), and only this device, asking its user if so demanded, can decrypt them. What is open is open:
-    /// the key is then in the process's memory, as always.
+    /// The Enclave only holds elliptic-curve keys, and SQLCipher needs 32 bytes in memory. Those bytes are therefore encrypted for
+    /// a key in the Enclave (ECIES on P-256 with AES-GCM), and only this device can decrypt them, after asking its user if
+    /// required. While a database is open, its key is in the process's memory, as always.
     public struct EnclaveKey: Hashable, Sendable {
-        /// What the user has to do before the Enclave decrypts
+        /// What the user must do before the Enclave decrypts
         /// (<https://developer.apple.com/documentation/security/secaccesscontrolcreateflags>).
         public enum Demand: Hashable, Sendable, CaseIterable {
             /// Nothing.
             case nothing
             /// Face ID, Touch ID or the passcode.
             case userPresence
-            /// Face ID or Touch ID as enrolled when the key was made: whoever enrols another face or finger makes the key useless.
+            /// Face ID or Touch ID as enrolled when the key was created: enrolling another face or finger makes the key unusable.
             case currentBiometry
             /// The passcode.
             case passcode
         }
 
-        /// The key's tag (`kSecAttrApplicationTag`), by which it is found.
+        /// The key's tag (`kSecAttrApplicationTag`), which identifies it.
         public let tag: String
         /// The group of applications that share the key; nil for the application's own.
         public let accessGroup: String?
         /// When a new key can be used. A key of the Enclave never leaves its device.
         public let accessibility: KeychainAccessibility
-        /// What the user has to do to use a new key.
+        /// What the user must do to use a new key.
         public let demand: Demand
 
-        /// A key, which is made when it is first encrypted with.
+        /// Describes a key. It is created the first time that it is needed to encrypt.
         /// - Parameters:
         ///   - tag: a name of your own.
         ///   - accessGroup: the group that shares it; nil for the application's own.
         ///   - accessibility: when it can be used.
-        ///   - demand: what the user has to do each time.
+        ///   - demand: what the user must do each time.
         /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an empty tag, and for an accessibility that is not
         ///   ``KeychainAccessibility/isThisDeviceOnly``.
         public init(
@@ -56,8 +56,8 @@
             self.demand = demand
         }
 
-        /// Encrypts bytes for this key, which is made if it is not there. Nothing is asked of the user.
-        /// - Throws: ``DatabaseError/Reason/keyProvider``, without a Secure Enclave for instance.
+        /// Encrypts bytes for this key and creates the key if it does not exist. This never prompts the user.
+        /// - Throws: ``DatabaseError/Reason/keyProvider``, for instance if the device has no Secure Enclave.
         public func encrypt(_ bytes: some ContiguousBytes) throws -> Data {
             let key = if let key = try keys().first { key } else { try make() }
             guard let publicKey = SecKeyCopyPublicKey(key) else {
@@ -71,11 +71,12 @@
             return encrypted as Data
         }
 
-        /// Decrypts what ``encrypt(_:)`` gave. The Enclave asks the user for what was demanded when the key was made.
-        /// - Throws: ``DatabaseError/Reason/keyProvider`` if there is no such key, if the user declines, and for other bytes.
+        /// Decrypts what ``encrypt(_:)`` returned. The Enclave prompts the user as required when the key was created.
+        /// - Throws: ``DatabaseError/Reason/keyProvider`` if there is no such key, if the user declines, or if the bytes were not
+        ///   encrypted for this key.
         public func decrypt(_ encrypted: Data) throws -> SecureBytes {
             var error: Unmanaged<CFError>?
-            // Two processes that made one at the same time have two of the same tag.
+            // Two processes that created a key at the same time leave two with the same tag.
             for key in try keys() {
                 error?.release()
                 error = nil
@@ -87,7 +88,7 @@
             throw Keychain.error(error, "the Secure Enclave's key \(tag) does not decrypt")
         }
 
-        /// Deletes the key: what was encrypted for it is lost.
+        /// Deletes the key. Everything encrypted for it is lost.
         /// - Returns: whether there was one.
         @discardableResult public func delete() throws -> Bool {
             try Keychain.delete(attributes, "the Secure Enclave's key \(tag)")

@@ -2,13 +2,13 @@ import CSQLCipher
 import Foundation
 
 extension Encryption {
-    /// A passphrase, from which SQLCipher derives the key with PBKDF2: slow on purpose. Any text, in UTF-8 as it is, without
-    /// normalisation.
+    /// A passphrase, from which SQLCipher derives the key with PBKDF2, which is slow by design. It may be any text; its UTF-8 is
+    /// used without normalisation.
     ///
-    /// A new file, or a new key, cannot have a passphrase with a NUL character: what makes it throws
-    /// ``DatabaseError/Reason/invalidKey``. A file that has one already opens with it; see <doc:Keys>.
+    /// A new file or a new key cannot have a passphrase with a NUL character: creating it throws
+    /// ``DatabaseError/Reason/invalidKey``. An existing file that has one opens with it; see <doc:Keys>.
     ///
-    /// A `String` stays in memory until Swift reuses it; where that matters, hand over bytes and wipe them.
+    /// A `String` stays in memory until Swift reuses it; where that matters, pass bytes and wipe them afterwards.
     /// - Parameters:
     ///   - text: the passphrase.
     ///   - cipher: the cipher settings; see ``Encryption/cipher``.
@@ -17,7 +17,7 @@ extension Encryption {
         try text.withBytes { bytes throws(DatabaseError) in try passphrase(bytes: bytes) }.with(cipher: cipher)
     }
 
-    /// A passphrase as bytes, `Data` or `[UInt8]` for instance.
+    /// A passphrase as bytes, such as `Data` or `[UInt8]`.
     /// - Throws: ``DatabaseError/Reason/emptyKey``.
     public static func passphrase(
         _ bytes: some ContiguousBytes, cipher: CipherConfiguration? = nil
@@ -26,7 +26,7 @@ extension Encryption {
         return key.with(cipher: cipher)
     }
 
-    /// A key of 32 bytes, used as it is: opens fast, and must come from a good random generator.
+    /// A key of 32 bytes, used without derivation. It opens a database quickly, and must come from a good random number generator.
     /// - Parameters:
     ///   - key: the 32 bytes.
     ///   - cipher: the cipher settings; see ``Encryption/cipher``.
@@ -38,7 +38,7 @@ extension Encryption {
         }
     }
 
-    /// A key of 32 bytes and the database's salt of 16. The salt of an existing file must be its own.
+    /// A key of 32 bytes with the database's salt of 16 bytes. For an existing file this must be the file's own salt.
     /// - Parameters:
     ///   - key: the 32 bytes.
     ///   - salt: the 16 bytes that a file with this key begins with.

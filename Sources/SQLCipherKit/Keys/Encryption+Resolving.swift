@@ -1,4 +1,4 @@
-/// A key that is found out when a database is opened.
+/// A key that is determined when a database is opened.
 protocol DeferredKey: Sendable {
     /// What ``Encryption/description`` shows of it.
     var kind: String { get }
@@ -12,15 +12,15 @@ protocol DeferredKey: Sendable {
     func resolveForNewFile() throws -> Encryption
 }
 
-/// A key with which a database can be opened: nothing is left to be found out.
+/// A key that is fully determined, so that it can open a database.
 struct ResolvedKey {
     let key: Encryption
-    /// What has to be done once the database is open.
+    /// Runs once the database is open.
     var didOpen: ((Schema) throws -> Void)?
 }
 
 extension Encryption {
-    /// What a database is opened with. The cipher settings have been validated.
+    /// The key to open a database with, its cipher settings validated.
     func resolved(for location: DatabaseLocation, _ configuration: DatabaseConfiguration) throws -> ResolvedKey {
         try cipher?.validate()
         guard case .deferred(let deferred) = form else { return ResolvedKey(key: self) }
@@ -29,16 +29,16 @@ extension Encryption {
         return resolved
     }
 
-    /// What a new or rewritten file is encrypted with. A provider is asked once, however often the file is opened.
-    /// - Throws: ``DatabaseError/Reason/invalidKey`` for settings that SQLCipher would misunderstand, and for a passphrase that no
-    ///   new file may have; ``DatabaseError/Reason/misuse`` for key slots, and what a provider throws.
+    /// The key to encrypt a new or rewritten file with. A provider is asked once, however often the file is opened.
+    /// - Throws: ``DatabaseError/Reason/invalidKey`` for settings that SQLCipher would misinterpret, and for a passphrase that a
+    ///   new file may not have; ``DatabaseError/Reason/misuse`` for key slots; and any error that a provider throws.
     func resolvedForNewFile() throws -> Encryption {
         let key = try resolvedForRewriting()
         try key.requireFitForNewFile()
         return key
     }
 
-    /// The key that a file has already, as it is needed to rewrite it: any that a file can have.
+    /// The current key of a file that is to be rewritten. It may be any key that a file can have.
     func resolvedForRewriting() throws -> Encryption {
         guard case .deferred(let deferred) = form else {
             try cipher?.validate()
@@ -48,22 +48,22 @@ extension Encryption {
         return try key.with(cipher: cipher ?? key.cipher).resolvedForRewriting()
     }
 
-    /// Throws for a passphrase with a NUL byte. PBKDF2 hands it to HMAC, which fills it up with NUL bytes to a block of its hash
-    /// function (RFC 2104): one that ends with such bytes is the same key as one without them, and one of nothing else is as good
-    /// as empty. Elsewhere in it NUL is refused as well, since many programs take it for the passphrase's end.
+    /// Throws for a passphrase with a NUL byte. HMAC, which PBKDF2 uses, pads a key with NUL bytes to a block of its hash function
+    /// (RFC 2104): trailing NUL bytes therefore make no difference, and a passphrase of NUL bytes alone is as good as empty. NUL
+    /// bytes elsewhere are refused as well, because many programs take them for the passphrase's end.
     func requireFitForNewFile() throws(DatabaseError) {
         guard case .passphrase(let bytes) = form, bytes.withUnsafeBytes({ $0.contains(0) }) else { return }
         throw CipherConfiguration.invalid(
             "a new passphrase cannot have NUL characters: at its end they make no difference, and other programs stop at the first")
     }
 
-    /// As ``resolvedForNewFile()``, for what must not become plaintext.
+    /// Like ``resolvedForNewFile()``, but throws for plaintext.
     func resolvedForNewKey() throws -> Encryption {
         try requireEncryption()
         return try resolvedForNewFile()
     }
 
-    /// As ``resolvedForRewriting()``, for a file that is encrypted.
+    /// Like ``resolvedForRewriting()``, but throws for plaintext.
     func resolvedForOldKey() throws -> Encryption {
         try requireEncryption()
         return try resolvedForRewriting()
@@ -74,7 +74,7 @@ extension Encryption {
         throw CipherConfiguration.invalid("a key is needed here, and plaintext was given: DatabaseConverter decrypts a database")
     }
 
-    /// What opening a database without the right key throws.
+    /// The error for opening a database without the right key.
     /// - Parameters:
     ///   - path: the database.
     ///   - header: the first 16 bytes of its file, if it has any.

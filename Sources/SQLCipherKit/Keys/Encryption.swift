@@ -5,26 +5,26 @@
 /// let old = try db.attach(.file("old.db"), as: "old", key: .passphrase("correct horse", cipher: .sqlCipher3))
 /// try DatabaseConverter.convert(fileAt: "import.db", from: .plaintext, to: .raw(keyBytes))
 /// ```
-/// It is the same type wherever a database is opened, attached, copied or converted. There is a value for a passphrase, for a raw
-/// key, for a ``KeyProvider`` that is asked when a database is opened, for ``KeySlots``, and for no encryption at all.
+/// The same type is used to open, attach, copy and convert databases. A value is a passphrase, a raw key, a ``KeyProvider`` that is
+/// asked when a database is opened, ``KeySlots``, or no encryption at all.
 ///
-/// A key keeps its bytes in ``SecureBytes`` and shows them nowhere. Making one checks it, so that no key reaches the engine that
-/// SQLCipher would misunderstand (<https://www.zetetic.net/sqlcipher/sqlcipher-api/#PRAGMA_key>).
+/// A key keeps its bytes in ``SecureBytes`` and never shows them. It is checked when it is created, so that SQLCipher never gets a
+/// key that it would misinterpret (<https://www.zetetic.net/sqlcipher/sqlcipher-api/#PRAGMA_key>).
 public struct Encryption: Sendable {
     enum Form: Sendable {
         case plaintext
         case passphrase(SharedSecureBytes)
         case raw(SharedSecureBytes, salted: Bool)
-        /// What the engine has derived, in its own spelling: for further connections to the same database.
+        /// A key that the engine has derived, in the engine's own format, for further connections to the same database.
         case derived(SharedSecureBytes)
         case deferred(any DeferredKey)
     }
 
     let form: Form
 
-    /// The settings of the cipher. They are not stored in the file, so that opening one takes those that it was made with.
+    /// The cipher settings. They are not stored in the file: to open it, give the settings that it was created with.
     ///
-    /// Nil, the default, means SQLCipher 4's, or those of a ``KeyProvider``'s key or of ``KeySlots``. For a change of key, nil
+    /// Nil, the default, means SQLCipher 4's, or those of a ``KeyProvider``'s key or of ``KeySlots``. When a key is changed, nil
     /// means that the database keeps its settings. Always nil for ``plaintext``.
     public let cipher: CipherConfiguration?
 
@@ -33,21 +33,21 @@ public struct Encryption: Sendable {
         self.cipher = cipher
     }
 
-    /// Not at all.
+    /// No encryption.
     public static let plaintext = Encryption(.plaintext, cipher: nil)
 
-    /// The same key with other cipher settings; ``plaintext`` stays plaintext.
+    /// Returns the same key with other cipher settings; ``plaintext`` stays plaintext.
     /// ```swift
     /// let key = try Encryption.passphrase("correct horse")
     /// let old = try Connection(.file("old.db"), key: key.with(cipher: .sqlCipher3))
     /// ```
-    /// - Parameter cipher: the settings; nil for no particular ones.
+    /// - Parameter cipher: the settings; nil as for ``cipher``.
     public func with(cipher: CipherConfiguration?) -> Encryption { Encryption(form, cipher: isPlaintext ? nil : cipher) }
 
-    /// Whether it stands for no encryption at all.
+    /// Whether this means no encryption.
     public var isPlaintext: Bool { if case .plaintext = form { true } else { false } }
 
-    /// The settings that a database is opened with.
+    /// The settings to open a database with.
     var settings: CipherConfiguration { cipher ?? CipherConfiguration() }
 
     /// The same key with these settings, unless it has its own. A raw key with a salt needs no salt from them.
@@ -57,7 +57,8 @@ public struct Encryption: Sendable {
         return with(cipher: settings)
     }
 
-    /// Lends the key's bytes: the passphrase, or the raw key followed by its salt. Nothing for what has none yet.
+    /// Lends the key's bytes: the passphrase, or the raw key followed by its salt. Lends no bytes for plaintext and for a deferred
+    /// key.
     func withUnsafeBytes<R: ~Copyable, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
         switch form {
         case .passphrase(let bytes), .raw(let bytes, _), .derived(let bytes): try bytes.withUnsafeBytes(body)

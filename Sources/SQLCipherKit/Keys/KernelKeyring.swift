@@ -2,32 +2,32 @@
     import CSQLCipher
     import Foundation
 
-    /// A keyring of the Linux kernel, which keeps keys in its own memory: outside of every process, gone with a restart, and never
-    /// in a file (<https://man7.org/linux/man-pages/man7/keyrings.7.html>).
+    /// A keyring of the Linux kernel, which keeps keys in kernel memory: outside all processes, gone after a restart, and never in
+    /// a file (<https://man7.org/linux/man-pages/man7/keyrings.7.html>).
     ///
     /// ```swift
     /// try KernelKeyring.session.add(Data(passphrase.utf8), as: "notes:key", expiresAfter: .seconds(3600))
     /// let db = try Connection(.file("notes.db"), key: .provided(by: .keyring("notes:key", in: .session)))
     /// ```
-    /// Containers often forbid the system calls: every call here then throws ``DatabaseError/Reason/keyProvider`` with the system's
+    /// Containers often forbid these system calls: every method then throws ``DatabaseError/Reason/keyProvider`` with the system's
     /// reason.
     public enum KernelKeyring: Int32, Hashable, Sendable, CaseIterable {
-        /// Of the calling thread alone.
+        /// The calling thread's keyring.
         case thread = -1
-        /// Of this process.
+        /// This process's keyring.
         case process = -2
-        /// Of the login session.
+        /// The login session's keyring.
         case session = -3
-        /// Of the user, in all sessions.
+        /// The user's keyring, shared by all sessions.
         case user = -4
-        /// Of the user, as sessions without one of their own have it.
+        /// The user's default session keyring, for sessions without their own.
         case userSession = -5
 
-        /// Puts a secret into the keyring, in place of one of the same name.
+        /// Adds a secret to the keyring, or replaces the one with the same name.
         /// - Parameters:
-        ///   - secret: from 1 to 32,767 bytes; they are copied.
-        ///   - name: the key's description. Other programs share the names.
-        ///   - expiration: after how long the kernel forgets it, in whole seconds, rounded up; nil never.
+        ///   - secret: 1 to 32,767 bytes, which are copied.
+        ///   - name: the key's description. All programs share these names.
+        ///   - expiration: the time after which the kernel discards the key, rounded up to whole seconds. Default: nil, never.
         /// - Throws: ``DatabaseError/Reason/keyProvider``, ``DatabaseError/Reason/emptyKey``.
         public func add(_ secret: some ContiguousBytes, as name: String, expiresAfter expiration: Duration? = nil)
             throws(DatabaseError)
@@ -44,13 +44,13 @@
                 _ = try Self.check(
                     sqlcipherkit_keyring_set_timeout(key, UInt32(max(1, seconds))), "the key \(name) cannot be given an end in")
             } catch {
-                // A secret that was to be forgotten must not stay.
+                // A secret that should expire must not stay forever.
                 sqlcipherkit_keyring_unlink(rawValue, key)
                 throw error
             }
         }
 
-        /// Takes a secret out of the keyring.
+        /// Removes a secret from the keyring.
         /// - Returns: whether there was one of that name.
         /// - Throws: ``DatabaseError/Reason/keyProvider``.
         @discardableResult
@@ -60,7 +60,7 @@
             return true
         }
 
-        /// The names of the keys in this keyring itself that begin with a text.
+        /// The names of the keys in this keyring itself, without linked ones, that begin with a prefix.
         package func names(startingWith start: String) throws(DatabaseError) -> [String] {
             var keys = [Int32](repeating: 0, count: 4096)
             let size = try Self.check(
@@ -79,14 +79,14 @@
             }
         }
 
-        /// The secret's bytes; nil if there is none of that name, or if it has expired or was revoked.
+        /// The secret's bytes; nil if there is no key of that name, or if it has expired or was revoked.
         func read(_ name: String) throws(DatabaseError) -> SecureBytes? {
             guard let key = try find(name) else { return nil }
             return try SecureBytes(upTo: KeySource.maximumBytes) { memory throws(DatabaseError) in
                 var result = sqlcipherkit_keyring_read(key, memory.baseAddress, memory.count)
                 if result == -Int64(EACCES) {
-                    // A session that is not linked to the user's keyring finds the key there and does not possess it. Linked to
-                    // the thread's own keyring for a moment, it does.
+                    // A session that is not linked to the user's keyring finds the key but does not possess it. Linking the key to
+                    // the thread's own keyring for the duration of the read solves this.
                     let thread = Self.thread.rawValue
                     if sqlcipherkit_keyring_search(rawValue, name, thread) == key {
                         result = sqlcipherkit_keyring_read(key, memory.baseAddress, memory.count)
@@ -119,11 +119,11 @@
     }
 
     extension KeyProvider where Self == KeySource {
-        /// A secret in a keyring of the Linux kernel, of the type `user`. Nil if there is none of that name.
+        /// A secret of type `user` in a keyring of the Linux kernel; nil if there is none of that name.
         /// - Parameters:
-        ///   - name: its description.
-        ///   - keyring: where it is searched, with the keyrings linked there. Default: the session's.
-        ///   - encoding: what its bytes are.
+        ///   - name: the key's description.
+        ///   - keyring: the keyring to search, including the keyrings linked to it. Default: the session's.
+        ///   - encoding: the format of its bytes. Default: a passphrase.
         /// - Throws: ``DatabaseError/Reason/keyProvider`` if the kernel forbids it.
         public static func keyring(
             _ name: String, in keyring: KernelKeyring = .session, as encoding: KeyEncoding = .passphrase

@@ -1,6 +1,6 @@
-/// What is kept, until a database is closed or detached, of how it was unlocked.
+/// Remembers how each database was unlocked, until it is closed or detached.
 final class KeyOrigins: ConnectionState {
-    /// Where the key of a database is from.
+    /// Where the key of a database came from.
     enum Origin {
         /// Kept because SQLCipher forgets it once the key is derived, and a backup with another salt needs it again. Its bytes are
         /// in locked memory, and wiped when the connection closes.
@@ -12,7 +12,7 @@ final class KeyOrigins: ConnectionState {
 
     init() {}
 
-    /// By a schema's name, in any case.
+    /// Looks up a schema's name, ignoring case.
     fileprivate subscript(schema: String) -> Origin? {
         get { origins[SQLName(schema)] }
         set { origins[SQLName(schema)] = newValue }
@@ -20,13 +20,13 @@ final class KeyOrigins: ConnectionState {
 }
 
 extension Schema {
-    /// Where the key is from, if that was noted.
+    /// Where the key came from, if known.
     private var keyOrigin: KeyOrigins.Origin? { connection.state(KeyOrigins.self)[name] }
 
-    /// The passphrase that the database was opened with, or got since.
+    /// The passphrase that the database was opened with, or that it has received since.
     var passphrase: Encryption? { if case .passphrase(let key)? = keyOrigin { key } else { nil } }
 
-    /// Notes the key that the database was opened with, or has now.
+    /// Remembers the key that the database was opened with, or a new one.
     func noteKey(_ key: Encryption) {
         if case .passphrase = key.form {
             connection.state(KeyOrigins.self)[name] = .passphrase(key)
@@ -35,16 +35,16 @@ extension Schema {
         }
     }
 
-    /// Notes that the key is from key slots, wherever these are kept.
+    /// Remembers that the key came from key slots, wherever these are kept.
     func noteKeySlots() { connection.state(KeyOrigins.self)[name] = .slots }
 
-    /// Forgets what was noted, as the name may be another database's next.
+    /// Forgets the key's origin, as another database may use the name next.
     func forgetKeyOrigin() {
         if keyOrigin != nil { connection.state(KeyOrigins.self)[name] = nil }
     }
 
-    /// - Throws: ``DatabaseError/Reason/misuse`` if the database has key slots that do not hold `key`, its new one: nothing would
-    ///   open with them any more.
+    /// - Throws: ``DatabaseError/Reason/misuse`` if the database has key slots that do not hold `key`, its new one: the slots could
+    ///   no longer open it.
     func requireNoKeySlots(against key: Encryption) throws(DatabaseError) {
         let path = try self.path, current = try encryptionOrPlaintext
         // Without encryption no one is locked out.
@@ -63,12 +63,12 @@ extension Schema {
 }
 
 extension DatabaseFile {
-    /// Where the key slots of a database are if they lie beside it.
+    /// The path of the key slots of a database if they are stored beside it.
     static func keySlots(beside path: String) -> String { realPath(path) + ".keys" }
 }
 
 extension Encryption {
-    /// Whether this is the raw key, with or without the salt, that `whole` has with its salt.
+    /// Whether this is the same raw key as `whole`, which includes its salt; this key may omit it.
     fileprivate func isRaw(of whole: Encryption) -> Bool {
         guard isRaw else { return false }
         return withUnsafeBytes { bytes in whole.withUnsafeBytes { $0.starts(with: bytes) } }

@@ -1,29 +1,29 @@
 import Foundation
 
-/// Gives the key of a database when it is asked.
+/// Provides the key of a database on request.
 ///
-/// ``KeySource`` has the usual ones; conform a type of your own for another:
+/// ``KeySource`` has the usual providers; for any other, conform your own type:
 /// ```swift
 /// let db = try Connection(.file("notes.db"), key: .provided(by: .first([.credential("notes-key"), .file("/etc/notes/key")])))
 /// ```
 public protocol KeyProvider: Sendable {
-    /// A passphrase or a raw key, or nil if there is none here and another provider may be asked.
+    /// Returns a passphrase or a raw key, or nil if this provider has none and the next one may be asked.
     ///
-    /// A key that is there but must not be used, a file that anyone can read for instance, is an error: going on to the
-    /// next provider would hide it.
+    /// Throw an error for a key that exists but must not be used, such as a file that anyone can read: going on to the next
+    /// provider would hide it.
     func key() throws -> Encryption?
 }
 
-/// What the bytes that a ``KeySource`` finds are.
+/// The format of the bytes that a ``KeySource`` finds.
 public enum KeyEncoding: Hashable, Sendable {
-    /// A passphrase. One line break at its end (LF or CR LF) is not part of it, as text files end with one.
+    /// A passphrase. One line break at its end (LF or CR LF) is ignored, as text files end with one.
     case passphrase
-    /// A raw key in hexadecimal: 64 digits, or 96 followed by the salt. One line break at its end does not count.
+    /// A raw key in hexadecimal: 64 digits, or 96 including the salt at the end. One line break at its end is ignored.
     case hexadecimal
-    /// A raw key as it is: 32 bytes, or 48 with the salt at their end. Nothing at its end is left out.
+    /// A raw key in binary: 32 bytes, or 48 including the salt at the end. A line break at its end is not ignored.
     case raw
 
-    /// The key in some bytes.
+    /// Reads a key from bytes.
     func key(_ bytes: UnsafeRawBufferPointer) throws(DatabaseError) -> Encryption {
         switch self {
         case .passphrase: return try .passphrase(bytes: Self.line(bytes))
@@ -63,16 +63,16 @@ public enum KeyEncoding: Hashable, Sendable {
     }
 }
 
-/// Where a key comes from: the providers that come with this package.
+/// The key providers that come with this package.
 public struct KeySource: KeyProvider, CustomStringConvertible {
     /// The largest number of bytes that a file, a descriptor or a key of the kernel may have: 64 KiB.
     public static let maximumBytes = 65_536
 
-    /// What kind of source it is.
+    /// A description of the source, without the key.
     public let description: String
     private let read: @Sendable () throws -> Encryption?
 
-    /// A closure of your own, which gives the key or nil.
+    /// A source that calls your closure, which returns the key or nil.
     /// ```swift
     /// let db = try Connection(location, key: .provided(by: KeySource { try askTheServer() }))
     /// ```
@@ -87,7 +87,7 @@ public struct KeySource: KeyProvider, CustomStringConvertible {
 }
 
 extension KeyProvider where Self == KeySource {
-    /// The first of several providers that has a key. An error of one ends the search: the next ones are not asked.
+    /// Asks several sources in order and takes the first key. If a source throws, the search ends with that error.
     public static func first(_ sources: [KeySource]) -> KeySource {
         KeySource("the first of: " + sources.map(\.description).joined(separator: ", ")) {
             for source in sources {
@@ -97,22 +97,24 @@ extension KeyProvider where Self == KeySource {
         }
     }
 
-    /// A provider of another type, to stand among these.
+    /// Wraps a provider of another type, for use in a list of sources.
     public static func provider(_ provider: any KeyProvider) -> KeySource {
         KeySource("\(type(of: provider))") { try provider.key() }
     }
 
-    /// The key of slots that are unlocked.
+    /// The key from unlocked key slots.
     public static func slots(_ slots: KeySlots) -> KeySource { KeySource("key slots") { slots.key } }
 
-    /// An environment variable, which is wiped and removed by being read: a program that this process starts later does not get
-    /// it, nor does `/proc/self/environ` show it. A second reading finds nothing.
+    /// An environment variable, which is wiped and removed when it is read: programs that this process starts later do not inherit
+    /// it, and `/proc/self/environ` no longer shows it. A second read finds nothing.
     ///
-    /// To be used at the start of a program: like `setenv`, it is not safe while other threads look at the environment. And
-    /// until then the environment can be read by every program of the same user.
+    /// Use it at the start of a program: like `setenv`, it is not safe while other threads access the environment. Until it is
+    /// read, every program of the same user can read the variable.
     /// - Parameters:
-    ///   - name: the variable's name. Nil if it is not set; ``DatabaseError/Reason/emptyKey`` if it is empty.
-    ///   - encoding: a passphrase unless said otherwise; not ``KeyEncoding/raw``, as a variable cannot hold every byte.
+    ///   - name: the variable's name. The source gives nil if the variable is not set, and throws ``DatabaseError/Reason/emptyKey``
+    ///     if it is empty.
+    ///   - encoding: the format of its value. Default: a passphrase. ``KeyEncoding/raw`` throws, as a variable cannot hold every
+    ///     byte.
     public static func environment(_ name: String, as encoding: KeyEncoding = .passphrase) -> KeySource {
         KeySource("the environment variable \(name)") {
             guard encoding != .raw else {
@@ -133,15 +135,15 @@ extension KeyProvider where Self == KeySource {
 }
 
 extension Encryption {
-    /// The key that a provider gives when a database is opened, and at no other time.
+    /// A key that is requested from a provider each time a database is opened.
     /// ```swift
     /// let db = try Connection(.file("notes.db"), key: .provided(by: .environment("NOTES_PASSPHRASE")))
     /// ```
     /// Opening throws ``DatabaseError/Reason/keyProvider`` if the provider has no key, or one that is neither a passphrase nor a
-    /// raw key, and what the provider throws.
+    /// raw key. Errors that the provider throws are passed on.
     /// - Parameters:
-    ///   - provider: what is asked.
-    ///   - cipher: the cipher settings; nil for those that the provider's key has.
+    ///   - provider: the provider to ask.
+    ///   - cipher: the cipher settings. Default: nil, for those of the provider's key.
     public static func provided(by provider: some KeyProvider, cipher: CipherConfiguration? = nil) -> Encryption {
         Encryption(.deferred(ProvidedKey(provider: provider)), cipher: cipher)
     }

@@ -4,23 +4,23 @@ import Foundation
 extension KeyProvider where Self == KeySource {
     /// A file that only its owner can read.
     ///
-    /// It must be a regular file, belong to the user that the process runs as or to root, and give no right to group and others;
-    /// its last component must not be a symbolic link. All of that is asked of the opened file, so that it cannot be exchanged in
-    /// between. The folders above it are the caller's part.
+    /// It must be a regular file, belong to root or to the user that the process runs as, and grant no permissions to group and
+    /// others; its last path component must not be a symbolic link. These checks are made on the opened file, so that it cannot be
+    /// swapped in between. Protecting the folders above it is up to you.
     /// - Parameters:
-    ///   - path: the file's path. Nil if there is no such file.
-    ///   - encoding: what its bytes are.
-    /// - Throws: ``DatabaseError/Reason/keyProvider`` for a file that is not like that, ``DatabaseError/Reason/emptyKey`` for an
+    ///   - path: the file's path. The source gives nil if there is no such file.
+    ///   - encoding: the format of its bytes. Default: a passphrase.
+    /// - Throws: ``DatabaseError/Reason/keyProvider`` for a file that fails these checks; ``DatabaseError/Reason/emptyKey`` for an
     ///   empty one.
     public static func file(_ path: String, as encoding: KeyEncoding = .passphrase) -> KeySource {
         KeySource("the file \(path)") { try KeyFile.read(path, encoding, forbidden: 0o077) }
     }
 
-    /// An open file descriptor, read to its end and closed: the end of a pipe, for instance, that another program hands over.
+    /// An open file descriptor, which is read to its end and closed, such as a pipe from another program.
     ///
-    /// It is never nil: a descriptor that is named is expected to have a key.
+    /// It never gives nil: a descriptor that you name is expected to have a key.
     /// - Throws: ``DatabaseError/Reason/keyProvider`` if it cannot be read or gives more than 64 KiB,
-    ///   ``DatabaseError/Reason/emptyKey`` if nothing comes, as when it is read a second time in its place.
+    ///   ``DatabaseError/Reason/emptyKey`` if it is empty.
     public static func descriptor(_ descriptor: Int32, as encoding: KeyEncoding = .passphrase) -> KeySource {
         KeySource("the file descriptor \(descriptor)") {
             defer { close(descriptor) }
@@ -28,12 +28,12 @@ extension KeyProvider where Self == KeySource {
         }
     }
 
-    /// A credential that systemd hands to a service (`LoadCredential=`, `LoadCredentialEncrypted=`;
-    /// <https://systemd.io/CREDENTIALS/>): a file in the folder that `$CREDENTIALS_DIRECTORY` names. Nil outside of such a service,
-    /// and for a credential that it was not given.
+    /// A credential that systemd passes to a service (`LoadCredential=`, `LoadCredentialEncrypted=`;
+    /// <https://systemd.io/CREDENTIALS/>): a file in the folder that `$CREDENTIALS_DIRECTORY` names. The source gives nil outside
+    /// such a service, and for a credential that the service was not given.
     /// - Parameters:
     ///   - name: the credential's name.
-    ///   - encoding: how the key is written there.
+    ///   - encoding: the format of its bytes. Default: a passphrase.
     public static func credential(_ name: String, as encoding: KeyEncoding = .passphrase) -> KeySource {
         KeySource("the credential \(name)") {
             guard !name.isEmpty, name != ".", name != "..", !name.utf8.contains(UInt8(ascii: "/")), !name.utf8.contains(0) else {
@@ -41,7 +41,7 @@ extension KeyProvider where Self == KeySource {
             }
             guard let folder = getenv("CREDENTIALS_DIRECTORY").map({ String(cString: $0) }), folder.hasTextPrefix("/")
             else { return nil }
-            // With an access list for the service's user, systemd's files show it as the right of a group to read.
+            // systemd grants the service's user access through an ACL, which shows as group read permission.
             return try KeyFile.read("\(folder)/\(name)", encoding, forbidden: 0o037)
         }
     }
@@ -53,7 +53,7 @@ private enum KeyFile {
         if path.isEmpty || path.utf8.contains(0) {
             throw .keyProvider("the path of a key file is empty or contains a NUL character")
         }
-        // Not blocking, as a pipe in the file's place would wait for a writer; it is refused below.
+        // Non-blocking, since opening a pipe here would wait for a writer; a pipe is refused below.
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard file >= 0 else {
             let error = errno
@@ -75,7 +75,7 @@ private enum KeyFile {
     }
 
     static func read(_ file: Int32, _ encoding: KeyEncoding, _ name: String) throws(DatabaseError) -> Encryption {
-        // One byte more than is allowed tells what is too large from what just fits.
+        // Room for one byte more than allowed, to detect contents that are too large.
         let bytes = try SecureBytes(upTo: KeySource.maximumBytes + 1) { memory throws(DatabaseError) in
             var count = 0
             while count < memory.count, let base = memory.baseAddress {

@@ -3,13 +3,13 @@
     import Security
 
     extension KeyProvider where Self == KeySource {
-        /// A generic password in the Keychain (<https://developer.apple.com/documentation/security/keychain-items>). Nil if there
-        /// is none. On a Mac it is looked for in the login keychain. ``KeychainItem`` stores one too.
+        /// A generic password in the Keychain (<https://developer.apple.com/documentation/security/keychain-items>). The source
+        /// gives nil if there is none. On a Mac it searches the login keychain. ``KeychainItem`` can also store one.
         /// - Parameters:
         ///   - service: the item's service.
-        ///   - account: its account; nil takes any.
-        ///   - accessGroup: the group that shares it; nil for the application's own.
-        ///   - encoding: what its bytes are.
+        ///   - account: its account. Default: nil, for any account.
+        ///   - accessGroup: the group that shares it. Default: nil, for the application's own.
+        ///   - encoding: the format of its bytes. Default: a passphrase.
         /// - Throws: ``DatabaseError/Reason/keyProvider`` with the Keychain's reason.
         public static func keychain(
             service: String, account: String? = nil, accessGroup: String? = nil, as encoding: KeyEncoding = .passphrase
@@ -27,9 +27,9 @@
         }
     }
 
-    /// Calls of the Keychain, with its errors as errors of this package.
+    /// Wraps Keychain calls and converts their errors to this package's errors.
     enum Keychain {
-        /// What a query finds; nil if that is nothing.
+        /// The item that a query finds, or nil if there is none.
         static func copy(_ query: [String: Any], _ what: String) throws(DatabaseError) -> AnyObject? {
             var item: CFTypeRef?
             let status = SecItemCopyMatching(query as CFDictionary, &item)
@@ -45,7 +45,7 @@
             return true
         }
 
-        /// Bytes for the Keychain, wiped when it lets go of them.
+        /// A copy of bytes for the Keychain, wiped when it is released.
         static func secret(_ bytes: UnsafeRawBufferPointer) -> Data {
             if bytes.isEmpty { return Data() }
             let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)

@@ -4,20 +4,21 @@
     /// When an item of the Keychain can be read, and whether it can leave the device
     /// (<https://developer.apple.com/documentation/security/restricting-keychain-item-accessibility>).
     public enum KeychainAccessibility: Hashable, Sendable, CaseIterable {
-        /// While the device is unlocked (`kSecAttrAccessibleWhenUnlocked`). Part of backups that are encrypted.
+        /// While the device is unlocked (`kSecAttrAccessibleWhenUnlocked`). Included in encrypted backups.
         case whenUnlocked
         /// While the device is unlocked (`kSecAttrAccessibleWhenUnlockedThisDeviceOnly`).
         case whenUnlockedThisDeviceOnly
-        /// From the first unlocking after a restart on (`kSecAttrAccessibleAfterFirstUnlock`). Part of backups that are encrypted.
+        /// After the device was first unlocked since a restart (`kSecAttrAccessibleAfterFirstUnlock`). Included in encrypted
+        /// backups.
         case afterFirstUnlock
-        /// From the first unlocking after a restart on (`kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly`): for what works in the
-        /// background, such as an extension.
+        /// After the device was first unlocked since a restart (`kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly`): for background
+        /// work, such as in an extension.
         case afterFirstUnlockThisDeviceOnly
         /// While the device is unlocked, and only where it has a passcode (`kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly`). The
         /// system deletes the item when the passcode is removed.
         case whenPasscodeSetThisDeviceOnly
 
-        /// Whether the item can be read on this device alone: it is no part of a backup that another device takes, and never
+        /// Whether the item can only be read on this device: it is not restored to another device from a backup, and never
         /// synchronised.
         public var isThisDeviceOnly: Bool {
             switch self {

@@ -3,13 +3,13 @@
     import Security
 
     extension KeychainItem {
-        /// The item's key; if there is no item, one with a new random key, made at once. Of several processes that do so at the
-        /// same time one makes it, and all get the same key.
+        /// Returns the item's key. If there is no item, creates one with a new random key first. If several processes do so at the
+        /// same time, one of them creates the item and all get the same key.
         ///
-        /// An item can be lost while its database is not, by a restored backup for instance: the new key then opens nothing, and
-        /// opening throws ``DatabaseError/Reason/wrongKeyOrNotADatabase``.
-        /// - Parameter withSalt: also 16 random bytes for the salt of the file, as one with a plaintext header needs it
-        ///   (``CipherConfiguration/plaintextHeaderSize``).
+        /// An item can be lost while its database still exists, for instance when a backup is restored. The new key then does not
+        /// open the database: opening throws ``DatabaseError/Reason/wrongKeyOrNotADatabase``.
+        /// - Parameter withSalt: whether a new key includes 16 random bytes for the file's salt, which a file with a plaintext
+        ///   header needs (``CipherConfiguration/plaintextHeaderSize``).
         /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the item holds a passphrase.
         public func keyOrNewOne(withSalt: Bool = false) throws -> Encryption {
             if let key = try key() { return key }
@@ -33,24 +33,26 @@
         }
 
         /// Stores a key in a new item.
-        /// - Parameter bytes: what ``encoding`` says: a passphrase, a raw key or its digits.
-        /// - Throws: ``DatabaseError/Reason/keyProvider`` if there is an item: its key may be the only one of a database. What the
-        ///   encoding throws for bytes that are no key; a passphrase that ends with a line break, which reading leaves out, is one.
+        /// - Parameter bytes: a passphrase, a raw key or its hexadecimal digits, according to ``encoding``.
+        /// - Throws: ``DatabaseError/Reason/keyProvider`` if there is an item already, as its key may be a database's only one.
+        ///   ``DatabaseError/Reason/invalidKey`` or ``DatabaseError/Reason/emptyKey`` for bytes that are not a key in this
+        ///   encoding. ``DatabaseError/Reason/invalidArgument`` for a passphrase that ends with a line break, which reading would
+        ///   drop.
         public func store(_ bytes: some ContiguousBytes) throws {
             guard try bytes.withUnsafeBytes({ try add(try checked($0)) }) else {
                 throw DatabaseError.keyProvider("the Keychain has an item \(service) already: replace or delete it")
             }
         }
 
-        /// Stores a key in the place of the item's own, which is lost; makes the item if there is none. The item gets this
-        /// ``accessibility``.
+        /// Replaces the item's key, which is lost, or creates the item if there is none. The item gets this ``accessibility``.
         /// - Parameter bytes: as for ``store(_:)``.
         public func replace(with bytes: some ContiguousBytes) throws {
             try bytes.withUnsafeBytes { bytes in
                 let bytes = try checked(bytes)
                 var change: [String: Any] = [kSecValueData as String: try stored(bytes)]
                 if usesDataProtection { change[kSecAttrAccessible as String] = accessibility.attribute }
-                // One call, so that no process finds neither key. Another process can delete the item, or make it, in between.
+                // A single update call, so that the item never disappears for other processes. Another process can delete or create
+                // the item between attempts.
                 var status = errSecItemNotFound
                 for _ in 0..<10 where status == errSecItemNotFound {
                     status = SecItemUpdate(attributes as CFDictionary, change as CFDictionary)
@@ -60,14 +62,14 @@
             }
         }
 
-        /// Deletes the item: a database that has no other key is lost. The key of the Secure Enclave stays, as other items may need
-        /// it (``EnclaveKey/delete()``).
+        /// Deletes the item: a database that has no other key is lost. The Secure Enclave's key is kept, as other items may need it
+        /// (``EnclaveKey/delete()``).
         /// - Returns: whether there was one.
         @discardableResult public func delete() throws -> Bool {
             try Keychain.delete(attributes, "the Keychain's item \(service)")
         }
 
-        /// Whether the item is new; false if there is one already, which stays as it is.
+        /// Adds an item. Returns false if there already is one, which stays unchanged.
         private func add(_ bytes: UnsafeRawBufferPointer) throws -> Bool {
             var item = attributes
             item[kSecValueData as String] = try stored(bytes)

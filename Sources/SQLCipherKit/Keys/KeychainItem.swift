@@ -8,43 +8,43 @@
     /// let item = try KeychainItem(service: "com.example.notes", account: "notes.db")
     /// let db = try DatabasePool(.file(path), key: item.keyOrNewOne())
     /// ```
-    /// Every call asks the Keychain, which is slow and can show the user a question: not for the main thread. Errors are
+    /// Every call accesses the Keychain, which is slow and can prompt the user: do not call it on the main thread. Errors are
     /// ``DatabaseError/Reason/keyProvider`` with the Keychain's reason, unless a call says otherwise.
     public struct KeychainItem: KeyProvider, Hashable {
-        /// The item's service (`kSecAttrService`): as a rule the application's identifier.
+        /// The item's service (`kSecAttrService`), usually the application's identifier.
         public let service: String
-        /// The item's account (`kSecAttrAccount`): as a rule the database's name.
+        /// The item's account (`kSecAttrAccount`), usually the database's name.
         public let account: String
         /// The group of applications that share the item (`kSecAttrAccessGroup`); nil for the application's own
         /// (<https://developer.apple.com/documentation/security/sharing-access-to-keychain-items-among-a-collection-of-apps>).
         public let accessGroup: String?
-        /// What the item's bytes are.
+        /// The format of the item's bytes.
         public let encoding: KeyEncoding
         /// When the item can be read, and whether it can leave the device. Reading ignores it.
         public let accessibility: KeychainAccessibility
-        /// Whether the iCloud Keychain takes the item to the user's other devices (`kSecAttrSynchronizable`): the key is then on
-        /// all of them, and on servers, encrypted. An item that is synchronised and one that is not are two items.
+        /// Whether iCloud Keychain synchronises the item to the user's other devices (`kSecAttrSynchronizable`): the key is then on
+        /// all of them and, encrypted, on servers. A synchronised item and one that is not are two different items.
         public let isSynchronized: Bool
-        /// The key of the Secure Enclave that the item's bytes are encrypted with; nil for none.
+        /// The Secure Enclave's key that encrypts the item's bytes; nil for none.
         public let enclaveKey: EnclaveKey?
-        /// Whether the item is in the data protection keychain (`kSecUseDataProtectionKeychain`); otherwise, on a Mac, in the login
-        /// keychain, which knows neither accessibility nor groups.
+        /// Whether the item is in the data protection keychain (`kSecUseDataProtectionKeychain`). Otherwise, on a Mac, it is in the
+        /// login keychain, which supports neither accessibility nor groups.
         public let usesDataProtection: Bool
 
-        /// An item, which may be there or not.
+        /// Describes an item, which need not exist yet.
         /// - Parameters:
         ///   - service: the item's service.
         ///   - account: its account.
         ///   - accessGroup: the group that shares it; nil for the application's own.
-        ///   - encoding: what its bytes are: unless said otherwise 32 random ones, which cost no derivation.
+        ///   - encoding: the format of its bytes. Default: a raw key, such as 32 random bytes, which needs no derivation.
         ///   - accessibility: when a new item can be read.
-        ///   - isSynchronized: whether the iCloud Keychain takes it to other devices. It needs an accessibility that is not
-        ///     ``KeychainAccessibility/isThisDeviceOnly``, and no key of the Secure Enclave.
-        ///   - enclaveKey: the key of the Secure Enclave that the bytes are encrypted with.
-        ///   - usesDataProtection: false for a Mac's login keychain. A program for a Mac without an entitlement for a group, such
-        ///     as a command-line tool, has no other
-        ///     (<https://developer.apple.com/documentation/technotes/tn3137-on-mac-keychains>).
-        /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an empty name, and for what contradicts itself.
+        ///   - isSynchronized: whether iCloud Keychain synchronises it to other devices. This requires an accessibility that is not
+        ///     ``KeychainAccessibility/isThisDeviceOnly``, and no Secure Enclave key.
+        ///   - enclaveKey: the Secure Enclave's key that encrypts the bytes.
+        ///   - usesDataProtection: false for a Mac's login keychain. A Mac program without an access group entitlement, such as a
+        ///     command-line tool, can use no other (<https://developer.apple.com/documentation/technotes/tn3137-on-mac-keychains>).
+        /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an empty service or account, and for arguments that contradict
+        ///   each other.
         public init(
             service: String, account: String, accessGroup: String? = nil, as encoding: KeyEncoding = .raw,
             accessibility: KeychainAccessibility = .afterFirstUnlockThisDeviceOnly, isSynchronized: Bool = false,
@@ -85,7 +85,7 @@
             return try bytes.withUnsafeBytes { bytes throws(DatabaseError) in try encoding.key(bytes) }
         }
 
-        /// What names the item, in a query as when it is made.
+        /// The attributes that identify the item, both in a query and when it is created.
         var attributes: [String: Any] {
             var attributes: [String: Any] = [
                 kSecClass as String: kSecClassGenericPassword, kSecAttrService as String: service,
@@ -101,7 +101,7 @@
     }
 
     extension KeyProvider where Self == KeySource {
-        /// An item of the Keychain, to stand among other sources.
+        /// An item of the Keychain, for use in a list of sources.
         public static func keychain(_ item: KeychainItem) -> KeySource {
             KeySource("the Keychain's item \(item.service)") { try item.key() }
         }

@@ -17,16 +17,16 @@ struct Keyspec: ~Copyable {
             case .derived: try SecureBytes(copying: bytes)
             case .raw(_, salted: true): try Self.hexadecimal(bytes)
             case .raw(_, salted: false): try Self.hexadecimal(bytes, salt: external)
-            // A file with a plaintext header has no salt for SQLCipher to find.
+            // SQLCipher finds no salt in a file with a plaintext header.
             case .passphrase where external != nil: try Self.derived(bytes, external, cipher)
-            // SQLCipher would take it for a raw key: derive the key as SQLCipher would have.
+            // SQLCipher would mistake it for a raw key, so derive the key here in the same way.
             case .passphrase where Self.looksRaw(bytes): try Self.derived(bytes, salt, cipher)
             case .passphrase: try SecureBytes(copying: bytes)
             }
         }
     }
 
-    /// The salt that is kept outside of the file, for a key that has none itself.
+    /// The salt that is kept outside the file, for a key that does not include one.
     private static func externalSalt(_ key: Encryption, _ cipher: CipherConfiguration) throws(DatabaseError) -> [UInt8]? {
         guard cipher.plaintextHeaderSize > 0 else { return nil }
         if case .derived = key.form { return nil }
@@ -57,7 +57,7 @@ struct Keyspec: ~Copyable {
     private static func derived(
         _ passphrase: UnsafeRawBufferPointer, _ salt: [UInt8]?, _ cipher: CipherConfiguration
     ) throws(DatabaseError) -> SecureBytes {
-        // A new file has no salt yet: it gets a random one, as SQLCipher would give it.
+        // A new file has no salt yet, and gets a random one, as from SQLCipher.
         let salt = if let salt { salt } else { try CipherConfiguration.randomSalt() }
         let raw = try SecureBytes(count: 48) { raw throws(DatabaseError) in
             let rc = sqlcipherkit_derive_key(
@@ -85,6 +85,6 @@ struct Keyspec: ~Copyable {
         }
     }
 
-    /// Without a table and without a branch, so that no trace of the digit is left in the cache.
+    /// Uses neither a table nor a branch, so that the digit leaves no trace in the CPU's caches.
     private static func digit(_ value: UInt8) -> UInt8 { value &+ 48 &+ (((9 &- value) >> 4) & 7) }
 }

@@ -1,10 +1,10 @@
 import CSQLCipher
 import Foundation
 
-/// What the system grants of locked memory, and how much of it is in use.
+/// How much memory the process may lock, and how much is locked.
 ///
-/// SQLCipher says that its memory security is on even where the system refused to lock a single page
-/// (<https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_memory_security>); these are the system's own numbers.
+/// SQLCipher reports its memory security as on even if the system refused to lock a single page
+/// (<https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_memory_security>); these numbers come from the system itself.
 /// ```swift
 /// var cipher = CipherConfiguration()
 /// cipher.usesMemorySecurity = true
@@ -13,12 +13,13 @@ import Foundation
 /// if report.lockedBytes == 0 { print("nothing is locked; the limit is \(report.limit ?? 0) bytes") }
 /// ```
 public struct MemorySecurity: Hashable, Sendable {
-    /// The bytes of this process that are locked into memory; nil where the system does not tell.
+    /// The number of bytes of this process that are locked into memory; nil where the system does not report it.
     public let lockedBytes: Int?
-    /// The bytes that the process may lock (`RLIMIT_MEMLOCK`); nil if there is no limit. A privileged process may lock more.
+    /// The number of bytes that the process may lock (`RLIMIT_MEMLOCK`); nil if there is no limit. A privileged process may lock
+    /// more.
     public let limit: Int?
 
-    /// Asks the system.
+    /// Queries the system.
     public static func report() -> MemorySecurity {
         let limit = sqlcipherkit_memory_lock_limit()
         return MemorySecurity(lockedBytes: locked(), limit: limit < 0 ? nil : Int(clamping: limit))

@@ -1,13 +1,13 @@
 import CSQLCipher
 
 extension Schema {
-    /// How the database is encrypted, with its key, its salt and its settings: for another file that shall be opened, attached or
-    /// made in the same way.
+    /// How the database is encrypted, including its key, salt and settings. Use it to open, attach or create another file in the
+    /// same way.
     /// ```swift
     /// let archive = try db.attach(.file("archive.db"), as: "archive", key: db.main.encryption)
     /// ```
-    /// An existing file must have been made that way. One that only shares the passphrase has a salt of its own and needs
-    /// its passphrase.
+    /// An existing file must have been created with this same key and salt. A file that only shares the passphrase has its own
+    /// salt, and must be opened with the passphrase.
     /// - Throws: ``DatabaseError/Reason/notEncrypted`` for a plaintext database, so that no other file becomes plaintext by
     ///   accident; ``DatabaseError/Reason/schemaName`` if it is no longer attached.
     public var encryption: Encryption {

@@ -9,21 +9,21 @@ extension SecureBytes {
         }
     }
 
-    /// Whether the bytes are these, compared in a time that depends on their number alone.
+    /// Whether the bytes equal others, compared in a time that depends only on their number.
     public borrowing func isEqual(to other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }
         if count == 0 { return true }
         return withUnsafeBytes { bytes in sqlcipherkit_equal(bytes.baseAddress, other.baseAddress, bytes.count) == 1 }
     }
 
-    /// Whether both hold the same bytes, compared in a time that depends on their number alone.
+    /// Whether both hold the same bytes, compared in a time that depends only on their number.
     public borrowing func isEqual(to other: borrowing SecureBytes) -> Bool {
         // Lending both at once: the other's closure is not handed on.
         other.withUnsafeBytes { bytes in isEqual(to: bytes) }
     }
 
-    /// What `read` puts into `capacity` bytes at most, in memory of just that size; the larger one is wiped.
-    /// - Parameter read: writes into the memory and returns how many bytes it wrote.
+    /// Holds the bytes that `read` selects from a buffer of `capacity` bytes, in memory of just their size; the buffer is wiped.
+    /// - Parameter read: writes into the buffer and returns the range of the bytes to keep.
     init(
         upTo capacity: Int, _ read: (UnsafeMutableRawBufferPointer) throws(DatabaseError) -> Range<Int>
     ) throws(DatabaseError) {
@@ -35,7 +35,7 @@ extension SecureBytes {
     }
 }
 
-/// Secret bytes with several owners, wiped when the last one lets go.
+/// Secret bytes with several owners, wiped when the last one releases them.
 final class SharedSecureBytes: Sendable {
     private let bytes: SecureBytes
 
@@ -48,7 +48,7 @@ final class SharedSecureBytes: Sendable {
     }
 }
 
-/// Random bytes that are no secret, such as salts.
+/// Random bytes that are not secret, such as a salt.
 func randomBytes(_ count: Int) throws(DatabaseError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     let rc = sqlcipherkit_random(&bytes, Int32(count))

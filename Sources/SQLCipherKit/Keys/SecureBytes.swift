@@ -1,18 +1,18 @@
 import CSQLCipher
 import Foundation
 
-/// Bytes for secrets: in memory of their own that is kept out of swap and core dumps where the system allows, wiped when they
-/// go, and that no print, dump or error shows.
+/// Secret bytes, in separate memory that is kept out of swap and core dumps where the system allows, and wiped when it is released.
+/// No print, dump or error shows them.
 public struct SecureBytes: ~Copyable, @unchecked Sendable {
-    // Sendable: the memory is written in the initialiser only, and freed by the one owner.
+    // Sendable: the memory is only written in the initialiser, and freed by its single owner.
     private let memory: UnsafeMutableRawBufferPointer
     /// The number of bytes.
     public let count: Int
     /// Whether the system has locked the memory, so that it is never written to swap.
     public let isLocked: Bool
 
-    /// Memory of `count` bytes, filled by `fill`.
-    /// - Throws: ``DatabaseError`` with ``ResultCode/outOfMemory``, and what `fill` throws.
+    /// Allocates `count` bytes, which `fill` writes.
+    /// - Throws: ``DatabaseError`` with ``ResultCode/outOfMemory``, or any error that `fill` throws.
     public init(count: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(DatabaseError) -> Void) throws(DatabaseError) {
         let page = Int(sysconf(Int32(_SC_PAGESIZE)))
         let mapped = max(1, (count + page - 1) / page) * page
@@ -35,7 +35,7 @@ public struct SecureBytes: ~Copyable, @unchecked Sendable {
         self.isLocked = isLocked
     }
 
-    /// A copy of bytes. Wiping the original is the caller's part.
+    /// Copies bytes. Wiping the original is up to the caller.
     public init(copying bytes: UnsafeRawBufferPointer) throws(DatabaseError) {
         try self.init(count: bytes.count) { memory throws(DatabaseError) in memory.copyMemory(from: bytes) }
     }
