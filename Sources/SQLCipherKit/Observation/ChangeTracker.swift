@@ -3,18 +3,18 @@ import Foundation
 
 /// An observer of a connection's commits.
 struct ChangeHook {
-    /// The columns of a table that matter to it, as bits; asked once for each table of a transaction.
+    /// Returns the columns of a table that matter to the observer, as bits. Called once for each table in a transaction.
     let interest: (DatabaseTable) -> UInt64
     let body: (DatabaseChanges) -> Void
 }
 
-/// Collects what the open transaction changes, row by row, and reports it once it is committed.
+/// Collects the changes of the open transaction, row by row, and reports them once it is committed.
 final class ChangeTracker {
-    /// What the open transaction has changed.
+    /// The changes of the open transaction.
     struct Mark {
         fileprivate var changes: [DatabaseTable: DatabaseChanges.Table] = [:]
         fileprivate var isUnknown = false
-        /// Whether the application has said so, of what SQLite does not see.
+        /// Whether the application has reported a change that SQLite does not see.
         fileprivate var isNoticed = false
     }
 
@@ -22,14 +22,14 @@ final class ChangeTracker {
     private var open = Mark()
     /// Whether SQLite is about to commit.
     var isCommitting = false
-    /// Whether a statement that attaches or detaches a database was compiled, and has not done so yet.
+    /// Whether a statement that attaches or detaches a database was compiled but has not run yet.
     var isAttaching = false
     private var databases: [SQLName]
     var hasNotices: Bool { open.isNoticed }
     private var schemaStamp: UInt64
     private(set) var commits: UInt64 = 0
 
-    // The table of the last row: most rows are of the same one, and cost no look-up then.
+    // The table of the last row. Most rows belong to the same table and then need no look-up.
     private var table: DatabaseTable?
     private var tableName: ContiguousArray<CChar> = []
     private var schemaName: ContiguousArray<CChar> = []
@@ -71,7 +71,7 @@ final class ChangeTracker {
             return
         }
         change = unchanged(next)
-        // note_fts_data belongs to note_fts: SQLite itself goes by the name.
+        // note_fts_data belongs to note_fts: SQLite itself identifies shadow tables by name.
         if let owner = next.name.shadowOwner {
             let owner = DatabaseTable(owner, schemaName: next.schemaName)
             if sqlcipherkit_find_table(db, schema, owner.name, nil).kind == SQLCIPHERKIT_VIRTUAL_TABLE {
@@ -89,13 +89,13 @@ final class ChangeTracker {
         table = nil
     }
 
-    /// What has been changed so far, for ``rollBack(to:)``.
+    /// The changes so far, for ``rollBack(to:)``.
     func mark() -> Mark {
         putBack()
         return open
     }
 
-    /// Forgets what was changed since a mark, after a savepoint was rolled back.
+    /// Discards the changes made since a mark, after a savepoint was rolled back.
     func rollBack(to mark: Mark) {
         table = nil
         open = mark
@@ -107,10 +107,10 @@ final class ChangeTracker {
         (open.isUnknown, open.isNoticed, isCommitting) = (false, false, false)
     }
 
-    /// Something is being changed that no hook reports.
+    /// Records a change that no hook reports.
     func changeUnknown() { open.isUnknown = true }
 
-    /// Something was changed that SQLite does not see.
+    /// Records a change that SQLite does not see.
     func notice(_ region: DatabaseRegion) {
         putBack()
         open.isNoticed = true
@@ -124,7 +124,7 @@ final class ChangeTracker {
 
     // MARK: The end
 
-    /// A statement has ended, and no transaction is open.
+    /// Call this when a statement has ended and no transaction is open.
     func ended(_ db: OpaquePointer) {
         let isAttached = noteDatabases(db)
         if isCommitting || hasNotices {
@@ -135,13 +135,14 @@ final class ChangeTracker {
         }
     }
 
-    /// A statement has ended, and the transaction goes on. What is attached then stays so, also if it is rolled back.
+    /// Call this when a statement has ended and the transaction is still open. A database that it attached stays attached even if
+    /// the transaction is rolled back.
     func goesOn(_ db: OpaquePointer) {
         isCommitting = false
         if noteDatabases(db) { report(DatabaseChanges(isSchemaChanged: true)) }
     }
 
-    /// - Returns: whether one was attached or detached.
+    /// - Returns: whether a database was attached or detached.
     private func noteDatabases(_ db: OpaquePointer) -> Bool {
         guard isAttaching else { return false }
         let now = Self.databases(db)
@@ -156,7 +157,7 @@ final class ChangeTracker {
         return names
     }
 
-    /// Reports what was committed. Called outside of SQLite.
+    /// Reports the committed changes. Called outside of SQLite's callbacks.
     func committed(_ db: OpaquePointer) {
         putBack()
         commits += 1
@@ -164,7 +165,7 @@ final class ChangeTracker {
         let stamp = sqlcipherkit_schema_stamp(db)
         result.isSchemaChanged = stamp != schemaStamp
         schemaStamp = stamp
-        // No snapshot tells whether a read has seen what is not in the database.
+        // A snapshot cannot tell whether a read has seen changes outside the database.
         if !hasNotices { (result.commit, result.positions) = (commits, DatabaseChanges.LogPosition.all(db)) }
         rollBack()
         report(result)

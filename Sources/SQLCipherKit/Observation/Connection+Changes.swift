@@ -1,22 +1,22 @@
 import CSQLCipher
 
 extension Connection {
-    /// Calls `body` after each commit of this connection that may have changed what a region's queries have read.
+    /// Calls `body` after each commit of this connection that may change the results of a region's queries.
     ///
-    /// It is called after the commit, never for a transaction that was rolled back, nor for what
-    /// ``savepoint(_:_:)-(_,(Connection)->R)`` has undone. Nothing is missed: rows of `WITHOUT ROWID` tables, rows that `REPLACE`
-    /// removes, that triggers and foreign keys change, a DELETE without WHERE, the tables behind full-text tables, writes into
-    /// blobs (<https://sqlite.org/c3ref/preupdate_blobwrite.html>), a backup that is restored. Changes by other connections are not
-    /// reported. What `ROLLBACK TO`, given as SQL, has undone is reported nevertheless.
+    /// It is called after the commit, and never for changes that were rolled back, with the transaction or with
+    /// ``savepoint(_:_:)-(_,(Connection)->R)``. All changes by this connection are reported: rows of `WITHOUT ROWID` tables, rows
+    /// that `REPLACE` removes, rows that triggers and foreign keys change, a DELETE without WHERE, the tables behind full-text
+    /// tables, writes to blobs (<https://sqlite.org/c3ref/preupdate_blobwrite.html>), and a restored backup. Changes by other
+    /// connections are not reported. Changes undone by `ROLLBACK TO` in SQL are still reported.
     /// ```swift
     /// let (count, region) = try db.recordingReads { try $0.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0 }
     /// let token = try db.addChangeHook(affecting: region) { _ in print("the number of notes has changed") }
     /// ```
     /// - Parameters:
-    ///   - region: what has to be touched. An UPDATE counts only if it gives one of the region's columns another value. Default:
-    ///     each commit that writes.
-    ///   - body: must not use the connection: its calls throw ``DatabaseError/Reason/misuse`` meanwhile.
-    /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside of a hook.
+    ///   - region: the region that a commit must touch. An UPDATE counts only if it gives one of the region's columns another
+    ///     value. Default: every commit that writes.
+    ///   - body: receives the changes. It must not use the connection, which throws ``DatabaseError/Reason/misuse`` meanwhile.
+    /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside a hook.
     @discardableResult
     public func addChangeHook(
         affecting region: DatabaseRegion = .everything, _ body: @escaping (DatabaseChanges) -> Void
@@ -25,7 +25,7 @@ extension Connection {
         return try addChangeHook(
             ChangeHook(interest: { resolved.columns[$0]?.bits ?? 0 }) { [weak self] changes in
                 if resolved.isAffected(by: changes) { body(changes) }
-                // The columns may be others now, under the same names.
+                // The same names may now belong to other columns.
                 if changes.isSchemaChanged, let handle = self?.handle { resolved = region.resolved(handle) }
             })
     }
@@ -38,7 +38,7 @@ extension Connection {
             hooks.tracker = tracker
             try hooks.installChangeHook(handle)
             hooks.installCommitHooks(handle)
-            // Statements that were compiled before would go on to delete all rows at once, without calling the hook.
+            // Statements compiled earlier would still delete all rows at once, without calling the hook.
             hooks.installAuthorizer(handle)
         }
         return HookToken { [weak self] in
@@ -48,7 +48,7 @@ extension Connection {
         }
     }
 
-    /// Removes SQLite's hook when there are no observers left. Inside of a hook that has to wait.
+    /// Removes SQLite's hook when there are no observers left. Inside a hook this must wait.
     private func dropIdleTracker() {
         guard let hooks, hooks.tracker?.hooks.isEmpty == true, let handle = try? liveOutsideHooks() else { return }
         hooks.tracker = nil
@@ -56,19 +56,19 @@ extension Connection {
         hooks.installCommitHooks(handle)
     }
 
-    /// Call this when a session was created or ended, which removes the hook.
+    /// Call this after a session was created or ended, which removes the hook.
     func restoreChangeHook() throws(DatabaseError) {
         if let hooks, hooks.tracker != nil, let handle { try hooks.installChangeHook(handle) }
     }
 
-    /// Call this when something was changed that SQLite's hooks do not report, once other connections can see it.
+    /// Call this after a change that SQLite's hooks do not report, once other connections can see it.
     func changedWithoutHook() {
         guard let tracker = hooks?.tracker, let handle else { return }
         tracker.changeUnknown()
         if !isInTransaction { inHook { tracker.committed(handle) } }
     }
 
-    /// The end of a statement that may have committed, attached or detached.
+    /// Called at the end of a statement that may have committed a transaction, or attached or detached a database.
     @usableFromInline
     @inline(never)
     func settleCommit() {
@@ -86,9 +86,9 @@ extension Connection {
         }
     }
 
-    /// Reports a change that SQLite does not see to change hooks and observations, as if the region's tables had been written to:
-    /// after the commit, and not at all if the transaction, or the savepoint around it, is rolled back. Outside of a transaction
-    /// it is reported at once.
+    /// Reports a change that SQLite does not see to change hooks and observations, as if the region's tables had been written to.
+    /// It is reported after the commit, and not at all if the transaction or the enclosing savepoint is rolled back; outside a
+    /// transaction, at once.
     ///
     /// ```swift
     /// try await pool.write { db in
@@ -96,10 +96,10 @@ extension Connection {
     ///     try db.notifyChanges(in: DatabaseRegion(DatabaseTable("image")))
     /// }
     /// ```
-    /// Call it where something changes that the fetches of observations read besides the database's rows, or after a change of
-    /// tables that is not reported.
-    /// - Parameter region: what has changed. A table without columns stands for its rows, and so for the table.
-    /// - Throws: ``DatabaseError/Reason/misuse`` on a connection that only reads, as in `read(_:)`, and inside of a hook;
+    /// Call it when something changes that observations read in addition to the database's rows, or after a change to tables that
+    /// is not reported.
+    /// - Parameter region: the region that has changed. A table without columns means its rows, and thus the whole table.
+    /// - Throws: ``DatabaseError/Reason/misuse`` on a read-only connection, as in `read(_:)`, and inside a hook;
     ///   ``DatabaseError/Reason/invalidArgument`` for a view in the region; ``DatabaseError/Reason/closed``.
     public func notifyChanges(in region: DatabaseRegion) throws(DatabaseError) {
         let (hooks, handle) = try usableHooks()

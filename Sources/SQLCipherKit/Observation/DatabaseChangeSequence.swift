@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What commits have changed, without reading anything: an `AsyncSequence` of ``DatabaseChanges``.
+/// An `AsyncSequence` of the changes that commits make (``DatabaseChanges``), without reading anything.
 ///
 /// ```swift
 /// for try await changes in pool.changes(affecting: DatabaseRegion(DatabaseTable("note"))) {
@@ -8,9 +8,11 @@ import Synchronization
 /// }
 /// ```
 /// There is no element before the first commit. A loop reports the commits of writes that are called after it began to wait for its
-/// first element. Commits between two turns of a slow loop come as one element, which has the changes of all of them: nothing
-/// piles up. The sequence ends when its task is cancelled. It throws when the database is closed, or the connection that writes.
-/// Each loop, and each copy of an iterator that has not begun, is on its own; copies of one that has begun share the elements.
+/// first element. Commits between two iterations of a slow loop are merged into one element with all their changes, so that nothing
+/// piles up.
+///
+/// The sequence ends when its task is cancelled. It throws when the database, or the connection that writes, is closed. Each loop
+/// is independent, and so is each copy of an iterator that has not begun; copies of an iterator that has begun share the elements.
 public struct DatabaseChangeSequence: AsyncSequence, Sendable {
     public typealias Element = DatabaseChanges
 
@@ -54,14 +56,14 @@ public struct DatabaseChangeSequence: AsyncSequence, Sendable {
 }
 
 extension SharedDatabase {
-    /// What the commits that touch a region change, without a read; see ``DatabaseChangeSequence``.
-    /// - Parameter region: what has to be touched. Default: each commit that writes. A change of the schema counts in any case.
+    /// The changes of the commits that touch a region, without a read; see ``DatabaseChangeSequence``.
+    /// - Parameter region: the region that a commit must touch. Default: every commit that writes. A schema change always counts.
     public func changes(affecting region: DatabaseRegion = .everything) -> DatabaseChangeSequence {
         DatabaseChangeSequence(database: self, region: region)
     }
 }
 
-/// Registers one loop, until it is deallocated.
+/// Registers one loop for as long as it is allocated.
 private final class ChangeCollector: Sendable {
     private let listener = ChangeListener()
     private let database: SharedDatabase
@@ -76,7 +78,7 @@ private final class ChangeCollector: Sendable {
             let region = try region.resolved(on: db)
             observers.add(listener)
             try observers.install(on: db)
-            // What was committed before does not count.
+            // Earlier commits do not count.
             listener.watch(region)
         }
     }
@@ -105,7 +107,7 @@ private final class ChangeListener: CommitObserver {
 
     func watch(_ region: DatabaseRegion) { state.withLock { $0.region = region } }
 
-    /// What has come together, if anything has.
+    /// The changes collected so far, or nil if there are none.
     func take() throws -> DatabaseChanges? {
         try state.withLock { state in
             if let pending = state.pending.take() { return pending }

@@ -1,13 +1,13 @@
-/// What a transaction has changed: the argument of a change hook (``Connection/addChangeHook(affecting:_:)``) after the commit.
+/// The changes of a transaction, passed to change hooks (``Connection/addChangeHook(affecting:_:)``) after the commit.
 ///
-/// It may name more than was changed in the end, where a statement failed in the middle and was undone; never less.
+/// It may list more than was finally changed, if a statement failed halfway and was undone, but never less.
 public struct DatabaseChanges: Sendable {
     struct Table: Hashable, Sendable {
         /// Rows were inserted or deleted, or their row ids changed.
         var isWhole = false
-        /// Of the examined columns, those to which an UPDATE gave another value, as bits.
+        /// The examined columns to which an UPDATE gave another value, as bits.
         var changed: UInt64 = 0
-        /// The columns that some hook asked for, as bits.
+        /// The columns that any hook asked for, as bits.
         var examined: UInt64 = 0
 
         func affects(_ columns: UInt64) -> Bool { isWhole || columns & (changed | ~examined) != 0 }
@@ -22,18 +22,18 @@ public struct DatabaseChanges: Sendable {
     var changes: [DatabaseTable: Table] = [:]
     /// Whether tables, indexes, views or triggers were created, altered or dropped, or databases attached or detached.
     public internal(set) var isSchemaChanged = false
-    /// Whether it is not known what was changed, as after a commit by another process.
+    /// Whether the changes are unknown, as after a commit by another process.
     public internal(set) var isUnknown = false
     /// The number of the commit among those that this connection has reported, counted from 1.
     var commit: UInt64 = 0
     /// The ends of the databases' write-ahead logs after the commit, for databases that have one.
     var positions: [SQLName: LogPosition] = [:]
 
-    /// The tables in which rows were inserted, updated or deleted. With a full-text table these are the tables in which it keeps
-    /// its index, and the table itself.
+    /// The tables in which rows were inserted, updated or deleted. For a full-text table, these include the tables that hold its
+    /// index and the table itself.
     public var tables: Set<DatabaseTable> { Set(changes.keys) }
 
-    /// Adds what a later commit has changed.
+    /// Adds the changes of a later commit.
     mutating func formUnion(_ later: DatabaseChanges) {
         for (table, change) in later.changes {
             guard let known = changes[table] else {
@@ -51,9 +51,9 @@ public struct DatabaseChanges: Sendable {
 }
 
 extension DatabaseRegion {
-    /// Whether queries that have read the region may have another result after a commit.
+    /// Whether queries that read the region may have a different result after a commit.
     ///
-    /// Of a region made by hand any change of a table counts here: its columns' places are looked up only where it is put to use,
+    /// For a region made by hand, any change to a table counts here: its columns are only looked up when the region is put to use,
     /// as in ``Connection/addChangeHook(affecting:_:)``.
     /// ```swift
     /// try db.addChangeHook { changes in if titles.isAffected(by: changes) { reloadTitles() } }

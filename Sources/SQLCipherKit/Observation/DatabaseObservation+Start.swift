@@ -1,12 +1,12 @@
-/// When an observation that was started gives its first element.
+/// When a started observation delivers its first element.
 public enum ObservationStart: Sendable {
-    /// Before `start` returns: it is read on the calling thread. Where the database has to be waited for, the thread waits.
+    /// Before `start` returns. It is read on the calling thread, which waits if the database is busy.
     case immediate
     /// After `start` has returned.
     case later
 }
 
-/// Ends an observation that was started with `start`, when it is released or with ``cancel()``.
+/// Ends an observation started with `start`, when the token is released or with ``cancel()``.
 public final class ObservationToken: Sendable {
     private let task: Task<Void, Never>?
 
@@ -25,13 +25,13 @@ extension DatabaseObservation {
     /// // In a view controller: the label has its text before the view is drawn for the first time.
     /// token = counts.start { [label] count in label.text = "\(count)" }
     /// ```
-    /// Elements come in order, as they do in a loop. An error is the last call.
+    /// Elements arrive in order, as in a loop. An error ends the observation.
     /// - Parameters:
-    ///   - start: when the first element comes. Default: before the call returns.
-    ///   - onError: is called with what the read throws. With ``ObservationStart/immediate`` that may be before the call returns.
+    ///   - start: when to deliver the first element. Default: before the call returns.
+    ///   - onError: receives the error that the read throws, possibly before the call returns with ``ObservationStart/immediate``.
     ///     Default: does nothing.
-    ///   - onChange: is called with each element.
-    /// - Returns: what ends the observation when it is released.
+    ///   - onChange: receives each element.
+    /// - Returns: a token, which ends the observation when it is released.
     @MainActor
     public func start(
         _ start: ObservationStart = .immediate, onError: @escaping @MainActor (any Error) -> Void = { _ in },
@@ -49,7 +49,7 @@ extension DatabaseObservation {
                 var iterator = iterator
                 do {
                     while let element = try await iterator.next() {
-                        // Cancelled while the element was on its way here.
+                        // The task may have been cancelled while the element was on its way.
                         if Task.isCancelled { return }
                         onChange(element)
                     }
@@ -59,8 +59,8 @@ extension DatabaseObservation {
             })
     }
 
-    /// The same for code that is on no actor. With ``ObservationStart/immediate`` the first call is on the calling thread, and each
-    /// later one on some other thread, one after another. A call that has begun when the token is released is finished.
+    /// The version for code outside any actor. With ``ObservationStart/immediate``, the first call is made on the calling thread.
+    /// All later calls are made on other threads, one at a time. A call that is running when the token is released completes.
     public nonisolated func start(
         concurrently start: ObservationStart, onError: @escaping @Sendable (any Error) -> Void = { _ in },
         onChange: @escaping @Sendable (Element) -> Void

@@ -1,8 +1,8 @@
 import CSQLCipher
 
-/// Regions made by hand. Names are looked up when a region is put to use, and again after each change of the schema.
+/// Regions made by hand. Names are looked up when a region is put to use, and again after each schema change.
 extension DatabaseRegion {
-    /// Whole tables: any change of their rows counts.
+    /// Whole tables: any change to their rows counts.
     public init(_ table: DatabaseTable, _ more: DatabaseTable...) { self.init([table] + more) }
 
     /// Whole tables.
@@ -10,11 +10,11 @@ extension DatabaseRegion {
         for table in tables { columns[table] = Columns(isWhole: true, bits: .max) }
     }
 
-    /// Columns of a table: what counts is an UPDATE that gives one of them another value, and rows that come and go.
+    /// Columns of a table: an UPDATE that gives one of them another value counts, and so do inserted and deleted rows.
     /// - Parameters:
     ///   - table: the table.
-    ///   - columns: the columns' names, in any case. None of them for the rows alone, as `count(*)` reads them. As long as the
-    ///     table does not have one of these names, all its columns count.
+    ///   - columns: the columns' names, ignoring case. Empty for the rows alone, as `count(*)` reads them. While the table lacks
+    ///     one of these columns, all its columns count.
     public init(_ table: DatabaseTable, columns: [String]) {
         self.columns[table] = Columns(names: Set(columns.map { SQLName($0) }), bits: .max)
     }
@@ -22,8 +22,8 @@ extension DatabaseRegion {
     /// The whole table of a record type.
     public init<R: SQLRecord>(_ type: R.Type) { self.init(DatabaseTable(R.tableName)) }
 
-    /// The same, with the columns' indexes as they are now.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a view, in which nothing ever changes.
+    /// This region with the columns' current indexes.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a view, which has no rows of its own that could change.
     func resolved(on db: Connection) throws(DatabaseError) -> DatabaseRegion {
         let handle = try db.live()
         for table in columns.keys {
@@ -34,7 +34,7 @@ extension DatabaseRegion {
         return resolved(handle)
     }
 
-    /// What cannot be found counts as all columns.
+    /// This region with the columns' current indexes. If a table or a column cannot be found, all columns count.
     func resolved(_ db: OpaquePointer) -> DatabaseRegion {
         var result = self
         for (table, columns) in columns where !columns.isWhole {
@@ -48,7 +48,7 @@ extension DatabaseRegion {
         names.reduce(0) { bits, name in
             let column = sqlcipherkit_find_table(db, table.schemaName, table.name, name.text).column
             if column >= 0 { return bits | 1 << UInt64(min(column, 63)) }
-            // A row whose id changes counts as another row.
+            // A change of row id counts as a different row.
             return rowIDs.contains(name) ? bits : .max
         }
     }
@@ -57,17 +57,17 @@ extension DatabaseRegion {
 }
 
 extension SharedDatabase {
-    /// The results of a read, now and after each commit that touches a region.
+    /// Observes the results of a read, now and after each commit that touches a region.
     ///
-    /// As ``observe(_:)``, but what the closure reads is not found out: commits elsewhere lead to no new element. That saves the
-    /// compiling of its statements at each read, and is for closures that always read the same.
+    /// Like ``observe(_:)``, but the closure's reads are not recorded, and commits outside the region cause no new element. That
+    /// saves compiling its statements again at each read. Use it for closures that always read the same tables and columns.
     /// ```swift
     /// let counts = pool.observe(tracking: DatabaseRegion(Note.self)) { db in try db.fetchCount(Note.self) }
     /// ```
     /// - Parameters:
-    ///   - region: what has to be touched. Several regions are one by ``DatabaseRegion/union(_:)``. After a change of the schema
-    ///     there is an element in any case. A view in it is an ``DatabaseError/Reason/invalidArgument``, thrown by the loop.
-    ///   - fetch: reads, as in `read(_:)`. Called again for each element.
+    ///   - region: the region that a commit must touch. Combine several with ``DatabaseRegion/union(_:)``. A schema change always
+    ///     causes an element. If the region contains a view, the loop throws ``DatabaseError/Reason/invalidArgument``.
+    ///   - fetch: reads the result, as in `read(_:)`. Called again for each element.
     public func observe<T: Sendable>(
         tracking region: DatabaseRegion, _ fetch: @escaping @Sendable (Connection) throws -> T
     ) -> DatabaseObservation<T> {

@@ -1,7 +1,7 @@
-/// A table of one of a connection's databases.
-/// Two are the same if the names are to SQLite: byte for byte, the case of ASCII letters apart.
+/// A table in one of a connection's databases. Names are compared as SQLite compares them: byte for byte, ignoring the case of
+/// ASCII letters.
 public struct DatabaseTable: Hashable, Sendable, CustomStringConvertible {
-    /// The name of the table's database in SQL: `main`, `temp` or what it was attached as.
+    /// The name of the table's database in SQL: `main`, `temp` or the name it was attached under.
     public let schemaName: String
     /// The table's name.
     public let name: String
@@ -14,7 +14,7 @@ public struct DatabaseTable: Hashable, Sendable, CustomStringConvertible {
     /// A table of the main database.
     public init(_ name: String) { self.init(name, schemaName: "main") }
 
-    /// A table of a connection's database.
+    /// A table of one of a connection's databases.
     /// ```swift
     /// if changes.tables.contains(DatabaseTable("note", in: archive)) { reload() }
     /// ```
@@ -35,7 +35,7 @@ public struct DatabaseTable: Hashable, Sendable, CustomStringConvertible {
     public var description: String { schemaName.isSameName(as: "main") ? name : "\(schemaName).\(name)" }
 }
 
-/// What queries read: tables and their columns. Recorded (``Connection/recordingReads(_:)``), or made by hand.
+/// The tables and columns that queries read, either recorded (``Connection/recordingReads(_:)``) or made by hand.
 /// ```swift
 /// let region = DatabaseRegion(DatabaseTable("note"), columns: ["title"]).union(DatabaseRegion(DatabaseTable("tag")))
 /// for try await titles in pool.observe(tracking: region, fetchTitles) { show(titles) }
@@ -44,9 +44,10 @@ public struct DatabaseRegion: Hashable, Sendable {
     struct Columns: Hashable, Sendable {
         /// Their names; empty if only rows were counted.
         var names: Set<SQLName> = []
-        /// Whether it is all of them, whatever they are called.
+        /// Whether all columns count, whatever their names.
         var isWhole = false
-        /// Their indexes in the table, as bits; the last bit stands for all from 63 on. All of them, as long as they are not known.
+        /// Their indexes in the table, as bits. The last bit stands for all indexes from 63 on. All bits are set while the indexes
+        /// are unknown.
         var bits: UInt64 = 0
 
         // The bits follow from the names.
@@ -59,31 +60,32 @@ public struct DatabaseRegion: Hashable, Sendable {
     }
 
     var columns: [DatabaseTable: Columns] = [:]
-    /// Whether any commit at all may change what was read, as with `PRAGMA user_version`.
+    /// Whether any commit at all may change the results, as with `PRAGMA user_version`.
     public internal(set) var isEverything = false
 
     init() {}
 
-    /// Nothing.
+    /// The empty region.
     public static let nothing = DatabaseRegion()
 
-    /// All tables, and whatever else is in a database.
+    /// All tables, and everything else in a database.
     public static let everything = {
         var region = DatabaseRegion()
         region.isEverything = true
         return region
     }()
 
-    /// The tables of the region. Of a full-text table this is the table itself, whatever it keeps its index in.
+    /// The tables of the region. A full-text table is listed itself, not the tables that hold its index.
     public var tables: Set<DatabaseTable> { Set(columns.keys) }
 
-    /// The columns of a table; empty if only its rows count, or if the region has the whole table; nil if it has nothing of it.
+    /// The columns of a table; empty if only its rows count or if the region has the whole table; nil if the table is not in the
+    /// region.
     public func columns(of table: DatabaseTable) -> Set<String>? { columns[table].map { Set($0.names.map(\.text)) } }
 
-    /// Whether the region has all columns of a table, as if it was made by hand without any names.
+    /// Whether the region has all columns of a table, as one made by hand without column names does.
     public func isWhole(_ table: DatabaseTable) -> Bool { isEverything || columns[table]?.isWhole == true }
 
-    /// Both regions together.
+    /// Returns the union of both regions.
     public func union(_ other: DatabaseRegion) -> DatabaseRegion {
         var result = self
         result.formUnion(other)

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Wakes the loops of an observation. A loop looks how many events there were, then what there is for it, and then waits for
-/// another event: none is missed in between.
+/// Wakes the loops of an observation. A loop notes the number of events, checks whether there is anything for it, and then waits
+/// for another event, so that it misses none in between.
 final class ObservationEvents: Sendable {
     private struct State {
         var count: UInt64 = 0
@@ -13,7 +13,7 @@ final class ObservationEvents: Sendable {
 
     var count: UInt64 { state.withLock { $0.count } }
 
-    /// Wakes all that wait.
+    /// Wakes all waiters.
     func signal() {
         let waiters = state.withLock { state in
             state.count += 1
@@ -23,7 +23,7 @@ final class ObservationEvents: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Waits until there were more events than that, or until the task is cancelled.
+    /// Waits until there have been more events than `count`, or until the task is cancelled.
     func wait(after count: UInt64) async {
         let number = state.withLock { state in
             state.lastWaiter += 1

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Identifies the snapshot that a read has seen.
+/// Identifies the snapshot that a read saw.
 struct SnapshotID: Sendable {
-    /// The writer's last commit, if the read was on the writer itself: it has seen all up to that one.
+    /// The writer's last commit, if the read ran on the writer itself and so saw all commits up to that one.
     var commit: UInt64?
-    /// The ends of the write-ahead logs for the read of a reader.
+    /// The ends of the write-ahead logs, if the read ran on a reader.
     var positions: [SQLName: DatabaseChanges.LogPosition] = [:]
 
     init() {}
@@ -15,7 +15,7 @@ struct SnapshotID: Sendable {
     }
 }
 
-/// Decides whether a commit has touched what an observation has read, and wakes those that wait for that.
+/// Decides whether a commit has touched what an observation read, and wakes the loops that wait for it.
 final class ObservationListener: CommitObserver {
     private struct State {
         var region = DatabaseRegion.everything
@@ -23,7 +23,7 @@ final class ObservationListener: CommitObserver {
         var isDirty = true
         /// The number of the running fetch, 0 for none.
         var fetch = 0
-        /// Commits during a fetch. Whether it has seen them, and whether they matter, is known at its end.
+        /// Commits during a fetch. Only when it ends is it known whether it saw them and whether they matter.
         var missed: [DatabaseChanges] = []
         var failure: (any Error)?
     }
@@ -35,7 +35,7 @@ final class ObservationListener: CommitObserver {
 
     func interest(in table: DatabaseTable) -> UInt64 {
         state.withLock { state in
-            // What the first read looks at is not known before its end.
+            // It is not known what the first read uses before it ends.
             state.fetch != 0 && state.region.isEverything ? .max : state.region.columns[table]?.bits ?? 0
         }
     }
@@ -45,7 +45,7 @@ final class ObservationListener: CommitObserver {
             if state.isDirty { return false }
             if state.fetch != 0 {
                 state.missed.append(changes)
-                // After so many commits another read is due anyway.
+                // After that many commits another read is due anyway.
                 if state.missed.count > 1000 { state.isDirty = true }
                 return false
             }
@@ -62,12 +62,12 @@ final class ObservationListener: CommitObserver {
 
     // MARK: Fetches
 
-    /// Whether a fetch may have another result than the last one.
+    /// Whether a fetch may have a different result from the last one.
     var isDirty: Bool { state.withLock { $0.isDirty } }
 
     var failure: (any Error)? { state.withLock { $0.failure } }
 
-    /// - Parameter fetch: its number; one that has a smaller number is no longer listened to.
+    /// - Parameter fetch: its number. Fetches with smaller numbers are ignored from now on.
     func beginFetch(_ fetch: Int) {
         state.withLock { state in
             state.isDirty = false
@@ -76,7 +76,7 @@ final class ObservationListener: CommitObserver {
         }
     }
 
-    /// A fetch has ended without a result, and the next change begins another one.
+    /// Call this when a fetch has ended without a result. The next change causes another one.
     func abandonFetch(_ fetch: Int) {
         state.withLock { state in
             guard state.fetch == fetch else { return }
@@ -99,9 +99,9 @@ final class ObservationListener: CommitObserver {
 }
 
 extension [DatabaseChanges] {
-    /// Whether any of these commits, which are in order, touches a region and is later than a snapshot.
+    /// Whether any of these commits, which are in order, touches a region and is newer than a snapshot.
     ///
-    /// A read that has seen a commit has seen those before it, also those in the log before a log was restarted.
+    /// A read that has seen a commit has also seen all earlier ones, including those in a log that was restarted since.
     fileprivate func touch(_ region: DatabaseRegion, after snapshot: SnapshotID) -> Bool {
         var seen: Set<SQLName> = []
         for var changes in reversed() {

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Polls for commits by other connections than the writer, while it is there.
+/// Polls for commits by connections other than the writer, for as long as it is allocated.
 final class ObservationPoll: Sendable {
     private let database: SharedDatabase
     private let listener: ObservationListener
-    /// The databases' versions for the writer, when it looked last.
+    /// The databases' versions when the writer last checked them.
     private let known = Mutex<[SQLName: Int]?>(nil)
     private let task = Mutex<Task<Void, Never>?>(nil)
 
@@ -20,7 +20,7 @@ final class ObservationPoll: Sendable {
 
     deinit { task.withLock { $0 }?.cancel() }
 
-    /// What is read on the writer now has seen these versions.
+    /// Records the versions that a read on the writer is about to see.
     func note(_ db: Connection) throws(DatabaseError) {
         let versions = try db.dataVersions()
         known.withLock { $0 = versions }
@@ -32,12 +32,12 @@ final class ObservationPoll: Sendable {
         let known = known.withLock { $0 }
         do {
             let (now, positions) = try await database.run(.unrestricted, timeout: nil) { db in
-                // In this order: the versions make the connection look where the logs end.
+                // In this order: reading the versions makes the connection update its view of where the logs end.
                 (try db.dataVersions(), DatabaseChanges.LogPosition.all(try db.live()))
             }
             if now != known {
                 self.known.withLock { $0 = now }
-                // Where a database has no log, its position does not tell what a read has seen.
+                // If any database has no log, positions cannot tell what a read has seen.
                 let isComplete = now.keys.allSatisfy { $0 == SQLName("temp") || positions[$0] != nil }
                 let positions = isComplete ? positions : [:]
                 listener.notify(DatabaseChanges(isUnknown: true, positions: positions))
@@ -45,7 +45,7 @@ final class ObservationPoll: Sendable {
         } catch {
             if Task.isCancelled { return false }
             if error.isSuspension { return true }
-            // The next read reports what is wrong.
+            // The next read reports the error.
             listener.notify(DatabaseChanges(isUnknown: true))
         }
         return database.isOpen
@@ -53,7 +53,7 @@ final class ObservationPoll: Sendable {
 }
 
 extension Connection {
-    /// Numbers that change when another connection has committed to one of the databases.
+    /// Numbers that change when another connection commits to one of the databases.
     fileprivate func dataVersions() throws(DatabaseError) -> [SQLName: Int] {
         var versions: [SQLName: Int] = [:]
         for database in try schemas() {

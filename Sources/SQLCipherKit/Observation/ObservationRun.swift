@@ -1,19 +1,19 @@
 import Foundation
 import Synchronization
 
-/// Reads for one loop, or for all loops that share an observation: each result once, in order. It ends when the last of them lets
-/// go of it.
+/// Reads for one loop, or for all loops that share an observation: each result once, in order. It ends when the last loop releases
+/// it.
 final class ObservationRun<Element: Sendable>: Sendable {
-    /// Where a loop has got to.
+    /// How far a loop has got.
     struct Position: Sendable {
-        /// The number of the fetch whose result it has had.
+        /// The number of the fetch that gave the loop its last result.
         var seen = 0
-        /// What began before the loop asked for it may lack a commit that the loop knows of.
+        /// Fetches up to this number began before the loop asked, and may lack a commit that the loop knows of.
         var floor = 0
     }
 
     private struct State {
-        /// The newest result, and the number of the fetch that it is from.
+        /// The newest result and the number of the fetch that read it.
         var newest: (value: Element, fetch: Int)?
         var failure: (any Error)?
         /// The number of the last fetch.
@@ -21,8 +21,8 @@ final class ObservationRun<Element: Sendable>: Sendable {
         var isFetching = false
         var task: Task<Void, Never>?
 
-        /// The result for a loop, if there is one that it has not had.
-        /// - Parameter isClean: whether the newest result has all commits.
+        /// The result for a loop, if there is one that it has not received yet.
+        /// - Parameter isClean: whether the newest result reflects all commits.
         func element(for position: inout Position, isClean: Bool) -> Element? {
             guard let newest, newest.fetch > position.seen else { return nil }
             guard newest.fetch > position.floor || isClean && !isFetching else { return nil }
@@ -42,7 +42,7 @@ final class ObservationRun<Element: Sendable>: Sendable {
     private let listener: ObservationListener
     private let poll: ObservationPoll?
     private let state = Mutex(State())
-    /// Held by a thread that fetches by itself.
+    /// Held by a thread that fetches synchronously.
     private let threads = NSLock()
 
     init(_ source: ObservationSource<Element>, interval: Duration?) {
@@ -63,7 +63,7 @@ final class ObservationRun<Element: Sendable>: Sendable {
 
     // MARK: For tasks
 
-    /// The next result for a loop; nil if its task is cancelled.
+    /// Waits for the next result for a loop; nil if its task is cancelled.
     func next(_ position: inout Position) async throws -> Element? {
         state.withLock { state in
             if state.isFetching || listener.isDirty { position.floor = state.fetches }
@@ -76,7 +76,7 @@ final class ObservationRun<Element: Sendable>: Sendable {
         return nil
     }
 
-    /// What there is for a loop now. Begins a fetch if there is nothing and one is due.
+    /// The result available for a loop now, if any. Otherwise begins a fetch if one is due.
     private func advance(_ position: inout Position) throws -> Element? {
         if let failure { throw failure }
         if let element = state.withLock({ $0.element(for: &position, isClean: !listener.isDirty) }) { return element }
@@ -100,8 +100,8 @@ final class ObservationRun<Element: Sendable>: Sendable {
         return nil
     }
 
-    /// A pool reads on a reader, at once: the writer's hook comes when the writer is free. A queue's only connection gets it with
-    /// the read.
+    /// A pool reads on a reader at once, and installs the writer's hook when the writer is free. A queue installs it on its only
+    /// connection with the read.
     private func prepare() throws {
         if source.database.readers != nil { try source.database.observers.install(in: source.database) }
     }
@@ -113,7 +113,7 @@ final class ObservationRun<Element: Sendable>: Sendable {
             (state.isFetching, state.task) = (false, nil)
             switch result {
             case .success(let value): state.newest = (value, fetch)
-            // The end of the suspension tells all observers to read again.
+            // When the suspension ends, all observers are told to read again.
             case .failure(let error) where error.isSuspension: listener.abandonFetch(fetch)
             case .failure(let error): state.failure = error
             }
@@ -123,9 +123,9 @@ final class ObservationRun<Element: Sendable>: Sendable {
 
     // MARK: For threads
 
-    /// The result as it is now, read on this thread unless it is there already.
+    /// The current result, read on this thread unless it is available already.
     func current(_ position: inout Position) throws -> Element {
-        // Before the lock, which a fetch that comes back here through its own closure has.
+        // Check before locking: a fetch that calls this again from its own closure already holds the lock.
         try source.database.checkCall()
         return try threads.withLock {
             if let failure { throw failure }
@@ -134,7 +134,7 @@ final class ObservationRun<Element: Sendable>: Sendable {
             state.withLock { state in
                 known = state.element(for: &position, isClean: !listener.isDirty && !state.isFetching)
                 if known != nil { return }
-                // A fetch that runs for others is given up: they get this one's result.
+                // Abandon a fetch that is running for other loops: they get this one's result.
                 state.task?.cancel()
                 fetch = state.begin(listener)
                 position.seen = fetch

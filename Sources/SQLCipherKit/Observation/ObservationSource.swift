@@ -1,13 +1,13 @@
 import Synchronization
 
-/// What an observation reads.
+/// The database and the closure that an observation reads with.
 struct ObservationSource<Element: Sendable>: Sendable {
     let database: SharedDatabase
     let fetch: @Sendable (Connection) throws -> Element
-    /// What the fetch reads; nil if that is to be found out each time.
+    /// The region that the fetch reads; nil to record it each time.
     var region: DatabaseRegion?
 
-    /// One fetch, on the connection that was acquired for it.
+    /// Runs one fetch on the connection acquired for it.
     func read(_ db: Connection, _ number: Int, _ listener: ObservationListener, _ poll: ObservationPoll?) throws -> Element {
         let isWriter = database.readers == nil
         if isWriter {
@@ -25,7 +25,7 @@ struct ObservationSource<Element: Sendable>: Sendable {
     }
 }
 
-/// The run that the loops over a shared observation have in common, as long as there are any.
+/// The run that the loops over a shared observation have in common, for as long as there are any.
 final class ObservationSharing<Element: Sendable>: Sendable {
     private struct Current { weak var run: ObservationRun<Element>? }
 

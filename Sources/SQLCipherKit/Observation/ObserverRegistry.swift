@@ -1,8 +1,8 @@
 import Synchronization
 
-/// The observers of a queue or a pool: notifies each of what the writer has committed.
+/// The observers of a queue or a pool. Notifies each of them of the writer's commits.
 ///
-/// The writer has a hook only while there are observers: it makes each changed row a little slower.
+/// The writer has a hook only while there are observers, because it slows each changed row down a little.
 final class ObserverRegistry: Sendable {
     private struct State {
         var observers: [ObjectIdentifier: any CommitObserver] = [:]
@@ -23,8 +23,8 @@ final class ObserverRegistry: Sendable {
 
     // MARK: The hook
 
-    /// Has the writer report its commits: at once if it is free, and otherwise as soon as it is. What was committed before that is
-    /// made up for: the observers are then told where the logs end, and know whether they have read as far.
+    /// Makes the writer report its commits: at once if it is free, otherwise as soon as it is. To make up for earlier commits, the
+    /// observers are then told where the logs end, and can tell whether they have read that far.
     /// - Throws: if the writer is free, but closed.
     func install(in database: SharedDatabase) throws {
         let isDue = state.withLock { state in
@@ -42,7 +42,7 @@ final class ObserverRegistry: Sendable {
             state.withLock { $0.isInstalling = false }
             throw error
         }
-        // Detached: what runs on the writer then belongs to no task.
+        // Detached, so that it does not inherit the caller's task.
         Task.detached { [self] in
             do {
                 try await database.run(.unrestricted, timeout: nil) { [self] db in try install(on: db) }
@@ -54,8 +54,8 @@ final class ObserverRegistry: Sendable {
         }
     }
 
-    /// The same, by the call that has acquired the writer.
-    /// - Parameter isRead: whether observers have read elsewhere, before the hook was there.
+    /// The version for a call that has acquired the writer.
+    /// - Parameter isRead: whether observers may have read on another connection before the hook was installed.
     func install(on writer: Connection, afterReads isRead: Bool = true) throws(DatabaseError) {
         let isNeeded = state.withLock { state in
             if !state.isInstalled, !state.observers.isEmpty { return true }
@@ -79,7 +79,7 @@ final class ObserverRegistry: Sendable {
         for observer in observers { observer.notify(changes) }
     }
 
-    /// The hook on one connection: touched only by the call that has acquired it, as is the hook.
+    /// The hook on one connection. Like the hook, it is only used by the call that has acquired the connection.
     private final class Installation: ConnectionDependent {
         var token: HookToken?
         private weak let registry: ObserverRegistry?
@@ -89,12 +89,12 @@ final class ObserverRegistry: Sendable {
 
         func end(_ writer: Connection?) {
             token?.remove()
-            // It holds the hook, which holds this.
+            // Breaks the cycle: the token holds the hook, which holds this.
             token = nil
             writer?.unregister(self)
         }
 
-        /// Whatever it was that closed it: the observers' next read says so, unless another connection takes its place.
+        /// Whatever closed it, the observers' next read reports it, unless another connection takes its place.
         func connectionCloses() {
             token = nil
             registry?.writerWasReplaced()
@@ -103,18 +103,18 @@ final class ObserverRegistry: Sendable {
 
     // MARK: What happens
 
-    /// Call this when the writer was replaced by another connection, or the database closed: all that was observed may have
-    /// changed, and the hook is gone.
+    /// Call this when the writer was replaced by another connection, or the database closed: everything observed may have changed,
+    /// and the hook is gone.
     func writerWasReplaced() {
         state.withLock { $0.isInstalled = false }
         allMayHaveChanged()
     }
 
-    /// Has all observers read again.
+    /// Makes all observers read again.
     func allMayHaveChanged() { for observer in all { observer.notify(DatabaseChanges(isUnknown: true)) } }
 
-    /// Call this when a checkpoint may have reset a log, with the writer acquired, before the next read begins: that read sees
-    /// all commits so far, though its position is in another log than theirs.
+    /// Call this when a checkpoint may have reset a log, with the writer acquired, before the next read begins: that read sees all
+    /// commits so far, even though its position is in a different log.
     func logsWereReset(_ writer: Connection) {
         guard state.withLock({ $0.isInstalled }), let handle = try? writer.live() else { return }
         let changes = DatabaseChanges(positions: DatabaseChanges.LogPosition.all(handle))

@@ -1,26 +1,25 @@
 import CSQLCipher
 
 extension Connection {
-    /// Runs `body` and returns which tables and columns its statements have read: what a change has to touch to change their
-    /// results.
+    /// Runs `body` and returns the tables and columns that its statements read. Only a change to these can change their results.
     /// ```swift
     /// let (titles, region) = try db.recordingReads { db in try db.fetchAll(String.self, "SELECT title FROM note") }
     /// // region is note(title)
     /// ```
-    /// It is what SQLite's authorizer asks for while it compiles them (<https://sqlite.org/c3ref/set_authorizer.html>), so that the
-    /// columns of conditions, of views and of a full-text table's content are all there. Statements that were prepared before
-    /// are compiled again for it.
-    /// - Throws: what `body` throws, ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside of a hook.
+    /// They are recorded by SQLite's authorizer while the statements are compiled (<https://sqlite.org/c3ref/set_authorizer.html>),
+    /// and so include the columns of conditions, views and a full-text table's content. Statements that were prepared earlier are
+    /// compiled again.
+    /// - Throws: any error that `body` throws, ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside a hook.
     public func recordingReads<R>(_ body: (Connection) throws -> R) throws -> (R, DatabaseRegion) {
         let (hooks, handle) = try usableHooks()
         let recorder = RegionRecorder()
         let outer = hooks.recorder
         hooks.recorder = recorder
-        // Also makes all statements be compiled again, each of which then says what it reads.
+        // Also causes all statements to be compiled again, which records their reads.
         hooks.installAuthorizer(handle)
         defer {
             hooks.recorder = outer
-            // The authorizer stays, with nothing to say: to take it away would have all statements be compiled again.
+            // The authorizer stays installed but idle: removing it would cause all statements to be compiled again.
             if let outer { outer.region = outer.region.union(recorder.region) }
         }
         let result = try body(self)
@@ -40,14 +39,14 @@ final class RegionRecorder {
         case SQLITE_READ:
             if let first { read(db, first, second, schema) }
         case SQLITE_PRAGMA:
-            // Those that report the content, apart from what a change of the schema covers.
+            // Pragmas that report content that a schema change does not cover.
             let name = SQLName(first.map { String(cString: $0) } ?? "")
             if Self.pragmasOfContent.contains(name) { region.isEverything = true }
         default: break
         }
     }
 
-    /// Where only rows are counted SQLite gives the names as they stand in the SQL, and perhaps no schema.
+    /// Records a read. Where only rows are counted, SQLite passes the names as written in the SQL, and possibly no schema.
     private func read(
         _ db: OpaquePointer, _ name: UnsafePointer<CChar>, _ column: UnsafePointer<CChar>?, _ schema: UnsafePointer<CChar>?
     ) {
@@ -60,14 +59,15 @@ final class RegionRecorder {
         }
         let isVirtual = found.kind == SQLCIPHERKIT_VIRTUAL_TABLE
         guard isVirtual || found.kind == SQLCIPHERKIT_TABLE, let schema = found.schema else {
-            // A view's own tables are reported. json_each and the like read nothing of a database; dbstat reads all of it.
+            // A view's own tables are reported separately. json_each and the like read nothing from a database; dbstat reads all of
+            // it.
             if name.isSameName(as: "dbstat") { region.isEverything = true }
             return
         }
         let table = DatabaseTable(name, schemaName: String(cString: schema))
         var columns = region.columns[table] ?? .init()
         if let column, column.pointee != 0 { columns.names.insert(SQLName(String(cString: column))) }
-        // Where a virtual table stores a column is not known: any change counts.
+        // It is not known where a virtual table stores a column: any change counts.
         if isVirtual { columns.bits = .max } else if found.column >= 0 { columns.bits |= 1 << UInt64(min(found.column, 63)) }
         region.columns[table] = columns
     }
