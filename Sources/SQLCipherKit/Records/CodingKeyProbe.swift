@@ -1,4 +1,4 @@
-/// Asks a type for its coding keys: decoding begins with them, and goes no further here.
+/// Asks a type for its coding keys by starting to decode it, and stops once they are known.
 struct CodingKeyProbe: Decoder {
     private final class Answer { var allows: Bool? }
     private struct Enough: Error {}
@@ -6,7 +6,7 @@ struct CodingKeyProbe: Decoder {
     private let name: String
     private let answer = Answer()
 
-    /// Whether a property of this name can have the coding key of this name. True for a type that tells no keys.
+    /// Whether a property of this name can have the coding key of this name. True for a type that does not reveal its keys.
     static func allows(_ name: String, _ type: Any.Type) -> Bool {
         guard let type = type as? any Decodable.Type else { return true }
         let probe = CodingKeyProbe(name: name)
@@ -27,8 +27,8 @@ struct CodingKeyProbe: Decoder {
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw Enough() }
     func singleValueContainer() throws -> any SingleValueDecodingContainer { throw Enough() }
 
-    /// The cases of `CodingKeys` are named like the properties, whatever their texts are: a text that is the key of a case of
-    /// another name belongs to another property.
+    /// The cases of `CodingKeys` are named after the properties, whatever their string values: if the string belongs to a case of
+    /// another name, it is another property's key.
     private func isKey<Key: CodingKey>(_ type: Key.Type) -> Bool {
         guard let key = Key(stringValue: name), key.stringValue.isSameText(as: name) else { return false }
         guard Mirror(reflecting: key).displayStyle == .enum, let label = caseName(key) else { return true }
@@ -36,7 +36,7 @@ struct CodingKeyProbe: Decoder {
     }
 }
 
-/// The name of an enumeration's case, nil without reflection metadata: the runtime's function behind `print`, which for a coding
-/// key would give its description instead.
+/// The name of an enumeration's case; nil without reflection metadata. This is the runtime function behind `print`, which itself
+/// would give a coding key's description instead.
 @_silgen_name("swift_EnumCaseName")
 private func caseName<T>(_ value: T) -> UnsafePointer<CChar>?

@@ -1,4 +1,4 @@
-/// On its own, where there is no key that could be left out, a property that was not set is a nil.
+/// Encoded on its own, without a key that could be omitted, a property that was not set is encoded as nil.
 extension ColumnDefault: Encodable where Value: Encodable {
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
@@ -13,10 +13,10 @@ extension ColumnDefault: Decodable where Value: Decodable {
     }
 }
 
-// The compiler's own coding of a type calls these for its properties, as they are the closest to what it asks for.
+// Synthesised coding calls these for a type's properties, because they are the most specific overloads.
 
 extension KeyedEncodingContainer {
-    /// Encodes a property that was set, nil included; leaves out the key of any other.
+    /// Encodes a property that was set, even to nil; omits the key of a property that was not.
     public mutating func encode<Value: Encodable>(_ property: ColumnDefault<Value>, forKey key: Key) throws {
         guard property.isSet else { return }
         if let value = property.wrappedValue { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
@@ -24,7 +24,7 @@ extension KeyedEncodingContainer {
 }
 
 extension KeyedDecodingContainer {
-    /// Decodes a property; one whose key is missing was not set.
+    /// Decodes a property. If its key is missing, the property is not set.
     public func decode<Value: Decodable>(_ type: ColumnDefault<Value>.Type, forKey key: Key) throws -> ColumnDefault<Value> {
         contains(key) ? ColumnDefault(wrappedValue: try decodeIfPresent(Value.self, forKey: key)) : ColumnDefault()
     }

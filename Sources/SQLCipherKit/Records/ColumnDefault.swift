@@ -1,7 +1,7 @@
-/// A property that takes its column's default until it is set.
+/// A property that leaves its column's value to the database until it is set.
 ///
-/// Writing a record tells three things apart: a value, nil, which is NULL, and a property that was never set, which an insertion
-/// leaves to the column's default, and an update as it is in the database.
+/// Writing a record distinguishes three cases: a value; nil, which is NULL; and a property that was never set, for which an
+/// insertion uses the column's default and an update keeps the value in the database.
 /// ```swift
 /// struct Note: SQLRecord {
 ///     var id: Int64?
@@ -14,18 +14,19 @@
 /// note.made = nil
 /// try db.update(note)                                 // made is NULL now
 /// ```
-/// A record that was read has the properties set whose columns were read. In an initializer write a literal, nil, or
-/// `ColumnDefault(value)`. A wrapped property tells queries no name: give it a column with ``SQLColumn/named(_:)``.
+/// In a record that was read, the properties of all columns that were read are set. In an initializer, write a literal, nil, or
+/// `ColumnDefault(value)`. Queries cannot derive a column name from a wrapped property: name its column with
+/// ``SQLColumn/named(_:)``.
 ///
-/// In JSON a property that was never set has no member.
+/// In JSON, a property that was never set is omitted.
 @propertyWrapper
 public struct ColumnDefault<Value> {
     private var value: Value?
 
-    /// Whether it was set, to a value or to nil.
+    /// Whether the property was set, to a value or to nil.
     public private(set) var isSet: Bool
 
-    /// The value; nil for NULL, and while it was not set.
+    /// The value; nil for NULL, and as long as it was not set.
     public var wrappedValue: Value? {
         get { value }
         set {
@@ -34,22 +35,22 @@ public struct ColumnDefault<Value> {
         }
     }
 
-    /// The wrapper: `note.$made.isSet`, and `note.$made = ColumnDefault()` to take the default again.
+    /// The wrapper: read `note.$made.isSet`, or assign `note.$made = ColumnDefault()` to return to the default.
     public var projectedValue: ColumnDefault {
         get { self }
         set { self = newValue }
     }
 
-    /// A property that was not set.
+    /// Creates a property that is not set.
     public init() { isSet = false }
 
-    /// A property that is set.
+    /// Creates a property that is set.
     public init(wrappedValue: Value?) {
         value = wrappedValue
         isSet = true
     }
 
-    /// A property that is set.
+    /// Creates a property that is set.
     public init(_ value: Value?) { self.init(wrappedValue: value) }
 }
 

@@ -1,9 +1,9 @@
-/// Whether a statement has met the row that it was for.
+/// Determines whether a statement affected the row that it was meant for.
 extension Connection {
-    /// SQLite does not count what `INSTEAD OF` triggers of a view do (<https://sqlite.org/c3ref/changes.html>): there, any change
-    /// tells, or the row that is there still, as a trigger may have nothing to do.
+    /// SQLite does not count the changes of a view's `INSTEAD OF` triggers (<https://sqlite.org/c3ref/changes.html>). For a view,
+    /// any change counts, or else whether the row exists, as a trigger may have nothing to do.
     /// - Parameter before: ``totalChanges`` before the statement.
-    /// - Returns: nil for a view in which nothing has changed: ask whether the row is there.
+    /// - Returns: nil for a view if nothing has changed: then check whether the row exists.
     func hasMet(_ table: SQLTable, _ before: Int) throws(DatabaseError) -> Bool? {
         if changes > 0 { return true }
         guard try schema(of: table).form(of: table.name)?.kind == .view else { return false }

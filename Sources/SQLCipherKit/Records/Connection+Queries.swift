@@ -1,11 +1,11 @@
-/// Running queries that are values.
+/// Running query values.
 extension Connection {
-    /// All rows of a query.
+    /// Returns all rows of a query.
     /// ```swift
     /// let notes = try db.fetchAll(Note.filter { $0.stars > 3 })
     /// for (author, book) in try db.fetchAll(Author.leftJoin(Book.self)) { … }
     /// ```
-    /// - Throws: ``DatabaseError``, and what the record's own decoding throws.
+    /// - Throws: ``DatabaseError``, or any error that the record's own decoding throws.
     public func fetchAll<Request: SQLRequest>(_ request: Request) throws -> [Request.Element] {
         var elements: [Request.Element] = []
         try run(request) { element in
@@ -15,8 +15,8 @@ extension Connection {
         return elements
     }
 
-    /// The first row of a query, or nil if there is none.
-    /// - Throws: ``DatabaseError``, and what the record's own decoding throws.
+    /// Returns the first row of a query, or nil if there is none.
+    /// - Throws: ``DatabaseError``, or any error that the record's own decoding throws.
     public func fetchOne<Request: SQLRequest>(_ request: Request) throws -> Request.Element? {
         var first: Request.Element?
         try run(request) { element in
@@ -26,7 +26,7 @@ extension Connection {
         return first
     }
 
-    /// The first row of a query for a value that may be NULL: nil if there is no row, or if it is.
+    /// Returns the first row of a query for a value that may be NULL; nil if there is no row or the value is NULL.
     /// ```swift
     /// let longest = try db.fetchOne(Book.all.select { $0.pages.max() })
     /// ```
@@ -42,7 +42,7 @@ extension Connection {
         return first
     }
 
-    /// A cursor over the rows of a query.
+    /// Returns a cursor over the rows of a query.
     public func cursor<Request: SQLRequest>(_ request: Request) throws -> RowCursor<Request.Element> {
         let selection = request.selection
         var reader: ((borrowing Row) throws -> Request.Element)?
@@ -67,19 +67,19 @@ extension Connection {
         repeat { guard body(try reader(row)) else { return } } while try statement.advance(handle)
     }
 
-    /// The statement that a query runs, with its values.
-    /// - Throws: ``DatabaseError`` if it cannot be written, such as a join without a foreign key.
+    /// Returns the statement that a query runs, with its values.
+    /// - Throws: ``DatabaseError`` if the query cannot be written as SQL, such as a join without a foreign key.
     public func sql<Request: SQLRequest>(of request: Request) throws(DatabaseError) -> SQL {
         try request.selection.sql(.rows, self)
     }
 
-    /// The number of a query's rows.
+    /// Returns the number of a query's rows.
     /// - Throws: ``DatabaseError``.
     public func count<Request: SQLRequest>(_ request: Request) throws(DatabaseError) -> Int {
         try fetchOne(Int.self, try request.selection.sql(.count, self)) ?? 0
     }
 
-    /// Whether a query has a row.
+    /// Returns whether a query has any rows.
     /// - Throws: ``DatabaseError``.
     public func exists<Request: SQLRequest>(_ request: Request) throws(DatabaseError) -> Bool {
         try fetchOne(Bool.self, try request.selection.sql(.existence, self)) ?? false
@@ -90,7 +90,7 @@ extension Connection {
     /// try db.deleteAll(Note.filter { $0.stars == 0 })     // DELETE FROM "note" WHERE "note"."stars" = ?
     /// ```
     /// - Returns: the number of rows that were deleted.
-    /// - Throws: ``DatabaseError``, ``DatabaseError/Reason/misuse`` for a query with groups among them.
+    /// - Throws: ``DatabaseError``, including ``DatabaseError/Reason/misuse`` for a query with groups.
     @discardableResult
     public func deleteAll<Record: SQLRecord>(_ query: SQLQuery<Record>) throws(DatabaseError) -> Int {
         let clauses = query.selection.clauses
@@ -107,7 +107,8 @@ extension Connection {
     /// // UPDATE "note" SET "stars" = ?, "title" = upper("note"."title") WHERE "note"."title" = ?
     /// ```
     /// - Returns: the number of rows that were changed.
-    /// - Throws: ``DatabaseError``, ``DatabaseError/Reason/misuse`` for a query with groups or without a change among them.
+    /// - Throws: ``DatabaseError``, including ``DatabaseError/Reason/misuse`` for a query with groups and for an update without
+    ///   assignments.
     @discardableResult
     public func updateAll<Record: SQLRecord>(
         _ query: SQLQuery<Record>, _ changes: (SQLColumns<Record>, inout SQLAssignments<Record>) -> Void
@@ -123,7 +124,7 @@ extension Connection {
     }
 }
 
-/// What an update of several rows sets.
+/// The assignments of an update of several rows.
 public struct SQLAssignments<Record: SQLRecord> {
     let table: SQLTable
     private(set) var list: [SQL] = []
@@ -140,7 +141,7 @@ public struct SQLAssignments<Record: SQLRecord> {
         }
     }
 
-    /// Sets a column to a value that is not a single simple one: JSON, as inserting a record stores it.
+    /// Sets a column to a value that is not a single simple one, stored as JSON as when a record is inserted.
     @_disfavoredOverload
     public mutating func callAsFunction<Value: Encodable>(_ property: KeyPath<Record, Value> & Sendable, to value: Value) {
         let column = column(property)
@@ -172,7 +173,7 @@ extension SQLClauses {
     fileprivate func change(_ sql: SQL) throws(DatabaseError) -> SQL {
         guard groups.isEmpty, having == nil, !isDistinct else { throw .misuse("a change of rows that are grouped") }
         let all = try tail(of: sql)
-        // SQLite takes an order together with a limit only.
+        // SQLite accepts an order only together with a limit.
         return orderings.isEmpty || limit != nil || offset > 0 ? all : "\(all) LIMIT -1"
     }
 }

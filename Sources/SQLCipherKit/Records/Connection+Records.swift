@@ -1,43 +1,43 @@
 import Foundation
 
-/// Writing records, and reading them by their key: in the first database of the connection that has the table, or in
-/// `schema`, a handle of the same connection; another connection's is refused as misuse.
+/// Writing records and reading them by key, either in the first of the connection's databases that has the table, or in `schema`. A
+/// `schema` of another connection throws ``DatabaseError/Reason/misuse``.
 /// ```swift
 /// try archive.create(Note.table)
 /// try db.insert(&note, in: archive)
 /// let first = try db.fetchOne(Note.self, id: 1, in: archive)
 /// ```
-/// For queries see ``SQLQueryable/in(_:)``.
+/// For queries, see ``SQLQueryable/in(_:)``.
 extension Connection {
-    /// Inserts a record and reads back what the database made of it: its id, the defaults of properties that were not set,
-    /// generated columns. What triggers do afterwards shows with ``refresh(_:in:)``.
+    /// Inserts a record and reads back what the database has filled in: its id, the defaults of properties that were not set, and
+    /// generated columns. To read changes made by triggers afterwards, use ``refresh(_:in:)``.
     /// ```swift
     /// var note = Note(title: "Plan")
     /// try db.insert(&note)
     /// // INSERT INTO "note"("id", "title", "stars") VALUES (?, ?, ?) RETURNING *
     /// print(note.id!)
     /// ```
-    /// A nil is NULL, also in a column that has a default; only in the primary key it means that the database chooses: a row id, or
-    /// the column's default. A column gets its default where the record leaves its key out: a property marked with
-    /// ``ColumnDefault`` does so until it is set, and so may an `encode(to:)` of your own.
+    /// Nil means NULL, even in a column that has a default. Only in the primary key does it mean that the database chooses the
+    /// value: a row id or the column's default. A column gets its default if the record does not encode its key: a property marked
+    /// with ``ColumnDefault`` is not encoded until it is set, and your own `encode(to:)` may omit keys as well.
     /// - Parameters:
-    ///   - record: what is written; what the database has filled in is put into it.
-    ///   - schema: the database; nil, the default, for the first one that has the table.
-    /// - Throws: ``DatabaseError``, and what the record's own coding throws; nothing has been inserted then.
+    ///   - record: the record to write, which receives the values that the database filled in.
+    ///   - schema: the database. Default: nil, for the first one that has the table.
+    /// - Throws: ``DatabaseError``, or any error that the record's own coding throws; in each case nothing is inserted.
     public func insert<Record: SQLRecord>(_ record: inout Record, in schema: Schema? = nil) throws {
         try write(.insert(nil, returning: true), &record, schema)
     }
 
-    /// The same, with what to do where a constraint is broken.
+    /// Inserts a record as above, and lets you choose what to do if a constraint is violated.
     /// ```swift
     /// guard try db.insert(&note, onConflict: .ignore) else { return }     // there is one with its key
     /// ```
     /// - Parameters:
-    ///   - record: what is written; what the database has filled in is put into it.
-    ///   - conflict: what to do where a constraint is broken; nil, what the table's definition says.
-    ///   - schema: the database; nil, the default, for the first one that has the table.
-    /// - Returns: whether a row was inserted: not where the conflict was ignored.
-    /// - Throws: ``DatabaseError``, and what the record's own coding throws; nothing has been inserted then.
+    ///   - record: the record to write, which receives the values that the database filled in.
+    ///   - conflict: what to do if a constraint is violated; nil to follow the table's definition.
+    ///   - schema: the database. Default: nil, for the first one that has the table.
+    /// - Returns: whether a row was inserted; false if a conflict was ignored.
+    /// - Throws: ``DatabaseError``, or any error that the record's own coding throws; in each case nothing is inserted.
     @discardableResult
     public func insert<Record: SQLRecord>(
         _ record: inout Record, onConflict conflict: ConflictResolution?, in schema: Schema? = nil
@@ -45,13 +45,13 @@ extension Connection {
         try write(.insert(conflict, returning: true), &record, schema)
     }
 
-    /// Inserts a record, without reading anything back.
+    /// Inserts a record without reading anything back.
     public func insert<Record: SQLRecord>(_ record: Record, in schema: Schema? = nil) throws {
         try statements(schema).run(.insert(nil, returning: false), record, self)
     }
 
-    /// The same, with what to do where a constraint is broken.
-    /// - Returns: whether a row was inserted: not where the conflict was ignored.
+    /// Inserts a record as above, and lets you choose what to do if a constraint is violated.
+    /// - Returns: whether a row was inserted; false if a conflict was ignored.
     @discardableResult
     public func insert<Record: SQLRecord>(
         _ record: Record, onConflict conflict: ConflictResolution?, in schema: Schema? = nil
@@ -62,9 +62,9 @@ extension Connection {
         return try hasMet(statements.table(Record.self), before) ?? false
     }
 
-    /// Inserts records, all or none, and reads back what the database made of them.
-    /// - Throws: ``DatabaseError``, and what the records' own coding throws; nothing has been inserted then.
-    /// - Returns: how many were inserted: not those whose conflict was ignored.
+    /// Inserts either all records or none, and reads back what the database has filled in.
+    /// - Throws: ``DatabaseError``, or any error that the records' own coding throws; in each case nothing is inserted.
+    /// - Returns: the number of inserted records, without those whose conflicts were ignored.
     @discardableResult
     public func insertAll<Record: SQLRecord>(
         _ records: inout [Record], onConflict conflict: ConflictResolution? = nil, in schema: Schema? = nil
@@ -84,7 +84,7 @@ extension Connection {
         return count
     }
 
-    /// Inserts records, all or none.
+    /// Inserts either all records or none.
     public func insertAll<Record: SQLRecord>(
         _ records: some Sequence<Record>, onConflict conflict: ConflictResolution? = nil, in schema: Schema? = nil
     ) throws {
@@ -92,35 +92,37 @@ extension Connection {
         try savepoint { db in for record in records { try statements.run(.insert(conflict, returning: false), record, db) } }
     }
 
-    /// Inserts a record, or changes the row that has its key to it (<https://sqlite.org/lang_upsert.html>), and reads back what the
-    /// database made of it.
+    /// Inserts a record, or updates the row that has its key (<https://sqlite.org/lang_upsert.html>), and reads back what the
+    /// database has filled in.
     /// ```swift
     /// try db.upsert(&note)
     /// try db.upsert(&note, onConflict: ["title"])
     /// // INSERT INTO "note"("id", "title", "stars") VALUES (?, ?, ?)
     /// // ON CONFLICT("title") DO UPDATE SET "stars" = excluded."stars" RETURNING *
     /// ```
-    /// Unlike an insertion that replaces, it deletes nothing: rows that refer to this one stay. A nil is NULL, as for an insertion;
-    /// a key that the record leaves out is the column's default in a new row, and stays as it is in one that is there.
+    /// Unlike an insertion that replaces, it deletes nothing: rows that refer to this one stay. Nil means NULL, as for an
+    /// insertion. A column whose key the record does not encode gets its default in a new row and keeps its value in an existing
+    /// one.
     /// - Parameters:
-    ///   - record: what is written; what the database has filled in is put into it.
-    ///   - columns: the columns of the unique constraint by which the row is known; empty, the default, for the primary key.
-    ///   - schema: the database; nil, the default, for the first one that has the table.
-    /// - Throws: ``DatabaseError``, and what the record's own coding throws; nothing has changed then.
+    ///   - record: the record to write, which receives the values that the database filled in.
+    ///   - columns: the columns of the unique constraint that identifies the row. Default: empty, for the primary key.
+    ///   - schema: the database. Default: nil, for the first one that has the table.
+    /// - Throws: ``DatabaseError``, or any error that the record's own coding throws; in each case nothing is changed.
     public func upsert<Record: SQLRecord>(
         _ record: inout Record, onConflict columns: [String] = [], in schema: Schema? = nil
     ) throws {
         try write(.upsert(columns.map { ExactText($0) }, returning: true), &record, schema)
     }
 
-    /// Inserts a record, or changes the row that has its key to it, without reading anything back.
+    /// Inserts a record, or updates the row that has its key, without reading anything back.
     public func upsert<Record: SQLRecord>(_ record: Record, onConflict columns: [String] = [], in schema: Schema? = nil) throws {
         try statements(schema).run(.upsert(columns.map { ExactText($0) }, returning: false), record, self)
     }
 
-    /// Changes the row with the record's key to the record. A nil is NULL; a column whose key the record leaves out, such as a
-    /// ``ColumnDefault`` that was not set, stays as it is.
-    /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, and what the record's own encoding throws.
+    /// Updates the row with the record's key. Nil means NULL. A column whose key the record does not encode, such as a
+    /// ``ColumnDefault`` that was not set, keeps its value.
+    /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, or any error that the record's own encoding
+    ///   throws.
     public func update<Record: SQLRecord>(_ record: Record, in schema: Schema? = nil) throws {
         let statements = try statements(schema), before = totalChanges
         try statements.run(.update, record, self)
@@ -129,15 +131,16 @@ extension Connection {
         }
     }
 
-    /// Changes only what differs from the record as it was before: other columns, which another connection may have changed
-    /// meanwhile, stay. The row is found by the key that it had before.
+    /// Updates only the columns that differ from the earlier record. Other columns, which another connection may have changed
+    /// meanwhile, keep their values. The row is found by the earlier record's key.
     /// ```swift
     /// let before = note
     /// note.stars = 5
     /// try db.update(note, from: before)                   // UPDATE "note" SET "stars" = ? WHERE "id" = ?
     /// ```
-    /// - Returns: the names of the columns that were changed.
-    /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, and what the record's own encoding throws.
+    /// - Returns: the names of the updated columns.
+    /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, or any error that the record's own encoding
+    ///   throws.
     @discardableResult
     public func update<Record: SQLRecord>(_ record: Record, from before: Record, in schema: Schema? = nil) throws -> [String] {
         let statements = try statements(schema)
@@ -166,7 +169,7 @@ extension Connection {
     }
 
     /// Deletes the row with the record's key.
-    /// - Returns: whether there was one.
+    /// - Returns: whether there was such a row.
     /// - Throws: ``DatabaseError``.
     @discardableResult
     public func delete<Record: SQLRecord>(_ record: Record, in schema: Schema? = nil) throws -> Bool {
@@ -175,8 +178,9 @@ extension Connection {
         return try hasMet(statements.table(Record.self), before) ?? isThere(record, statements)
     }
 
-    /// Reads the row with the record's key again.
-    /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, and what the record's own decoding throws.
+    /// Reads the row with the record's key again into the record.
+    /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, or any error that the record's own decoding
+    ///   throws.
     public func refresh<Record: SQLRecord>(_ record: inout Record, in schema: Schema? = nil) throws {
         var fresh: Record?
         try statements(schema).run(.refresh, record, self) { fresh = try $0.decode(Record.self) }
@@ -186,12 +190,13 @@ extension Connection {
 
     // MARK: By the key
 
-    /// The record with a primary key, or nil. The values of a key of several columns stand in its order.
+    /// Returns the record with a primary key, or nil if there is none. Give the values of a key with several columns in the key's
+    /// order.
     /// ```swift
     /// let note = try db.fetchOne(Note.self, id: 7)
     /// let enrolment = try db.fetchOne(Enrolment.self, id: student, "algebra")
     /// ```
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the key has another number of columns.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the key has a different number of columns.
     public func fetchOne<Record: SQLRecord, each Value: SQLValueConvertible>(
         _ type: Record.Type, id values: repeat each Value, in schema: Schema? = nil
     ) throws -> Record? {
@@ -200,8 +205,8 @@ extension Connection {
         return try fetchOne(decoding: type, "SELECT \(columns) FROM \(raw: table.qualifiedName) WHERE \(condition)")
     }
 
-    /// Whether there is a record with a primary key.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the key has another number of columns.
+    /// Returns whether there is a record with a primary key.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the key has a different number of columns.
     public func exists<Record: SQLRecord, each Value: SQLValueConvertible>(
         _ type: Record.Type, id values: repeat each Value, in schema: Schema? = nil
     ) throws(DatabaseError) -> Bool {
@@ -209,8 +214,8 @@ extension Connection {
         return try isThere(table, condition)
     }
 
-    /// Deletes the record with a primary key; throws as ``exists(_:id:in:)``.
-    /// - Returns: whether there was one.
+    /// Deletes the record with a primary key. Throws the same errors as ``exists(_:id:in:)``.
+    /// - Returns: whether there was such a row.
     @discardableResult
     public func delete<Record: SQLRecord, each Value: SQLValueConvertible>(
         _ type: Record.Type, id values: repeat each Value, in schema: Schema? = nil
@@ -240,8 +245,8 @@ extension Connection {
         return (table, layout, RecordLayout.condition(layout.key, bound))
     }
 
-    /// Writes a record and reads it back. A row that cannot be read back is not kept either.
-    /// - Returns: whether there was one.
+    /// Writes a record and reads it back. If it cannot be read back, the write is undone.
+    /// - Returns: whether there was such a row.
     @discardableResult
     private func write<Record: SQLRecord>(_ action: RecordAction, _ record: inout Record, _ schema: Schema?) throws -> Bool {
         let statements = try statements(schema)

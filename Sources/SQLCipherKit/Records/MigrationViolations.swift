@@ -1,9 +1,9 @@
-/// The rows that break a foreign key after a migration, which went on all the same: see ``Migrator/onForeignKeyViolations``.
+/// The rows that violate a foreign key after a migration that was committed nevertheless; see ``Migrator/onForeignKeyViolations``.
 public struct MigrationViolations: Hashable, Sendable {
     /// The migration's name.
     public let migration: String
-    /// Those that were broken before the migration.
+    /// The violations that existed before the migration.
     public let former: [ForeignKeyViolation]
-    /// Those that the migration has broken, on a connection that does not enforce foreign keys.
+    /// The violations that the migration caused, on a connection that does not enforce foreign keys.
     public let new: [ForeignKeyViolation]
 }

@@ -1,8 +1,8 @@
-/// For development: emptying a database that former versions of the migrations have made.
+/// For development: emptying a database that earlier versions of the migrations created.
 extension Migrator {
     func eraseIfChanged(_ db: Connection) throws {
         guard try hasChanged(db) else { return }
-        // What fails in an empty database would fail after the erasure.
+        // Migrations that fail in an empty database would also fail after the erasure.
         _ = try schema(after: migrations.count, db)
         _ = try run(db, .unchecked) { db, _ -> TransactionEnd<Void> in .commit(try erase(db)) }
     }
@@ -18,7 +18,7 @@ extension Migrator {
         return try schema(after: position.done, db) != Self.schema(of: db)
     }
 
-    /// The schema of a new database after so many migrations.
+    /// The schema of a new database after the first `count` migrations.
     private func schema(after count: Int, _ db: Connection) throws -> Set<[ExactText]> {
         var configuration = db.configuration
         (configuration.onCreate, configuration.journalMode, configuration.access) = (nil, nil, .readWriteCreate)
@@ -34,7 +34,7 @@ extension Migrator {
         Set(try objects(of: db).map { [$0.type, $0.name, $0.table, $0.sql ?? ""].map { ExactText($0) } })
     }
 
-    /// What migrations have made.
+    /// The schema objects that migrations have created.
     private static func objects(of db: Connection) throws(DatabaseError) -> [SchemaEntry] {
         try db.main.entries().filter {
             !$0.name.hasNamePrefix("sqlite_") && !$0.name.isSlotMark && !$0.table.isSlotMark && !$0.table.isSameName(as: table)
@@ -45,7 +45,7 @@ extension Migrator {
         let shadows = try db.main.shadowTables()
         let objects = try Self.objects(of: db)
         for entry in objects where entry.type == "view" { try db.main.dropView(entry.name) }
-        // Virtual tables before others: theirs go with them, and they may need what others hold.
+        // Virtual tables first: dropping one also drops its own tables, and may need the content of others.
         for isVirtual in [true, false] {
             for entry in objects where entry.type == "table" && entry.isVirtual == isVirtual {
                 if !shadows.contains(SQLName(entry.name)) { try db.main.dropTable(entry.name) }

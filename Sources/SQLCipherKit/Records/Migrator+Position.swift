@@ -1,13 +1,13 @@
 extension Migrator {
-    /// Where a database stands among the migrations.
+    /// How far a database has been migrated.
     struct Position {
-        /// How many of the migrations are done, from the first.
+        /// The number of migrations that are done, counted from the first.
         var done = 0
-        /// Of the next migration, the former ones that the database has had.
+        /// The former migrations merged into the next one that the database has already had.
         var former: [String] = []
     }
 
-    /// - Throws: as ``pending(in:)``.
+    /// - Throws: the same errors as ``pending(in:)``.
     func position(in db: Connection) throws(DatabaseError) -> Position {
         let known = try knownNames()
         let applied = try applied(in: db)
@@ -31,12 +31,12 @@ extension Migrator {
             }
             position.done += 1
         }
-        // A former migration out of its order.
+        // A former migration is out of order.
         if let next = rest.first { throw .migration("the migration \(next) of the database is out of order") }
         return position
     }
 
-    /// The names of all migrations and of those that they stand for.
+    /// The names of all migrations, including merged ones.
     private func knownNames() throws(DatabaseError) -> Set<ExactText> {
         var known: Set<ExactText> = []
         for name in migrations.flatMap({ $0.merged + [$0.name] }) {

@@ -1,13 +1,13 @@
 extension Migrator {
-    /// Does the migrations that are still to be done, each in a transaction of its own. Where there is none, nothing is written.
+    /// Runs all pending migrations, each in its own transaction. If there are none, nothing is written.
     ///
-    /// Several processes may do this at once: each migration is still done once.
+    /// Several processes may do this at the same time: each migration still runs only once.
     /// - Parameters:
-    ///   - db: the connection, outside of a transaction.
-    ///   - last: the name of the last migration to do; nil for all.
-    /// - Returns: the names of those that were done.
-    /// - Throws: what ``pending(in:)`` and the migration itself throw, and ``DatabaseError/Reason/migration`` for a row that
-    ///   breaks a foreign key and did not before the migration. The migrations before the failing one stay.
+    ///   - db: the connection, outside a transaction.
+    ///   - last: the name of the last migration to run. Default: nil, for all.
+    /// - Returns: the names of the migrations that ran.
+    /// - Throws: any error that ``pending(in:)`` or the migration itself throws, or ``DatabaseError/Reason/migration`` for a row
+    ///   that violates a foreign key and did not before the migration. Migrations before the failing one stay applied.
     @discardableResult
     public func migrate(_ db: Connection, through last: String? = nil) throws -> [String] {
         if erasesOnSchemaChange { try eraseIfChanged(db) }
@@ -15,7 +15,7 @@ extension Migrator {
         while let migration = try next(in: db, through: last) {
             var report: MigrationViolations?
             let isDone: Bool = try run(db, migration.foreignKeys) { db, isEnforcing in
-                // Another process may have been faster.
+                // Another process may have run it meanwhile.
                 guard try pending(in: db).first.isSameText(as: migration.name) else { return .rollback(false) }
                 report = try perform(migration, db, isEnforcing)
                 return .commit(true)
@@ -26,15 +26,15 @@ extension Migrator {
         return finished
     }
 
-    /// Tries the migrations that are still to be done, and undoes them: nothing has changed afterwards.
-    /// - Returns: the names of those that would be done.
-    /// - Throws: what ``migrate(_:through:)-(Connection,_)`` would throw.
+    /// Tries all pending migrations and undoes them: nothing is changed.
+    /// - Returns: the names of the migrations that would run.
+    /// - Throws: the errors that ``migrate(_:through:)-(Connection,_)`` would throw.
     @discardableResult
     public func dryRun(_ db: Connection) throws -> [String] {
         let pending = try pending(in: db)
         let last = migrations.suffix(pending.count)
         var reports: [MigrationViolations] = []
-        // Foreign keys cannot be switched inside of the transaction that all of them share.
+        // Foreign key enforcement cannot be switched inside the transaction that all migrations share.
         let foreignKeys: ForeignKeys = last.allSatisfy { $0.foreignKeys == .enforced } ? .enforced : .checkedAtEnd
         _ = try run(db, foreignKeys) { db, isEnforcing -> TransactionEnd<Void> in
             for migration in last {
@@ -54,11 +54,12 @@ extension Migrator {
         return index <= end ? migrations[index] : nil
     }
 
-    /// Runs `body` in a transaction. It gets whether the connection enforces foreign keys, which may be off in the meantime.
+    /// Runs `body` in a transaction, and tells it whether the connection normally enforces foreign keys, as enforcement may be off
+    /// meanwhile.
     func run<R>(
         _ db: Connection, _ foreignKeys: ForeignKeys, _ body: (Connection, _ isEnforcing: Bool) throws -> TransactionEnd<R>
     ) throws -> R {
-        // Inside of one, foreign keys could not be switched off, and nothing would be safe before its end.
+        // Inside a transaction, foreign keys could not be switched off, and no migration would be committed before its end.
         if db.isInTransaction { throw DatabaseError.misuse("migrations cannot be done inside of a transaction") }
         let isEnforcing = try db.settings.isEnabled(.foreignKeys)
         guard foreignKeys != .enforced, isEnforcing else {
@@ -67,10 +68,10 @@ extension Migrator {
         return try db.withoutForeignKeys { try db.transaction(.immediate) { db in try body(db, isEnforcing) } }
     }
 
-    /// One migration with its note, inside of a transaction.
-    /// - Returns: the violations that are left; nil if there is none.
+    /// Runs one migration and records it, inside a transaction.
+    /// - Returns: the remaining violations; nil if there are none.
     private func perform(_ migration: Migration, _ db: Connection, _ isEnforcing: Bool) throws -> MigrationViolations? {
-        // Reading all that have a foreign key is not for nothing.
+        // Reading all rows with a foreign key takes time, so check only if needed.
         let isChecked = migration.foreignKeys != .unchecked && (isEnforcing || onForeignKeyViolations != nil)
         let before = isChecked ? try ForeignKeyState(of: db.main) : nil
         let former = try position(in: db).former
@@ -103,15 +104,15 @@ extension Migrator {
     }
 }
 
-/// In a queue or a pool, while no other task uses it.
+/// Migrations in a queue or a pool, while no other task uses it.
 extension Migrator {
-    /// Does the migrations that are still to be done; as for a connection.
+    /// Runs all pending migrations, as for a connection.
     @discardableResult
     public func migrate(_ database: SharedDatabase, through last: String? = nil) throws -> [String] {
         try database.barrier { db in try migrate(db, through: last) }
     }
 
-    /// The same for a task.
+    /// The asynchronous version, which suspends the task instead of blocking a thread.
     @discardableResult
     public func migrate(_ database: SharedDatabase, through last: String? = nil) async throws -> [String] {
         try await database.barrier { db in try migrate(db, through: last) }

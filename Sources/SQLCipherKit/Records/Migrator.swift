@@ -1,4 +1,4 @@
-/// The versions of a database's schema: migrations that have names and an order, each of which is done once.
+/// The versions of a database's schema, as an ordered list of named migrations, each of which runs once.
 /// ```swift
 /// var migrator = Migrator()
 /// migrator.add("notes") { db in
@@ -9,26 +9,27 @@
 /// }
 /// try migrator.migrate(db)
 /// ```
-/// Each migration is one transaction together with the note that it was done: whatever happens, a database has all of it or
-/// nothing. Foreign keys are not enforced meanwhile, so that a table can be dropped and made again without its rows taking others
-/// with them (<https://sqlite.org/lang_altertable.html#otheralter>). Before the commit all of them are checked: a migration that
-/// has broken one is undone. Rows that broke one before it do not stop it: ``onForeignKeyViolations`` is told of them.
+/// Each migration runs in one transaction, which also records that it was done: whatever happens, a database has all of it or
+/// nothing. Foreign keys are not enforced meanwhile, so that a table can be dropped and created again without deleting rows that
+/// refer to it (<https://sqlite.org/lang_altertable.html#otheralter>). They are all checked before the commit: a migration that
+/// violates one is undone. Rows that already violated one before do not stop it, but are reported to ``onForeignKeyViolations``.
 ///
-/// The names of those that were done are kept in the table `sqlcipherkit_migration` of the database.
+/// The names of finished migrations are kept in the database's table `sqlcipherkit_migration`.
 public struct Migrator: Sendable {
-    /// What happens to foreign keys while a migration runs.
+    /// How foreign keys are treated while a migration runs.
     public enum ForeignKeys: Hashable, Sendable {
-        /// They are not enforced, and checked before the commit.
+        /// They are not enforced, but checked before the commit.
         case checkedAtEnd
-        /// They are enforced, if the connection does so, with all their actions, and checked before the commit.
+        /// They are enforced with all their actions, if the connection enforces them, and checked before the commit.
         case enforced
-        /// They are neither enforced nor checked, which would read every row that has one. What the migration breaks stays broken.
+        /// They are neither enforced nor checked, since a check reads every row that has one. Violations that the migration causes
+        /// remain.
         case unchecked
     }
 
     struct Migration: Sendable {
         let name: String
-        /// The names of the migrations that this one stands for.
+        /// The names of the migrations that this one replaces.
         let merged: [String]
         let foreignKeys: ForeignKeys
         let body: @Sendable (Connection, [String]) throws -> Void
@@ -37,35 +38,35 @@ public struct Migrator: Sendable {
     static let table = "sqlcipherkit_migration"
     private(set) var migrations: [Migration] = []
 
-    /// Whether a database whose schema is not what its migrations make is emptied before it is migrated, with all rows that it has.
-    /// Default: no.
+    /// Whether to erase a database with all its rows before migrating it, if its schema differs from the one that its migrations
+    /// create. Default: false.
     ///
     /// For development, while the migrations still change: never set it in a program that keeps data. The migrations that the
-    /// database has had are done again in a new database in memory, opened with the connection's configuration, whose schema is
-    /// compared. A database without any migration is left alone, and so is one with a part of a merged one.
+    /// database has had are run again in a new in-memory database, opened with the connection's configuration, and the schemas are
+    /// compared. A database without any migration is left alone, and so is one with only some of the migrations merged into one.
     public var erasesOnSchemaChange = false
 
-    /// Called after each migration that leaves rows which break a foreign key, once it is committed. Default: nil.
+    /// Called after each migration that leaves rows that violate a foreign key, once it is committed. Default: nil.
     ///
-    /// Where the connection does not enforce foreign keys, what a migration has broken does not stop it, and is reported as well.
-    /// A dry run reports what the migrations would leave.
+    /// If the connection does not enforce foreign keys, violations caused by a migration do not stop it, but are reported as well.
+    /// A dry run reports the violations that the migrations would leave.
     public var onForeignKeyViolations: (@Sendable (MigrationViolations) -> Void)?
 
-    /// No migration yet.
+    /// Creates a migrator without migrations.
     public init() {}
 
-    /// Adds a migration after those before it. Once it is released, its name and what it does should stay as they are.
+    /// Adds a migration at the end. Once you have released it, do not change its name or its effect.
     /// - Parameters:
-    ///   - name: a name that no other one has.
-    ///   - foreignKeys: what happens to foreign keys meanwhile. Default: they are checked at the end.
-    ///   - body: what it does. It cannot begin, commit or roll back the transaction; savepoints are free.
+    ///   - name: a unique name.
+    ///   - foreignKeys: how foreign keys are treated meanwhile. Default: they are checked at the end.
+    ///   - body: the migration's changes. It cannot begin, commit or roll back a transaction, but may use savepoints.
     public mutating func add(
         _ name: String, foreignKeys: ForeignKeys = .checkedAtEnd, _ body: @escaping @Sendable (Connection) throws -> Void
     ) {
         migrations.append(Migration(name: name, merged: [], foreignKeys: foreignKeys) { db, _ in try body(db) })
     }
 
-    /// Adds a migration that stands for several former ones: a new database has this one in their place.
+    /// Adds a migration that replaces several former ones: a new database gets this one instead of them.
     /// ```swift
     /// migrator.add("2026", merging: ["notes", "stars", "tags"]) { db, done in
     ///     if done.isEmpty {
@@ -74,15 +75,15 @@ public struct Migrator: Sendable {
     ///     …
     /// }
     /// ```
-    /// For a database that has had the last of the former ones, and so all of them, this one counts as done: `body` is not called,
-    /// and nothing is written. A database that has had some of them gets this one; `body` must then do what is missing.
+    /// If a database has had the last of the former ones, and so all of them, this one counts as done: `body` is not called, and
+    /// nothing is written. If it has had only some of them, this one runs, and `body` must do what is missing.
     /// - Parameters:
-    ///   - name: a name that no other one has.
-    ///   - former: the names of the former migrations, in their order, which are no longer added. A migration that was itself
-    ///     merged can be among them, after those that it stands for. Keep the names for as long as there may be databases that
-    ///     have them.
-    ///   - foreignKeys: what happens to foreign keys meanwhile. Default: they are checked at the end.
-    ///   - body: what it does. It gets the names of the former migrations that the database has had, in order; empty for a new one.
+    ///   - name: a unique name.
+    ///   - former: the names of the former migrations, in order. Do not add these any more. They may include a migration that was
+    ///     itself a merge, after those that it replaced. Keep the names for as long as databases with them may exist.
+    ///   - foreignKeys: how foreign keys are treated meanwhile. Default: they are checked at the end.
+    ///   - body: the migration's changes. It receives the names of the former migrations that the database has had, in order; none
+    ///     for a new database.
     public mutating func add(
         _ name: String, merging former: [String], foreignKeys: ForeignKeys = .checkedAtEnd,
         _ body: @escaping @Sendable (_ db: Connection, _ done: [String]) throws -> Void
@@ -93,18 +94,18 @@ public struct Migrator: Sendable {
     /// The names of all migrations, in order.
     public var names: [String] { migrations.map(\.name) }
 
-    /// The names of the migrations that a database has had, in order; former ones among them that were merged since.
+    /// The names of the migrations that a database has had, in order, including former ones that were merged since.
     /// - Throws: ``DatabaseError``.
     public func applied(in db: Connection) throws(DatabaseError) -> [String] {
-        // Without the table there was none.
+        // Without the table, there were no migrations.
         guard try db.main.hasTable(Self.table) else { return [] }
         return try db.fetchAll(String.self, "SELECT name FROM main.sqlcipherkit_migration ORDER BY position")
     }
 
-    /// The names of the migrations that are still to be done, in order.
-    /// - Throws: ``DatabaseError/Reason/migration`` if the database has one that this program does not know, which a newer one has
-    ///   done, or if a migration was put before one that is done already; ``DatabaseError/Reason/invalidArgument`` for two
-    ///   migrations of the same name, merged ones among them.
+    /// The names of the pending migrations, in order.
+    /// - Throws: ``DatabaseError/Reason/migration`` if the database has one that this program does not know, from a newer version
+    ///   of it, or if a migration was added before one that is already done; ``DatabaseError/Reason/invalidArgument`` for two
+    ///   migrations of the same name, including merged ones, and for an empty name.
     public func pending(in db: Connection) throws(DatabaseError) -> [String] {
         Array(names.dropFirst(try position(in: db).done))
     }

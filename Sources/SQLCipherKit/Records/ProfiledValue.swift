@@ -1,9 +1,9 @@
-/// A value that is bound by a profile other than the connection's, or not at all where the profile would have it compare wrongly.
+/// A value that is bound with a profile other than the connection's, or refused if the profile would make it compare incorrectly.
 struct ProfiledValue: SQLValueConvertible {
     let value: any SQLValueConvertible
-    /// Nil for the connection's.
+    /// The profile; nil for the connection's.
     let profile: ValueProfile?
-    /// Whether it is a decimal whose order matters, which text does not keep.
+    /// Whether it is a decimal whose order matters, which text does not preserve.
     let isOrderedDecimal: Bool
 
     init(_ value: any SQLValueConvertible, _ profile: ValueProfile?, isOrderedDecimal: Bool = false) {

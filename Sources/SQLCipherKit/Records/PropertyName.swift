@@ -1,18 +1,18 @@
 import Synchronization
 
-/// The names of stored properties, by their key paths.
+/// Finds the names of stored properties from their key paths.
 enum PropertyName {
     private enum Known {
         case name(String)
         /// A computed or observed property, or a longer path.
         case none
-        /// The name of a property whose values are coded under another key.
+        /// The name of a property that is coded under another key.
         case otherKey(String)
     }
 
     private static let known = Mutex<[AnyProperty: Known]>([:])
 
-    /// The name of the stored property that a key path leads to, which is its coding key as well; nil if it is not.
+    /// The name of a key path's stored property, if it is also the property's coding key; otherwise nil.
     static func of<Root, Value>(_ keyPath: KeyPath<Root, Value> & Sendable) -> String? {
         if case .name(let name) = look(keyPath) { name } else { nil }
     }

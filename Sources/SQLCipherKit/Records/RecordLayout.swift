@@ -1,15 +1,15 @@
-/// What writing records has to know of their table.
+/// The facts about a table that are needed to write its records.
 struct RecordLayout {
     /// The columns to read; nil for all.
     let columns: [String]?
-    /// The primary key's columns, in its order.
+    /// The primary key's columns, in the key's order.
     let key: [String]
-    /// The columns that are computed.
+    /// The generated columns.
     let generated: Set<SQLName>
     /// The defaults of the key's columns as SQL expressions, by their names.
     let keyDefaults: [SQLName: String]
 
-    /// From a description.
+    /// Derives the layout from a description.
     init(_ table: SQLTable, _ profiles: [String: ValueProfile], _ profile: ValueProfile) throws(DatabaseError) {
         try Self.check(profiles, table.columns.map(\.name), table)
         columns = table.columns.map(\.name)
@@ -23,7 +23,7 @@ struct RecordLayout {
         keyDefaults = Self.only(key, defaults)
     }
 
-    /// From the database.
+    /// Reads the layout from the database.
     init(_ table: SQLTable, _ profiles: [String: ValueProfile], _ db: Connection) throws(DatabaseError) {
         let found = try db.schema(of: table).columns(of: table.name)
         guard !found.isEmpty else { throw .invalidArgument("there is no table \(table.qualifiedName)") }
@@ -35,7 +35,7 @@ struct RecordLayout {
             key, found.compactMap { column in column.defaultValue.map { (column.name, Self.expression($0)) } })
     }
 
-    /// A profile under a name that is not a column's would not be used, without a word.
+    /// Throws for a profile whose name is not a column's: it would silently have no effect.
     private static func check(
         _ profiles: [String: ValueProfile], _ columns: [String], _ table: SQLTable
     ) throws(DatabaseError) {
@@ -51,7 +51,7 @@ struct RecordLayout {
             defaults.map { (SQLName($0.0), $0.1) }.filter { key.contains($0.0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// A record's spelling of the key's columns, among its keys.
+    /// The key's columns as the record spells them, among its keys.
     func key(among all: [String], _ table: SQLTable) throws(DatabaseError) -> [String] {
         if key.isEmpty { throw .misuse("the table \(table.name) has no primary key") }
         return try key.map { column throws(DatabaseError) in
@@ -66,7 +66,7 @@ struct RecordLayout {
         SQL(raw: key.map { "\($0.quotedSQLIdentifier) = ?" }.joined(separator: " AND "), StatementArguments(values))
     }
 
-    /// A default as an expression: SQLite takes a bare or double-quoted word there for text, and a column anywhere else.
+    /// A default as an expression: SQLite takes a bare or double-quoted word in a default as text, but anywhere else as a column.
     private static func expression(_ text: String) -> String {
         if text.utf8.count >= 2, text.utf8.first == UInt8(ascii: "\""), text.utf8.last == UInt8(ascii: "\"") {
             return text.utf8.unquoted.quotedSQLLiteral
@@ -84,10 +84,10 @@ enum RecordAction: Hashable {
     case update, delete, refresh
 }
 
-/// The statement for an action on records with the same keys.
+/// The statement for an action on records that encode the same keys.
 struct RecordSQL {
     let text: String
-    /// The keys that are bound, in the order of the parameters.
+    /// The bound keys, in the order of the parameters.
     let keys: [String]
 
     init(_ action: RecordAction, _ table: SQLTable, _ layout: RecordLayout, _ all: [String]) throws(DatabaseError) {
@@ -106,7 +106,7 @@ struct RecordSQL {
             let target = target.isEmpty ? try key() : target.map(\.text)
             let fixed = (target + layout.key).nameSet
             var changed = written.filter { !fixed.contains(SQLName($0)) }
-            // A row that has nothing but its key is written over itself, so that it is returned.
+            // A row that consists only of its key is overwritten with itself, so that it is returned.
             if changed.isEmpty { changed = [target[0]] }
             let list = changed.map { "\($0.quotedSQLIdentifier) = excluded.\($0.quotedSQLIdentifier)" }.joined(separator: ", ")
             let on = target.map(\.quotedSQLIdentifier).joined(separator: ", ")
@@ -128,7 +128,7 @@ struct RecordSQL {
         }
     }
 
-    /// A nil is NULL. But no row is known by a NULL: of a key that is nil the database makes what its default says, as it makes a
+    /// Nil is NULL, except in the key, as NULL identifies no row: there the database fills in the default, just as it fills in a
     /// row id.
     private static func insertion(
         _ table: SQLTable, _ layout: RecordLayout, _ keys: [String], _ conflict: ConflictResolution?

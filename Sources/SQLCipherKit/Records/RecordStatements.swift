@@ -1,11 +1,11 @@
-/// The statements that a connection writes records with, and what it has read of their tables.
+/// A connection's statements for writing records, and the layouts of their tables.
 final class RecordStatements: ConnectionState {
     private struct Target: Hashable {
         let type: ObjectIdentifier
         let action: RecordAction
     }
 
-    /// The same for records that encode the same keys: a property with a default is a key only if it was set.
+    /// The key of a statement for records that encode the same keys: a property with a default is encoded only if it was set.
     private struct Shape: Hashable {
         let target: Target
         let keys: [ExactText]
@@ -14,9 +14,9 @@ final class RecordStatements: ConnectionState {
     private var statements = RecentCache<Target, EncodedStatement>()
     private var shapes = RecentCache<Shape, EncodedStatement>()
     private var layouts: [ObjectIdentifier: RecordLayout] = [:]
-    /// What the layouts were read from: the file, where another one may be attached by the same name, and its schema's version.
+    /// The source of the layouts: the file, as another one may be attached under the same name, and its schema's version.
     private var origin: (path: String?, version: Int)?
-    /// The database that the tables are in; nil for the first one that has them.
+    /// The database of the tables; nil for the first one that has them.
     private let schema: String?
     private var others: [SQLName: RecordStatements] = [:]
 
@@ -44,7 +44,7 @@ final class RecordStatements: ConnectionState {
         let layout = try self.layout(Record.self, table, db)
         let target = Target(type: ObjectIdentifier(Record.self), action: action)
         if let statement = statements.find(target), statement.statement.uses == 0, try statement.run(record, row) { return }
-        // Keys that were not seen before, or other ones than the last record had.
+        // The record has keys that were not seen before, or different ones from the last record.
         let all = try RowEncodingState.collect(record).map(\.name)
         let shape = Shape(target: target, keys: all.map { ExactText($0) })
         var statement = shapes.find(shape)
@@ -65,11 +65,11 @@ final class RecordStatements: ConnectionState {
         statements.add(statement, target)
     }
 
-    /// What is known of a record's table: from its description, or from the database as it is now.
+    /// The layout of a record's table, from its description or from the database's current schema.
     func layout<Record: SQLRecord>(_ type: Record.Type, _ table: SQLTable, _ db: Connection) throws(DatabaseError) -> RecordLayout {
         let id = ObjectIdentifier(type)
         if table.columns.isEmpty {
-            // A key that is no longer the key would change the wrong rows.
+            // Using an outdated key would change the wrong rows.
             let place = schema.map { Schema(db, $0) } ?? db.main
             let version = try db.fetchOne(Int.self, SQL(raw: "PRAGMA \(place.quotedName).schema_version")) ?? 0
             let path = schema == nil ? nil : try place.path
@@ -90,7 +90,7 @@ final class RecordStatements: ConnectionState {
 
 extension RowEncodingState {
     static func collect(_ record: some Encodable) throws -> [(name: String, value: (any SQLValueConvertible)?)] {
-        // The values are bound later: their profile is not asked here.
+        // The profile does not matter here, as the values are bound later.
         let state = RowEncodingState(.standard)
         try RowEncoder.encode(record, state)
         guard !state.collected.isEmpty else {

@@ -1,11 +1,11 @@
 extension SQLClauses {
-    /// The condition that the only foreign key between a table and those before it gives.
+    /// The join condition from the only foreign key between a table and the ones before it.
     func keyCondition(_ index: Int, _ db: Connection?) throws(DatabaseError) -> SQL {
         let new = sides[index]
         var found: [(text: String, condition: SQL)] = []
         for other in sides[..<index] {
             found += try Self.links(from: new, to: other, db)
-            // A table that is joined with itself has each of its keys once.
+            // When a table is joined with itself, count each of its keys only once.
             if !Self.isSame(new.table, other.table) { found += try Self.links(from: other, to: new, db) }
         }
         guard found.count == 1, let only = found.first else {
@@ -23,7 +23,7 @@ extension SQLClauses {
         a.name.isSameName(as: b.name) && a.schema.isSameName(as: b.schema)
     }
 
-    /// A condition for each foreign key of one table to another.
+    /// A condition for each foreign key from one table to another.
     private static func links(
         from child: Side, to parent: Side, _ db: Connection?
     ) throws(DatabaseError) -> [(text: String, condition: SQL)] {
@@ -53,7 +53,7 @@ extension SQLClauses {
         return links
     }
 
-    /// The database of a table that has no description.
+    /// The database of a table without a description.
     private static func place(_ table: SQLTable, _ db: Connection?) throws(DatabaseError) -> Schema {
         guard let db else { throw .misuse("the table \(table.name) has no description: say what to join on in a subquery") }
         return try db.schema(of: table)

@@ -1,4 +1,4 @@
-/// The parts of a query, as far as they are the same for records of any type.
+/// The parts of a query that do not depend on the record types.
 struct SQLClauses: Sendable {
     struct Side: Sendable {
         var table: SQLTable
@@ -10,7 +10,7 @@ struct SQLClauses: Sendable {
             alias.isSameText(as: table.name) ? "\(raw: table.qualifiedName)" : "\(raw: table.qualifiedName) AS \(identifier: alias)"
         }
 
-        /// All columns that a record is read from.
+        /// All columns of the record.
         var columns: SQL {
             if table.columns.isEmpty { return "\(identifier: alias).*" }
             return "\(list: table.columns.map { "\(identifier: alias).\(identifier: $0.name)" })"
@@ -29,7 +29,7 @@ struct SQLClauses: Sendable {
     var limit: Int?
     var offset = 0
     var isDistinct = false
-    /// Why it cannot be run.
+    /// The reason why the query cannot be run.
     var failure: DatabaseError?
 
     init(_ table: SQLTable) { sides = [Side(table: table, alias: SQLScope.freeName(table))] }
@@ -38,7 +38,7 @@ struct SQLClauses: Sendable {
         SQLColumns(table: sides[index].table, alias: sides[index].alias)
     }
 
-    /// With another table, by a condition on its columns or by the foreign key.
+    /// Returns the clauses joined with another table, by a condition on its columns or by the foreign key.
     func joined(_ table: SQLTable, _ join: String, _ condition: ((SQLClauses) -> SQLPredicate)?) -> SQLClauses {
         let own = renamedForScope ?? self
         let copy = own.joined(table, join, .foreignKey)
@@ -48,15 +48,15 @@ struct SQLClauses: Sendable {
 
     func joined(_ table: SQLTable, _ join: String, _ link: Link) -> SQLClauses {
         var copy = self
-        // A table that is joined with itself needs a second name.
+        // A table joined with itself needs a second name.
         copy.sides.append(Side(table: table, alias: SQLScope.freeName(table, sides), join: join, link: link))
         return copy
     }
 
-    /// Whether there is nothing but a condition.
+    /// Whether the query has at most a condition and an order.
     var isPlain: Bool { !isDistinct && groups.isEmpty && having == nil && limit == nil && offset == 0 }
 
-    /// The columns of all tables, a separator between each two.
+    /// The columns of all tables, with a separator between two tables.
     var records: SQL {
         var list: [SQL] = []
         for side in sides {
@@ -66,7 +66,8 @@ struct SQLClauses: Sendable {
         return "\(list: list)"
     }
 
-    /// As part of another statement. Foreign keys are looked for in the descriptions alone there, as no connection is at hand.
+    /// The query as part of another statement. Foreign keys are only looked up in the descriptions, because no connection is
+    /// available.
     func subquery(_ columns: SQL) -> SQL {
         do throws(DatabaseError) { return try select(columns, nil) } catch { return "SELECT \(RefusedValue(error))" }
     }
@@ -104,7 +105,7 @@ struct SQLClauses: Sendable {
         return try tail(of: sql)
     }
 
-    /// A statement that begins with `sql`, with everything from WHERE on.
+    /// Completes a statement that begins with `sql` by everything from WHERE on.
     func tail(of sql: SQL) throws(DatabaseError) -> SQL {
         if let failure { throw failure }
         var sql = sql
@@ -112,7 +113,7 @@ struct SQLClauses: Sendable {
         if !groups.isEmpty { sql = "\(sql) GROUP BY \(list: groups)" }
         if let having { sql = "\(sql) HAVING \(having.sql)" }
         if !orderings.isEmpty { sql = "\(sql) ORDER BY \(list: orderings)" }
-        // To SQLite a negative limit is none at all.
+        // SQLite would treat a negative limit as no limit.
         if let limit, limit < 0 { throw .invalidArgument("a limit of \(limit) rows") }
         if offset < 0 { throw .invalidArgument("an offset of \(offset) rows") }
         if limit != nil || offset > 0 { sql = "\(sql) LIMIT \(limit ?? -1)" }

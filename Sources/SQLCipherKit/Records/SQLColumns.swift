@@ -1,4 +1,4 @@
-/// The columns of one of a query's tables, under the names of the record's properties.
+/// The columns of one of a query's tables, accessed by the names of the record's properties.
 @dynamicMemberLookup
 public struct SQLColumns<Source>: Sendable {
     let table: SQLTable
@@ -11,14 +11,14 @@ public struct SQLColumns<Source>: Sendable {
         return SQLExpression("\(identifier: alias).\(identifier: name)", .atom, Root.columnProfiles[name])
     }
 
-    /// A column that the record has no property for.
+    /// A column for which the record has no property.
     public subscript<Value>(column name: String, as type: Value.Type = Value.self) -> SQLExpression<Value> {
         SQLExpression("\(identifier: alias).\(identifier: name)", .atom)
     }
 }
 
 extension SQLColumns where Source: SQLRecord {
-    /// A column that the record has no property for.
+    /// A column for which the record has no property.
     public subscript<Value>(column name: String, as type: Value.Type = Value.self) -> SQLExpression<Value> {
         SQLExpression("\(identifier: alias).\(identifier: name)", .atom, Source.columnProfiles[name])
     }
@@ -29,9 +29,9 @@ extension SQLColumns where Source: SQLRecord {
     }
 }
 
-/// On the side of an outer join that may have no row each column may be NULL.
+/// On a side of an outer join that may have no row, each column may be NULL.
 extension SQLColumns {
-    /// The column of a property, which is NULL where there is no row.
+    /// The column of a property, which is NULL if there is no row.
     public subscript<Record: SQLRecord, Value>(
         dynamicMember keyPath: KeyPath<Record, Value> & Sendable
     ) -> SQLExpression<Value?> where Source == Record? { expression(keyPath) }

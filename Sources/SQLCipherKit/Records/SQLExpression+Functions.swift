@@ -3,36 +3,37 @@ extension SQLExpression {
     /// The number of rows.
     public static var countAll: SQLExpression<Int> { SQLExpression<Int>("count(*)", .atom) }
 
-    /// The number of rows in which it is not NULL.
+    /// The number of rows in which the expression is not NULL.
     public var count: SQLExpression<Int> { function("count") }
 
-    /// The number of different values, NULL apart.
+    /// The number of distinct values, excluding NULL.
     public var countDistinct: SQLExpression<Int> { SQLExpression<Int>("count(DISTINCT \(sql))", .atom) }
 
-    /// The least value; nil if there is none.
+    /// The minimum; nil if there are no values.
     public func min() -> SQLExpression<Value?> { function("min") }
     public func min<T>() -> SQLExpression<Value> where Value == T? { function("min") }
 
-    /// The greatest value; nil if there is none.
+    /// The maximum; nil if there are no values.
     public func max() -> SQLExpression<Value?> { function("max") }
     public func max<T>() -> SQLExpression<Value> where Value == T? { function("max") }
 
-    /// The sum; nil if there is no value. One of integers that does not fit into `Int64` is an error.
+    /// The sum; nil if there are no values. It is an error if a sum of integers does not fit in `Int64`.
     ///
-    /// There is none of a `Decimal`, as SQLite adds its numbers as REALs: fetch them and add them up, or store whole cents.
+    /// There is no sum of a `Decimal`, because SQLite adds its numbers as REALs: fetch the values and add them in Swift, or store
+    /// whole cents.
     public func sum() -> SQLExpression<Value?> where Value: SQLSummable { function("sum") }
     public func sum<T: SQLSummable>() -> SQLExpression<Value> where Value == T? { function("sum") }
 
-    /// The sum as a floating-point number; 0 if there is no value.
+    /// The sum as a floating-point number; 0 if there are no values.
     public var total: SQLExpression<Double> { function("total") }
 
-    /// The average; nil if there is no value.
+    /// The average; nil if there are no values.
     public var average: SQLExpression<Double?> { function("avg") }
 
     private func function<T>(_ name: String) -> SQLExpression<T> { SQLExpression<T>("\(raw: name)(\(sql))", .atom, profile) }
 }
 
-/// A number that SQLite's `sum()` adds up as Swift does: an integer, or a floating-point number.
+/// A number that SQLite's `sum()` adds as Swift does: an integer or a floating-point number.
 public protocol SQLSummable {}
 
 extension Int: SQLSummable {}
@@ -51,13 +52,13 @@ extension Float: SQLSummable {}
 // MARK: Order
 
 extension SQLExpression {
-    /// From the least to the greatest; NULL comes first.
+    /// Ascending order; NULL comes first.
     public var ascending: SQLOrdering { SQLOrdering(sql: "\(sql)") }
 
-    /// From the greatest to the least; NULL comes last.
+    /// Descending order; NULL comes last.
     public var descending: SQLOrdering { SQLOrdering(sql: "\(sql) DESC") }
 
-    /// Compared by a collation, such as `NOCASE` or one of your own.
+    /// The expression compared by a collation, such as `NOCASE` or your own.
     public func collate(_ name: String) -> Self { Self("\(operand(.atom)) COLLATE \(identifier: name)", .atom, profile) }
 }
 
@@ -66,17 +67,17 @@ public struct SQLOrdering: Sendable {
     /// The term's SQL.
     public let sql: SQL
 
-    /// A term of one's own, such as `"random()"`.
+    /// Creates a term from your own SQL, such as `"random()"`.
     public init(sql: SQL) { self.sql = sql }
 
-    /// With NULL before everything else.
+    /// The same order with NULL before all values.
     public var nullsFirst: SQLOrdering { SQLOrdering(sql: "\(sql) NULLS FIRST") }
 
-    /// With NULL behind everything else.
+    /// The same order with NULL after all values.
     public var nullsLast: SQLOrdering { SQLOrdering(sql: "\(sql) NULLS LAST") }
 }
 
-/// Collects the terms of an order: one on each line.
+/// Collects the terms of an order, one per line.
 @resultBuilder
 public enum SQLOrderingBuilder {
     public static func buildExpression(_ term: SQLOrdering) -> [SQLOrdering] { [term] }

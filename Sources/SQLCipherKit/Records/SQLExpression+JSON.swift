@@ -1,9 +1,9 @@
-/// JSON in a column (<https://sqlite.org/json1.html>), of a ``JSONColumn`` or of a property that is stored as JSON.
+/// JSON in a column (<https://sqlite.org/json1.html>), from a ``JSONColumn`` or a property that is stored as JSON.
 extension SQLExpression {
     /// The document, for SQLite's JSON functions.
     public var json: JSONExpression { JSONExpression(sql) }
 
-    /// What is at a path of the document, as SQL has it: nil where nothing is.
+    /// The value at a path of the document, as an SQL value; nil if there is none.
     /// ```swift
     /// let romans = try db.fetchAll(Note.filter { $0.meta.json("city", as: String.self) == "Roma" })
     /// // ("note"."meta" ->> '$.city') = ?

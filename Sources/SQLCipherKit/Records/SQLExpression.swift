@@ -1,19 +1,18 @@
-/// A piece of a query that has a value of a known type: a column, a function of one, a condition.
+/// A part of a query with a value of a known type, such as a column, a function of a column or a condition.
 ///
-/// Columns come from the closures of a query, and operators make expressions of them; what is compared is bound. Anything that
-/// has no operator here is written as SQL:
+/// The closures of a query provide the columns, which operators combine into expressions; compared values are bound. Write anything
+/// that has no operator here as SQL:
 /// ```swift
 /// Note.filter { $0.stars > 3 && $0.title != "Plan" }     // "note"."stars" > ? AND "note"."title" <> ?
 /// Note.filter { SQLPredicate("\($0.stars) % 2 = \(1)") }  // "note"."stars" % 2 = ?
 /// ```
-/// Comparing an optional property with `==` and `!=` means what it means in Swift: nil equals nil and differs from everything else.
-/// All other comparisons with NULL, and their opposites by `!`, are neither true nor false, as in SQL
-/// (<https://sqlite.org/nulls.html>).
+/// Comparing an optional property with `==` and `!=` works as in Swift: nil equals nil and differs from everything else. All other
+/// comparisons with NULL, and their negations with `!`, are neither true nor false, as in SQL (<https://sqlite.org/nulls.html>).
 public struct SQLExpression<Value>: Sendable {
     /// The expression's SQL, with its values.
     public let sql: SQL
     let precedence: SQLPrecedence
-    /// How values that are compared with it are bound, where it is a column with a profile of its own.
+    /// The profile for binding values that are compared with it, if it is a column with its own profile.
     let profile: ValueProfile?
 
     init(_ sql: SQL, _ precedence: SQLPrecedence, _ profile: ValueProfile? = nil) {
@@ -22,20 +21,20 @@ public struct SQLExpression<Value>: Sendable {
         self.profile = profile
     }
 
-    /// An expression of one's own.
+    /// Creates an expression from your own SQL.
     /// ```swift
     /// Note.all.select { SQLExpression<Int>("length(\($0.title))") }
     /// ```
     public init(_ sql: SQL) { self.init(sql, .custom) }
 
-    /// The SQL, in parentheses where it would be read wrongly beside an operator.
+    /// The SQL, in parentheses if it would otherwise be parsed incorrectly next to an operator.
     func operand(_ least: SQLPrecedence) -> SQL { precedence >= least ? sql : "(\(sql))" }
 
-    /// The expression as one of another type: for a column that holds something else than its property says.
+    /// The expression with another type, for a column whose values differ from its property's type.
     public func typed<T>(_ type: T.Type = T.self) -> SQLExpression<T> { SQLExpression<T>(sql, precedence, profile) }
 }
 
-/// How tightly an expression is bound together, from the loosest.
+/// How tightly an expression binds, from the loosest to the tightest.
 enum SQLPrecedence: Int, Comparable, Sendable {
     case custom, or, and, comparison, atom
 
@@ -46,7 +45,7 @@ enum SQLPrecedence: Int, Comparable, Sendable {
 public typealias SQLPredicate = SQLExpression<Bool>
 
 extension SQL.StringInterpolation {
-    /// Puts in an expression with its values.
+    /// Inserts an expression with its values.
     public mutating func appendInterpolation<T>(_ expression: SQLExpression<T>) {
         appendInterpolation(expression.operand(.atom))
     }
@@ -55,15 +54,15 @@ extension SQL.StringInterpolation {
 // MARK: And, or, not
 
 extension SQLExpression where Value == Bool {
-    /// Both.
+    /// Whether both conditions are true.
     public static func && (a: Self, b: Self) -> Self { Self("\(a.operand(.and)) AND \(b.operand(.and))", .and) }
 
-    /// One of the two, or both.
+    /// Whether at least one of the conditions is true.
     public static func || (a: Self, b: Self) -> Self {
         Self("\(a.either) OR \(b.either)", .or)
     }
 
-    /// Not. Of what is neither true nor false it is the same again.
+    /// The negation. If the condition is neither true nor false, so is its negation.
     public static prefix func ! (a: Self) -> Self { Self("NOT \(a.operand(.atom))", .comparison) }
 
     private var either: SQL { precedence == .or ? sql : operand(.comparison) }

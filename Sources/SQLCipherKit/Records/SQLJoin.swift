@@ -1,4 +1,4 @@
-/// A query for the records of two tables: see ``SQLQueryable``.
+/// A query for the records of two tables; see ``SQLQueryable``.
 public struct SQLJoin<A, B>: Sendable {
     private var clauses: SQLClauses
 
@@ -21,36 +21,36 @@ extension SQLJoin: SQLRequest, SQLQueryable where A: SQLSource, B: SQLSource {
     }
 }
 
-/// With a third table. Without a condition it is joined by the only foreign key between it and the two before it.
+/// Joins with a third table. Without a condition, it is joined by the only foreign key between it and the other two.
 extension SQLJoin where A: SQLSource, B: SQLSource {
     /// A condition for a join.
     public typealias On<C> = (SQLColumns<A>, SQLColumns<B>, SQLColumns<C>) -> SQLPredicate
 
-    /// The rows that belong together.
+    /// An inner join: the matching rows.
     public func join<C: SQLRecord>(_ type: C.Type, on condition: On<C>? = nil) -> SQLThreeWayJoin<A, B, C> {
         SQLThreeWayJoin(joined(type, "JOIN", condition))
     }
 
-    /// The same, and the pairs that have no partner, with nil.
+    /// A left join: the matching rows, and the pairs without a match, with nil.
     public func leftJoin<C: SQLRecord>(_ type: C.Type, on condition: On<C>? = nil) -> SQLThreeWayJoin<A, B, C?> {
         SQLThreeWayJoin(joined(type, "LEFT JOIN", condition))
     }
 
-    /// The rows that belong together, and the third table's rows that have no partner, with nil.
+    /// A right join: the matching rows, and the third table's rows without a match, with nil.
     public func rightJoin<C: SQLRecord>(
         _ type: C.Type, on condition: On<C>? = nil
     ) -> SQLThreeWayJoin<A.SQLOptional, B.SQLOptional, C> {
         SQLThreeWayJoin(joined(type, "RIGHT JOIN", condition))
     }
 
-    /// The rows that belong together, and those of both sides that have no partner.
+    /// A full join: the matching rows, and the rows of both sides without a match.
     public func fullJoin<C: SQLRecord>(
         _ type: C.Type, on condition: On<C>? = nil
     ) -> SQLThreeWayJoin<A.SQLOptional, B.SQLOptional, C?> {
         SQLThreeWayJoin(joined(type, "FULL JOIN", condition))
     }
 
-    /// Each pair with each row of the third table.
+    /// A cross join: each pair with each row of the third table.
     public func crossJoin<C: SQLRecord>(_ type: C.Type) -> SQLThreeWayJoin<A, B, C> {
         SQLThreeWayJoin(clauses.joined(C.table, "CROSS JOIN", SQLClauses.Link.none))
     }
@@ -63,7 +63,7 @@ extension SQLJoin where A: SQLSource, B: SQLSource {
     }
 }
 
-/// A query for the records of three tables: see ``SQLQueryable``.
+/// A query for the records of three tables; see ``SQLQueryable``.
 public struct SQLThreeWayJoin<A, B, C>: Sendable {
     private var clauses: SQLClauses
 

@@ -1,10 +1,10 @@
 import Foundation
 
-/// The properties of a record as columns to describe.
+/// The properties of a record, as columns to describe.
 @dynamicMemberLookup
 public struct SQLProperties<Record: SQLRecord> {
-    /// The column of a property: with its name, the type that its values are stored as, and `NOT NULL` unless it is optional. A
-    /// property that is computed or observed tells no name: give it one with ``SQLColumn/named(_:)``.
+    /// The column of a property, with the property's name, the type that its values are stored as, and `NOT NULL` unless it is
+    /// optional. The name of a computed or observed property is unknown: set it with ``SQLColumn/named(_:)``.
     public subscript<Value>(dynamicMember keyPath: KeyPath<Record, Value> & Sendable) -> SQLColumn {
         SQLColumn(
             property: AnyProperty(keyPath), name: PropertyName.of(keyPath) ?? "", type: .of(Value.self),
@@ -12,7 +12,7 @@ public struct SQLProperties<Record: SQLRecord> {
     }
 }
 
-/// A key path as the key of a dictionary.
+/// A key path as a dictionary key.
 struct AnyProperty: Hashable, Sendable {
     private let keyPath: AnyKeyPath & Sendable
 
@@ -23,7 +23,7 @@ struct AnyProperty: Hashable, Sendable {
 }
 
 extension SQLColumn.DeclaredType {
-    /// The type that values of a Swift type are stored as.
+    /// The column type for values of a Swift type.
     static func of(_ type: any Any.Type) -> Self {
         switch type {
         case let type as any SQLWrapping.Type: of(type.wrapped)
@@ -31,10 +31,10 @@ extension SQLColumn.DeclaredType {
         case is any BinaryFloatingPoint.Type: .real
         case is String.Type, is URL.Type: .text
         case is Data.Type, is [UInt8].Type: .blob
-        // Stored as the connection's ValueProfile says.
+        // Stored according to the connection's ValueProfile.
         case is Date.Type, is UUID.Type, is Decimal.Type: .any
         case let type as any RawRepresentable.Type: rawValue(type)
-        // A type that says itself how it is stored may say it differently for each value.
+        // A type that defines how it is stored may do so differently for each value.
         case is any SQLValueConvertible.Type: .any
         // JSON.
         default: .text
@@ -44,7 +44,7 @@ extension SQLColumn.DeclaredType {
     private static func rawValue<T: RawRepresentable>(_ type: T.Type) -> Self { of(T.RawValue.self) }
 }
 
-/// An optional's own type.
+/// Reveals the type that an optional wraps.
 private protocol SQLWrapping {
     static var wrapped: any Any.Type { get }
 }

@@ -1,4 +1,4 @@
-/// A query for the records of one table: see ``SQLQueryable``.
+/// A query for the records of one table; see ``SQLQueryable``.
 public struct SQLQuery<Record: SQLRecord>: SQLQueryable {
     public var selection: SQLSelection<Record>
 
@@ -13,23 +13,23 @@ extension SQLRecord {
     /// All records of the table.
     public static var all: SQLQuery<Self> { SQLQuery(SQLClauses(table)) }
 
-    /// The records that meet a condition.
+    /// The records that match a condition.
     public static func filter(_ condition: (SQLColumns<Self>) -> SQLPredicate) -> SQLQuery<Self> { all.filter(condition) }
 
     /// All records of the table in one database of the connection; see ``SQLQueryable/in(_:)``.
     public static func `in`(_ schema: Schema) -> SQLQuery<Self> { all.in(schema) }
 
-    /// All records in an order.
+    /// All records in the given order.
     public static func order(@SQLOrderingBuilder by terms: (SQLColumns<Self>) -> [SQLOrdering]) -> SQLQuery<Self> {
         all.order(by: terms)
     }
 
-    /// The pairs of rows that belong together; see ``SQLQuery/join(_:on:)``.
+    /// An inner join: the pairs of matching rows; see ``SQLQuery/join(_:on:)``.
     public static func join<B: SQLRecord>(_ type: B.Type, on condition: SQLQuery<Self>.On<B>? = nil) -> SQLJoin<Self, B> {
         all.join(type, on: condition)
     }
 
-    /// The same, and the rows of this type that have no partner, with nil.
+    /// A left join: the pairs of matching rows, and this type's rows without a match, with nil.
     public static func leftJoin<B: SQLRecord>(_ type: B.Type, on condition: SQLQuery<Self>.On<B>? = nil) -> SQLJoin<Self, B?> {
         all.leftJoin(type, on: condition)
     }
@@ -37,14 +37,14 @@ extension SQLRecord {
 
 /// Joins (<https://sqlite.org/lang_select.html#strange_join_names>).
 ///
-/// Without a condition the tables are joined by the foreign key between the new table and those before it, which must be exactly
-/// one: none, or several, is a thrown error. The keys are taken from the tables' descriptions, or from the database for tables
-/// that have none.
+/// Without a condition, the tables are joined by the foreign key between the new table and those before it. There must be exactly
+/// one: none or several throw an error. The keys are taken from the tables' descriptions, or from the database for tables without a
+/// description.
 extension SQLQuery {
     /// A condition for a join.
     public typealias On<B> = (SQLColumns<Record>, SQLColumns<B>) -> SQLPredicate
 
-    /// The pairs of rows that belong together.
+    /// An inner join: the pairs of matching rows.
     /// ```swift
     /// Author.join(Book.self)
     /// Author.join(Book.self) { author, book in author.id == book.translator }
@@ -53,22 +53,22 @@ extension SQLQuery {
         SQLJoin(joined(type, "JOIN", condition))
     }
 
-    /// The same, and the first table's rows that have no partner, with nil.
+    /// A left join: the pairs of matching rows, and the first table's rows without a match, with nil.
     public func leftJoin<B: SQLRecord>(_ type: B.Type, on condition: On<B>? = nil) -> SQLJoin<Record, B?> {
         SQLJoin(joined(type, "LEFT JOIN", condition))
     }
 
-    /// The pairs, and the second table's rows that have no partner, with nil.
+    /// A right join: the pairs of matching rows, and the second table's rows without a match, with nil.
     public func rightJoin<B: SQLRecord>(_ type: B.Type, on condition: On<B>? = nil) -> SQLJoin<Record?, B> {
         SQLJoin(joined(type, "RIGHT JOIN", condition))
     }
 
-    /// The pairs, and the rows of both tables that have no partner.
+    /// A full join: the pairs of matching rows, and the rows of both tables without a match, with nil.
     public func fullJoin<B: SQLRecord>(_ type: B.Type, on condition: On<B>? = nil) -> SQLJoin<Record?, B?> {
         SQLJoin(joined(type, "FULL JOIN", condition))
     }
 
-    /// Each row with each row of the other table.
+    /// A cross join: each row with each row of the other table.
     public func crossJoin<B: SQLRecord>(_ type: B.Type) -> SQLJoin<Record, B> {
         SQLJoin(selection.clauses.joined(B.table, "CROSS JOIN", SQLClauses.Link.none))
     }

@@ -1,4 +1,4 @@
-/// A query for the records of a table, or of joined tables, as a value: nothing happens before it is given to a connection.
+/// A query for the records of a table, or of joined tables, as a value. Nothing is run until it is passed to a connection.
 /// ```swift
 /// let query = Note.filter { $0.title.like(.begins(with: "P")) && $0.stars > 3 }.order { $0.stars.descending; $0.id }.limit(10)
 /// let notes = try db.fetchAll(query)
@@ -9,18 +9,18 @@
 ///     print(author.name, book?.title ?? "nothing yet")
 /// }
 /// ```
-/// The closures get the columns of each table, in order: `{ $0.id < $1.id }` or `{ author, book in author.id < book.id }`. What is
-/// put into them is bound; ``Connection/sql(of:)`` shows the statement.
+/// The closures receive the columns of each table, in order: `{ $0.id < $1.id }` or `{ author, book in author.id < book.id }`.
+/// Values in them are bound. ``Connection/sql(of:)`` shows the statement.
 ///
-/// ``SQLQuery``, ``SQLJoin`` and ``SQLThreeWayJoin`` conform to it. A type of your own that wraps one of these can as well.
+/// ``SQLQuery``, ``SQLJoin`` and ``SQLThreeWayJoin`` conform to it. Your own type that wraps one of these can as well.
 public protocol SQLQueryable<Element>: SQLRequest, Sendable {
-    /// The columns of the table, or a tuple of those of each table.
+    /// The columns of the table, or a tuple of the columns of each table.
     associatedtype Columns
 
-    /// What the query reads; filtering, ordering and the like change it.
+    /// The query's content, which filtering, ordering and the like modify.
     var selection: SQLSelection<Element> { get set }
 
-    /// The columns, for the closures that conditions and orders are made in.
+    /// The columns, for the closures that define conditions and orders.
     var columns: Columns { get }
 }
 
@@ -31,7 +31,7 @@ extension SQLQueryable {
         return copy
     }
 
-    /// The query with names of its own, and what a closure makes of its columns.
+    /// The query with unique table names, and the result of a closure on its columns.
     private func with<R>(_ body: (Columns) -> R) -> (Self, R) {
         var copy = self
         if let renamed = selection.clauses.renamedForScope { copy.selection.clauses = renamed }
@@ -39,9 +39,9 @@ extension SQLQueryable {
         return (copy, SQLScope.within(copy.selection.clauses) { body(columns) })
     }
 
-    /// The rows that meet a condition; of several calls, those that meet all of them.
+    /// The rows that match a condition. After several calls, rows must match all conditions.
     ///
-    /// In the closure another query may use the columns, also one of the same table, which gets another name then:
+    /// Another query in the closure may use the columns, even a query of the same table, which then gets another name:
     /// ```swift
     /// Folder.filter { folder in Folder.filter { $0.parent == folder.id }.exists }
     /// ```
@@ -50,13 +50,13 @@ extension SQLQueryable {
         return query.changed { $0.filter = $0.filter.map { $0 && condition } ?? condition }
     }
 
-    /// In this order: a term on each line. Further calls add terms that decide where those before are equal.
+    /// Sorts the rows, with one term per line. Further calls add terms, which decide when all earlier ones are equal.
     public func order(@SQLOrderingBuilder by terms: (Columns) -> [SQLOrdering]) -> Self {
         let (query, terms) = with(terms)
         return query.changed { $0.orderings += terms.map(\.sql) }
     }
 
-    /// No more than so many rows, after leaving out so many.
+    /// At most `count` rows, after skipping `offset` rows.
     public func limit(_ count: Int, offset: Int = 0) -> Self {
         changed {
             $0.limit = count
@@ -64,13 +64,13 @@ extension SQLQueryable {
         }
     }
 
-    /// All but the first rows.
+    /// All rows except the first `count`.
     public func offset(_ count: Int) -> Self { changed { $0.offset = count } }
 
-    /// Each different row once.
+    /// Each distinct row once.
     public func distinct() -> Self { changed { $0.isDistinct = true } }
 
-    /// A row for each group of rows that are equal in these expressions: for `select` with aggregate functions.
+    /// One row for each group of rows that are equal in these expressions, for `select` with aggregate functions.
     /// ```swift
     /// Book.all.group { $0.author }.having { _ in .countAll > 2 }.select { ($0.author, .countAll) }
     /// ```
@@ -79,26 +79,26 @@ extension SQLQueryable {
         return query.changed { $0.groups += terms.map(\.sql) }
     }
 
-    /// The groups that meet a condition.
+    /// The groups that match a condition.
     public func having(_ condition: (Columns) -> SQLPredicate) -> Self {
         let (query, condition) = with(condition)
         return query.changed { $0.having = $0.having.map { $0 && condition } ?? condition }
     }
 
-    /// Another name for the last table: for SQL of your own that refers to it. Name it before its columns are used.
+    /// Gives the last table another name, for your own SQL that refers to it. Call this before its columns are used.
     /// ```swift
     /// Folder.filter { folder in Folder.all.named("child").filter { $0.parent == folder.id && "child.size > 5" }.exists }
     /// ```
     public func named(_ alias: String) -> Self { changed { $0.sides[$0.sides.count - 1].alias = alias } }
 
-    /// The last table of the query, in one database of the connection; without it, SQL takes the first one that has the table.
+    /// Takes the query's last table from one database of the connection. Otherwise SQL uses the first database that has the table.
     /// ```swift
     /// let notes = try db.fetchAll(Note.in(archive).filter { $0.stars > 3 })
     /// let pairs = try db.fetchAll(Author.in(db.main).join(Book.self).in(archive))
     /// ```
     public func `in`(_ schema: Schema) -> Self { changed { $0.sides[$0.sides.count - 1].table.schema = schema.name } }
 
-    /// Values in place of records: a column, an aggregate function, or an expression of one's own.
+    /// Selects values instead of records: a column, an aggregate function or your own expression.
     /// ```swift
     /// let titles = try db.fetchAll(Note.all.select { $0.title })
     /// ```
@@ -109,7 +109,7 @@ extension SQLQueryable {
         return SQLSelection(query.selection.clauses, expression.sql, read: { row in try row.get(0, as: Value.self) })
     }
 
-    /// Several values in place of records, as a tuple. A closure that gives none is refused when the query is run.
+    /// Selects several values instead of records, as a tuple. If the closure returns no expressions, running the query throws.
     /// ```swift
     /// let (count, best) = try db.fetchOne(Note.all.select { (.countAll, $0.stars.max()) }) ?? (0, nil)
     /// ```
@@ -127,6 +127,6 @@ extension SQLQueryable {
         return SQLSelection(query.selection.clauses, "\(list: list)", read: { row in try row.values() })
     }
 
-    /// Whether there is a row, as a condition of another query.
+    /// Whether the query has any rows, as a condition in another query.
     public var exists: SQLPredicate { SQLPredicate("EXISTS (\(selection.clauses.subquery("1")))", .atom) }
 }

@@ -1,7 +1,7 @@
 /// A type whose values are the rows of a table.
 ///
-/// A `Codable` type needs nothing more: its coding keys are the columns' names, and its name, with a small beginning, is the
-/// table's unless ``tableName`` says another one.
+/// A `Codable` type needs nothing more: its coding keys are the column names, and its own name, with a lowercase beginning, is the
+/// table's unless you define ``tableName``.
 /// ```swift
 /// struct Note: SQLRecord {
 ///     var id: Int64?
@@ -12,8 +12,8 @@
 /// try db.insert(&note)                                        // note.id is filled in
 /// let best = try db.fetchAll(Note.filter { $0.stars > 3 }.order { $0.title }.limit(10))
 /// ```
-/// With a description beside the type, ``SQLTable`` makes the table as well, knows its keys without asking the database, and
-/// gives properties columns of another name:
+/// With a description, ``SQLTable`` can also create the table, knows its keys without reading the database, and can give columns
+/// names other than the properties':
 /// ```swift
 /// extension Note {
 ///     static let table = SQLTable(of: Note.self) {
@@ -24,18 +24,18 @@
 /// }
 /// try db.create(Note.table)
 /// ```
-/// Values are read and written as ``Row/decode(_:)`` and ``Connection/insert(_:into:onConflict:in:)`` do it.
+/// Values are read and written as by ``Row/decode(_:)`` and ``Connection/insert(_:into:onConflict:in:)``.
 public protocol SQLRecord: Codable, SQLSource {
-    /// The table's name. Default: the type's own, with a small first letter, or small initials: `note` for `Note`, `httpRequest`
+    /// The table's name. Default: the type's name with its first letter or initials in lowercase: `note` for `Note`, `httpRequest`
     /// for `HTTPRequest`.
     static var tableName: String { get }
 
     /// The table's description. Default: the name alone; keys, defaults and generated columns are then read from the database.
     static var table: SQLTable { get }
 
-    /// How single columns store dates, UUIDs and decimals, by their names, where they do not follow the connection's
-    /// ``DatabaseConfiguration/values``. It applies wherever the record is written and in its queries; SQL of your own binds by
-    /// the connection's profile. A name that is no column's, in its spelling, is an error when a record is written. Default: none.
+    /// How individual columns, by name, store dates, UUIDs and decimals, if they differ from the connection's
+    /// ``DatabaseConfiguration/values``. It applies whenever the record is written and in its queries; your own SQL uses the
+    /// connection's profile. If a name does not match a column exactly, writing a record throws. Default: empty.
     /// ```swift
     /// static let columnProfiles: [String: ValueProfile] = ["created": .sap]
     /// ```
@@ -54,33 +54,33 @@ extension SQLRecord {
 }
 
 extension String {
-    /// A type's name as a table's.
+    /// The table name for a type's name.
     fileprivate var withSmallInitials: String {
         let capitals = prefix { $0.isUppercase }.count
-        // The last capital of several begins the next word.
+        // The last of several capitals begins the next word.
         let next = dropFirst(capitals).first
         let count = capitals > 1 && next?.isLowercase == true ? capitals - 1 : max(capitals, 1)
         return prefix(count).lowercased() + dropFirst(count)
     }
 }
 
-/// What a query reads from one of its tables: a record, or an optional record where an outer join may have none.
+/// The value that a query reads from one of its tables: a record, or an optional record where an outer join may find none.
 ///
 /// ``SQLRecord`` and optionals of such types conform to it.
 public protocol SQLSource: Sendable {
-    /// The same, where an outer join may have no row of it.
+    /// The type to read where an outer join may find no row.
     associatedtype SQLOptional = Self?
 
-    /// The record in a row of a query's result. Default: as ``Row/decode(_:)`` reads it.
-    /// - Parameter row: the row; where the query joins tables, only the columns of this one are found by name.
-    /// - Throws: what reading the columns throws.
+    /// Reads the record from a row of a query's result. Default: as by ``Row/decode(_:)``.
+    /// - Parameter row: the row. If the query joins tables, only this table's columns can be found by name.
+    /// - Throws: any error from reading the columns.
     static func readSQL(from row: borrowing Row) throws -> Self
 }
 
 extension Optional: SQLSource where Wrapped: SQLRecord {
     public typealias SQLOptional = Wrapped?
 
-    /// The record; nil if all of its columns are NULL, as where an outer join has found no row.
+    /// Reads the record; nil if all of its columns are NULL, as when an outer join has found no row.
     @inlinable
     public static func readSQL(from row: borrowing Row) throws -> Wrapped? {
         row.isAllNull ? nil : try Wrapped.readSQL(from: row)

@@ -1,4 +1,5 @@
-/// Several columns that are compared as one (<https://sqlite.org/rowvalue.html>): the first decides, and where it is equal the next.
+/// Several columns that are compared as one (<https://sqlite.org/rowvalue.html>): the first column decides, then the next if it is
+/// equal.
 /// ```swift
 /// // The page after the last row seen.
 /// Note.filter { SQLRowValue($0.stars, $0.id) > (last.stars, last.id) }.order { $0.stars; $0.id }.limit(20)
@@ -7,7 +8,7 @@
 public struct SQLRowValue<each Value: SQLValueConvertible>: Sendable {
     private let sql: SQL
 
-    /// The columns, in order of their weight.
+    /// Creates a row value from columns, the most significant first.
     public init(_ expressions: repeat SQLExpression<each Value>) {
         var list: [SQL] = []
         for expression in repeat each expressions { list.append(expression.sql) }
@@ -31,7 +32,7 @@ public struct SQLRowValue<each Value: SQLValueConvertible>: Sendable {
     public static func > (a: Self, b: (repeat each Value)) -> SQLPredicate { a.compare(">", repeat each b) }
     public static func >= (a: Self, b: (repeat each Value)) -> SQLPredicate { a.compare(">=", repeat each b) }
 
-    /// Whether it is one of these.
+    /// Whether the row value is one of these.
     public func `in`(_ rows: [(repeat each Value)]) -> SQLPredicate {
         // An empty VALUES is not SQL.
         if rows.isEmpty { return SQLPredicate("0", .atom) }

@@ -1,16 +1,16 @@
-/// The names of the tables that the closures of the queries around can refer to.
+/// The table names that the closures of enclosing queries can refer to.
 ///
-/// A query that is written inside of such a closure gets other names for its own tables. Otherwise a column of the outer table
-/// would be taken for one of the inner table of the same name.
+/// A query inside such a closure gets different names for its own tables. Otherwise a column of the outer table would be mistaken
+/// for one of an inner table of the same name.
 enum SQLScope {
     @TaskLocal static var names: Set<SQLName> = []
 
-    /// Runs a closure that gets the columns of a query.
+    /// Runs a closure that receives the columns of a query.
     static func within<R>(_ clauses: SQLClauses, _ body: () -> R) -> R {
         $names.withValue(names.union(clauses.sides.lazy.map { SQLName($0.alias) })) { body() }
     }
 
-    /// A name for a table that neither the scope nor the query has yet: its own, or that with a number.
+    /// A name for a table that is not yet used in the scope or the query: its own, with a number if necessary.
     static func freeName(_ table: SQLTable, _ sides: [SQLClauses.Side] = []) -> String {
         let taken = names.union(sides.lazy.map { SQLName($0.alias) })
         var name = table.name
@@ -24,8 +24,8 @@ enum SQLScope {
 }
 
 extension SQLClauses {
-    /// The query with names that are not in the scope, if it has any that are: one that was made outside of the closure that it is
-    /// continued in. What has conditions already has its names in them.
+    /// The query with new names, if any of its names are in the scope, as happens when it was created outside the closure that
+    /// continues it. A query that already has conditions cannot be renamed, because they contain its names.
     var renamedForScope: SQLClauses? {
         let scope = SQLScope.names
         guard !scope.isEmpty, sides.contains(where: { scope.contains(SQLName($0.alias)) }) else { return nil }

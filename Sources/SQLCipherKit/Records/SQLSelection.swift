@@ -1,10 +1,10 @@
-/// A query for values in place of records: see ``SQLQueryable``.
+/// A query for values instead of records; see ``SQLQueryable``.
 public struct SQLSelection<Element>: Sendable {
-    /// The way to read the rows of a result, of which it gets the first.
+    /// Receives the first row of a result, and returns a closure that reads each row.
     typealias Reader = @Sendable (borrowing Row) throws -> (borrowing Row) throws -> Element
 
     var clauses: SQLClauses
-    /// What is read; nil for all columns of the tables.
+    /// The expressions to read; nil for all columns of the tables.
     private let list: SQL?
     let reader: Reader
 
@@ -18,10 +18,10 @@ public struct SQLSelection<Element>: Sendable {
         self.init(clauses, list, reader: { _ in read })
     }
 
-    /// As part of another statement.
+    /// The query as part of another statement.
     var subquery: SQL { clauses.subquery(list ?? clauses.records) }
 
-    /// Each different row once.
+    /// Each distinct row once.
     public func distinct() -> Self {
         var copy = self
         copy.clauses.isDistinct = true
@@ -33,9 +33,9 @@ public struct SQLSelection<Element>: Sendable {
     }
 }
 
-/// What a connection can run: a ``SQLQueryable`` or a ``SQLSelection``.
+/// A query that a connection can run: a ``SQLQueryable`` or a ``SQLSelection``.
 ///
-/// A type of your own can be one, too, and so be given to ``Connection/fetchAll(_:)`` and its like:
+/// Your own type can conform too, and can then be passed to ``Connection/fetchAll(_:)`` and similar methods:
 /// ```swift
 /// struct PopularNotes: SQLRequest {
 ///     var stars: Int
@@ -43,10 +43,10 @@ public struct SQLSelection<Element>: Sendable {
 /// }
 /// ```
 public protocol SQLRequest<Element> {
-    /// What each row becomes.
+    /// The type that each row is read as.
     associatedtype Element
 
-    /// What is read, and from where.
+    /// The values to read and the tables to read them from.
     var selection: SQLSelection<Element> { get }
 }
 

@@ -2,10 +2,10 @@
 struct SQLSide {
     private let names: ColumnNames
 
-    /// The name of the column that stands between two tables' columns.
+    /// The name of the column that separates two tables' columns.
     static let separator = "sqlcipherkit_next"
 
-    /// The sides of a result, in order; a separator stands between each two.
+    /// The sides of a result, in order, as divided by the separators.
     static func all(_ row: borrowing Row, _ count: Int) throws(DatabaseError) -> [SQLSide] {
         var sides: [SQLSide] = []
         var start = 0
@@ -22,7 +22,7 @@ struct SQLSide {
         names = ColumnNames(row.handle, only: columns)
     }
 
-    /// The row, with the columns of this side alone.
+    /// Lends the row with only the columns of this side.
     func withRow<R>(_ row: borrowing Row, _ body: (borrowing Row) throws -> R) rethrows -> R {
         try body(Row(row.handle, Unmanaged.passUnretained(names)))
     }
