@@ -1,25 +1,25 @@
 /// How a backup is written.
 public struct BackupOptions: Hashable, Sendable {
-    /// The number of pages that are copied in one step; other connections may write between two steps. Default: 1,024, which is
-    /// 4 MB with SQLCipher's page size.
+    /// The number of pages to copy in one step; other connections may write between two steps. Default: 1,024, which is 4 MB with
+    /// SQLCipher's page size.
     public var pagesPerStep = 1024
-    /// How long to pause between two steps, which leaves the disk and the processor to others. Default: zero.
+    /// How long to pause between two steps, to leave the disk and the processor to other work. Default: zero.
     public var pause: Duration = .zero
-    /// Whether a backup into a file may replace a file of the same name, which stays as it is until the new one is complete. No
-    /// connection may have that file open: it would not notice. Default: no.
+    /// Whether a backup to a file may replace a file of the same name, which stays unchanged until the new one is complete. No
+    /// connection may have that file open, as it would not notice the replacement. Default: false.
     public var replacesFile = false
-    /// Whether the copy is written row by row instead of page by page: without free pages, with the pages of each table side by
-    /// side, and compared with the database row by row. Row ids are kept. It is made in one transaction, and the options for
-    /// steps have no effect. Default: no.
+    /// Whether to write the copy row by row instead of page by page. It then has no free pages, the pages of each table are
+    /// contiguous, and it is compared with the database row by row. Row ids are kept. The copy is made in one transaction, and the
+    /// options for steps have no effect. Default: false.
     ///
-    /// SQLite's `VACUUM INTO` uses the cipher's default settings whatever the database's are, and then writes a file that does not
-    /// open; this is its replacement.
+    /// Use this instead of SQLite's `VACUUM INTO`, which always uses the default cipher settings and writes a file that does not
+    /// open if the database has others.
     public var isCompact = false
 
     /// The defaults.
     public init() {}
 
-    /// The defaults, but for a copy that ``isCompact``.
+    /// The defaults, except that ``isCompact`` is true.
     public static var compact: BackupOptions {
         var options = BackupOptions()
         options.isCompact = true

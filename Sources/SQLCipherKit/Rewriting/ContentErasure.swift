@@ -1,7 +1,7 @@
 import Foundation
 
-/// Removes what was deleted from inside of stored values, which a vacuum copies byte for byte: full-text indexes, R-Trees, and the
-/// samples of `ANALYZE`. In a transaction.
+/// Removes deleted content from inside stored values, which a vacuum copies byte for byte: full-text indexes, R-Trees and the
+/// samples of `ANALYZE`. Runs inside a transaction.
 struct ContentErasure {
     private let schema: Schema
     private let reporter: RewriteReporter?
@@ -38,16 +38,17 @@ struct ContentErasure {
         try table.sql?.lowercased().contains("using rtree") == true && schema.has(table.name + "_node")
     }
 
-    /// A number of 8 bytes, and 4 for each coordinate.
+    /// The size of an R-Tree entry: an id of 8 bytes, and 4 bytes for each coordinate.
     static func entrySize(of table: String, _ schema: Schema) throws -> Int {
-        // The columns that are no coordinates are stored beside the row id and the node's number.
+        // Auxiliary columns, which are not coordinates, are stored with the row id and the node's number.
         let extra = try schema.columns(of: table + "_rowid").count - 2
         return try 8 + 4 * (schema.columns(of: table).count - 1 - extra)
     }
 
-    /// A node is a number of cells of one size in a blob of one size (<https://sqlite.org/rtree.html>). The last of them stays
-    /// where it was when it is deleted, or moved into the place of another.
-    /// - Returns: whether there was something.
+    /// Clears the unused bytes of nodes. A node is a blob of fixed size that holds a number of fixed-size cells
+    /// (<https://sqlite.org/rtree.html>). The bytes of the last cell remain when it is deleted, or when it is moved to replace
+    /// another.
+    /// - Returns: whether any node was changed.
     private func clearNodes(of table: String) throws -> Bool {
         let cell = try Self.entrySize(of: table, schema)
         let nodes = schema.qualified(table + "_node")
@@ -69,7 +70,7 @@ struct ContentErasure {
         return true
     }
 
-    /// Whether a virtual table seems to keep data in tables of the database, as most modules name them.
+    /// Whether a virtual table appears to store data in tables of the database, judging by the names that most modules use.
     private func hasTables(_ table: SchemaEntry) throws -> Bool {
         let sql = table.sql?.lowercased() ?? ""
         guard !["using fts5vocab", "using fts4aux"].contains(where: sql.contains) else { return false }
@@ -107,9 +108,9 @@ struct ContentErasure {
 
     // MARK: Statistics
 
-    /// The samples are rows of indexes as they were.
+    /// Replaces the samples of `ANALYZE`, which are copies of index rows at the time.
     private func takeNewSamples() throws -> [String] {
-        // Older versions of SQLite have left these, and no newer one reads them (https://sqlite.org/fileformat2.html#stat3tab).
+        // Older versions of SQLite created these; newer ones do not read them (https://sqlite.org/fileformat2.html#stat3tab).
         for table in ["sqlite_stat2", "sqlite_stat3"] where try schema.has(table) {
             try connection.execute("DELETE FROM \(raw: schema.qualified(table))")
         }

@@ -1,15 +1,15 @@
 import CSQLCipher
 import Foundation
 
-/// A copy of a database's files to work on: what a crash has left to recover is recovered there, and the source is only read.
+/// A working copy of a database's files: recovery after a crash takes place in the copy, and the source is only read.
 ///
-/// What cannot be read of the file becomes zeros, which no authentication code matches.
+/// Parts of the file that cannot be read become zeros, which match no authentication code.
 final class DamagedFileCopy {
     let path: String
 
     /// - Parameters:
     ///   - source: the damaged database.
-    ///   - path: the copy's name. What a killed process has left there is removed.
+    ///   - path: the copy's path. Anything that a killed process left there is removed.
     init(of source: String, at path: String) throws(DatabaseError) {
         self.path = path
         DatabaseFile.remove(path)
@@ -36,7 +36,7 @@ final class DamagedFileCopy {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw DatabaseFile.cannotOpen(path, String(cString: strerror(errno))) }
         defer { close(descriptor) }
-        // No page is larger, and each begins at a multiple of its size.
+        // No page is larger than this, and each begins at a multiple of its size.
         var block = [UInt8](repeating: 0, count: 65_536)
         var offset: Int64 = 0
         var info = stat()
@@ -51,7 +51,7 @@ final class DamagedFileCopy {
         }
     }
 
-    /// Reads a block; if that fails, the smallest pages that a file may have, one by one.
+    /// Reads a block. If that fails, reads it in pieces of the smallest possible page size.
     private func read(_ handle: OpaquePointer, _ block: inout [UInt8], _ count: Int, _ offset: Int64) throws(DatabaseError) {
         let rc = sqlcipherkit_read_file(handle, "main", &block, Int32(count), offset)
         if rc == SQLITE_OK || rc == ResultCode.ioErrorShortRead.rawValue { return }

@@ -1,4 +1,4 @@
-/// Compares a database with its copy: schema, settings, and every row byte for byte. Then checks the copy's own structure.
+/// Compares a database with its copy: schema, settings and every row byte for byte. Then checks the structure of the copy.
 struct DatabaseComparison {
     private let original: Schema
     private let copy: Connection
@@ -10,7 +10,8 @@ struct DatabaseComparison {
         self.reporter = reporter
     }
 
-    /// - Throws: ``DatabaseError/Reason/conversionFailed`` that says where they differ, and what the progress handler throws.
+    /// - Throws: ``DatabaseError/Reason/conversionFailed`` with a message that says where they differ, or any error that the
+    ///   progress handler throws.
     func run() throws {
         for pragma in ["user_version", "application_id", "auto_vacuum", "encoding"] {
             let a = try original.connection.fetchOne(SQLValue.self, SQL(raw: "PRAGMA \(original.quotedName).\(pragma)"))
@@ -23,7 +24,7 @@ struct DatabaseComparison {
             try compare("SELECT \(rowID.map { $0 + ", " } ?? "")* FROM", table, "NOT INDEXED")
         }
         try reporter?.report()
-        // What the original's rows violate, the copy's violate too.
+        // The copy's rows violate the same constraints as the original's.
         try copy.main.ignoreConstraints()
         if let problem = try copy.main.structuralProblems(checksForeignKeys: false).first {
             throw differs("in its structure: \(problem)")
@@ -33,7 +34,7 @@ struct DatabaseComparison {
         }
     }
 
-    /// Steps through the same query on both sides. They are stored in the same order.
+    /// Steps through the same query on both sides, which store their rows in the same order.
     private func compare(_ select: String, _ table: String, _ rest: String) throws {
         let a = try RawStatement(original.connection, "\(select) \(original.qualified(table)) \(rest)")
         let b = try RawStatement(copy, "\(select) \(copy.main.qualified(table)) \(rest)")

@@ -1,5 +1,5 @@
 extension DatabaseConfiguration {
-    /// For the copy of a database of `connection`: a file that is being written, or a database in memory.
+    /// The configuration for a copy of one of the connection's databases: a file that is being written, or an in-memory database.
     static func forCopy(of connection: Connection) -> DatabaseConfiguration {
         var configuration = DatabaseConfiguration()
         configuration.access = .readWrite
@@ -8,7 +8,7 @@ extension DatabaseConfiguration {
         configuration.values = connection.configuration.values
         configuration.allowsDoubleQuotedStrings = connection.configuration.allowsDoubleQuotedStrings
         let prepare = connection.configuration.preparingOnly
-        // Used on the connection's own thread, during the rewrite.
+        // Only used on the connection's own thread, during the rewrite.
         nonisolated(unsafe) let rewrite = connection.rewrite
         configuration.prepare = { copy in
             guard let rewrite else { return try prepare?(copy) ?? () }
@@ -18,21 +18,23 @@ extension DatabaseConfiguration {
         return configuration
     }
 
-    /// For a database that is read as a whole and never written to, with the functions and collations of `connection`.
+    /// The configuration for a database that is read as a whole and never written, with the functions and collations of
+    /// `connection`.
     static func forReading(with connection: Connection) -> DatabaseConfiguration {
         var configuration = forCopy(of: connection)
         configuration.access = .readOnly
         configuration.needsContent = true
         if let prepare = configuration.prepare {
             configuration.prepare = { db in
-                // What it wants to write comes after what it registers, and would be undone anyway.
+                // It registers functions before it writes, and its writes would be undone anyway.
                 do { try prepare(db) } catch let error as DatabaseError where error.code.primary == .readOnly {}
             }
         }
         return configuration
     }
 
-    /// `prepare` for the functions and collations that it registers; what it may write is undone, as a copy must be a copy.
+    /// `prepare` for the functions and collations that it registers. Anything that it writes is undone, because a copy must stay
+    /// identical.
     var preparingOnly: (@Sendable (Connection) throws -> Void)? {
         guard let prepare else { return nil }
         return { db in
@@ -45,7 +47,8 @@ extension DatabaseConfiguration {
 }
 
 extension DatabaseConfiguration.Safeguards {
-    /// For a file that is copied over a database of `connection`, whose schema calls the same functions. It is verified as a whole.
+    /// The safeguards for a file that is copied over one of the connection's databases, with a schema that calls the same
+    /// functions. The file is verified as a whole.
     static func forCopy(of connection: Connection) throws(DatabaseError) -> Self {
         var safeguards = Self()
         safeguards.checksStructure = false
@@ -56,7 +59,7 @@ extension DatabaseConfiguration.Safeguards {
 }
 
 extension Schema {
-    /// What gives a new file the shape of this database before its header is written.
+    /// A closure that gives a new file this database's page size, encoding and auto-vacuum mode before its header is written.
     func shape(pageSize: Int?) throws(DatabaseError) -> @Sendable (Connection) throws -> Void {
         let encoding = try connection.fetchOne(String.self, SQL(raw: "PRAGMA \(quotedName).encoding")) ?? "UTF-8"
         let autoVacuum = try connection.fetchOne(Int.self, SQL(raw: "PRAGMA \(quotedName).auto_vacuum")) ?? 0
@@ -64,14 +67,14 @@ extension Schema {
             if let pageSize { try copy.execute(SQL(raw: "PRAGMA page_size = \(pageSize)")) }
             try copy.execute(SQL(raw: "PRAGMA encoding = '\(encoding)'"))
             try copy.execute(SQL(raw: "PRAGMA auto_vacuum = \(autoVacuum)"))
-            // The encoding is written with the first table, and there may be none to copy.
+            // The encoding is only written with the first table, and there may be no table to copy.
             if encoding != "UTF-8" { try copy.execute(SQLScript("CREATE TABLE encoding_keeper(x); DROP TABLE encoding_keeper")) }
         }
     }
 }
 
 extension Connection {
-    /// For a file that is worthless until it is complete: no journal, and one flush at the end.
+    /// Turns off the journal and flushing, for a file that is worthless until it is complete and is flushed once at the end.
     func disableJournal() throws(DatabaseError) {
         try execute("PRAGMA journal_mode = OFF")
         try execute("PRAGMA synchronous = OFF")

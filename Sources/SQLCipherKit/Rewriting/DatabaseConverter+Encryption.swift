@@ -1,16 +1,16 @@
 extension DatabaseConverter {
-    /// Encrypts a plaintext file. What was plaintext on the disk may still be found there: the blocks of the old file are set
-    /// free, not wiped.
+    /// Encrypts a plaintext file. The plaintext may still be found on the disk: the blocks of the old file are freed, not wiped.
     /// - Parameters:
     ///   - path: the file.
-    ///   - key: its key from now on. Without cipher settings, they are SQLCipher 4's with the page size that the file has (4,096
-    ///     for a smaller one than SQLCipher allows).
-    ///   - configuration: as with ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
-    ///   - progress: likewise.
-    /// - Returns: the settings to open the file with. They differ from the defaults if `key` has none and the file's page size
-    ///   is not 4,096, SQLite's default.
-    /// - Throws: as ``convert(fileAt:from:to:pageSize:configuration:progress:)``; ``DatabaseError/Reason/wrongKeyOrNotADatabase``
-    ///   if the file is encrypted already, ``DatabaseError/Reason/invalidKey`` for ``Encryption/plaintext``.
+    ///   - key: its new key. If it has no cipher settings, SQLCipher 4's are used with the file's page size (or 4,096 if that is
+    ///     smaller than SQLCipher allows).
+    ///   - configuration: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
+    ///   - progress: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
+    /// - Returns: the settings to open the file with. If `key` has none, they differ from the defaults if the file's page size is
+    ///   not 4,096, SQLite's default.
+    /// - Throws: the same errors as ``convert(fileAt:from:to:pageSize:configuration:progress:)``;
+    ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if the file is already encrypted; ``DatabaseError/Reason/invalidKey`` if
+    ///   `key` is ``Encryption/plaintext``.
     @discardableResult
     public static func encrypt(
         fileAt path: String, key: Encryption, configuration: DatabaseConfiguration = DatabaseConfiguration(),
@@ -27,13 +27,13 @@ extension DatabaseConverter {
         return settings
     }
 
-    /// Decrypts a file: afterwards anyone who can read it can read its content.
+    /// Decrypts a file. Afterwards, anyone who can read the file can read its content.
     /// - Parameters:
     ///   - path: the file.
     ///   - key: its key, with its cipher settings.
-    ///   - configuration: as with ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
-    ///   - progress: likewise.
-    /// - Throws: as ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
+    ///   - configuration: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
+    ///   - progress: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
+    /// - Throws: the same errors as ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
     public static func decrypt(
         fileAt path: String, key: Encryption, configuration: DatabaseConfiguration = DatabaseConfiguration(),
         progress: RewriteProgressHandler? = nil
@@ -41,17 +41,18 @@ extension DatabaseConverter {
         try convert(fileAt: path, from: key, to: .plaintext, configuration: configuration, progress: progress)
     }
 
-    /// Brings a file of SQLCipher 1, 2 or 3, made with that version's default settings, to SQLCipher 4's, with the same key.
+    /// Converts a file of SQLCipher 1, 2 or 3, made with that version's default settings, to the settings of SQLCipher 4, with the
+    /// same key.
     ///
     /// The settings of each version are tried, the newest first, so that a wrong key costs four derivations.
     /// - Parameters:
     ///   - path: the file.
-    ///   - key: its key, before and after. Its cipher settings do not count.
-    ///   - configuration: as with ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
-    ///   - progress: likewise.
-    /// - Returns: the version that the file was made with; for 4, nothing was done.
-    /// - Throws: as ``convert(fileAt:from:to:pageSize:configuration:progress:)``; ``DatabaseError/Reason/wrongKeyOrNotADatabase``
-    ///   if no version's settings open the file with the key.
+    ///   - key: its key, before and after. Its cipher settings are ignored.
+    ///   - configuration: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
+    ///   - progress: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
+    /// - Returns: the version that the file was made with; if 4, nothing was done.
+    /// - Throws: the same errors as ``convert(fileAt:from:to:pageSize:configuration:progress:)``;
+    ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if no version's settings open the file with the key.
     @discardableResult
     public static func migrate(
         fileAt path: String, key: Encryption, configuration: DatabaseConfiguration = DatabaseConfiguration(),

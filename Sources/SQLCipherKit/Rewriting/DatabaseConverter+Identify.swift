@@ -1,22 +1,22 @@
 import CSQLCipher
 import Foundation
 
-/// What a file is, found out with a key: see ``DatabaseConverter/identify(fileAt:key:)``.
+/// The kind of a file, as determined with a key; see ``DatabaseConverter/identify(fileAt:key:)``.
 public enum DatabaseIdentity: Hashable, Sendable {
-    /// A file without a byte, which a database would be made of.
+    /// An empty file, in which a database could be created.
     case empty
     /// A SQLite database that is not encrypted.
     case plaintext
-    /// A database that SQLCipher has encrypted, with this key. `settings` open it; `version`, from 1 to 4, is the version of
-    /// SQLCipher whose defaults they are, but for the page size, or nil if they are no version's.
+    /// A database that SQLCipher has encrypted with this key. `settings` open it. `version`, from 1 to 4, is the version of
+    /// SQLCipher with these defaults, apart from the page size; nil if they are not the defaults of any version.
     case encrypted(version: Int?, settings: CipherConfiguration)
-    /// Neither a plaintext database nor one that the key opens with settings that were tried: the key is wrong, the settings are
-    /// others, the first page is damaged, or it is not a database.
+    /// Neither a plaintext database nor one that the key opens with any of the settings tried: the key is wrong, the settings are
+    /// different, the first page is damaged, or the file is not a database.
     case unknown
 }
 
 extension DatabaseConverter {
-    /// Finds out whether a file is a database, and which version of SQLCipher and which settings fit a key.
+    /// Determines whether a file is a database, and which version of SQLCipher and which settings fit a key.
     ///
     /// ```swift
     /// switch try DatabaseConverter.identify(fileAt: "old.db", key: .passphrase("correct horse")) {
@@ -25,21 +25,21 @@ extension DatabaseConverter {
     /// case .empty, .unknown: print("wrong key, or no database")
     /// }
     /// ```
-    /// Tried are the settings of `key`, if it has some, then the defaults of SQLCipher 4, 3, 2 and 1 with each page size. A
-    /// passphrase costs one key derivation for each version. The first page says which fit: by its authentication code, or by its
-    /// header where pages have none. Nothing else is read, and nothing is written.
+    /// This tries the settings of `key`, if it has any, then the defaults of SQLCipher 4, 3, 2 and 1 with each page size. A
+    /// passphrase costs one key derivation for each version. Whether settings fit is determined from the first page: from its
+    /// authentication code or, if pages have none, its header. Nothing else is read, and nothing is written.
     /// - Parameters:
     ///   - path: the file.
-    ///   - key: the key to try; nil only tells plaintext from the rest.
+    ///   - key: the key to try; nil to only tell plaintext databases from other files.
     /// - Returns: what the file is.
-    /// - Throws: ``DatabaseError/Reason/cannotOpen``, and what keeps the file from being read.
+    /// - Throws: ``DatabaseError/Reason/cannotOpen``, or the error that prevents the file from being read.
     public static func identify(fileAt path: String, key: Encryption?) throws -> DatabaseIdentity {
         var reading = DatabaseConfiguration()
         reading.access = .readOnly
         _ = try DatabaseFile.prepare(.file(path), reading)
         if DatabaseFile.isEmpty(path) { return .empty }
         let header = try DatabaseFile.header(at: .file(path))
-        // With a plaintext header, a file looks like SQLite's at its beginning.
+        // An encrypted file with a plaintext header begins like a SQLite file.
         if header == DatabaseFile.plaintextHeader, try fits(path, .plaintext) { return .plaintext }
         guard let key = try key?.resolved(for: .file(path), reading).key, !key.isPlaintext else { return .unknown }
         if let own = key.cipher, try fits(path, key) { return .encrypted(version: version(own), settings: own) }
@@ -67,8 +67,8 @@ extension DatabaseConverter {
         }?.0
     }
 
-    /// Whether the first page is one of a database with this key. As an immutable file it is read without locks, journals or a log,
-    /// all of which could write.
+    /// Whether the first page is that of a database with this key. The file is opened as immutable: without locks, journals or a
+    /// log, all of which could write.
     private static func fits(_ path: String, _ key: Encryption) throws -> Bool {
         let allowed = CharacterSet.urlPathAllowed.subtracting(CharacterSet(charactersIn: "?#"))
         let absolute = URL(fileURLWithPath: path).path
@@ -82,13 +82,13 @@ extension DatabaseConverter {
         }
         defer { pages.connection.close() }
         guard let first = try pages.page(1) else { return false }
-        // The code is proof enough. Without one, a page of noise would have to begin like a database.
+        // A matching authentication code is proof. Without one, check that the page begins like a database.
         return !key.isPlaintext && key.settings.usesHMAC || first.isDatabaseHeader(of: pages)
     }
 }
 
 extension Encryption {
-    /// The raw key and salt that a passphrase gives, so that settings of the same derivation are tried without repeating it.
+    /// The raw key and salt derived from a passphrase, so that several settings can be tried with a single derivation.
     fileprivate func derived(_ cipher: CipherConfiguration, salt: [UInt8]) throws(DatabaseError) -> Encryption {
         guard case .passphrase = form else { return self }
         let bytes = try withUnsafeBytes { passphrase throws(DatabaseError) in

@@ -1,34 +1,34 @@
 import Foundation
 
 extension DatabaseConverter {
-    /// Copies every row of a damaged database that can still be read into a new file.
+    /// Copies every row that can still be read from a damaged database into a new file.
     ///
     /// ```swift
     /// let report = try DatabaseConverter.salvage(fileAt: "notes.db", key: key, to: "rescued.db")
     /// for table in report.tables where !table.isComplete { print(table.name, table.lostPages) }
     /// ```
-    /// The tables' pages are read one by one, past those that are damaged, missing or unreadable, and not through indexes, which
-    /// are made again. Everything else is kept as by ``convert(fileAt:from:to:pageSize:configuration:progress:)``: row ids, views,
-    /// triggers, virtual tables, `user_version`. A full-text index that has lost pages is built again from its content. A row is
-    /// lost if the page that it is on is, or one that leads there, or one that a large value goes on on.
+    /// The tables' pages are read one by one, skipping those that are damaged, missing or unreadable. Indexes are not read, but
+    /// created again. Everything else is kept as by ``convert(fileAt:from:to:pageSize:configuration:progress:)``: row ids, views,
+    /// triggers, virtual tables, `user_version`. A full-text index that has lost pages is rebuilt from its content. A row is lost
+    /// if its page is lost, or a page that leads to it, or one of the overflow pages of a large value.
     ///
-    /// The first page cannot be lost: it is where the schema begins. If it is, the call says so and makes no file.
+    /// The first page is required, because the schema begins there. If it is lost, the call throws and creates no file.
     ///
-    /// The damaged file is never written. It is copied first, with its journal or write-ahead log, so that the folder of the new
-    /// file needs room for two. Close all connections to it.
+    /// The damaged file is never written to. It is first copied with its journal or write-ahead log, so the new file's folder needs
+    /// room for two files. Close all connections to the damaged file.
     /// - Parameters:
     ///   - path: the damaged file.
     ///   - key: how it is encrypted.
-    ///   - newPath: the file to make. There must be none of that name.
-    ///   - newKey: how the new file is encrypted; nil, the default, for as the damaged one.
+    ///   - newPath: the file to create. It must not exist yet.
+    ///   - newKey: how the new file is encrypted. Default: nil, as the damaged file.
     ///   - configuration: its ``DatabaseConfiguration/prepare`` runs on the connections to the new file, for a schema that needs
-    ///     functions or collations of yours.
-    ///   - progress: called now and then, and once with all done before the file gets its name. If it throws, there is no new file,
-    ///     and the call throws the same error.
-    /// - Returns: what was copied, and what is lost.
+    ///     your own functions or collations.
+    ///   - progress: called repeatedly, and once with all work done before the file gets its name. If it throws, no new file is
+    ///     created, and the call throws the same error.
+    /// - Returns: a report of what was copied and what was lost.
     /// - Throws: ``DatabaseError/Reason/wrongKeyOrNotADatabase``, ``DatabaseError/Reason/notEncrypted``,
-    ///   ``DatabaseError/Reason/cannotOpen``, ``ResultCode/corrupt`` if the first page is lost, and what SQLite reports. There is
-    ///   no new file then.
+    ///   ``DatabaseError/Reason/cannotOpen``, ``ResultCode/corrupt`` if the first page is lost, or an error from SQLite. In each
+    ///   case no new file is created.
     @discardableResult
     public static func salvage(
         fileAt path: String, key: Encryption, to newPath: String, newKey: Encryption? = nil,

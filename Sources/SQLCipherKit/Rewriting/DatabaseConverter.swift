@@ -1,7 +1,7 @@
 import Foundation
 
-/// Rewrites database files with another encryption: encrypts, decrypts, changes settings, brings files of SQLCipher 1 to 3 up
-/// to date.
+/// Rewrites database files with a different encryption: encrypts, decrypts, changes settings, and converts files of SQLCipher 1 to
+/// 3 to SQLCipher 4.
 ///
 /// ```swift
 /// try DatabaseConverter.encrypt(fileAt: "notes.db", key: key)
@@ -9,44 +9,43 @@ import Foundation
 ///     print(Int(progress.fraction * 100), "%")
 /// }
 /// ```
-/// All of them use one mechanism: the file is locked, copied into a new one in the same folder, the copy is opened
-/// and compared with it row by row, flushed to disk, and renamed over it. A process that dies at any time leaves the old file
-/// or the new one intact, and so does every error; what it may have left of the new file is removed by the next opening of the
-/// database for writing. The new file is never readable by others than its owner before it has the old
-/// one's permissions, and never plaintext unless plaintext was asked for.
+/// All methods work the same way: the file is locked and copied to a new file in the same folder; the copy is opened, compared with
+/// the original row by row, flushed to disk and renamed over it. If the process dies at any time, or an error occurs, either the
+/// old or the new file is intact. Remains of an unfinished new file are removed the next time the database is opened for writing.
+/// Until it has the old file's permissions, the new file is only readable by its owner, and it is never plaintext unless you ask
+/// for plaintext.
 ///
 /// Everything is kept: tables with their row ids, indexes, views, triggers, virtual tables such as FTS5's, sequences, statistics,
-/// `user_version`, `application_id`, `auto_vacuum`, the text encoding, write-ahead logging and the file's permissions.
-/// Links to the file are followed; a second hard link keeps the old file.
+/// `user_version`, `application_id`, `auto_vacuum`, the text encoding, write-ahead logging and the file's permissions. Symbolic
+/// links to the file are followed; a second hard link keeps the old file.
 ///
-/// Close other connections first. One with a write-ahead log, or in a transaction, makes the call throw
-/// ``DatabaseError/Reason/busy``. One that only waits, without a write-ahead log, cannot be noticed: it continues with the old
-/// file, its writes fail with ``ResultCode/readOnlyMoved``, and it must be opened again before it reads anything.
+/// Close other connections first. If one uses a write-ahead log or is in a transaction, the call throws
+/// ``DatabaseError/Reason/busy``. An idle connection without a write-ahead log cannot be detected: it continues with the old file,
+/// its writes fail with ``ResultCode/readOnlyMoved``, and it must be opened again before it reads anything.
 ///
-/// For a database that is open, see ``Schema/backup(toFileAt:key:options:progress:)`` and ``Schema/changeKey(to:mode:progress:)``.
+/// For an open database, see ``Schema/backup(toFileAt:key:options:progress:)`` and ``Schema/changeKey(to:mode:progress:)``.
 public enum DatabaseConverter {
-    /// Rewrites a file with another encryption.
+    /// Rewrites a file with a different encryption.
     ///
     /// The disk needs room for a second file of about the same size.
     /// - Parameters:
     ///   - path: the file.
     ///   - source: how it is encrypted.
-    ///   - target: how it shall be. The page size is that of the settings.
-    ///   - pageSize: the page size, in bytes, of a file that shall be plaintext: a power of two from 512 to 65,536. Nil, the
-    ///     default, keeps the old file's.
+    ///   - target: how it is to be encrypted, with the page size of its settings.
+    ///   - pageSize: the page size in bytes for a plaintext result: a power of two from 512 to 65,536. Default: nil, which keeps
+    ///     the old file's.
     ///   - configuration: its ``DatabaseConfiguration/busyTimeout``, ``DatabaseConfiguration/followsSymbolicLinks``,
-    ///     ``DatabaseConfiguration/allowsDoubleQuotedStrings`` and
-    ///     ``DatabaseConfiguration/safeguards`` apply, and its ``DatabaseConfiguration/prepare`` runs on the connections that read
-    ///     the old and the new file, for a schema that needs functions or collations of yours; it runs in a transaction, and what
-    ///     it writes is undone.
-    ///   - progress: called now and then, and once with all pages done before the change takes effect. If it throws, nothing
-    ///     has changed, and the call throws the same error.
+    ///     ``DatabaseConfiguration/allowsDoubleQuotedStrings`` and ``DatabaseConfiguration/safeguards`` apply, and its
+    ///     ``DatabaseConfiguration/prepare`` runs on the connections that read the old and the new file, for a schema that needs
+    ///     your own functions or collations; it runs in a transaction, and anything that it writes is undone.
+    ///   - progress: called repeatedly, and once with all pages done before the change takes effect. If it throws, nothing is
+    ///     changed, and the call throws the same error.
     /// - Throws: ``DatabaseError/Reason/wrongKeyOrNotADatabase``, ``DatabaseError/Reason/notEncrypted``,
     ///   ``DatabaseError/Reason/cannotOpen``, ``DatabaseError/Reason/busy``, ``DatabaseError/Reason/invalidKey``,
     ///   ``DatabaseError/Reason/misuse`` for a read-only file, or for another key if there are ``KeySlots`` beside the file,
-    ///   ``DatabaseError/Reason/schemaText`` if the schema takes double-quoted text for a string and the configuration does not
-    ///   allow that, ``DatabaseError/Reason/conversionFailed`` if the copy is not equal
-    ///   to the original, or what SQLite reports, ``ResultCode/full`` for instance. The file is unchanged then.
+    ///   ``DatabaseError/Reason/schemaText`` if the schema uses double-quoted text as a string and the configuration does not allow
+    ///   that, ``DatabaseError/Reason/conversionFailed`` if the copy is not equal to the original, or an error from SQLite such as
+    ///   ``ResultCode/full``. In each case the file is unchanged.
     public static func convert(
         fileAt path: String, from source: Encryption, to target: Encryption, pageSize: Int? = nil,
         configuration: DatabaseConfiguration = DatabaseConfiguration(), progress: RewriteProgressHandler? = nil

@@ -1,10 +1,11 @@
 import CSQLCipher
 
-/// Copies a whole database into an empty one of another connection, object by object, as `VACUUM` does
+/// Copies a whole database into another connection's empty database, object by object, as `VACUUM` does
 /// (<https://sqlite.org/lang_vacuum.html>).
 ///
 /// SQLCipher's own `sqlcipher_export` loses the row ids of tables without an integer primary key, which full-text tables with
-/// external content and much else rely on; and it works within one connection, whose hooks and authorizer would see the copy.
+/// external content and other features rely on. It also works within one connection, where hooks and the authorizer would see the
+/// copy.
 struct DatabaseCopy {
     private let schema: Schema
     private let source: Connection
@@ -20,10 +21,10 @@ struct DatabaseCopy {
 
     func run() throws {
         let entries = try schema.entries()
-        // A text that is not what it claims to be is refused before anything is made of another one.
+        // Refuse any entry with text that does not match its claimed type or name before executing another one.
         for entry in entries { _ = try entry.text() }
-        // Names that begin with sqlite_ are allowed, and so are strings in double quotes, which a schema may have from an engine
-        // that accepted them.
+        // Allow names that begin with sqlite_, and strings in double quotes, which a schema may have from an engine that accepted
+        // them.
         for pragma in ["foreign_keys = OFF", "writable_schema = ON"] { try copy.execute(SQL(raw: "PRAGMA \(pragma)")) }
         var now: Int32 = 0
         for option in [SQLITE_DBCONFIG_DQS_DDL, SQLITE_DBCONFIG_DQS_DML] {
@@ -31,7 +32,7 @@ struct DatabaseCopy {
         }
         try reporter?.report(0)
         try copy.begin()
-        // What the database remembers of its key slots comes along.
+        // The database's record of its key slots is copied too.
         try copy.main.allowSlotMark()
         try copyTables(entries)
         for index in entries where index.type == "index" {
@@ -63,8 +64,8 @@ struct DatabaseCopy {
             Int.self, SQL(raw: "SELECT count(*) FROM \(schema.quotedName).sqlite_schema WHERE name = 'sqlite_sequence'")) == 1
     }
 
-    /// The table of sequences is made by the first table with AUTOINCREMENT, and filled by the rows that went into it. A file
-    /// without such a table any more still has the table of sequences.
+    /// The first table with AUTOINCREMENT creates the table of sequences, and inserted rows fill it. The table of sequences remains
+    /// even after the last such table was dropped.
     private func copySequences() throws {
         if try !hasSequences(copy.main) {
             try copy.execute("CREATE TABLE sequence_maker(id INTEGER PRIMARY KEY AUTOINCREMENT)")
@@ -74,7 +75,7 @@ struct DatabaseCopy {
         try copyRows(of: "sqlite_sequence")
     }
 
-    /// Views, triggers and virtual tables have no content of their own, only their text.
+    /// Copies the text of views, triggers and virtual tables, which have no content of their own.
     private func copyTextOnly(_ entries: [SchemaEntry]) throws {
         let insert = try copy.prepare("INSERT INTO sqlite_schema(type, name, tbl_name, rootpage, sql) VALUES (?, ?, ?, 0, ?)")
         for entry in entries where entry.type != "index" && entry.isVirtual {

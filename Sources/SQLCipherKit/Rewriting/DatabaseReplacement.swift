@@ -1,27 +1,27 @@
 import Foundation
 
-/// Replaces a database's file by one with another encryption: a new file in the same folder is written, compared with the old one,
-/// flushed to disk, and then renamed over it, all under the old file's exclusive lock.
+/// Replaces a database's file with one that is encrypted differently. A new file in the same folder is written, compared with the
+/// old one, flushed to disk and then renamed over it, all under the old file's exclusive lock.
 ///
-/// Until the rename, nothing is written to the old file, except that a write-ahead log is merged into it. A process that dies
-/// leaves the old file, or the new one, and perhaps an unfinished new file, which the next replacement removes.
+/// Until the rename, nothing is written to the old file, except that a write-ahead log is merged into it. If the process dies, it
+/// leaves the old file or the new one, and possibly an unfinished new file, which the next replacement removes.
 struct DatabaseReplacement {
     private let rewrite: DatabaseRewrite
     /// The old file's permissions and owner.
     private let original: stat
 
-    /// - Throws: ``DatabaseError/Reason/misuse`` for a database without a file, or a file without permission to write.
+    /// - Throws: ``DatabaseError/Reason/misuse`` for a database without a file, or a file without write permission.
     init(
         of source: Schema, key: Encryption, pageSize: Int? = nil, progress: RewriteProgressHandler?
     ) throws {
-        // SQLite's own name for the file: absolute, and without symbolic links.
+        // SQLite's own path of the file: absolute and without symbolic links.
         guard let path = try source.path else {
             throw DatabaseError.misuse("the database \(source.name) has no file that could be rewritten")
         }
         let key = try key.resolvedForNewFile()
         var original = stat()
         guard stat(path, &original) == 0 else { throw DatabaseFile.cannotOpen(path, String(cString: strerror(errno))) }
-        // A rename needs no permission to write the file itself, so it has to be asked for here.
+        // A rename requires no write permission for the file itself, so check that here.
         guard original.st_mode & 0o222 != 0, access(path, W_OK) == 0 else {
             throw DatabaseError(code: .readOnly, reason: .misuse, message: "the file \(path) is read-only", path: path)
         }
@@ -29,8 +29,8 @@ struct DatabaseReplacement {
         rewrite = DatabaseRewrite(of: source, path: path, key: key, pageSize: pageSize, progress)
     }
 
-    /// When it throws, the old file is as it was. Afterwards the connection still has the old file open,
-    /// which no longer has a name, and must close or detach it.
+    /// Replaces the file. If this throws, the old file is unchanged. Afterwards the connection still has the old file open, which
+    /// no longer has a name, and must close or detach it.
     func run() throws {
         try rewrite.source.connection.rewriting { try replace() }
     }
@@ -42,8 +42,8 @@ struct DatabaseReplacement {
         do {
             let file = try AtomicFile(for: path)
             try rewrite.write(to: file, hasWAL: journal == "wal") { try file.flush(like: original) }
-            // Nothing of the old file may be applied to the new one. These files are empty: the log is merged, and a journal
-            // that was left by a crash has been played back when the lock was taken.
+            // The old file's journal or log must not be applied to the new one. These files hold nothing that is needed: the log is
+            // merged, and a journal left by a crash was rolled back when the lock was taken.
             for suffix in ["-journal", "-wal", "-shm"] { unlink(path + suffix) }
             try file.publish(replacing: true)
         } catch {

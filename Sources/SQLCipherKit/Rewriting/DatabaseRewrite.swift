@@ -1,7 +1,7 @@
-/// Writes a database row by row into a new file, with any encryption, and compares the two.
+/// Writes a database row by row to a new file with any encryption, and compares the two.
 struct DatabaseRewrite {
     let source: Schema
-    /// The name that the file will have, for errors.
+    /// The final path of the file, for errors.
     let path: String
     let encryption: Encryption
     /// The new file's page size; nil for the settings' own, or the source's if it will be plaintext.
@@ -16,7 +16,7 @@ struct DatabaseRewrite {
         relay = progress.map { ProgressRelay($0, on: source.connection) }
     }
 
-    /// Writes and checks the file, flushes it, and reports that all is done, the handler's last chance to cancel.
+    /// Writes, checks and flushes the file, then reports that all is done, which is the handler's last chance to cancel.
     /// - Parameter flush: flushes the file when it is complete.
     func write(to file: AtomicFile, hasWAL: Bool = false, flush: () throws -> Void) throws {
         let reporter = try makeReporter()
@@ -29,7 +29,7 @@ struct DatabaseRewrite {
     private func copy(to new: String, _ reporter: RewriteReporter?) throws {
         var configuration = DatabaseConfiguration.forCopy(of: source.connection)
         var pageSize: Int?
-        // The page size of an encrypted file comes with its settings.
+        // The page size of an encrypted file is that of its settings.
         if encryption.isPlaintext { pageSize = try self.pageSize ?? source.pageSize }
         configuration.beforeHeader = try source.shape(pageSize: pageSize)
         let copy = try Connection(.file(new), key: encryption, configuration: configuration)

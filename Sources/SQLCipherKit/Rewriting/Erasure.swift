@@ -1,6 +1,6 @@
 import Foundation
 
-/// Erases what was deleted from a database: first inside of what is stored, then on the pages, then in the log or the journal.
+/// Erases deleted content from a database: first inside stored values, then on the pages, then in the log or the journal.
 struct Erasure {
     private let schema: Schema
     private let progress: RewriteProgressHandler?
@@ -36,7 +36,7 @@ struct Erasure {
         let before = "the indexes may have been rewritten, the pages not"
         try explaining("nothing has changed") {
             try connection.transaction(.exclusive) { _ -> Void in
-                // A log has taken the journal's place. No other connection can go back to it while this one is open.
+                // A log has replaced the journal. No other connection can switch back to a journal while this one is open.
                 if isLogged, let path { unlink(path + "-journal") }
                 try ContentErasure(of: schema, reporter).run(&report)
                 try reporter?.report(pages / 2)
@@ -46,18 +46,18 @@ struct Erasure {
         if isLogged { try emptyLog("the pages are rewritten, but what they replaced is still in the log: erase again") }
         try requireItsPlace()
         report.pages = try schema.pageCount
-        // There is no way back: what the closure throws now is not thrown.
+        // The erasure cannot be undone any more, so ignore errors from the handler.
         try? reporter?.finish()
         return report
     }
 
-    /// Journal modes that undo nothing, or that leave the file, give way to one that removes it.
-    /// - Returns: what `restoreJournal` takes.
+    /// Replaces journal modes that cannot undo changes, or that leave the journal file, with one that removes it.
+    /// - Returns: the mode for `restoreJournal`.
     private func replaceJournal() throws(DatabaseError) -> String? {
         guard let mode = try schema.journalModeName, try schema.path != nil, mode != "delete" else {
             return try schema.replaceJournal()
         }
-        // On the way from the first to the second, SQLite removes a journal that another connection has kept.
+        // When it changes from `persist` to the next mode, SQLite removes a journal that another connection has kept.
         if mode == "off" || mode == "memory" {
             try connection.execute(SQL(raw: "PRAGMA \(schema.quotedName).journal_mode = persist"))
         }
@@ -65,11 +65,11 @@ struct Erasure {
         return mode
     }
 
-    /// Moves the whole log into the database, and cuts it to nothing, on the disk too.
+    /// Moves the whole log into the database, truncates it to zero bytes and flushes that to disk.
     private func emptyLog(_ state: String) throws {
         try explaining(state) { _ = try schema.checkpoint(.truncate) }
         guard let path = try schema.path else { return }
-        // No locks are taken on this file, so that closing it gives none back.
+        // SQLite takes no locks on this file, so closing it releases none.
         let file = open(path + "-wal", O_RDWR | O_NOFOLLOW | O_CLOEXEC)
         guard file >= 0 else { return }
         defer { close(file) }
@@ -78,7 +78,7 @@ struct Erasure {
         }
     }
 
-    /// The file of another name would be erased.
+    /// Throws if the database's file was replaced: a file with a different name, or none, would be erased.
     private func requireItsPlace() throws(DatabaseError) {
         guard try schema.wasReplaced else { return }
         throw DatabaseError(

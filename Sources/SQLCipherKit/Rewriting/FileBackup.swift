@@ -1,6 +1,6 @@
 import Foundation
 
-/// A backup into a file: written under another name, checked, flushed, and then given its name.
+/// A backup to a file, which is written under a temporary name, checked, flushed and then renamed.
 struct FileBackup {
     private let source: Schema
     private let path: String
@@ -28,8 +28,8 @@ struct FileBackup {
         if try options.isCompact || !copyPages() { try copyRows() }
     }
 
-    /// Copies the pages as they are.
-    /// - Returns: false, and nothing was done, if the file's encryption needs another layout of pages.
+    /// Copies the pages unchanged.
+    /// - Returns: false, without having done anything, if the file's encryption needs a different page layout.
     private func copyPages() throws -> Bool {
         let file = try AtomicFile(for: path)
         var configuration = DatabaseConfiguration.forCopy(of: source.connection)
@@ -50,7 +50,7 @@ struct FileBackup {
             try copy.disableJournal()
             try PageCopy(from: source, to: copy.main, options, relay, reportsEnd: false).run()
         }
-        // With a new connection, as any reader of the backup will open it.
+        // Use a new connection, which opens the backup like any reader.
         do {
             let copy = try Connection(.file(file.temporaryPath), key: encryption, configuration: configuration)
             defer { copy.close() }
@@ -67,13 +67,13 @@ struct FileBackup {
     private func copyRows() throws {
         let file = try AtomicFile(for: path)
         let rewrite = DatabaseRewrite(of: source, path: path, key: encryption, pageSize: nil, progress)
-        // One snapshot of the database for the copy and for the comparison.
+        // Use the same snapshot of the database for the copy and for the comparison.
         try source.connection.savepoint("backup") { _ in try rewrite.write(to: file) { try file.flush() } }
         try checkDestination()
         try file.publish(replacing: options.replacesFile)
     }
 
-    /// A journal or log of that name would be applied to the new file.
+    /// Throws if the destination cannot be used. An existing journal or log of that name would be applied to the new file.
     private func checkDestination() throws {
         var info = stat()
         if !options.replacesFile, lstat(path, &info) == 0 {

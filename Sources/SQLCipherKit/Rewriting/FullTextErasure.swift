@@ -1,32 +1,33 @@
-/// Writes a full-text index again, without the words that only deleted rows had.
+/// Rewrites a full-text index without the words that occur only in deleted rows.
 ///
-/// FTS5 marks the words of a deleted row as gone in a new segment, and both stay until the two segments are merged; with its
-/// `secure-delete` a page keeps parts of them. Merging does nothing where there is but one segment, and drops the marks only if
-/// the result is the oldest of all.
+/// FTS5 marks the words of a deleted row as deleted in a new segment, and both remain until the two segments are merged; with its
+/// `secure-delete`, a page keeps parts of them. Merging does nothing if there is only one segment, and drops the marks only if the
+/// result is the oldest segment.
 struct FullTextErasure {
     private let index: FullTextIndex
     private var connection: Connection { index.connection }
 
     init(_ index: FullTextIndex) { self.index = index }
 
-    /// - Returns: whether the index holds nothing but what its content has, as far as it has a content to compare with.
+    /// - Returns: whether the index matches its content; true if there is no content to compare it with.
     func run() throws -> Bool {
         let options = try index.options()
         guard let content = options["content"] else {
             try index.rebuild()
             return true
         }
-        // Made by this package: the triggers hold the two together, and the table of what they set aside is emptied as well.
+        // The index was made by this package: triggers keep it in sync with the content, and a rebuild also empties the table in
+        // which they keep replaced values.
         if !content.isEmpty, try index.schema.has(index.name + ContentSync.Suffix.replaced), try index.content() != nil {
             try index.rebuild()
             return true
         }
         try writeSegments(canDeleteRows: options["contentless_delete"].map { $0 != "0" } ?? false)
-        // An index may hold fewer rows than its content on purpose, and is not built from it here.
+        // An index may intentionally hold fewer rows than its content, so it is not rebuilt from it here.
         return try content.isEmpty || matchesContent()
     }
 
-    /// Merges everything with entries of its own, so that there is something to merge, and removes these.
+    /// Merges all segments with temporary entries, which ensure that there is something to merge, and removes these entries.
     private func writeSegments(canDeleteRows: Bool) throws {
         try index.optimize()
         guard let text = try textWithWords() else { return }
@@ -34,10 +35,10 @@ struct FullTextErasure {
         let names = columns.map(\.quotedSQLIdentifier).joined(separator: ", ")
         let values = SQL(raw: Array(repeating: text.quotedSQLLiteral, count: columns.count).joined(separator: ", "))
         let table = index.qualifiedName
-        // Far from the ids of rows.
+        // Ids far from those of real rows.
         let ids = (0..<2).map { Int64.min / 2 + Int64.random(in: 0..<1 << 60) * 2 + $0 }
         for id in ids {
-            // The first may end as a segment that is not the oldest, the second cannot.
+            // The first may end up in a segment that is not the oldest, the second cannot.
             try connection.execute("INSERT INTO \(raw: table)(rowid, \(raw: names)) VALUES (\(id), \(values))")
             try index.optimize()
         }
@@ -63,7 +64,7 @@ struct FullTextErasure {
 
     private func matchesContent() throws -> Bool {
         do throws(DatabaseError) { return try index.isIntact() } catch {
-            // The content is not there.
+            // The content is missing.
             if error.code.primary == .error { return false }
             throw error
         }

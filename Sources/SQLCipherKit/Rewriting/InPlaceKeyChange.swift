@@ -1,12 +1,12 @@
 import CSQLCipher
 
-/// Rewrites all pages of a database with another key, in one transaction.
+/// Rewrites all pages of a database with a new key in one transaction.
 struct InPlaceKeyChange {
     private let schema: Schema
     private let key: Encryption
     private let old: Encryption
     private let path: String?
-    /// The journal mode that is left for a while.
+    /// The journal mode to restore after the change, if it had to be replaced.
     private let journal: String?
 
     init(of schema: Schema, to key: Encryption) throws(DatabaseError) {
@@ -36,7 +36,7 @@ struct InPlaceKeyChange {
             throw error
         }
         guard rc == SQLITE_OK else {
-            // The journal may not have been played back, and another write with this connection could make things worse.
+            // The journal may not have been rolled back, and another write on this connection could do further damage.
             throw closed(after: connection.failure(rc))
         }
         // The change is committed.
@@ -54,7 +54,7 @@ struct InPlaceKeyChange {
         }
     }
 
-    /// Closes the connection, and finds out which key opens the file.
+    /// Closes the connection and determines which key opens the file.
     private func closed(after error: DatabaseError) -> DatabaseError {
         schema.connection.closeNow()
         let workingKey = workingKey
@@ -70,16 +70,16 @@ struct InPlaceKeyChange {
             changingKeyOf: path, code: error.code, workingKey: workingKey, message: outcome + "; the connection is closed")
     }
 
-    /// The key that opens the file according to a second connection, which also rolls back what was cut off, and gives the database
-    /// its log back.
+    /// The key that opens the file, determined with a second connection, which also rolls back an unfinished change and restores
+    /// the write-ahead log.
     private var workingKey: DatabaseError.WorkingKey {
         if opens(with: key, restoringLog: true) == true { return .new }
         return opens(with: old, restoringLog: true) == true ? .old : .unknown
     }
 
-    /// Whether the file opens with a key; nil if that could not be found out.
+    /// Whether the file opens with a key; nil if that could not be determined.
     private func opens(with key: Encryption, restoringLog: Bool = false) -> Bool? {
-        // A database in memory or a temporary one cannot be opened a second time.
+        // An in-memory or temporary database cannot be opened a second time.
         guard let path else { return nil }
         var configuration = DatabaseConfiguration()
         configuration.access = .readWrite

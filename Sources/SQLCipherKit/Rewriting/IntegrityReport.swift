@@ -1,4 +1,4 @@
-/// Something that is wrong with a database.
+/// A problem with a database.
 ///
 /// New cases may be added in a minor version: switch over it with a `default`.
 public enum IntegrityProblem: Hashable, Sendable {
@@ -7,24 +7,25 @@ public enum IntegrityProblem: Hashable, Sendable {
     /// The salt at the start of the file, or SQLite's header text in a plaintext header, is not the one that the connection was
     /// opened with: the key will not open the file again.
     case damagedHeader
-    /// The header declares more pages than there are.
+    /// The header declares more pages than the file has.
     case missingPages(declared: Int, present: Int)
-    /// The file does not end with a complete page: of the page with this number it has only these bytes.
+    /// The file does not end with a complete page: it has only this many bytes of the page with this number.
     case incompletePage(Int, bytes: Int)
-    /// A row of `PRAGMA integrity_check`: an index that lacks a row, pages used twice or never, a value that breaks a rule.
+    /// A row of `PRAGMA integrity_check`: for example an index that lacks a row, pages used twice or never, or a value that
+    /// violates a constraint.
     case structure(String)
     /// A row of `table` that refers to a row of `parent` that does not exist. The row id is nil in a table WITHOUT ROWID; the
     /// index is the foreign key's number in `PRAGMA foreign_key_list`.
     case foreignKey(table: String, rowID: Int64?, parent: String, index: Int)
 }
 
-/// What ``Schema/verify(quick:)`` has found.
+/// The results of ``Schema/verify(quick:)``.
 public struct IntegrityReport: Hashable, Sendable {
     /// All problems; empty for an intact database.
     public let problems: [IntegrityProblem]
     /// The number of pages in the file.
     public let pageCount: Int
-    /// Whether each page carries an authentication code. Without one, a changed page is only found if it breaks the structure.
+    /// Whether each page has an authentication code. Otherwise, a changed page is only found if it breaks the structure.
     public let isAuthenticated: Bool
 
     /// Whether no problem was found.

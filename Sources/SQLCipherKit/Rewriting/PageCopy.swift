@@ -3,7 +3,7 @@ import Foundation
 
 /// Copies the pages of a database over another one, step by step (<https://sqlite.org/c3ref/backup_finish.html>).
 ///
-/// The target is locked from the first step to the last, and all of it is one transaction.
+/// The target is locked from the first step to the last, and the copy is one transaction.
 struct PageCopy {
     private let source: Schema
     private let target: Schema
@@ -11,7 +11,7 @@ struct PageCopy {
     private let relay: ProgressRelay?
     private let reportsEnd: Bool
 
-    /// - Parameter reportsEnd: whether the end of the copy is the end of all work.
+    /// - Parameter reportsEnd: whether the copy is the last part of the work, so that its end is reported.
     init(from source: Schema, to target: Schema, _ options: BackupOptions, _ relay: ProgressRelay?, reportsEnd: Bool = true) {
         self.source = source
         self.target = target
@@ -36,7 +36,7 @@ struct PageCopy {
                 try copy(from, to, mayRestart: false)
             }
         } else {
-            // An open transaction has a snapshot of its own, which begins with its first read.
+            // An open transaction has its own snapshot, which begins with its first read.
             if connection.isInTransaction { try read() }
             try copy(from, to, mayRestart: !connection.isInTransaction)
         }
@@ -54,19 +54,19 @@ struct PageCopy {
         }
         do { try copy(backup, from, to, mayRestart: mayRestart) } catch {
             let wasEnding = sqlite3_backup_remaining(backup) <= 1
-            // Without a last step this undoes what was written.
+            // Before the last step, this undoes what was written.
             sqlite3_backup_finish(backup)
-            // An error after the commit, while the file was cut to its size, leaves the copy complete.
+            // If an error occurs after the commit, while the file is truncated to its size, the copy is complete.
             guard wasEnding, try isComplete(after: version, error) else { throw error }
             return
         }
         sqlite3_backup_finish(backup)
     }
 
-    /// Each copy counts up the version of the target's schema.
+    /// Whether the copy is complete despite an error: each copy increments the target's schema version.
     private func isComplete(after version: Int, _ error: any Error) throws -> Bool {
         do throws(DatabaseError) { return try target.schemaVersion == version &+ 1 } catch let second {
-            // A new file is given up in any case.
+            // A new file is discarded in any case.
             guard reportsEnd, let error = error as? DatabaseError else { return false }
             let path = try? target.path
             throw DatabaseError(
@@ -83,7 +83,8 @@ struct PageCopy {
             if remaining >= left { restarts += 1 }
             left = remaining
             if mayRestart, restarts == 3 {
-                // Others write faster than this copies. With a read lock held it comes to an end, without pauses, as others wait.
+                // Other connections write faster than this copies. Finish with a read lock, and without pauses, because they have
+                // to wait.
                 try source.connection.withSnapshot {
                     try read()
                     while try step(backup, from, to) {}
@@ -94,10 +95,10 @@ struct PageCopy {
         }
     }
 
-    /// Copies some pages. False if they were the last ones, and the target's transaction is committed.
+    /// Copies some pages. Returns false if they were the last ones and the target's transaction is committed.
     ///
-    /// The first step copies none, and finds out how many there are. The last one copies one page and commits, so that the handler
-    /// hears of the end while it may still throw.
+    /// The first step copies none but determines their number. The last step copies one page and commits, so that the end is
+    /// reported to the handler while it may still throw.
     private func step(_ backup: OpaquePointer, _ from: OpaquePointer, _ to: OpaquePointer) throws -> Bool {
         try checkCancellation(from, to)
         let left = sqlite3_backup_remaining(backup), total = Int(sqlite3_backup_pagecount(backup))
@@ -116,7 +117,7 @@ struct PageCopy {
         guard source.connection.isOpen, target.connection.isOpen else { throw DatabaseError.closedConnection }
     }
 
-    /// The steps run no statement that an interrupt would stop; its flag stays up until the next one.
+    /// The steps run no statement that an interrupt would stop, so check the flag, which stays set until the next statement.
     private func checkCancellation(_ from: OpaquePointer, _ to: OpaquePointer) throws {
         try Task.checkCancellation()
         for connection in [source.connection, target.connection] {
@@ -128,7 +129,7 @@ struct PageCopy {
         }
     }
 
-    /// Leaves the disk to others for a while, which a cancellation ends.
+    /// Pauses to leave the disk to other work. A cancellation ends the pause.
     private func pause(_ from: OpaquePointer, _ to: OpaquePointer) throws {
         let end = Deadline.after(options.pause)
         while case let left = end - .now, left > .zero {
@@ -137,7 +138,7 @@ struct PageCopy {
         }
     }
 
-    /// The step's code is not among the connections' last errors.
+    /// The error for a step's code, which is not among the connections' last errors.
     private func failure(_ rc: Int32) -> DatabaseError {
         if let error = source.connection.takeCallbackError(rc) ?? target.connection.takeCallbackError(rc) { return error }
         let error = DatabaseError(rc: rc, database: nil)

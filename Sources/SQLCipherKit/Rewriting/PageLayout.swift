@@ -1,12 +1,13 @@
 import CSQLCipher
 
-/// How a database lays its content out on pages: what two databases must share for pages to be copied as they are.
+/// How a database lays out its content on pages. Two databases must share it for pages to be copied unchanged.
 ///
-/// SQLite would copy between others as well, and write a file that cannot be read.
+/// SQLite would also copy between different layouts, and write a file that cannot be read.
 struct PageLayout: Equatable {
     let isEncrypted: Bool
     let pageSize: Int
-    /// The bytes at the end of each page that hold the initialisation vector and the authentication code instead of content.
+    /// The number of bytes at the end of each page that hold the initialisation vector and the authentication code instead of
+    /// content.
     let reservedBytes: Int
 
     init(_ schema: Schema) throws(DatabaseError) {

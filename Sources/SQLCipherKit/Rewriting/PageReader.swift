@@ -1,14 +1,14 @@
 import CSQLCipher
 
-/// The pages of a database, decrypted, for what looks at them without SQL.
+/// Reads the decrypted pages of a database, for code that inspects them without SQL.
 struct PageReader {
     let connection: Connection
     private let schemaName: String
     /// The size of a page in bytes.
     let pageSize: Int
-    /// How much of a page holds content.
+    /// The number of bytes of a page that hold content.
     private(set) var usableSize: Int
-    /// How much of a page the encryption needs at least; a database that was made with more keeps that.
+    /// The number of bytes of a page that the encryption needs at least; a database that was created with more keeps that.
     let reservedSize: Int
     let pageCount: Int
 
@@ -20,7 +20,7 @@ struct PageReader {
         try self.init(try Connection(location, key: key, configuration: configuration).main)
     }
 
-    /// The pages of a database that is open.
+    /// Reads the pages of an open database.
     init(_ schema: Schema) throws(DatabaseError) {
         connection = schema.connection
         schemaName = schema.name
@@ -28,12 +28,12 @@ struct PageReader {
         try connection.check(sqlcipherkit_page_layout(schema.live(), schemaName, &size, &usable, &count))
         (pageSize, usableSize, pageCount) = (Int(size), Int(usable), Int(count))
         reservedSize = pageSize - usableSize
-        // What the b-tree leaves free of each page stands in the header.
+        // The header tells how many bytes of each page the b-tree leaves free.
         if let first = try page(1), first[20] >= reservedSize { usableSize = max(480, pageSize - Int(first[20])) }
     }
 
     /// The bytes of a page, counted from 1; nil if it is damaged or missing.
-    /// - Throws: what else keeps it from being read.
+    /// - Throws: any other error that prevents it from being read.
     func page(_ number: Int) throws(DatabaseError) -> [UInt8]? {
         guard let index = UInt32(exactly: number), index > 0, number <= pageCount else { return nil }
         let handle = try connection.live()
@@ -49,7 +49,7 @@ struct PageReader {
         }
     }
 
-    /// How much of a record is on the page itself.
+    /// The number of bytes of a record that are on the page itself.
     func localSize(of total: Int, isTable: Bool) -> Int {
         let most = isTable ? usableSize - 35 : (usableSize - 12) * 64 / 255 - 23
         if total <= most { return total }
@@ -59,7 +59,7 @@ struct PageReader {
     }
 }
 
-/// Numbers as SQLite's files have them (<https://sqlite.org/fileformat2.html>). Each is nil beyond the end.
+/// Numbers in the format of SQLite's files (<https://sqlite.org/fileformat2.html>). Each is nil past the end.
 extension Array<UInt8> {
     func bigEndian(at offset: Int, bytes count: Int) -> Int? {
         guard offset >= 0, offset + count <= self.count else { return nil }

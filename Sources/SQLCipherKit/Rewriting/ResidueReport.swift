@@ -1,54 +1,54 @@
-/// Where the bytes or words stand that ``Schema/residue(of:progress:)`` has looked for.
+/// A report of where ``Schema/residue(of:progress:)`` found the bytes or words that it searched for.
 public struct ResidueReport: Hashable, Sendable {
-    /// What holds them.
+    /// The kind of place.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
         /// A row of a table, or an entry of an index, that is not deleted.
         case content
-        /// The index of a full-text table, as a word of it.
+        /// The index of a full-text table, as one of its words.
         case fullTextIndex = "full-text index"
-        /// A sample that `ANALYZE` has taken.
+        /// A sample taken by `ANALYZE`.
         case statistics
-        /// A page that is in use, outside of what it holds; in an R-Tree, a node outside of its entries.
+        /// Unused bytes of a page that is in use; in an R-Tree, also those of a node.
         case slack
         /// A page that is not in use, or after the end of the database.
         case freePage = "free page"
-        /// A page as it was before a transaction that is in the write-ahead log changed it.
+        /// A page as it was before a transaction in the write-ahead log changed it.
         case replacedPage = "replaced page"
-        /// The write-ahead log, in a page as it was once.
+        /// The write-ahead log, in an older version of a page.
         case log
-        /// The rollback journal, in a page as it was once.
+        /// The rollback journal, in an older version of a page.
         case journal
-        /// A file that a rewrite or a backup has left, which was killed.
+        /// A file left by a rewrite or a backup that was killed.
         case remains
     }
 
-    /// A place where something stands.
+    /// A place where something was found.
     public struct Place: Hashable, Sendable {
-        /// The index of what was found in what was given.
+        /// The index of the target that was found, among those given.
         public let target: Int
-        /// What holds it.
+        /// The kind of place.
         public let kind: Kind
-        /// The file's path; nil for a database that is not in a file. For a page that is in the log as well as in the database it
-        /// is the database.
+        /// The file's path; nil for a database that is not in a file. For a page that is both in the log and in the database, this
+        /// is the database's.
         public let file: String?
-        /// The number of the page of the database, from 1; nil where none is known.
+        /// The number of the database page, counted from 1; nil if unknown.
         public let page: Int?
-        /// The table or index that the page belongs to, where it belongs to one.
+        /// The table or index that the page belongs to, if any.
         public let object: String?
-        /// Whether what stands there is not deleted: a row, a word that some row has, a sample of either.
+        /// Whether the content found is not deleted: a row, a word that occurs in a row, or a sample of such a row.
         public internal(set) var isLive: Bool
     }
 
-    /// All places, each page once for each kind.
+    /// All places; each page is listed once per kind.
     public internal(set) var places: [Place] = []
-    /// The pages that were looked at, and their older images in the log and the journal.
+    /// The number of pages searched, including their older images in the log and the journal.
     public internal(set) var pagesSearched = 0
-    /// The pages and images among them that the key does not open, because they are damaged, incomplete or from before a change of
-    /// key. What they hold is not known.
+    /// The number of these pages and images that the key does not open, because they are damaged, incomplete or from before a key
+    /// change. Their content is unknown.
     public internal(set) var unreadablePages = 0
 
-    /// The places of what is deleted, or at least not in use.
+    /// The places of deleted or at least unused content.
     public var residue: [Place] { places.filter { !$0.isLive } }
-    /// Whether nothing of it stands anywhere but in what is not deleted.
+    /// Whether all places are in content that is not deleted.
     public var isErased: Bool { places.allSatisfy(\.isLive) }
 }

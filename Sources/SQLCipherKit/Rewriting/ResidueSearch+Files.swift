@@ -1,7 +1,7 @@
 import CSQLCipher
 import Foundation
 
-/// Older images of pages: in the log, the journal, and files that were left.
+/// Searches older images of pages: in the log, the journal and leftover files.
 extension ResidueSearch {
     func searchFiles(_ path: String) throws {
         var replaced: Set<Int> = []
@@ -16,7 +16,7 @@ extension ResidueSearch {
         }
     }
 
-    /// The database's own pages, where the log has newer ones, and those after its end.
+    /// Searches the database's own pages that the log has newer versions of, and those after its end.
     private func searchDatabase(_ path: String, _ replaced: Set<Int>) throws {
         let count = try schema.fileSize / pages.pageSize
         let behind = pages.pageCount < count ? Set(pages.pageCount + 1...count) : []
@@ -29,8 +29,8 @@ extension ResidueSearch {
         }
     }
 
-    /// See <https://sqlite.org/fileformat2.html#walformat>. Frames of earlier transactions stand behind those of the last until
-    /// they are written over.
+    /// Searches the write-ahead log (<https://sqlite.org/fileformat2.html#walformat>). Frames of earlier transactions remain after
+    /// those of the last one until they are overwritten.
     private func searchLog(_ path: String, _ replaced: inout Set<Int>) throws {
         var isFirst = true
         try forEachBlock(of: path, 24 + pages.pageSize, after: 32) { frame in
@@ -42,8 +42,9 @@ extension ResidueSearch {
         if isFirst { replaced = [] }
     }
 
-    /// See <https://sqlite.org/fileformat2.html#the_rollback_journal>. The header of a journal that is kept is wiped, so that a
-    /// page is what the key authenticates; without authentication there is nothing but bytes.
+    /// Searches the rollback journal (<https://sqlite.org/fileformat2.html#the_rollback_journal>). The header of a journal that is
+    /// kept is wiped, so pages are recognised by their authentication with the key. A plaintext database's journal is searched as
+    /// plain bytes.
     private func searchJournal(_ path: String) throws {
         guard let bytes = FileManager.default.contents(atPath: path).map(Array.init), bytes.count > 512 else { return }
         let isAuthenticated = try schema.cipher?.settings.usesHMAC
@@ -52,7 +53,7 @@ extension ResidueSearch {
         var at = 512, skipped = 0
         while at + record <= bytes.count {
             let number = bytes.bigEndian(at: at, bytes: 4) ?? 0
-            // A database that was larger once has higher numbers, and the largest possible are none.
+            // A database that was once larger has higher numbers, but the highest possible ones are not page numbers.
             if number > 0, number < 1 << 31, let image = decrypted(Array(bytes[at + 4..<at + 4 + pages.pageSize]), number) {
                 try searchOlder(image, number, .journal, file: path)
                 at += record
@@ -79,7 +80,7 @@ extension ResidueSearch {
         try searchOlder(image, number, kind, file: file)
     }
 
-    /// Looks at an image, unless it is the page as it is now.
+    /// Searches an image, unless it is the same as the current page.
     private func searchOlder(_ image: [UInt8], _ number: Int, _ kind: ResidueReport.Kind, file: String) throws {
         try count(isReadable: true)
         let end = pages.pageSize - pages.reservedSize
@@ -93,8 +94,8 @@ extension ResidueSearch {
         return sqlcipherkit_decrypt_image(handle, schema.name, number, &bytes) == SQLITE_OK ? bytes : nil
     }
 
-    /// Calls `body` with the pieces of a file, of which the last may be shorter. No locks are taken on these files: closing the
-    /// database's own would give its locks back.
+    /// Calls `body` with the blocks of a file, the last of which may be shorter. This is for files without locks only: closing the
+    /// database file would release its locks.
     private func forEachBlock(of path: String, _ size: Int, after header: Int = 0, _ body: ([UInt8]) throws -> Void) throws {
         guard let file = FileHandle(forReadingAtPath: path) else { return }
         defer { try? file.close() }

@@ -1,6 +1,6 @@
 import CSQLCipher
 
-/// Looks for bytes and words in everything that belongs to a database: here in its pages.
+/// Searches everything that belongs to a database for bytes and words: in this file, its pages.
 final class ResidueSearch {
     let schema: Schema
     let targets: [ResidueTarget]
@@ -10,16 +10,16 @@ final class ResidueSearch {
     private var places: Set<ResidueReport.Place> = []
     private var words: [String: ResidueWords] = [:]
     private var isUsed: [Bool]
-    /// What FTS3 and FTS4 keep their words in.
+    /// The tables in which FTS3 and FTS4 keep their words.
     private var olderIndexes: Set<String> = []
     private let relay: ProgressRelay?
 
-    /// What a page's records are.
+    /// The meaning of a page's records.
     private enum Role {
         case content, statistics
-        /// The words of a full-text index, and those that its pages begin with.
+        /// The words of a full-text index, and the first words of its pages.
         case words(String), firstWords(String)
-        /// The words of an FTS3 or FTS4 index, which are not read.
+        /// The words of an FTS3 or FTS4 index, which are searched as bytes.
         case olderWords
         /// The nodes of an R-Tree, with the size of an entry.
         case nodes(entry: Int)
@@ -53,7 +53,7 @@ final class ResidueSearch {
         let live = Set(places.filter { $0.kind == .content }.map(\.target))
         report.places = places.map { place in
             var place = place
-            // A sample, or a word, of something that is still there.
+            // A sample or word counts as live if the content is still there.
             let isOlderWord = place.kind == .fullTextIndex && olderIndexes.contains(place.object ?? "")
             if place.kind == .statistics || isOlderWord { place.isLive = live.contains(place.target) }
             return place
@@ -62,7 +62,7 @@ final class ResidueSearch {
         return report
     }
 
-    /// By the table's name.
+    /// The roles by table name.
     private func roles() throws -> [String: Role] {
         var roles: [String: Role] = [:]
         for table in ["sqlite_stat2", "sqlite_stat3", "sqlite_stat4"] { roles[table] = .statistics }
@@ -109,7 +109,7 @@ final class ResidueSearch {
         }
     }
 
-    /// A record with its other pages, as far as they can be had.
+    /// A record with its overflow pages, as far as they can be read.
     private func record(
         _ cell: TreePage.Cell, _ page: [UInt8], _ more: (_ page: Int, _ used: Int) throws -> [UInt8]?
     ) throws -> [UInt8] {
@@ -169,7 +169,7 @@ final class ResidueSearch {
         }
     }
 
-    /// Looks at a page that is not in use, or no longer.
+    /// Searches a page that is not, or no longer, in use.
     func searchImage(_ bytes: [UInt8], _ number: Int?, _ kind: ResidueReport.Kind, file: String?) {
         func place(_ target: Int) -> ResidueReport.Place {
             ResidueReport.Place(target: target, kind: kind, file: file, page: number, object: nil, isLive: false)
@@ -182,7 +182,7 @@ final class ResidueSearch {
         for cell in page.cells {
             guard let id = cell.rowID else { continue }
             let record = try? record(cell, bytes) { number, _ in
-                // What a free page went on with is often still there.
+                // The overflow pages of a free page are often still there.
                 guard kind == .freePage, number <= self.pages.pageCount, !self.isUsed[number] else { return nil }
                 return try self.pages.page(number)
             }
@@ -191,7 +191,7 @@ final class ResidueSearch {
         }
     }
 
-    /// Looks at bytes of which no page is known.
+    /// Searches bytes that belong to no known page.
     func searchBytes(_ bytes: [UInt8], _ kind: ResidueReport.Kind, file: String) {
         add(bytes) { ResidueReport.Place(target: $0, kind: kind, file: file, page: nil, object: nil, isLive: false) }
     }
@@ -200,7 +200,7 @@ final class ResidueSearch {
         for (index, target) in targets.enumerated() where target.stands(in: bytes) { places.insert(place(index)) }
     }
 
-    /// A page as the connection sees it, counted.
+    /// Reads a page as the connection sees it, and counts it.
     private func read(_ number: Int) throws -> [UInt8]? {
         let page = try pages.page(number)
         try count(isReadable: page != nil)

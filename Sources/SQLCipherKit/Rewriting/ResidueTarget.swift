@@ -1,16 +1,16 @@
 import CSQLCipher
 import Foundation
 
-/// What is looked for: bytes, or a text.
+/// The bytes or text to search for.
 struct ResidueTarget {
     /// The bytes, in UTF-8 if it is a text.
     let bytes: [UInt8]
-    /// Nil for bytes.
+    /// The text; nil for bytes.
     let text: String?
-    /// What to look for byte by byte.
+    /// The byte sequences to search for.
     let forms: [[UInt8]]
-    /// What a full-text index may hold of a word that it shares the beginning of with another: the length that is shared, the
-    /// length of the rest, and the rest.
+    /// The forms in which a full-text index may hold a word that begins like the one before it: the length of the shared beginning,
+    /// the length of the rest, and the rest.
     let rests: [[UInt8]]
 
     init(_ bytes: [UInt8]) {
@@ -32,13 +32,13 @@ struct ResidueTarget {
 
     private static func rests(of word: [UInt8]) -> [[UInt8]] {
         let shortest = 4
-        // Longer words have lengths of two bytes.
+        // The lengths of longer words take two bytes.
         guard word.count > shortest, word.count < 126 else { return [] }
-        // A word stands behind one byte that says which of the indexes it belongs to.
+        // A word follows one byte that tells which of the indexes it belongs to.
         return (1...word.count - shortest).map { [UInt8($0 + 1), UInt8(word.count - $0)] + word[$0...] }
     }
 
-    /// Where the text stands in bytes, as ranges.
+    /// The ranges where the text occurs in bytes.
     func ranges(in bytes: UnsafeRawBufferPointer) -> [Range<Int>] { forms.flatMap { Self.ranges(of: $0, in: bytes) } }
 
     static func ranges(of form: [UInt8], in bytes: UnsafeRawBufferPointer) -> [Range<Int>] {
@@ -60,7 +60,7 @@ struct ResidueTarget {
         bytes.withUnsafeBytes { bytes in forms.contains { !Self.ranges(of: $0, in: bytes).isEmpty } }
     }
 
-    /// Whether it stands there whole, or as a full-text index may have it.
+    /// Whether it occurs as a whole, or in a form in which a full-text index may hold it.
     func standsInPart(in bytes: some ContiguousBytes) -> Bool {
         bytes.withUnsafeBytes { bytes in (forms + rests).contains { !Self.ranges(of: $0, in: bytes).isEmpty } }
     }

@@ -1,13 +1,13 @@
-/// The words of one full-text index that are looked for, and where they stand.
+/// The words to search for in one full-text index, and where they occur.
 struct ResidueWords {
     private let index: FullTextIndex
     private let targets: [ResidueTarget]
-    /// The words that the tokenizer makes of each text.
+    /// The words into which the tokenizer splits each text.
     private var words: [Set<[UInt8]>] = []
     private var wanted: Set<[UInt8]> = []
-    /// Where words stand.
+    /// Where words occur.
     private var hits: [[UInt8]: Set<ResidueReport.Place>] = [:]
-    /// The other words that contain what is looked for.
+    /// Where other words occur that contain a target.
     private var containing: [[UInt8]: Set<ResidueReport.Place>] = [:]
 
     init(_ index: FullTextIndex, _ targets: [ResidueTarget]) throws(DatabaseError) {
@@ -23,7 +23,7 @@ struct ResidueWords {
         wanted = words.reduce(into: []) { $0.formUnion($1) }
     }
 
-    /// Notes words, each behind a byte, that stand in a place.
+    /// Records the words, each after a prefix byte, that occur in a place.
     mutating func note(_ terms: [ArraySlice<UInt8>], _ place: (_ target: Int) -> ResidueReport.Place) {
         for term in terms {
             let word = Array(term.dropFirst())
@@ -34,13 +34,13 @@ struct ResidueWords {
         }
     }
 
-    /// The places of all texts whose words all stand somewhere.
+    /// The places of all texts of which each word occurs somewhere.
     func places() throws -> [ResidueReport.Place] {
         var places: [ResidueReport.Place] = []
         for (target, words) in words.enumerated() where !words.isEmpty && words.allSatisfy({ hits[$0] != nil }) {
             var found: [ResidueReport.Place] = []
             for word in words { found += try located(hits[word] ?? [], word, target) }
-            // It is not there whole if one of its words is only where something was deleted.
+            // If one of its words occurs only in deleted content, the text as a whole is deleted.
             let deleted = found.filter { !$0.isLive }
             places += deleted.isEmpty ? found : deleted
         }
@@ -53,7 +53,7 @@ struct ResidueWords {
         return found.map { place in
             ResidueReport.Place(
                 target: target ?? place.target, kind: place.kind, file: place.file, page: place.page, object: place.object,
-                // An older image of the index is one of what was there.
+                // An older image of the index holds earlier content.
                 isLive: isLive && place.kind == .fullTextIndex)
         }
     }

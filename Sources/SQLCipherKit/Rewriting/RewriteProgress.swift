@@ -2,28 +2,28 @@ import CSQLCipher
 
 /// The progress of rewriting or copying a whole database.
 public struct RewriteProgress: Hashable, Sendable {
-    /// The number of pages that are done.
+    /// The number of finished pages.
     public let pagesDone: Int
-    /// The number of all pages. An estimate if the page size changes.
+    /// The total number of pages. An estimate if the page size changes.
     public let pagesTotal: Int
 
-    /// The part that is done, from 0 to 1.
+    /// The finished fraction, from 0 to 1.
     public var fraction: Double { pagesTotal == 0 ? 1 : Double(pagesDone) / Double(pagesTotal) }
 }
 
-/// Called with the progress; throwing cancels. It cannot use the connections whose databases are rewritten or copied: their calls
-/// throw ``DatabaseError/Reason/misuse`` meanwhile, and do nothing.
+/// Receives the progress, and cancels the operation by throwing. It cannot use the connections to the databases that are rewritten
+/// or copied: meanwhile their methods throw ``DatabaseError/Reason/misuse`` and have no effect.
 public typealias RewriteProgressHandler = (RewriteProgress) throws -> Void
 
-/// Carries a progress handler through a C callback, and its error back.
+/// Passes a progress handler through a C callback, and its error back.
 final class ProgressRelay {
     private let handler: RewriteProgressHandler
     private let connection: Connection?
-    /// What the handler has thrown.
+    /// The error that the handler has thrown.
     private(set) var error: (any Error)?
     private var lastTotal = 1
 
-    /// - Parameter connection: one of those that cannot be used in the handler; nil if no caller knows any.
+    /// - Parameter connection: a connection that the handler cannot use; nil if no caller has access to one.
     init(_ handler: @escaping RewriteProgressHandler, on connection: Connection?) {
         self.handler = handler
         self.connection = connection
@@ -46,7 +46,7 @@ final class ProgressRelay {
     /// - Returns: whether to continue.
     func finish() -> Bool { report(done: lastTotal, total: lastTotal) }
 
-    /// Calls `body` with the pointer to be handed to C.
+    /// Calls `body` with the pointer to pass to C.
     func withPointer<R>(_ body: (UnsafeMutableRawPointer) throws -> R) rethrows -> R {
         try withExtendedLifetime(self) { try body(Unmanaged.passUnretained(self).toOpaque()) }
     }
@@ -56,7 +56,7 @@ final class ProgressRelay {
     }
 }
 
-/// Tells a progress handler how far the copy of a database is.
+/// Reports to a progress handler how far the copying of a database has got.
 final class RewriteReporter {
     private let relay: ProgressRelay
     private let total: Int
@@ -67,10 +67,11 @@ final class RewriteReporter {
         self.total = total
     }
 
-    /// Reports the pages that the copy has by now. Nil repeats the last number, so that the handler may cancel.
-    /// - Throws: what the handler throws.
+    /// Reports the number of pages that the copy has so far. Nil repeats the last number, so that the handler has a chance to
+    /// cancel.
+    /// - Throws: the error that the handler throws.
     func report(_ pages: Int? = nil) throws {
-        // The last page is kept for the end, as the copy may be larger than estimated.
+        // The last page is only reported at the end, as the copy may be larger than estimated.
         done = max(done, min(pages ?? 0, total - 1))
         guard relay.report(done: done, total: total) else { throw relay.error ?? CancellationError() }
     }

@@ -1,6 +1,6 @@
 import CSQLCipher
 
-/// Copies what can be read of a damaged database into a new one.
+/// Copies the readable content of a damaged database to a new one.
 struct Salvage {
     private let source: PageReader
     /// The damaged file's own name, for errors.
@@ -45,12 +45,12 @@ struct Salvage {
             rebuiltIndexes: try finish(newPath, newKey, objects, damagedTables))
     }
 
-    /// The first page, which says that this is a database of the key.
+    /// The first page, which confirms that this is a database with this key.
     private func firstPage() throws -> [UInt8] {
         if let page = try source.page(1), page.starts(with: DatabaseFile.plaintextHeader), page.isDatabaseHeader(of: source) {
             return page
         }
-        // Another page with the right code says that the key is right.
+        // If another page has the right authentication code, the key is right.
         if !key.isPlaintext, key.settings.usesHMAC {
             for number in stride(from: 2, through: source.pageCount, by: 1) where try source.page(number) != nil {
                 throw DatabaseError(
@@ -73,7 +73,7 @@ struct Salvage {
             if let pageSize { try copy.execute(SQL(raw: "PRAGMA page_size = \(pageSize)")) }
             try copy.execute(SQL(raw: "PRAGMA encoding = '\(name)'"))
             try copy.execute(SQL(raw: "PRAGMA auto_vacuum = \(autoVacuum)"))
-            // The encoding is written with the first table, and there may be none to copy.
+            // The encoding is only written with the first table, and there may be no table to copy.
             if name != "UTF-8" { try copy.execute(SQLScript("CREATE TABLE encoding_keeper(x); DROP TABLE encoding_keeper")) }
         }
         let copy = try Connection(.file(newPath), key: newKey, configuration: opening)
@@ -90,7 +90,7 @@ struct Salvage {
         return copy
     }
 
-    /// With a connection that knows the virtual tables: builds full-text indexes again whose tables have lost something.
+    /// Rebuilds the full-text indexes that have lost content, on a new connection, which knows the virtual tables.
     private func finish(_ newPath: String, _ newKey: Encryption, _ objects: [Object], _ damaged: Set<String>) throws -> [String] {
         let copy = try Connection(.file(newPath), key: newKey, configuration: copying)
         defer { copy.close() }
@@ -99,7 +99,7 @@ struct Salvage {
         for object in objects where object.isFullText {
             guard damaged.contains(where: { $0.hasPrefix(object.entry.name + "_") }) else { continue }
             let name = object.entry.name.quotedSQLIdentifier
-            // Without this row of its settings, FTS5 refuses whatever is asked of it (https://sqlite.org/fts5.html).
+            // Without this row in its configuration, FTS5 refuses all requests (https://sqlite.org/fts5.html).
             _ = try? copy.execute(
                 SQL(raw: "INSERT OR IGNORE INTO \((object.entry.name + "_config").quotedSQLIdentifier) VALUES ('version', 4)"))
             let rebuild = SQL(raw: "INSERT INTO \(name)(\(name)) VALUES ('rebuild')")
@@ -142,7 +142,7 @@ extension Salvage.Object {
 }
 
 extension [UInt8] {
-    /// Whether this is a first page with this size: without authentication, another key gives noise.
+    /// Whether this is a first page with this page size: without authentication, a wrong key gives random bytes.
     func isDatabaseHeader(of pages: PageReader) -> Bool {
         let size = bigEndian(at: 16, bytes: 2) ?? 0
         return (size == 1 ? 65536 : size) == pages.pageSize && self[20] >= pages.reservedSize

@@ -1,18 +1,19 @@
-/// What ``DatabaseConverter/salvage(fileAt:key:to:newKey:configuration:progress:)`` has copied, and what it could not.
+/// A report of what ``DatabaseConverter/salvage(fileAt:key:to:newKey:configuration:progress:)`` has copied and could not copy.
 public struct SalvageReport: Hashable, Sendable {
     /// A table of the damaged database.
     public struct Table: Hashable, Sendable {
         /// Its name.
         public let name: String
-        /// The rows that were copied.
+        /// The number of rows that were copied.
         public let rows: Int
-        /// Its pages that are damaged or missing, counted from 1; the rows on them, and below them, are lost. How many
-        /// they were is not known.
+        /// Its damaged or missing pages, counted from 1. The rows on them and below them in the tree are lost; their number is
+        /// unknown.
         public let lostPages: [Int]
-        /// The rows that were found and could not be copied: a part of them is on a lost page, or they break a rule of the table.
+        /// The number of rows that were found but could not be copied, because part of the row is on a lost page or the row
+        /// violates a constraint of the table.
         public let lostRows: Int
 
-        /// Whether nothing of the table is lost.
+        /// Whether nothing in the table was lost.
         public var isComplete: Bool { lostPages.isEmpty && lostRows == 0 }
     }
 
@@ -20,19 +21,19 @@ public struct SalvageReport: Hashable, Sendable {
     public struct LostObject: Hashable, Sendable {
         /// Its name.
         public let name: String
-        /// Why: what SQLite says to the statement that should make it.
+        /// The reason: SQLite's error message for the statement that should create it.
         public let message: String
     }
 
-    /// The tables with content, those in which virtual tables keep theirs among them.
+    /// The tables with content, including those in which virtual tables keep theirs.
     public let tables: [Table]
-    /// What the schema names and the new database lacks.
+    /// The objects that are in the damaged database's schema but not in the new database.
     public let lostObjects: [LostObject]
-    /// The pages that the schema itself has lost: tables may be missing of which nothing is known.
+    /// The lost pages of the schema itself. Unknown tables may be missing because of them.
     public let lostSchemaPages: [Int]
-    /// All pages of the file that are damaged or missing, those of indexes and free ones among them.
+    /// All damaged or missing pages of the file, including those of indexes and free pages.
     public let lostPages: [Int]
-    /// The full-text tables whose index was damaged and was built again from their content.
+    /// The full-text tables with a damaged index that was rebuilt from their content.
     public let rebuiltIndexes: [String]
 
     /// Whether the new database has all tables, with all their rows.

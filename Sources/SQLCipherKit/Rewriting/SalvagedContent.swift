@@ -1,6 +1,6 @@
 import CSQLCipher
 
-/// The tables, rows and other objects of a damaged database, as they are made in a new one.
+/// Creates the tables, rows and other objects of a damaged database in a new one.
 struct SalvagedContent {
     private(set) var tables: [SalvageReport.Table] = []
     private(set) var lostObjects: [SalvageReport.LostObject] = []
@@ -10,7 +10,7 @@ struct SalvagedContent {
     private let encoding: StoredRecord.Encoding
     private let report: () throws -> Void
 
-    /// Makes all of them, in one transaction.
+    /// Creates all of them in one transaction.
     init(
         _ source: PageReader, _ copy: Connection, _ encoding: StoredRecord.Encoding, _ objects: [Salvage.Object],
         _ report: @escaping () throws -> Void
@@ -21,10 +21,10 @@ struct SalvagedContent {
         self.report = report
         try copy.begin()
         let stored = objects.filter { $0.entry.type == "table" && $0.root > 0 && $0.entry.name != "sqlite_sequence" }
-        // What the database remembered of its key slots is saved as well.
+        // The database's record of its key slots is copied as well.
         try copy.main.allowSlotMark()
         let made = try stored.filter { try make($0.entry) }
-        // An existing row is right even if it fails today's checks.
+        // An existing row is kept even if it fails the table's current checks.
         try copy.main.ignoreConstraints()
         for table in made { try copyRows(of: table) }
         for object in objects where object.entry.type == "index" && object.entry.sql != nil { _ = try make(object.entry) }
@@ -47,7 +47,7 @@ struct SalvagedContent {
         return try attempt(entry) { () throws(DatabaseError) in try copy.execute(SQL(raw: entry.statement().sql)) }
     }
 
-    /// Makes an object, or notes that it cannot be made.
+    /// Creates an object, or records that it cannot be created.
     @discardableResult
     private mutating func attempt(_ entry: SchemaEntry, _ body: () throws(DatabaseError) -> Void) throws(DatabaseError) -> Bool {
         do throws(DatabaseError) {
@@ -84,9 +84,9 @@ struct SalvagedContent {
 struct SalvagedRows {
     private struct Column {
         let name: String
-        /// Whether an INSERT may name it: the value of a generated column is stored, and computed again.
+        /// Whether an INSERT may name it. A stored generated column is in the record, but is computed again.
         let isOrdinary: Bool
-        /// Whether its value is the row id, and NULL in the record.
+        /// Whether its value is the row id, which is stored as NULL in the record.
         let isRowID: Bool
     }
 
@@ -94,11 +94,11 @@ struct SalvagedRows {
     private let table: String
     private let encoding: StoredRecord.Encoding
     private let rowIDName: String?
-    /// In the order in which they are stored.
+    /// The columns in the order in which they are stored.
     private var columns: [Column] = []
-    /// By the number of values that a record has: one from before a column was added takes that column's default.
+    /// The statements by the number of values in a record: a record from before a column was added gets that column's default.
     private var statements: [Int: RawStatement] = [:]
-    /// The rows that were written, and those that the table has refused.
+    /// The number of rows written, and the number of rows that the table has refused.
     private(set) var rows = 0, refused = 0
 
     init(_ copy: Connection, _ table: String, _ encoding: StoredRecord.Encoding) throws {

@@ -1,36 +1,36 @@
 extension Schema {
-    /// Copies the database into a new file, with the same key, salt and settings, while other connections may read and write it
+    /// Copies the database to a new file with the same key, salt and settings, while other connections may read and write it
     /// (<https://sqlite.org/backup.html>).
     ///
     /// ```swift
     /// try db.main.backup(toFileAt: "monday.db")
     /// try db.main.backup(toFileAt: "compact.db", options: .compact)
     /// ```
-    /// The copy is written under another name, checked page by page, flushed to disk and only then renamed: a backup that was cut
-    /// off, by an error or the end of the process, cannot be mistaken for a good one, and what is left of it is removed by the next
-    /// backup to, or opening of, that path. It holds one consistent snapshot of what was
-    /// committed. With a write-ahead log that is the snapshot at the time of the call. Without one, a commit of another connection
-    /// makes the copy start again, and after three of them it keeps writers waiting until it is done.
+    /// The copy is written under a temporary name, checked page by page, flushed to disk and only then renamed. An unfinished
+    /// backup, after an error or when the process ends, can therefore not be mistaken for a good one; its remains are removed by
+    /// the next backup to that path, or when a database at that path is opened. The copy is one consistent snapshot of the
+    /// committed content. With a write-ahead log, that is the snapshot at the time of the call. Without one, a commit by another
+    /// connection restarts the copy; after three restarts, it blocks writers until it is done.
     ///
-    /// Pages are copied step by step, if ``BackupOptions/isCompact`` is not set.
+    /// Pages are copied in steps, unless ``BackupOptions/isCompact`` is set.
     /// - Parameters:
     ///   - path: the new file, which gets permissions 0600 and is in journal mode `delete`.
-    ///   - options: steps, pauses, whether the copy is compact, and whether it may replace a file.
-    ///   - progress: called after each step, and once with all pages done before the file gets its name. If it throws, there is no
-    ///     backup, and the call throws the same error. It cannot use this connection.
-    /// - Throws: ``DatabaseError/Reason/cannotOpen`` if there is a file of that name or none can be made,
-    ///   ``DatabaseError/Reason/misuse`` if pages are to be copied and the connection has uncommitted changes,
+    ///   - options: the steps and pauses, whether the copy is compact, and whether it may replace a file.
+    ///   - progress: called after each step, and once with all pages done before the file gets its name. If it throws, no backup is
+    ///     created, and the call throws the same error. It cannot use this connection.
+    /// - Throws: ``DatabaseError/Reason/cannotOpen`` if there is already a file of that name or it cannot be created,
+    ///   ``DatabaseError/Reason/misuse`` if pages are copied and the connection has uncommitted changes,
     ///   ``DatabaseError/Reason/busy`` when another connection holds a lock for longer than the busy timeout,
     ///   ``DatabaseError/Reason/conversionFailed`` if the copy does not pass its check, ``DatabaseError/Reason/schemaName``,
-    ///   `CancellationError` in a cancelled task, ``ResultCode/interrupted`` after an interrupt, and what SQLite reports,
-    ///   ``ResultCode/full`` for instance. A file that was to be replaced is then unchanged.
+    ///   `CancellationError` in a cancelled task, ``ResultCode/interrupted`` after an interrupt, or an error from SQLite such as
+    ///   ``ResultCode/full``. In each case a file that was to be replaced is unchanged.
     public func backup(
         toFileAt path: String, options: BackupOptions = BackupOptions(), progress: RewriteProgressHandler? = nil
     ) throws {
         try backup(toFileAt: path, key: encryptionOrPlaintext, options: options, progress: progress)
     }
 
-    /// Copies the database into a new file that is encrypted differently, or not at all.
+    /// Copies the database to a new file that is encrypted differently or not at all.
     ///
     /// ```swift
     /// try db.main.backup(toFileAt: "handover.db", key: otherKey) { progress in
@@ -38,15 +38,15 @@ extension Schema {
     ///     print(Int(progress.fraction * 100), "%")
     /// }
     /// ```
-    /// Pages are copied as by ``backup(toFileAt:options:progress:)`` where the page size, and the number of bytes that each page
-    /// keeps for its authentication, are the same in the backup. Otherwise, and between plaintext and encrypted, the copy is made
-    /// as with ``BackupOptions/isCompact``. Such a copy includes what the connection has written in an open transaction.
+    /// Pages are copied as by ``backup(toFileAt:options:progress:)`` if the page size, and the number of bytes that each page
+    /// reserves for its authentication, are the same in the backup. Otherwise, and between plaintext and encrypted, the copy is
+    /// made as with ``BackupOptions/isCompact``. Such a copy includes the connection's changes in an open transaction.
     /// - Parameters:
     ///   - path: the new file.
     ///   - key: how the backup is encrypted.
-    ///   - options: as with ``backup(toFileAt:options:progress:)``.
-    ///   - progress: likewise.
-    /// - Throws: as ``backup(toFileAt:options:progress:)``.
+    ///   - options: as for ``backup(toFileAt:options:progress:)``.
+    ///   - progress: as for ``backup(toFileAt:options:progress:)``.
+    /// - Throws: the same errors as ``backup(toFileAt:options:progress:)``.
     public func backup(
         toFileAt path: String, key: Encryption, options: BackupOptions = BackupOptions(), progress: RewriteProgressHandler? = nil
     ) throws {
@@ -56,22 +56,22 @@ extension Schema {
         }
     }
 
-    /// Copies the database over one of another connection, for example one in memory. Everything in that database is replaced, in
-    /// one transaction: after an error, or the end of the process, it is as it was.
+    /// Copies the database over one of another connection, for example an in-memory one. Everything in that database is replaced in
+    /// one transaction: after an error, or if the process ends, it is unchanged.
     ///
     /// ```swift
     /// let copy = try Connection(.memory, key: key)
     /// try db.main.backup(to: copy.main)
     /// ```
-    /// The other database keeps its own key, settings and journal mode. Its other connections see it as it was, or
-    /// busy, until the copy is complete. If its pages are laid out differently, or the copy shall be compact, it goes through a
+    /// The other database keeps its own key, settings and journal mode. Until the copy is complete, its other connections see the
+    /// old content or find it busy. If its pages are laid out differently, or the copy is to be compact, it is made through a
     /// temporary file in the same folder with the same encryption, or through memory if that database has no file.
     /// - Parameters:
-    ///   - target: the database that is replaced. It must belong to another connection.
-    ///   - options: as with ``backup(toFileAt:options:progress:)``.
-    ///   - progress: likewise; it cannot use the target's connection either.
-    /// - Throws: as ``backup(toFileAt:options:progress:)``; ``DatabaseError/Reason/misuse`` also if the target is in
-    ///   a transaction, is being read or is read-only. Nothing has changed then, with one exception that says so,
+    ///   - target: the database to replace. It must belong to another connection.
+    ///   - options: as for ``backup(toFileAt:options:progress:)``.
+    ///   - progress: as for ``backup(toFileAt:options:progress:)``; it cannot use the target's connection either.
+    /// - Throws: the same errors as ``backup(toFileAt:options:progress:)``; ``DatabaseError/Reason/misuse`` also if the target is
+    ///   in a transaction, is being read or is read-only. In all cases nothing has changed, unless the reason is
     ///   ``DatabaseError/Reason/unknownOutcome``.
     public func backup(
         to target: Schema, options: BackupOptions = BackupOptions(), progress: RewriteProgressHandler? = nil
@@ -82,10 +82,10 @@ extension Schema {
         try connection.rewriting(with: target.connection) {
             let journal = try target.replaceJournal()
             defer { target.restoreJournal(journal) }
-            // What the target remembers of its key slots stays its own. If it is damaged, that is gone with the rest.
+            // The target keeps its own record of its key slots. If the target is damaged, the record is lost with the rest.
             let mark = Result { try target.slotMark() }
             try copy(to: target, options, progress)
-            // Should the process end here, the next opening finds slots that are not the latest, which can be accepted.
+            // If the process ends here, the next connection finds slots that are not the latest, which the caller can accept.
             if case .success(let mark) = mark { try? target.putBack(mark) }
         }
     }
@@ -98,7 +98,7 @@ extension Schema {
         steps.isCompact = false
         guard let path = try target.path else {
             var configuration = DatabaseConfiguration.forCopy(of: connection)
-            // The page size of an encrypted database comes with its settings.
+            // The page size of an encrypted database is that of its settings.
             configuration.beforeHeader = try shape(pageSize: target.encryptionOrPlaintext.isPlaintext ? target.pageSize : nil)
             let copy = try Connection(.memory, key: target.encryptionOrPlaintext, configuration: configuration)
             try connection.savepoint { _ in
@@ -107,7 +107,7 @@ extension Schema {
             }
             return try copy.main.backup(to: target, options: steps, progress: progress)
         }
-        // Compared with this database row by row before anything of the target is replaced.
+        // The file is compared with this database row by row before anything in the target is replaced.
         let file = try AtomicFile(for: path)
         defer { file.discard() }
         let encryption = try target.encryptionOrPlaintext

@@ -1,8 +1,8 @@
 extension Schema {
-    /// Compiles views and what fires triggers without running anything, and tables and indexes in memory. SQLite itself looks at
-    /// their texts no earlier than when they are used, and a new file would be found to be broken only then.
-    /// - Throws: ``DatabaseError/Reason/schemaText`` if one takes text in double quotes for a string, where the connection does
-    ///   not.
+    /// Compiles views, and statements that fire triggers, without running them, and creates tables and indexes in memory. SQLite
+    /// itself only parses their text when they are used, so that problems in a new file would only be found then.
+    /// - Throws: ``DatabaseError/Reason/schemaText`` if one uses text in double quotes as a string and the connection does not
+    ///   allow that.
     func requireNoDoubleQuotedStrings() throws {
         if connection.configuration.allowsDoubleQuotedStrings { return }
         let all = try entries()
@@ -38,7 +38,7 @@ extension Schema {
 extension SchemaEntry {
     fileprivate func check(_ body: () throws(DatabaseError) -> Void) throws(DatabaseError) {
         do throws(DatabaseError) { try body() } catch {
-            // What else is wrong with it was wrong before.
+            // Any other problem existed before.
             guard error.message.contains(DatabaseError.doubleQuotes) else { return }
             throw refusal(
                 "it takes text in double quotes for a string, which DatabaseConfiguration.allowsDoubleQuotedStrings allows, "

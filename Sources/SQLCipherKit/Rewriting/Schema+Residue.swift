@@ -1,7 +1,7 @@
 import Foundation
 
 extension Schema {
-    /// Says where words or other texts still stand in the files of the database: in what is not deleted, and in what is.
+    /// Searches the database's files for words or other texts, in deleted content as well as in content that is not deleted.
     ///
     /// ```swift
     /// try db.execute("DELETE FROM note WHERE title = 'Foxes'")
@@ -9,26 +9,27 @@ extension Schema {
     /// for place in report.residue { print(place.kind, place.file ?? "", place.page ?? 0, place.object ?? "") }
     /// if !report.isErased { try db.main.erase() }
     /// ```
-    /// All pages are decrypted and looked at: rows and index entries with their overflow pages, what pages hold besides, free
-    /// pages; so are older images of pages in the write-ahead log and the rollback journal, and files that a killed rewrite has
-    /// left. In the index of a full-text table (FTS5) a text is found if the words that the table's tokenizer makes of it are all
-    /// there, also in parts, as an index leaves out what a word shares with the one before; or if one word contains it. Elsewhere
-    /// it is found byte for byte, in UTF-8 and in the database's encoding. Case counts, but where a tokenizer folds it.
+    /// All pages are decrypted and searched: rows and index entries with their overflow pages, unused bytes of pages, and free
+    /// pages. So are older images of pages in the write-ahead log and the rollback journal, and files left by a killed rewrite. In
+    /// the index of a full-text table (FTS5), a text is found if all words into which the table's tokenizer splits it are there, or
+    /// if one word contains it. A word may also be found in part, because an index omits the beginning that it shares with the
+    /// previous word. Elsewhere a text is found byte for byte, in UTF-8 and in the database's encoding. Case matters, except where
+    /// a tokenizer folds it.
     ///
-    /// Not found are a text that was stored compressed or encoded by the application, one of which a part has been overwritten,
-    /// words of deleted pages of an index that are no longer than three bytes beyond their common beginning, and what an FTS3 or
-    /// FTS4 index has left of deleted rows. It looks at the database alone, not at what the file system or the drive keeps.
+    /// The following are not found: text that the application stored compressed or encoded, partly overwritten text, words on
+    /// deleted index pages that have at most three bytes after the beginning they share, and remains of deleted rows in an FTS3 or
+    /// FTS4 index. Only the database is searched, not copies that the file system or the drive keeps.
     /// - Parameters:
-    ///   - texts: what is looked for; not empty.
-    ///   - progress: called every few pages. If it throws, so does this call.
+    ///   - texts: the texts to search for, none of them empty.
+    ///   - progress: called every few pages. If it throws, this method throws the same error.
     /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, ``DatabaseError/Reason/invalidArgument`` for an empty text,
-    ///   ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/busy``, and what keeps the files from being read.
+    ///   ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/busy``, or the error that prevents the files from being read.
     public func residue(of texts: [String], progress: RewriteProgressHandler? = nil) throws -> ResidueReport {
         let encoding = try connection.fetchOne(String.self, SQL(raw: "PRAGMA \(quotedName).encoding")) ?? "UTF-8"
         return try search(for: texts.map { ResidueTarget($0, encoding: encoding) }, progress)
     }
 
-    /// The same for bytes.
+    /// Searches the database's files for bytes, like ``residue(of:progress:)``.
     public func residue(ofBytes bytes: [Data], progress: RewriteProgressHandler? = nil) throws -> ResidueReport {
         try search(for: bytes.map { ResidueTarget(Array($0)) }, progress)
     }
@@ -39,7 +40,7 @@ extension Schema {
         if connection.isInTransaction { throw DatabaseError.misuse("the files do not hold what a transaction has changed yet") }
         return try connection.rewriting {
             var report = ResidueReport()
-            // One snapshot, in which no page changes its place.
+            // In one snapshot, so that no page moves.
             try connection.withSnapshot {
                 _ = try connection.fetchOne(Int.self, SQL(raw: "SELECT count(*) FROM \(qualified("sqlite_schema"))"))
                 let search = try ResidueSearch(self, targets, progress.map { ProgressRelay($0, on: connection) })

@@ -2,18 +2,18 @@ import CSQLCipher
 
 /// The lock under which a whole database is rewritten.
 extension Schema {
-    /// Takes the exclusive lock and keeps it beyond the transaction that took it, until `unlockAfterRewrite`.
+    /// Takes the exclusive lock and keeps it after the transaction that took it, until `unlockAfterRewrite`.
     ///
-    /// A write-ahead log is merged and left first: that needs exclusive access to the file, so that no other connection's commit
-    /// remains in the log, and a rollback journal is what undoes a change that was cut off.
-    /// - Parameter journal: what ``unfitJournal`` was.
+    /// A write-ahead log is first merged and replaced by a rollback journal. That requires exclusive access to the file, so that no
+    /// other connection's commit remains in the log, and the rollback journal can undo an unfinished change.
+    /// - Parameter journal: the value of ``unfitJournal`` before.
     func lockForRewrite(replacing journal: String?) throws(DatabaseError) {
         do throws(DatabaseError) {
             if journal != nil { try setRollbackJournal() }
             try setLockingMode("EXCLUSIVE")
             try connection.execute("BEGIN EXCLUSIVE")
             try connection.execute("COMMIT")
-            // The connection that held the lock before may have put another file in this one's place.
+            // The connection that held the lock before may have replaced the file with another one.
             if try wasReplaced {
                 throw DatabaseError(
                     code: .readOnlyMoved, reason: .conversionFailed,
@@ -27,12 +27,12 @@ extension Schema {
     }
 
     func unlockAfterRewrite(restoring journal: String?) throws(DatabaseError) {
-        // What fails for a moment only must not take the database's log away from it permanently.
+        // Try twice, so that a temporary failure does not leave the database without its log permanently.
         do throws(DatabaseError) { try unlock(restoring: journal) } catch { try unlock(restoring: journal) }
     }
 
     private func unlock(restoring journal: String?) throws(DatabaseError) {
-        // The lock is released by the next access in normal mode.
+        // The next access in normal mode releases the lock.
         try setLockingMode("NORMAL")
         _ = try connection.fetchOne(Int.self, SQL(raw: "SELECT count(*) FROM \(quotedName).sqlite_schema"))
         if let journal { try connection.execute(SQL(raw: "PRAGMA \(quotedName).journal_mode = \(journal)")) }
@@ -44,7 +44,7 @@ extension Schema {
         }
     }
 
-    /// Whether the path now leads to another file than the one that is open. A database without a file has no path.
+    /// Whether the path now leads to a different file from the one that is open. False for a database without a file.
     var wasReplaced: Bool {
         get throws(DatabaseError) {
             var moved: Int32 = 0
@@ -54,11 +54,11 @@ extension Schema {
     }
 }
 
-/// The journal that undoes a rewrite that was cut off by an error or by the end of the process.
+/// The journal that undoes a rewrite that an error or the end of the process has interrupted.
 extension Schema {
     /// The journal mode, if a rewrite of the pages themselves has to replace it for its duration: `wal`, `off`, and, for a database
-    /// in a file, `memory` and `persist`. With `off` and `memory` nothing undoes what a process that dies has written; `persist`
-    /// would leave the former pages, under the former key, in a file beside the database.
+    /// in a file, `memory` and `persist`. With `off` and `memory`, nothing undoes the writes of a process that dies; `persist`
+    /// would leave the old pages, encrypted with the old key, in a file next to the database.
     var unfitJournal: String? {
         get throws(DatabaseError) {
             let mode = try journalModeName, hasFile = try path != nil
@@ -66,22 +66,22 @@ extension Schema {
         }
     }
 
-    /// Replaces a journal mode that is not fit, for a rewrite that a write-ahead log can undo as well.
-    /// - Returns: what `restoreJournal` takes.
+    /// Replaces an unsuitable journal mode, for a rewrite that a write-ahead log can also undo.
+    /// - Returns: the mode for `restoreJournal`.
     func replaceJournal() throws(DatabaseError) -> String? {
         guard let mode = try unfitJournal, mode != "wal" else { return nil }
         try setRollbackJournal()
         return mode
     }
 
-    /// Goes back to the journal mode that was replaced. The one that is there instead is safe, so that a failure is not an error.
+    /// Restores the journal mode that was replaced. The replacement is safe, so a failure here is ignored.
     func restoreJournal(_ mode: String?) {
         guard let mode, connection.isOpen else { return }
         connection.restoring { try connection.execute(SQL(raw: "PRAGMA \(quotedName).journal_mode = \(mode)")) }
     }
 
     func setRollbackJournal() throws(DatabaseError) {
-        // A database in memory knows no other.
+        // An in-memory database supports no other mode.
         let hasFile = try path != nil, wanted = hasFile ? "delete" : "memory"
         let mode = try connection.fetchOne(String.self, SQL(raw: "PRAGMA \(quotedName).journal_mode = \(wanted)"))
         guard mode == wanted else {
@@ -90,7 +90,7 @@ extension Schema {
     }
 }
 
-/// What is asked before a whole database is written. Nothing has changed when one of these throws.
+/// Checks before a whole database is written. If one of these throws, nothing has changed.
 extension Schema {
     /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, while a result is being read, or for a read-only database.
     func requireRewritable() throws(DatabaseError) {
@@ -104,16 +104,17 @@ extension Schema {
         }
     }
 
-    /// Only for a connection that copies or checks: it then takes rows that its tables would not accept, as `CHECK` and `NOT NULL`
-    /// may have been added after they were written. Such a row is not damage, and a copy has it as well.
+    /// Makes the connection accept rows that its tables would refuse, since `CHECK` and `NOT NULL` may have been added after they
+    /// were written. Such a row is not damage, and a copy must include it. Only for a connection that copies or checks.
     func ignoreConstraints() throws(DatabaseError) {
         try connection.execute("PRAGMA ignore_check_constraints = ON")
-        // Has the schema read.
+        // Make SQLite read the schema.
         _ = try connection.fetchOne(Int.self, SQL(raw: "SELECT count(*) FROM \(quotedName).sqlite_schema"))
         try connection.check(sqlcipherkit_allow_nulls(live(), name))
     }
 
-    /// Only for a connection of the rewriting's own, as it ignores constraints from then on, and foreign keys.
+    /// Throws if the database is damaged, regardless of foreign keys. Only for the rewrite's own connections, since they ignore
+    /// constraints from then on.
     /// - Throws: ``DatabaseError/Reason/conversionFailed`` if a page or the structure is damaged.
     func requireIntact(_ what: String) throws(DatabaseError) {
         try ignoreConstraints()

@@ -1,18 +1,19 @@
 import CSQLCipher
 
 extension Schema {
-    /// Rewrites the database without its free pages, and with each table's pages side by side
-    /// (<https://sqlite.org/lang_vacuum.html>).
+    /// Rewrites the database without its free pages and with each table's pages contiguous (<https://sqlite.org/lang_vacuum.html>).
     ///
-    /// It is one transaction: after an error, or the end of the process, the database is as it was. The new content is collected
-    /// in a temporary file without a name, encrypted with the key of the connection's main database, so that the memory it takes
-    /// does not grow with the database: two caches of 8 MB, whatever ``cacheSize`` is. The disk needs room for the file, in the
-    /// folder that SQLite keeps temporary files in (<https://sqlite.org/tempfiles.html>), and for the journal. If only one of the
-    /// main database and this one is encrypted, the content is collected in memory instead, as with `VACUUM` in SQL.
-    /// Every row keeps its row id, also in a table without an `INTEGER PRIMARY KEY`, to which `VACUUM` in SQL gives new ones. What
-    /// was deleted from full-text indexes and the samples of `ANALYZE` is copied with them: see ``erase(progress:)``.
+    /// It is one transaction: after an error, or if the process ends, the database is unchanged. The new content is collected in an
+    /// unnamed temporary file, encrypted with the key of the connection's main database, so that memory use does not grow with the
+    /// database: it is two caches of 8 MB, whatever ``cacheSize`` is. The disk needs room for that file, in the folder where SQLite
+    /// keeps temporary files (<https://sqlite.org/tempfiles.html>), and for the journal. If only one of the main database and this
+    /// one is encrypted, the content is collected in memory instead, as with `VACUUM` in SQL.
+    ///
+    /// Every row keeps its row id, even in a table without an `INTEGER PRIMARY KEY`, where `VACUUM` in SQL assigns new ones.
+    /// Deleted content in full-text indexes and in the samples of `ANALYZE` is copied along: to remove it, see
+    /// ``erase(progress:)``.
     /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, while a result is being read or on a read-only database,
-    ///   ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/busy``, and what SQLite reports.
+    ///   ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/busy``, or an error from SQLite.
     public func vacuum() throws(DatabaseError) {
         let rewrite = try connection.beginRewrite()
         defer { rewrite?.end() }
@@ -22,9 +23,9 @@ extension Schema {
         try vacuumPages()
     }
 
-    /// The statement itself, where nothing else stands in its way.
+    /// Runs the statement itself, without checks.
     func vacuumPages() throws(DatabaseError) {
-        // The database and its copy have a cache of this size each; neither reads a page twice.
+        // The database and its copy each have a cache of this size; neither reads a page twice.
         let cacheSize = try self.cacheSize
         try setCacheSize(-8192)
         defer { _ = try? setCacheSize(cacheSize) }

@@ -7,17 +7,18 @@ extension Schema {
     /// let report = try db.main.verify()
     /// for problem in report.problems { print(problem) }
     /// ```
-    /// The whole file is read. With authenticated pages, every flipped bit in them is found; not authenticated are the bytes of
-    /// a plaintext header, and with SHA-1 the last 12 bytes of each page, which nothing uses. What cannot be found by looking at
-    /// one file is that it, or a page of it, was replaced by an older version of itself.
+    /// The whole file is read. With authenticated pages, every flipped bit is found, except in the bytes of a plaintext header and,
+    /// with SHA-1, in the last 12 bytes of each page, which are unused: these are not authenticated. It is impossible to detect
+    /// from one file that it, or one of its pages, was replaced with an older version of itself.
     ///
-    /// When pages are damaged or missing, the structure is not checked: it would only name what lies on those pages. A page that
-    /// cannot be read is not damage: it is read again, and if that fails too, the error is thrown.
-    /// - Parameter quick: whether to leave out the comparison of indexes with their tables, as `PRAGMA quick_check` does.
-    ///   Default: no.
-    /// - Returns: the problems, of which the structure's are cut off at 1,000.
-    /// - Throws: ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/busy`` and what else keeps the file from being read;
-    ///   a damaged database is not an error here. See <https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_integrity_check> and
+    /// If pages are damaged or missing, the structure is not checked, because that would only report the content of those pages. A
+    /// page that cannot be read is not considered damaged: it is read again, and if that fails too, the error is thrown.
+    /// - Parameter quick: whether to skip the comparison of indexes with their tables, as `PRAGMA quick_check` does. Default:
+    ///   false.
+    /// - Returns: the problems, with at most 1,000 problems of the structure.
+    /// - Throws: ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/busy``, or another error that prevents the file from
+    ///   being read. A damaged database is not an error here. See
+    ///   <https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_integrity_check> and
     ///   <https://sqlite.org/pragma.html#pragma_integrity_check>.
     public func verify(quick: Bool = false) throws(DatabaseError) -> IntegrityReport {
         let handle = try live()
@@ -27,7 +28,7 @@ extension Schema {
         var declared: UInt32 = 0, present: UInt32 = 0
         let rc = sqlcipherkit_page_counts(handle, name, &declared, &present)
         if rc == SQLITE_OK {
-            // A new file declares none, and one of an old SQLite may declare none either.
+            // A new file declares no pages, and neither may a file from an old SQLite.
             if declared > present { problems.append(.missingPages(declared: Int(declared), present: Int(present))) }
         } else if problems.isEmpty {
             problems.append(try damage(connection.failure(rc)))
@@ -37,7 +38,7 @@ extension Schema {
             problems: problems, pageCount: Int(present), isAuthenticated: info?.settings.usesHMAC ?? false)
     }
 
-    /// The pages that do not match their authentication code, and what is wrong with the file's two ends.
+    /// The pages that do not match their authentication code, and problems at the start and the end of the file.
     func damagedPages(_ info: CipherInfo) throws(DatabaseError) -> [IntegrityProblem] {
         var problems: [IntegrityProblem] = []
         let header = try DatabaseFile.header(live(), schema: name)
@@ -46,7 +47,7 @@ extension Schema {
         }
         guard info.settings.usesHMAC else { return problems }
         var damaged = try damagedPages(1...max(1, fileSize / info.settings.pageSize))
-        // The check takes no lock: a page that was being written is right when it is read again.
+        // The check takes no lock: a page that was just being written is correct when it is read again.
         if !damaged.isEmpty { damaged = try damagedPages(damaged) }
         problems += damaged.map { .damagedPage($0) }
         let (pages, bytes) = try fileSize.quotientAndRemainder(dividingBy: info.settings.pageSize)
@@ -59,7 +60,7 @@ extension Schema {
         for page in pages {
             guard let number = UInt32(exactly: page) else { break }
             var rc = sqlcipherkit_check_page(handle, name, number)
-            // What could not be read is read again before it is an error, and is not damage.
+            // A page that could not be read is read again before that is an error. It does not count as damaged.
             if rc != SQLITE_OK, rc != SQLITE_CORRUPT { rc = sqlcipherkit_check_page(handle, name, number) }
             switch rc {
             case SQLITE_OK: break
@@ -84,8 +85,8 @@ extension Schema {
         }
     }
 
-    /// What SQLite's own check finds. It reports a page that it could not read among what is damaged: so what it has found is
-    /// looked for again, in a file of which each page can be read.
+    /// The problems that SQLite's own check finds. That check also reports a page that could not be read as damage. If it finds
+    /// problems, make sure that each page can be read, and then check again.
     func structuralProblems(quick: Bool = false, checksForeignKeys: Bool = true) throws(DatabaseError) -> [IntegrityProblem] {
         let problems = try structuralProblemsOnce(quick, checksForeignKeys)
         let isDamaged = problems.contains { if case .structure = $0 { true } else { false } }
@@ -99,7 +100,7 @@ extension Schema {
         do throws(DatabaseError) {
             let check = quick ? "quick_check" : "integrity_check"
             let lines = try connection.fetchAll(String.self, SQL(raw: "PRAGMA \(quotedName).\(check)(1000)"))
-            // An intact database gives this one row, by the pragma's specification.
+            // For an intact database, the pragma returns this single row.
             problems += lines.filter { $0 != "ok" }.map { .structure($0) }
             guard checksForeignKeys else { return problems }
             let rows: [(String, Int64?, String, Int)] = try connection.fetchAll(SQL(raw: "PRAGMA \(quotedName).foreign_key_check"))
@@ -111,7 +112,8 @@ extension Schema {
         return problems
     }
 
-    /// What the integrity check takes no notice of: a text that is more, or something else, than it claims to be.
+    /// Problems that the integrity check does not notice: schema entries with a text that contains more, or something else, than it
+    /// should.
     private func textProblems() throws(DatabaseError) -> [IntegrityProblem] {
         try entries().compactMap { entry in
             do throws(DatabaseError) { _ = try entry.text() } catch { return .structure(error.message) }
@@ -119,7 +121,7 @@ extension Schema {
         }
     }
 
-    /// An error as a problem, if damage has caused it.
+    /// Converts an error to a problem, if damage caused it.
     /// - Throws: the error, if it has another cause.
     private func damage(_ error: DatabaseError) throws(DatabaseError) -> IntegrityProblem {
         switch error.code.primary {
@@ -130,7 +132,7 @@ extension Schema {
     }
 
     /// Whether an R-Tree has lost one of the tables that it consists of (<https://sqlite.org/rtree.html>). The engine reports that
-    /// with the general result code only, as it does a function that is not registered, so the schema is asked.
+    /// only with the general result code, as for a function that is not registered, so the schema is checked.
     private var lacksTreeTable: Bool {
         get throws(DatabaseError) {
             try connection.fetchOne(

@@ -1,14 +1,14 @@
 import CSQLCipher
 
-/// A row as a page holds it: the types of its values, then their bytes (<https://sqlite.org/fileformat2.html#record_format>).
+/// A row as stored on a page: the types of its values, then their bytes (<https://sqlite.org/fileformat2.html#record_format>).
 struct StoredRecord {
     private let bytes: [UInt8]
     private var values: [(type: UInt64, start: Int)] = []
 
-    /// The number of values; a row from before a column was added has fewer than its table has columns.
+    /// The number of values. A row written before a column was added has fewer values than its table has columns.
     var count: Int { values.count }
 
-    /// Nil for bytes that are no record.
+    /// Nil for bytes that are not a record.
     init?(_ bytes: [UInt8]) {
         self.bytes = bytes
         guard let (headerSize, first) = bytes.variableLength(at: 0), headerSize <= UInt64(bytes.count) else { return nil }

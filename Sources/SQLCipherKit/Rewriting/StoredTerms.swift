@@ -1,10 +1,10 @@
-/// The words on a page of a full-text index, which leaves out what each shares with the one before
+/// The words on a page of a full-text index, which omits the beginning that each shares with the previous word
 /// (<https://sqlite.org/fts5.html#appendix_a>).
 enum StoredTerms {
-    /// The words of a row of the table `_data`, each behind the byte that says which index it belongs to: the main one or one of
-    /// beginnings of words. Nil if the row is none of words, or damaged.
+    /// The words of a row of the table `_data`, each after the byte that tells which index it belongs to: the main one or a prefix
+    /// index. Nil if the row holds no words or is damaged.
     static func inRow(_ id: Int64, _ block: ArraySlice<UInt8>) -> [ArraySlice<UInt8>]? {
-        // The segment's number, two kinds of pages without words, the page's number.
+        // An id consists of the segment's number, bits for pages without words, and the page's number.
         let segment = id >> 37
         guard (1...0xffff).contains(segment), id >> 31 & 0x3f == 0 else { return nil }
         return inBlock(Array(block))

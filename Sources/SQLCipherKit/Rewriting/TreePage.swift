@@ -1,23 +1,24 @@
-/// What a page of a b-tree holds, and where (<https://sqlite.org/fileformat2.html#b_tree_pages>). What makes no sense is left out.
+/// The contents of a b-tree page and their positions (<https://sqlite.org/fileformat2.html#b_tree_pages>). Invalid contents are
+/// skipped.
 struct TreePage {
     struct Cell {
-        /// Where it is on the page.
+        /// The cell's position on the page.
         let range: Range<Int>
         /// The part of its record that is on the page; nil for an inner page of a table, which has none.
         let record: Range<Int>?
         /// The size of the whole record.
         let size: Int
         let rowID: Int64?
-        /// The first page that the record goes on, if it does.
+        /// The first overflow page of the record, if any.
         let overflow: Int?
     }
 
     private(set) var cells: [Cell] = []
     private(set) var children: [Int] = []
-    /// The ranges of bytes that mean something, sorted, those that touch as one.
+    /// The ranges of bytes in use, sorted, with adjacent ones merged.
     private(set) var used: [Range<Int>] = []
 
-    /// Nil for a page that is none of a b-tree.
+    /// Nil for a page that is not a b-tree page.
     init?(_ page: [UInt8], isFirst: Bool, _ source: PageReader) {
         let header = isFirst ? 100 : 0, kind = page[header]
         guard [2, 5, 10, 13].contains(kind), let count = page.bigEndian(at: header + 3, bytes: 2) else { return nil }

@@ -1,13 +1,13 @@
-/// Reads the rows of a table, or of a table WITHOUT ROWID, from its b-tree's pages, past those that are lost
+/// Reads the rows of a table, with or without row ids, from its b-tree's pages, skipping lost ones
 /// (<https://sqlite.org/fileformat2.html#b_tree_pages>).
 ///
-/// The pages may hold anything: without authentication nothing in them is believed.
+/// The pages may hold anything: without authentication, nothing in them can be trusted.
 struct TreeReader {
-    /// What was not found in the tree.
+    /// The pages and rows that could not be read.
     struct Losses {
-        /// The pages that are damaged or missing, in the order in which they were met.
+        /// The damaged or missing pages, in the order in which they were encountered.
         var pages: [Int] = []
-        /// Rows of readable pages whose other pages are lost, or that make no sense.
+        /// The number of rows on readable pages that are invalid or have lost overflow pages.
         var rows = 0
     }
 
@@ -19,7 +19,7 @@ struct TreeReader {
 
     private enum Kind: UInt8 { case innerIndex = 2, innerTable = 5, leafIndex = 10, leafTable = 13 }
 
-    /// Calls `body` with each row: its id, if the table has such, and its record.
+    /// Calls `body` with each row: its id, if the table has row ids, and its record.
     mutating func readRows(root: Int, _ body: (_ rowID: Int64?, _ record: [UInt8]) throws -> Void) throws {
         // The pages that are still to be read, the next one last.
         var waiting = [root]
