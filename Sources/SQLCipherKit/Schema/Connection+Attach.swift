@@ -8,19 +8,21 @@ extension Connection {
     /// try db.execute("INSERT INTO archive.note SELECT * FROM main.note WHERE year < \(2020)")
     /// try archive.detach()
     /// ```
-    /// The database is read with the key before the call returns; a new file is made with it. Up to 125 can be attached.
+    /// The database is read with the key before the call returns; a new file is created with it. Up to 125 databases can be
+    /// attached.
     /// - Parameters:
-    ///   - location: where the database is.
-    ///   - name: the name it gets in SQL; any text, quoted where SQL needs it with `\(identifier: name)`.
-    ///   - key: how it is encrypted; nil for not at all. ``Schema/encryption`` of another database is the same key, salt and
-    ///     settings. There is no default, as each would be wrong for some.
-    ///   - safeguards: for a file that is not your own. They apply to the whole connection from now on, also when the database is
-    ///     detached. Nil, the default, for those that the connection was opened with.
-    /// - Returns: the handle to the database.
+    ///   - location: the database to attach.
+    ///   - name: its name in SQL, any text. Where SQL needs quotes, write `\(identifier: name)`.
+    ///   - key: how it is encrypted; nil if it is not. To use the same key, salt and settings as another database, pass its
+    ///     ``Schema/encryption``. There is no default, as any default would be wrong for some databases.
+    ///   - safeguards: safeguards for an untrusted file. They apply to the whole connection from now on, even after the database is
+    ///     detached. Default: nil, for those that the connection was opened with.
+    /// - Returns: a handle to the database.
     /// - Throws: ``DatabaseError/Reason/schemaName`` if the name is taken or empty,
     ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase``, ``DatabaseError/Reason/notEncrypted``,
     ///   ``DatabaseError/Reason/invalidKey`` or ``DatabaseError/Reason/cannotOpen``, ``ResultCode/corrupt`` if the structure is
-    ///   damaged and the safeguards have it checked, and what a ``KeyProvider`` or ``KeySlots`` throw; nothing is attached then.
+    ///   damaged and the safeguards check it, or any error that a ``KeyProvider`` or ``KeySlots`` throw. In each case nothing is
+    ///   attached.
     @discardableResult
     public func attach(
         _ location: DatabaseLocation, as name: String, key: Encryption?, safeguards: DatabaseConfiguration.Safeguards? = nil
@@ -52,7 +54,7 @@ extension Connection {
         }
     }
 
-    /// Runs `body` with a database attached, and detaches it on every way out. A transaction that `body` has left open is rolled
+    /// Runs `body` with a database attached, and always detaches it afterwards. If `body` leaves a transaction open, it is rolled
     /// back.
     ///
     /// ```swift
@@ -60,9 +62,9 @@ extension Connection {
     ///     try archive.connection.fetchOne(Int.self, "SELECT count(*) FROM archive.note")
     /// }
     /// ```
-    /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, as SQLite detaches no database before the end of a transaction
-    ///   that has used it; what attaching throws, what `body` throws, and what detaching throws if `body` did not:
-    ///   ``DatabaseError/Reason/misuse`` if it has left a transaction open.
+    /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, because SQLite cannot detach a database before the end of a
+    ///   transaction that has used it; any error from attaching or from `body`; or, if `body` did not throw, any error from
+    ///   detaching, such as ``DatabaseError/Reason/misuse`` if it left a transaction open.
     public func withAttached<R>(
         _ location: DatabaseLocation, as name: String, key: Encryption?, safeguards: DatabaseConfiguration.Safeguards? = nil,
         _ body: (Schema) throws -> R
@@ -77,7 +79,7 @@ extension Connection {
         let result: R
         do { result = try body(schema) } catch {
             abandon()
-            // A cursor of the closure's that lives on keeps a transaction of its own.
+            // A cursor that outlives the closure keeps its own transaction open.
             if (try? detach()) == nil {
                 closeCursors()
                 try? detach()
@@ -97,13 +99,13 @@ extension Connection {
         guard !name.isEmpty, !name.utf8.contains(0) else {
             throw DatabaseError(code: .misuse, reason: .schemaName, message: "a database cannot be attached without a name")
         }
-        // `temp` is not in the list before it is used, but the name is taken all the same.
+        // `temp` is not in the list before its first use, but the name is always taken.
         guard !name.isSameName(as: "temp"), try !schemas().map(\.name).contains(name: name) else {
             throw DatabaseError(code: .error, reason: .schemaName, message: "a database is already attached as \(name)")
         }
     }
 
-    /// Attaches without reading, so that a new file has nothing in it yet.
+    /// Attaches the database without reading it, so that a new file is still empty.
     private func attachUnread(
         _ handle: OpaquePointer, _ location: DatabaseLocation, _ name: String, _ key: Encryption, _ header: [UInt8]?
     ) throws(DatabaseError) {
@@ -134,8 +136,8 @@ extension Connection {
 
 extension Schema {
     /// Detaches the database (<https://sqlite.org/lang_detach.html>).
-    /// - Throws: ``DatabaseError/Reason/schemaName`` for `main`, `temp` or a database that is no longer attached, and
-    ///   ``DatabaseError/Reason/misuse`` while a transaction, a result that is being read or a backup uses it.
+    /// - Throws: ``DatabaseError/Reason/schemaName`` for `main`, `temp` or a database that is no longer attached;
+    ///   ``DatabaseError/Reason/misuse`` while a transaction, an open result or a backup uses it.
     public func detach() throws(DatabaseError) {
         if ["main", "temp"].contains(name: name) {
             throw DatabaseError(code: .error, reason: .schemaName, message: "the database \(name) cannot be detached")
@@ -145,7 +147,7 @@ extension Schema {
         defer { if (try? live()) == nil { forgetKeyOrigin() } }
         let statement = try connection.prepare("DETACH DATABASE ?")
         do throws(DatabaseError) { try statement.execute([name]) } catch {
-            // The name is attached, so that what the engine has left to refuse with this code is a database in use.
+            // The name is attached, so the only remaining reason for this code is that the database is in use.
             guard error.code == .error else { throw error }
             throw DatabaseError(
                 code: .locked, reason: .misuse,
@@ -153,7 +155,7 @@ extension Schema {
         }
     }
 
-    /// Reads the database, and gives a new file its header, which fixes the key.
+    /// Reads the database. Writes the header of a new file, which fixes its key.
     fileprivate func readAfterAttaching() throws(DatabaseError) {
         _ = try connection.fetchOne(Int.self, SQL(raw: "SELECT count(*) FROM \(quotedName).sqlite_schema"))
         if try !isReadOnly, try connection.fetchOne(Int.self, SQL(raw: "PRAGMA \(quotedName).page_count")) == 0 {

@@ -1,5 +1,5 @@
 extension Connection {
-    /// Runs `body`, outside of a transaction, while foreign keys are not enforced.
+    /// Runs `body`, outside a transaction, without enforcing foreign keys.
     func withoutForeignKeys<R>(_ body: () throws -> R) throws -> R {
         if try settings.setEnabled(.foreignKeys, to: false) {
             throw DatabaseError.misuse("foreign keys cannot be switched off now")

@@ -1,7 +1,7 @@
 import CSQLCipher
 
 extension Connection {
-    /// Counts the frames of the logs at each commit, in place of SQLite's own checkpoints.
+    /// Counts the frames of the logs at each commit, which replaces SQLite's automatic checkpoints.
     func countLogFrames() throws(DatabaseError) {
         let (hooks, handle) = try usableHooks()
         sqlite3_wal_hook(
@@ -12,7 +12,7 @@ extension Connection {
             }, hooks.pointer)
     }
 
-    /// The frames of the longest log after the commits since the last call.
+    /// Returns the number of frames in the longest log after the commits since the last call.
     func takeLogFrames() -> Int {
         defer { hooks?.logFrames = 0 }
         return hooks?.logFrames ?? 0

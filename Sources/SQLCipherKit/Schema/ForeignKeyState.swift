@@ -1,23 +1,24 @@
-/// What broke foreign keys at one time, to be compared with a later one.
+/// The foreign key violations at one time, for comparison with a later state.
 ///
-/// Row ids change where a table is rebuilt, and names of tables as well. So violations are told by what they refer to: a key that
-/// the parent lacks, and the number of rows of a table that refer to it.
+/// Row ids and names of tables can change when a table is rebuilt. Violations are therefore identified by a key that is missing in
+/// the parent, and the number of a table's rows that refer to it.
 struct ForeignKeyState {
-    /// A key that rows of a table refer to, and that the parent lacks.
+    /// A key that rows of a table refer to and that is missing in the parent.
     struct Gap: Hashable {
         let table: SQLName, parent: SQLName
         let key: [ExactText]
     }
 
     private(set) var gaps: [Gap: [ForeignKeyViolation]] = [:]
-    /// The tables whose foreign keys SQLite cannot check, as a parent has no unique index for instance, and its error.
+    /// The tables with foreign keys that SQLite cannot check, for instance because a parent has no unique index, and SQLite's
+    /// error.
     private(set) var unchecked: [SQLName: DatabaseError] = [:]
     private let tables: Set<SQLName>
 
     init(of schema: Schema) throws {
         let names = try schema.objects("m.type = 'table'")
         tables = names.nameSet
-        // Nothing is wrong, as a rule.
+        // Usually there are no violations.
         if let violations = try? schema.foreignKeyViolations(), violations.isEmpty { return }
         for table in names {
             do {
@@ -33,12 +34,12 @@ struct ForeignKeyState {
         (a.table, a.rowID ?? 0, a.foreignKey) < (b.table, b.rowID ?? 0, b.foreignKey)
     }
 
-    /// The rows of a table that break one of its foreign keys, as SQLite's own check finds them, but with their values.
+    /// Adds the rows of a table that violate one of its foreign keys, as SQLite's own check finds them, but with their values.
     private mutating func add(_ schema: Schema, _ table: String, _ foreignKey: Int) throws {
         let columns = try schema.foreignKeys(of: table).filter { $0.id == foreignKey }.sorted { $0.sequence < $1.sequence }
         guard let parent = columns.first?.parent else { return }
         let primaryKey = try schema.primaryKey(of: parent)
-        // Without its affinity, a value is compared as the parent's column has it.
+        // `+` removes the child column's affinity, so that values are compared with the parent column's.
         let equal = columns.enumerated().map { index, column in
             let to = column.to ?? (index < primaryKey.count ? primaryKey[index] : "")
             return "p.\(to.quotedSQLIdentifier) = +c.\(column.from.quotedSQLIdentifier)"
@@ -62,7 +63,7 @@ struct ForeignKeyState {
         }
     }
 
-    /// A value in the same form whatever type it is stored as.
+    /// A value as text, in the same form for any storage class.
     private static func text(_ value: SQLValue) -> String {
         switch value {
         case .null: ""
@@ -75,7 +76,7 @@ struct ForeignKeyState {
 }
 
 extension ForeignKeyState {
-    /// The violations that were not there before, and the others, in order.
+    /// The violations that did not exist before, and those that did, in order.
     func compared(
         with before: ForeignKeyState
     ) -> (new: [ForeignKeyViolation], former: [ForeignKeyViolation]) {
@@ -91,7 +92,7 @@ extension ForeignKeyState {
         for (gap, violations) in gaps {
             let same = Gap(table: name(gap.table, before), parent: name(gap.parent, before), key: gap.key)
             let former = known[same] ?? []
-            // Which of several rows with the same key broke it before is not known if row ids have changed.
+            // If row ids have changed, it is not known which of several rows with the same key violated it before.
             let ids = Set(former)
             let ordered = violations.filter { ids.contains($0.rowID) } + violations.filter { !ids.contains($0.rowID) }
             old += ordered.prefix(former.count)
@@ -100,20 +101,20 @@ extension ForeignKeyState {
         return (new.sorted(by: Self.order), old.sorted(by: Self.order))
     }
 
-    /// The first table whose keys could be checked before.
+    /// The first table with keys that could be checked before but no longer can.
     func unchecked(since before: ForeignKeyState) -> (table: String, error: DatabaseError)? {
         let known = Set(before.unchecked.keys.flatMap { before.names(of: $0, tables) })
         return unchecked.filter { !known.contains(name($0.key, before)) }.map { ($0.key.text, $0.value) }.min { $0.0 < $1.0 }
     }
 
-    /// Stands for any table that is not in both states: one may be the other under a new name, or hold its rows now.
+    /// Stands for any table that is not in both states: a new one may be an old one under a new name, or now hold its rows.
     private static let moved = SQLName("")
 
     private func name(_ table: SQLName, _ before: ForeignKeyState) -> SQLName {
         tables.contains(table) && !before.tables.contains(table) ? Self.moved : table
     }
 
-    /// The names by which a table of the former state is looked for.
+    /// The names under which to look for a table of the earlier state.
     private func names(of table: SQLName, _ now: Set<SQLName>) -> [SQLName] {
         tables.contains(table) && !now.contains(table) ? [table, Self.moved] : [table]
     }

@@ -1,4 +1,4 @@
-/// A row that breaks a foreign key.
+/// A row that violates a foreign key.
 public struct ForeignKeyViolation: SQLRow, Hashable, Sendable {
     /// The table that the row is in.
     public let table: String
@@ -17,27 +17,27 @@ public struct ForeignKeyViolation: SQLRow, Hashable, Sendable {
         (table, rowID, parent, foreignKey) = try row.values()
     }
 
-    /// The row and what it lacks, in words.
+    /// A description of the row and the missing parent row.
     var inWords: String {
-        "\(rowID.map { "row \($0) of " } ?? "a row of ")\(table) refers to a row of \(parent) that is not there"
+        "\(rowID.map { "row \($0) of " } ?? "a row of ")\(table) refers to a row of \(parent) that does not exist"
     }
 }
 
 /// One column of a foreign key of a table.
 public struct ForeignKeyColumn: SQLRow, Hashable, Sendable {
-    /// Which foreign key; columns with the same number belong together.
+    /// The number of the foreign key; columns with the same number belong together.
     public let id: Int
-    /// The column's place in its foreign key, from 0.
+    /// The column's position in its foreign key, counted from 0.
     public let sequence: Int
-    /// The table that is referred to.
+    /// The referenced table.
     public let parent: String
     /// The referring column.
     public let from: String
-    /// The column referred to; nil for the parent's primary key.
+    /// The referenced column; nil for the parent's primary key.
     public let to: String?
-    /// What happens on an update of the parent, such as `CASCADE` or `NO ACTION`.
+    /// The action when the parent row is updated, such as `CASCADE` or `NO ACTION`.
     public let onUpdate: String
-    /// What happens on a delete of the parent.
+    /// The action when the parent row is deleted.
     public let onDelete: String
 
     public init(row: borrowing Row) throws {
@@ -47,7 +47,7 @@ public struct ForeignKeyColumn: SQLRow, Hashable, Sendable {
 
 /// A column of a table, view or virtual table.
 public struct TableColumn: SQLRow, Hashable, Sendable {
-    /// Whether the column is stored, and how it shows.
+    /// Whether the column is stored, and whether it is visible.
     public enum Kind: Int, Hashable, Sendable, SQLValueConvertible {
         case normal
         /// A hidden column of a virtual table.
@@ -58,7 +58,7 @@ public struct TableColumn: SQLRow, Hashable, Sendable {
         case generatedStored
     }
 
-    /// The column's place, from 0.
+    /// The column's index, counted from 0.
     public let index: Int
     /// Its name.
     public let name: String
@@ -68,9 +68,9 @@ public struct TableColumn: SQLRow, Hashable, Sendable {
     public let isNotNull: Bool
     /// Its default as an SQL expression.
     public let defaultValue: String?
-    /// Its place in the primary key, from 1; 0 if it is not part of it.
+    /// Its position in the primary key, counted from 1; 0 if it is not part of it.
     public let primaryKeyPosition: Int
-    /// Whether it is stored, and how it shows.
+    /// Whether it is stored, and whether it is visible.
     public let kind: Kind
 
     public init(row: borrowing Row) throws {
@@ -81,6 +81,6 @@ public struct TableColumn: SQLRow, Hashable, Sendable {
 }
 
 extension [TableColumn] {
-    /// The columns of the primary key, in its order.
+    /// The columns of the primary key, in the key's order.
     var primaryKey: [TableColumn] { filter { $0.primaryKeyPosition > 0 }.sorted { $0.primaryKeyPosition < $1.primaryKeyPosition } }
 }

@@ -1,17 +1,17 @@
-/// The description of a column of a table (<https://sqlite.org/lang_createtable.html#coldef>).
+/// The description of a table's column (<https://sqlite.org/lang_createtable.html#coldef>).
 ///
-/// In a record's description it comes from a property, with its name, its type and whether it may be NULL; elsewhere it is named:
+/// In a record's description, a property provides its name, its type and whether it may be NULL. Elsewhere, give it a name:
 /// ```swift
 /// SQLTable(of: Note.self) { $0.title.unique().collate("NOCASE") }
 /// SQLTable("note") { SQLColumn("title", .text).notNull().unique().collate("NOCASE") }
 /// // "title" TEXT NOT NULL UNIQUE COLLATE "NOCASE"
 /// ```
-/// SQL that is given to a description, such as a check, cannot have bound values: SQLite keeps it as text.
+/// SQL in a description, such as a check, cannot have bound values, because SQLite stores it as text.
 public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
     /// The declared types, which give a column its affinity (<https://sqlite.org/datatype3.html>).
     public enum DeclaredType: String, Hashable, Sendable {
         case integer = "INTEGER", real = "REAL", text = "TEXT", blob = "BLOB"
-        /// Values as they are. In a table that is not strict it is written as no type at all.
+        /// Any values, stored unchanged. In a table that is not strict, the type is omitted.
         case any = "ANY"
     }
 
@@ -66,19 +66,19 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
         return copy
     }
 
-    /// Another name than the property's. Indexes and constraints of the same description follow it.
+    /// Gives the column a name other than the property's. Indexes and constraints in the same description use it too.
     public func named(_ name: String) -> SQLColumn { changed { $0.name = name } }
 
-    /// The column under the name that its table gives the property.
+    /// The column with the name that its table gives the property.
     func resolved(_ names: [AnyProperty: String]) -> SQLColumn { property.flatMap { names[$0] }.map { named($0) } ?? self }
 
     /// `NOT NULL`.
     public func notNull() -> SQLColumn { changed { $0.isNotNull = true } }
 
-    /// The whole primary key; for one of several columns see ``SQLConstraint/primaryKey(_:)``. An integer key is the row id, and is
-    /// chosen by SQLite where it is NULL.
-    /// - Parameter autoincrement: whether the number of a deleted row is never given again
-    ///   (<https://sqlite.org/autoinc.html>). Default: no.
+    /// Makes the column the whole primary key. For a key of several columns, see ``SQLConstraint/primaryKey(_:)``. An integer key
+    /// is the row id, which SQLite chooses if it is NULL.
+    /// - Parameter autoincrement: whether the number of a deleted row is never reused (<https://sqlite.org/autoinc.html>). Default:
+    ///   false.
     public func primaryKey(autoincrement: Bool = false) -> SQLColumn {
         changed {
             $0.isPrimaryKey = true
@@ -86,37 +86,38 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
         }
     }
 
-    /// No two rows may have the same value; NULLs are all different.
+    /// `UNIQUE`: no two rows may have the same value. NULLs are all distinct.
     public func unique(onConflict conflict: ConflictResolution? = nil) -> SQLColumn {
         constrained("UNIQUE\(raw: conflict.map { " ON CONFLICT \($0.rawValue)" } ?? "")")
     }
 
-    /// The value of a row that is inserted without one.
+    /// The column's default value.
     public func `default`(_ value: some SQLValueConvertible) -> SQLColumn {
         changed { $0.defaultValue = .value(value) }
     }
 
-    /// The value of a row that is inserted without one, as an expression such as `"CURRENT_TIMESTAMP"`.
+    /// The column's default value, as an expression such as `"CURRENT_TIMESTAMP"`.
     public func `default`(sql: SQL) -> SQLColumn { changed { $0.defaultValue = .expression("(\(sql))") } }
 
-    /// A condition that each row must meet.
+    /// A condition that each row must satisfy.
     public func check(_ condition: SQL) -> SQLColumn { constrained("CHECK (\(condition))") }
 
-    /// The collation that text is compared by, such as `NOCASE` or one of your own.
+    /// The collation that compares the column's text, such as `NOCASE` or your own.
     public func collate(_ name: String) -> SQLColumn { constrained("COLLATE \(identifier: name)") }
 
-    /// A column whose value is computed from others (<https://sqlite.org/gencol.html>). Records read it and never write it.
+    /// Makes the column a generated one, computed from others (<https://sqlite.org/gencol.html>). Records read it but never write
+    /// it.
     public func generated(as expression: SQL, _ generation: Generation = .virtual) -> SQLColumn {
         constrained("GENERATED ALWAYS AS (\(expression)) \(raw: generation.rawValue)").changed { $0.isGenerated = true }
     }
 
-    /// A reference to another table (<https://sqlite.org/foreignkeys.html>).
+    /// Makes the column a foreign key that references another table (<https://sqlite.org/foreignkeys.html>).
     /// - Parameters:
     ///   - table: the other table's name.
-    ///   - column: the column that is referred to; nil for the primary key.
-    ///   - onDelete: what happens when the row that is referred to is deleted. Default: an error at the statement's end.
-    ///   - onUpdate: what happens when its key changes. Default: an error at the statement's end.
-    ///   - isDeferred: whether it is looked at when the transaction commits. Default: no.
+    ///   - column: the referenced column. Default: nil, for the primary key.
+    ///   - onDelete: the action when the referenced row is deleted. Default: an error at the end of the statement.
+    ///   - onUpdate: the action when its key changes. Default: an error at the end of the statement.
+    ///   - isDeferred: whether the reference is only checked when the transaction commits. Default: false.
     public func references(
         _ table: String, _ column: String? = nil, onDelete: SQLForeignKey.Action = .noAction,
         onUpdate: SQLForeignKey.Action = .noAction, isDeferred: Bool = false
@@ -128,18 +129,18 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
         }
     }
 
-    /// A reference to the primary key of another record's table.
+    /// Makes the column a foreign key that references the primary key of another record's table.
     public func references<Record: SQLRecord>(
         _ type: Record.Type, onDelete: SQLForeignKey.Action = .noAction, onUpdate: SQLForeignKey.Action = .noAction,
         isDeferred: Bool = false
     ) -> SQLColumn {
-        // The table's name, and not its description, which may itself refer back here.
+        // Use the table's name, not its description, which may refer back to this table.
         references(Record.tableName, onDelete: onDelete, onUpdate: onUpdate, isDeferred: isDeferred)
     }
 
     private func constrained(_ constraint: SQL) -> SQLColumn { changed { $0.constraints.append(constraint) } }
 
-    /// The default as SQL, whose literals are what the profile would bind.
+    /// The default as SQL, with values as literals in the form that the profile would bind.
     func defaultSQL(in profile: ValueProfile) throws(DatabaseError) -> SQL? {
         switch defaultValue {
         case nil: nil
@@ -164,7 +165,7 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
 }
 
 extension SQLValue {
-    /// The value as an SQL literal, for the places where nothing can be bound.
+    /// The value as an SQL literal, for places where values cannot be bound.
     var literal: String {
         get throws(DatabaseError) {
             switch self {

@@ -1,31 +1,31 @@
 /// A foreign key (<https://sqlite.org/foreignkeys.html>).
 public struct SQLForeignKey: Hashable, Sendable {
-    /// What happens to the rows that refer to one that is deleted, or whose key changes.
+    /// The action on referring rows when the referenced row is deleted or its key changes.
     public enum Action: String, Hashable, Sendable, CaseIterable {
-        /// The change is an error, unless the key is mended before the statement, or transaction, ends.
+        /// The change is an error, unless the violation is resolved before the statement or transaction ends.
         case noAction = "NO ACTION"
         /// The change is an error at once.
         case restrict = "RESTRICT"
-        /// Their columns become NULL.
+        /// The referring columns become NULL.
         case setNull = "SET NULL"
-        /// Their columns get their defaults.
+        /// The referring columns get their defaults.
         case setDefault = "SET DEFAULT"
-        /// They are deleted, or change with it.
+        /// The referring rows are deleted or updated as well.
         case cascade = "CASCADE"
     }
 
-    /// The columns that refer.
+    /// The referring columns.
     public var columns: [String]
-    /// The table that they refer to.
+    /// The referenced table.
     public var parent: String
-    /// The columns that they refer to; empty for the primary key.
+    /// The referenced columns; empty for the primary key.
     public var parentColumns: [String]
-    /// What happens on a delete.
+    /// The action on a delete.
     public var onDelete: Action
-    /// What happens on an update.
+    /// The action on an update.
     public var onUpdate: Action
-    /// Whether it is looked at when the transaction commits (`DEFERRABLE INITIALLY DEFERRED`). A database does not tell: it is
-    /// false for a key that was read from one.
+    /// Whether it is only checked when the transaction commits (`DEFERRABLE INITIALLY DEFERRED`). SQLite does not report this: it
+    /// is false for a key that was read from a database.
     public var isDeferred: Bool
 
     /// A foreign key.
@@ -41,7 +41,7 @@ public struct SQLForeignKey: Hashable, Sendable {
         self.isDeferred = isDeferred
     }
 
-    /// From `REFERENCES` on.
+    /// The SQL clause from `REFERENCES` on.
     var clause: SQL {
         var sql: SQL = "REFERENCES \(identifier: parent)"
         if !parentColumns.isEmpty { sql = "\(sql)(\(names: parentColumns))" }

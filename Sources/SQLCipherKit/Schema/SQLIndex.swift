@@ -8,7 +8,7 @@
 /// }
 /// ```
 public struct SQLIndex: Sendable {
-    /// What an index sorts by.
+    /// A term that an index sorts by.
     public struct Term: Sendable {
         private enum Base {
             case column(SQLColumn), expression(SQL)
@@ -48,11 +48,11 @@ public struct SQLIndex: Sendable {
 
     /// The index's name.
     public var name: String
-    /// What it sorts by.
+    /// The terms that it sorts by.
     public var terms: [Term]
-    /// Whether no two rows may be equal in it.
+    /// Whether the index is unique, so that no two rows may have equal terms.
     public var isUnique: Bool
-    /// Which rows are in it, without bound values; nil for all (<https://sqlite.org/partialindex.html>).
+    /// The condition for rows to be in the index, without bound values; nil for all rows (<https://sqlite.org/partialindex.html>).
     public var condition: SQL?
 
     /// An index.
@@ -63,7 +63,7 @@ public struct SQLIndex: Sendable {
         self.condition = condition
     }
 
-    /// The same with the names that the table gives its properties.
+    /// The index with the names that the table gives its properties.
     func resolved(_ names: [AnyProperty: String]) -> SQLIndex {
         var index = self
         index.terms = terms.map { $0.resolved(names) }

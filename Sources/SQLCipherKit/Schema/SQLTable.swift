@@ -1,4 +1,4 @@
-/// The description of a table (<https://sqlite.org/lang_createtable.html>), of a record's or of any other.
+/// The description of a record's table or any other table (<https://sqlite.org/lang_createtable.html>).
 /// ```swift
 /// struct Enrolment: SQLRecord {
 ///     var student: Int64
@@ -20,35 +20,35 @@
 ///     SQLColumn("added", .text).default(sql: "CURRENT_TIMESTAMP")
 /// }
 /// ```
-/// Migrations had better describe tables in the second way: what a migration makes must not change when a type does.
+/// In migrations, prefer the second way: the result of a migration must not change when a type does.
 public struct SQLTable: Sendable {
-    /// Kinds of tables.
+    /// Table options.
     public struct Options: OptionSet, Hashable, Sendable {
         public let rawValue: Int
         public init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// Rows are kept in the order of the primary key (<https://sqlite.org/withoutrowid.html>).
+        /// Rows are stored in the order of the primary key (<https://sqlite.org/withoutrowid.html>).
         public static let withoutRowID = Options(rawValue: 1)
-        /// A column takes only values of its type (<https://sqlite.org/stricttables.html>).
+        /// Columns only accept values of their type (<https://sqlite.org/stricttables.html>).
         public static let strict = Options(rawValue: 2)
     }
 
     /// The table's name.
     public let name: String
-    /// The database that it is in; nil for the first one that has it, and `main` for a new one.
+    /// The table's database. Nil for the first one that has the table, or `main` for a new table.
     var schema: String?
     /// The columns, in order; empty if the table is not described.
     public let columns: [SQLColumn]
-    /// The indexes that are made with the table.
+    /// The indexes that are created with the table.
     public let indexes: [SQLIndex]
-    /// What kind of table it is.
+    /// The table's options.
     public let options: Options
-    /// The profiles of columns that have their own.
+    /// The profiles of columns with their own profile.
     let profiles: [String: ValueProfile]
     private let constraints: [SQLConstraint]
     private let columnNames: [AnyProperty: String]
 
-    /// A table that is known by its name alone.
+    /// Creates a description with only a name.
     public init(_ name: String) { self.init(name, [], [], [:]) }
 
     /// A table.
@@ -56,7 +56,7 @@ public struct SQLTable: Sendable {
         self.init(name, options, parts(), [:])
     }
 
-    /// The table of a record: the closure gets its properties as columns.
+    /// Describes the table of a record. The closure receives the record's properties as columns.
     public init<Record: SQLRecord>(
         of type: Record.Type, options: Options = [], @SQLTableBuilder _ parts: (SQLProperties<Record>) -> [SQLTableBuilder.Part]
     ) {
@@ -93,7 +93,7 @@ public struct SQLTable: Sendable {
         return PropertyName.of(keyPath)
     }
 
-    /// The columns of the primary key, in its order.
+    /// The columns of the primary key, in the key's order.
     public var primaryKeyColumns: [String] {
         for case .primaryKey(let columns) in constraints.map(\.kind) { return columns.map(\.name) }
         return columns.filter(\.isPrimaryKey).map(\.name)
@@ -110,12 +110,13 @@ public struct SQLTable: Sendable {
         } + constraints.compactMap { if case .foreignKey(let key) = $0.kind { key } else { nil } }
     }
 
-    /// The statements that make the table and its indexes.
+    /// Returns the statements that create the table and its indexes.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a description without columns, with two of the same name, or with two
     ///   primary keys.
     /// - Parameters:
-    ///   - ifNotExists: whether what is there already is left as it is. Default: an error.
-    ///   - values: how dates, UUIDs and decimals among the defaults are stored.
+    ///   - ifNotExists: whether to leave an existing table or index unchanged. Default: false, so that running the statements
+    ///     fails.
+    ///   - values: how dates, UUIDs and decimals are stored in default values.
     public func creation(ifNotExists: Bool = false, values: ValueProfile = .standard) throws(DatabaseError) -> [SQL] {
         guard !columns.isEmpty else { throw .invalidArgument("the table \(name) has no columns") }
         var seen: Set<SQLName> = []
@@ -151,7 +152,7 @@ public struct SQLConstraint: Sendable {
 
     let kind: Kind
 
-    /// The same with the names that the table gives its properties.
+    /// The constraint with the names that the table gives its properties.
     func resolved(_ names: [AnyProperty: String]) -> SQLConstraint {
         switch kind {
         case .primaryKey(let columns): SQLConstraint(kind: .primaryKey(columns.map { $0.resolved(names) }))
@@ -165,13 +166,13 @@ public struct SQLConstraint: Sendable {
         SQLConstraint(kind: .primaryKey(columns))
     }
 
-    /// No two rows may be equal in all of these columns.
+    /// `UNIQUE`: no two rows may be equal in all of these columns.
     public static func unique(_ columns: SQLColumn...) -> SQLConstraint { SQLConstraint(kind: .unique(columns)) }
 
-    /// A condition that each row must meet.
+    /// A condition that each row must satisfy.
     public static func check(_ condition: SQL) -> SQLConstraint { SQLConstraint(kind: .check(condition)) }
 
-    /// A reference of several columns to another table.
+    /// A foreign key of several columns.
     public static func foreignKey(_ key: SQLForeignKey) -> SQLConstraint { SQLConstraint(kind: .foreignKey(key)) }
 
     var sql: SQL {
@@ -184,7 +185,7 @@ public struct SQLConstraint: Sendable {
     }
 }
 
-/// Collects the parts of a table's description: one on each line.
+/// Collects the parts of a table's description, one per line.
 @resultBuilder
 public enum SQLTableBuilder {
     /// A column, an index or a constraint.

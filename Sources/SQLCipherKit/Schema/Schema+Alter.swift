@@ -1,13 +1,13 @@
-/// Making and changing tables. Everything here can be part of a transaction.
+/// Creating and changing tables. All of these methods can be part of a transaction.
 extension Schema {
-    /// Makes a table and its indexes, as described.
+    /// Creates a table and its indexes from a description.
     /// ```swift
     /// try archive.create(Note.table)
     /// ```
     /// - Parameters:
     ///   - table: its description.
-    ///   - ifNotExists: whether a table, or index, of that name that is there already is left as it is. Default: an error.
-    /// - Throws: ``DatabaseError``; nothing has been made then.
+    ///   - ifNotExists: whether to leave an existing table or index of that name unchanged. Default: false, which throws.
+    /// - Throws: ``DatabaseError``, in which case nothing has been created.
     public func create(_ table: SQLTable, ifNotExists: Bool = false) throws {
         try live()
         var table = table
@@ -15,27 +15,27 @@ extension Schema {
         try connection.create(table, ifNotExists: ifNotExists)
     }
 
-    /// Makes an index on a table.
-    /// - Throws: ``DatabaseError``, ``ResultCode/constraintUnique`` among others for a unique index on rows that are not.
+    /// Creates an index on a table.
+    /// - Throws: ``DatabaseError``, such as ``ResultCode/constraintUnique`` for a unique index on rows that are not unique.
     public func create(_ index: SQLIndex, on table: String, ifNotExists: Bool = false) throws(DatabaseError) {
         try live()
         try connection.execute(index.sql(table: table, schema: name, ifNotExists: ifNotExists))
     }
 
-    /// Drops a table with its indexes and triggers. Rows that refer to its rows are dealt with as if these were deleted
+    /// Drops a table with its indexes and triggers. Rows that refer to its rows are treated as if those were deleted
     /// (<https://sqlite.org/lang_droptable.html>).
-    /// - Throws: ``DatabaseError``, also for a table that is not there unless `ifExists` is true.
+    /// - Throws: ``DatabaseError``, also for a table that does not exist, unless `ifExists` is true.
     public func dropTable(_ table: String, ifExists: Bool = false) throws(DatabaseError) { try drop("TABLE", table, ifExists) }
 
-    /// Drops an index; throws as ``dropTable(_:ifExists:)``.
+    /// Drops an index. Throws the same errors as ``dropTable(_:ifExists:)``.
     public func dropIndex(_ index: String, ifExists: Bool = false) throws(DatabaseError) { try drop("INDEX", index, ifExists) }
 
-    /// Drops a trigger; throws as ``dropTable(_:ifExists:)``.
+    /// Drops a trigger. Throws the same errors as ``dropTable(_:ifExists:)``.
     public func dropTrigger(_ trigger: String, ifExists: Bool = false) throws(DatabaseError) {
         try drop("TRIGGER", trigger, ifExists)
     }
 
-    /// Drops a view; throws as ``dropTable(_:ifExists:)``.
+    /// Drops a view. Throws the same errors as ``dropTable(_:ifExists:)``.
     public func dropView(_ view: String, ifExists: Bool = false) throws(DatabaseError) { try drop("VIEW", view, ifExists) }
 
     private func drop(_ kind: String, _ object: String, _ ifExists: Bool) throws(DatabaseError) {
@@ -43,14 +43,14 @@ extension Schema {
         try connection.execute("DROP \(raw: kind)\(raw: ifExists ? " IF EXISTS" : "") \(raw: qualified(object))")
     }
 
-    /// Renames a table, and with it what refers to it (<https://sqlite.org/lang_altertable.html>).
+    /// Renames a table and updates the references to it (<https://sqlite.org/lang_altertable.html>).
     /// - Throws: ``DatabaseError``.
     public func renameTable(_ table: String, to newName: String) throws(DatabaseError) {
         try alter(table, "RENAME TO \(identifier: newName)")
     }
 
-    /// Adds a column, whose rows get its default. SQLite refuses one that is a primary key, unique, or `NOT NULL` without a
-    /// default.
+    /// Adds a column, which has its default value in existing rows. SQLite refuses a column that is a primary key, unique, or
+    /// `NOT NULL` without a default.
     /// ```swift
     /// try db.main.addColumn(SQLColumn("stars", .integer).notNull().default(0), to: "note")
     /// ```
@@ -60,13 +60,13 @@ extension Schema {
         try alter(table, "ADD COLUMN \(try column.definition(isStrict: isStrict, connection.profile))")
     }
 
-    /// Renames a column, and with it what refers to it.
+    /// Renames a column and updates the references to it.
     /// - Throws: ``DatabaseError``.
     public func renameColumn(_ column: String, to newName: String, of table: String) throws(DatabaseError) {
         try alter(table, "RENAME COLUMN \(identifier: column) TO \(identifier: newName)")
     }
 
-    /// Drops a column. SQLite refuses one that belongs to a key, an index, a constraint, a trigger or a view.
+    /// Drops a column. SQLite refuses to drop one that is used in a key, an index, a constraint, a trigger or a view.
     /// - Throws: ``DatabaseError``.
     public func dropColumn(_ column: String, from table: String) throws(DatabaseError) {
         try alter(table, "DROP COLUMN \(identifier: column)")
@@ -77,18 +77,18 @@ extension Schema {
         try connection.execute("ALTER TABLE \(raw: qualified(table)) \(change)")
     }
 
-    /// Builds indexes again (<https://sqlite.org/lang_reindex.html>).
-    /// - Parameter name: an index, or a table for all its indexes; nil, the default, for all indexes of the database.
-    /// - Throws: ``DatabaseError``; nothing has changed then.
+    /// Rebuilds indexes (<https://sqlite.org/lang_reindex.html>).
+    /// - Parameter name: an index, or a table for all its indexes. Default: nil, for all indexes of the database.
+    /// - Throws: ``DatabaseError``, in which case nothing has changed.
     public func reindex(_ name: String? = nil) throws {
         try reindex(try name.map { [$0] } ?? objects("m.type IN ('table', 'shadow')"))
     }
 
-    /// Builds the indexes again that sort by a collation, as is needed after its order has changed.
+    /// Rebuilds the indexes that sort by a collation, which is needed after its order has changed.
     /// ```swift
     /// try db.main.reindex(collation: "german")
     /// ```
-    /// - Throws: ``DatabaseError``; nothing has changed then.
+    /// - Throws: ``DatabaseError``, in which case nothing has changed.
     public func reindex(collation: String) throws {
         try reindex(
             try connection.fetchAll(

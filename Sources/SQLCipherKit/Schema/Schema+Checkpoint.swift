@@ -2,33 +2,33 @@ import CSQLCipher
 
 /// How much of a write-ahead log is moved into its database (<https://sqlite.org/c3ref/wal_checkpoint_v2.html>).
 public enum CheckpointMode: Int32, Hashable, Sendable, CaseIterable {
-    /// As much as goes without waiting.
+    /// As much as possible without waiting.
     case passive = 0
-    /// All of it; waits for readers of older snapshots.
+    /// The whole log. Waits for readers of older snapshots.
     case full = 1
-    /// All of it, and the next write starts the log from the beginning; waits for all readers that use the log.
+    /// The whole log, and the next write starts the log from the beginning. Waits for all readers that use the log.
     case restart = 2
-    /// The same, and the log's file is cut to nothing.
+    /// Like ``restart``, and also truncates the log file to zero bytes.
     case truncate = 3
 }
 
-/// What a checkpoint came to.
+/// The result of a checkpoint.
 public struct CheckpointResult: Hashable, Sendable {
-    /// The frames in the log, of a page each: 0 after ``CheckpointMode/truncate``.
+    /// The number of frames in the log, of one page each; 0 after ``CheckpointMode/truncate``.
     public let logFrames: Int
-    /// Those of them that are in the database by now.
+    /// The number of these frames that are now in the database.
     public let checkpointedFrames: Int
 
-    /// Whether all of the log is in the database.
+    /// Whether the whole log is in the database.
     public var isComplete: Bool { logFrames == checkpointedFrames }
 }
 
 extension Schema {
     /// Moves the write-ahead log into the database.
-    /// - Parameter mode: how much of it. Default: as much as goes without waiting.
-    /// - Returns: what there was and what was moved; two zeroes for a database without a write-ahead log.
-    /// - Throws: ``DatabaseError/Reason/busy`` if another connection still reads or writes after the busy timeout; what could be
-    ///   moved was moved then; ``DatabaseError/Reason/misuse`` inside of a transaction; ``DatabaseError/Reason/schemaName``;
+    /// - Parameter mode: how much of it to move. Default: as much as possible without waiting.
+    /// - Returns: the numbers of frames in the log and in the database; both 0 for a database without a write-ahead log.
+    /// - Throws: ``DatabaseError/Reason/busy`` if another connection still reads or writes after the busy timeout (as much as
+    ///   possible has then been moved); ``DatabaseError/Reason/misuse`` inside a transaction; ``DatabaseError/Reason/schemaName``;
     ///   ``ResultCode/readOnly`` for a database that is open for reading only.
     @discardableResult
     public func checkpoint(_ mode: CheckpointMode = .passive) throws(DatabaseError) -> CheckpointResult {

@@ -1,20 +1,21 @@
 extension Schema {
-    /// Stores all values of a column in one form; NULL stays. It is one transaction, or part of the running one: all values are
-    /// converted, or none.
+    /// Converts all values of a column to one form; NULL is kept. It is one transaction, or part of the open one: either all values
+    /// are converted or none.
     /// ```swift
     /// try db.main.convertValues(of: "created", in: "note", to: .dates(.iso8601))
     /// ```
-    /// Triggers fire, and constraints are checked, as for any UPDATE. To convert a key together with the columns that refer to it,
+    /// Triggers fire and constraints are checked, as for any UPDATE. To convert a key together with the columns that refer to it,
     /// run both calls in a transaction after `PRAGMA defer_foreign_keys = ON`.
     /// - Parameters:
     ///   - column: the column's name.
     ///   - table: the table's name.
-    ///   - conversion: what its values are, and how they are to be stored.
-    ///   - allowsRounding: whether a date may lose a part of a second that the form has no room for. Default: that is an error.
+    ///   - conversion: the kind of its values and the form in which to store them.
+    ///   - allowsRounding: whether a date may lose a fraction of a second that the form cannot hold. Default: false, which throws
+    ///     in that case.
     /// - Returns: the number of values that were changed.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table or the column is not there, a value is none of the kind or
-    ///   would be rounded, or the column's declared type turns the new form into another one; and what SQLite refuses. Nothing has
-    ///   changed then.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table or the column does not exist, if a value is not of this kind
+    ///   or would be rounded, or if the column's declared type turns the new form into another one; or an error from SQLite. In
+    ///   each case nothing has changed.
     @discardableResult
     public func convertValues(
         of column: String, in table: String, to conversion: ValueConversion, allowingRounding allowsRounding: Bool = false

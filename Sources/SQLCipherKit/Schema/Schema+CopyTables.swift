@@ -1,28 +1,29 @@
 extension Schema {
-    /// Copies tables to another database of the same connection, with row ids, indexes and triggers, all or nothing.
+    /// Copies tables to another database of the same connection, with row ids, indexes and triggers. Either all of them are copied
+    /// or nothing is.
     ///
     /// ```swift
     /// let export = try db.attach(.file("export.db"), as: "export", key: key)
     /// try db.main.copyTables(["note", "tag"], to: export) { print("\($0.rowsDone) of \($0.rowsTotal) rows") }
     /// ```
-    /// A table that the target lacks is made with the same definition. One that it has must have all columns of the source's, by
-    /// their names; its own triggers run, and columns that it has beyond them get their defaults. Generated columns are computed
+    /// A table that does not exist in the target is created with the same definition. An existing one must have all columns of the
+    /// source's table, by name; its own triggers run, and its additional columns get their defaults. Generated columns are computed
     /// again. Views and virtual tables are not copied.
     ///
-    /// The copy is one transaction, or a savepoint of the open one. Foreign keys are looked at when the transaction commits.
-    /// To copy a database as a whole into a file of its own, see ``Schema/backup(toFileAt:key:options:progress:)``.
+    /// The copy is one transaction, or a savepoint of the open one. Foreign keys are checked when the transaction commits. To copy
+    /// a whole database to a separate file, see ``Schema/backup(toFileAt:key:options:progress:)``.
     /// - Parameters:
-    ///   - tables: the tables' names; nil, the default, for all that are no part of SQLite's own or of a virtual table.
+    ///   - tables: the tables' names. Default: nil, for all tables except SQLite's own and those that belong to a virtual table.
     ///   - target: the database to copy to.
-    ///   - options: what to do about rows that are there already, and what to leave out.
-    ///   - progress: called before each table, every 256 rows and at the end. If it throws, nothing has changed and the call
-    ///     throws the same error.
-    /// - Returns: the number of rows that were copied; those that a conflict kept out do not count.
-    /// - Throws: ``DatabaseError/Reason/schemaName`` for a database that is no longer attached or if both are the same,
-    ///   ``DatabaseError/Reason/misuse`` if they belong to two connections,
-    ///   ``DatabaseError/Reason/invalidArgument`` for a table that does not exist, is virtual, or has a column that the target's
-    ///   lacks, ``DatabaseError/Reason/schemaText`` for a definition that is not the one statement that it claims to be, and what
-    ///   SQLite reports. Nothing has changed then.
+    ///   - options: how to treat existing rows, and what to leave out.
+    ///   - progress: called before each table, every 256 rows and at the end. If it throws, nothing is changed, and the call throws
+    ///     the same error.
+    /// - Returns: the number of copied rows, without those skipped because of a conflict.
+    /// - Throws: ``DatabaseError/Reason/schemaName`` if a database is no longer attached or both are the same,
+    ///   ``DatabaseError/Reason/misuse`` if they belong to different connections, ``DatabaseError/Reason/invalidArgument`` for a
+    ///   table that does not exist, is virtual, or has a column that the target's table lacks, ``DatabaseError/Reason/schemaText``
+    ///   for a definition that is not the single statement that it should be, or an error from SQLite. In each case nothing has
+    ///   changed.
     @discardableResult
     public func copyTables(
         _ tables: [String]? = nil, to target: Schema, options: TableCopyOptions = TableCopyOptions(),
@@ -41,14 +42,14 @@ extension Schema {
             let tables = try tables?.map { try copyable($0) } ?? copyableTables()
             let total = try tables.reduce(0) { try $0 + count($1) }
             var run = TableCopyRun(source: self, target: target, options: options, progress: progress, total: total)
-            // All tables before any row: a row may refer to a table that comes later.
+            // Create all tables before copying rows: a row may refer to a later table.
             for table in tables { try run.prepare(table) }
             for table in tables { try run.copy(table) }
             return run.changed
         }
     }
 
-    /// The ordinary tables, in the order they were made in.
+    /// The ordinary tables, in the order of their creation.
     private func copyableTables() throws(DatabaseError) -> [String] {
         try connection.fetchAll(
             String.self,
@@ -81,7 +82,7 @@ private struct TableCopyRun {
     let total: Int
     var done = 0
     var changed = 0
-    /// The tables that the target lacked.
+    /// The tables that did not exist in the target.
     var new: Set<SQLName> = []
 
     var db: Connection { source.connection }
@@ -122,12 +123,12 @@ private struct TableCopyRun {
         try db.refusingUse { try progress(TableCopyProgress(table: table, rowsDone: done, rowsTotal: total)) }
     }
 
-    /// Makes objects of the source in the target, from their own text.
+    /// Creates objects of the source in the target, from their own SQL text.
     private func make(_ condition: SQL) throws {
         for entry in try source.entries(where: condition) { try db.execute(entry.statement().sql(in: target)) }
     }
 
-    /// The columns to copy, quoted, and the row id where both sides have one that no column hides.
+    /// The columns to copy, quoted, with the row id if both sides have one that no column hides.
     private func columns(of table: String, isNew: Bool) throws -> [String] {
         let stored = try source.storedColumns(of: table)
         let there = try target.storedColumns(of: table).nameSet
@@ -136,12 +137,13 @@ private struct TableCopyRun {
                 "the table \(table) of \(target.name) has no column \(missing) that could be written")
         }
         let list = stored.map(\.quotedSQLIdentifier)
-        // Row ids mean something in a new table, or with the key that they are; in another table they would collide.
+        // Row ids can be kept in a new table. In an existing one they would collide, unless they are its key, which is copied
+        // anyway.
         guard isNew, let rowID = try source.rowIDName(of: table) else { return list }
         return [rowID] + list
     }
 
-    /// The next number of an AUTOINCREMENT key may be higher than any row says.
+    /// Copies the next number of an AUTOINCREMENT key, which may be higher than any existing row's.
     private func keepSequence(_ table: String) throws {
         let sequences = "sqlite_sequence"
         guard try source.has(sequences), try target.has(sequences),

@@ -1,18 +1,19 @@
-/// What is wrong with a database's content.
+/// Checks of a database's content.
 extension Schema {
-    /// The rows that break a foreign key (<https://sqlite.org/pragma.html#pragma_foreign_key_check>).
-    /// - Parameter table: the table to check; nil, the default, for all.
-    /// - Throws: ``DatabaseError``, also for a table that is not there.
+    /// The rows that violate a foreign key (<https://sqlite.org/pragma.html#pragma_foreign_key_check>).
+    /// - Parameter table: the table to check. Default: nil, for all tables.
+    /// - Throws: ``DatabaseError``, also for a table that does not exist.
     public func foreignKeyViolations(in table: String? = nil) throws(DatabaseError) -> [ForeignKeyViolation] {
         try rows("foreign_key_check", table)
     }
 
-    /// What is wrong with the database's structure, its indexes and its constraints; empty if nothing is
-    /// (<https://sqlite.org/pragma.html#pragma_integrity_check>). Foreign keys are not looked at.
+    /// The problems with the database's structure, indexes and constraints; empty if there are none
+    /// (<https://sqlite.org/pragma.html#pragma_integrity_check>). Foreign keys are not checked.
     /// - Parameters:
-    ///   - limit: the number of messages after which it stops. Default: 100.
-    ///   - quick: whether to leave out the comparison of indexes with their tables, which takes the most time. Default: no.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a limit less than 1, and what the damage itself makes SQLite report.
+    ///   - limit: the maximum number of messages, after which the check stops. Default: 100.
+    ///   - quick: whether to skip the comparison of indexes with their tables, which takes the most time. Default: false.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a limit less than 1, or an error from SQLite caused by the damage
+    ///   itself.
     public func integrityCheck(limit: Int = 100, quick: Bool = false) throws(DatabaseError) -> [String] {
         try live()
         guard limit >= 1 else { throw .invalidArgument("an integrity check of \(limit) messages") }

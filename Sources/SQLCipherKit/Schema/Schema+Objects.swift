@@ -1,6 +1,6 @@
-/// What is in a database.
+/// The objects in a database.
 extension Schema {
-    /// The tables, views and virtual tables, by their names; SQLite's own are left out.
+    /// The tables, views and virtual tables, sorted by name, without SQLite's own.
     /// ```swift
     /// for table in try db.main.tables() where table.kind == .table {
     ///     print(table.name, table.columns.map(\.name), table.primaryKey)
@@ -11,7 +11,7 @@ extension Schema {
         try objects("m.name NOT LIKE 'sqlite^_%' ESCAPE '^'", order: "lower(m.name)").compactMap { try table($0) }
     }
 
-    /// A table, view or virtual table; nil if there is none of that name.
+    /// The table, view or virtual table of a name; nil if there is none.
     /// - Throws: ``DatabaseError``.
     public func table(_ name: String) throws -> TableSchema? {
         guard let form = try form(of: name) else { return nil }
@@ -32,21 +32,21 @@ extension Schema {
     /// - Throws: ``DatabaseError``.
     public func hasTable(_ name: String) throws(DatabaseError) -> Bool { try form(of: name) != nil }
 
-    /// The columns of a table or view, hidden and generated ones among them (<https://sqlite.org/pragma.html#pragma_table_xinfo>).
-    /// Empty for a table that is not there.
+    /// The columns of a table or view, including hidden and generated ones (<https://sqlite.org/pragma.html#pragma_table_xinfo>).
+    /// Empty for a table that does not exist.
     /// - Throws: ``DatabaseError``.
     public func columns(of table: String) throws(DatabaseError) -> [TableColumn] { try rows("table_xinfo", table) }
 
-    /// The columns of a table's primary key, in its order; empty if it has none.
+    /// The columns of a table's primary key, in the key's order; empty if it has none.
     /// - Throws: ``DatabaseError``.
     public func primaryKey(of table: String) throws(DatabaseError) -> [String] { try columns(of: table).primaryKey.map(\.name) }
 
-    /// The foreign keys that a table declares, a row for each column (<https://sqlite.org/pragma.html#pragma_foreign_key_list>).
-    /// Empty for a table that is not there.
+    /// The foreign keys that a table declares, with one element per column
+    /// (<https://sqlite.org/pragma.html#pragma_foreign_key_list>). Empty for a table that does not exist.
     /// - Throws: ``DatabaseError``.
     public func foreignKeys(of table: String) throws(DatabaseError) -> [ForeignKeyColumn] { try rows("foreign_key_list", table) }
 
-    /// The indexes of a table, those of its constraints among them.
+    /// The indexes of a table, including those of its constraints.
     /// - Throws: ``DatabaseError``.
     public func indexes(of table: String) throws -> [IndexSchema] {
         try live()
@@ -65,7 +65,7 @@ extension Schema {
         }
     }
 
-    /// The triggers of a table or view; nil, the default, for all.
+    /// The triggers of a table or view, or with nil, the default, all triggers.
     /// - Throws: ``DatabaseError``.
     public func triggers(of table: String? = nil) throws -> [TriggerSchema] {
         try live()

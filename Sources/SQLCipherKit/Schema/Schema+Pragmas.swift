@@ -1,20 +1,20 @@
 import CSQLCipher
 
-/// Pragmas by name, with their values typed.
+/// Pragmas by name, with typed values.
 extension Schema {
     /// The value of a pragma (<https://sqlite.org/pragma.html>, <https://www.zetetic.net/sqlcipher/sqlcipher-api/>).
     /// ```swift
     /// let pages = try db.main.pragma("cache_size", as: Int.self)
     /// ```
     /// A pragma about the connection as a whole, such as `recursive_triggers`, has the same value for each of its databases. SQLite
-    /// runs a pragma that it does not know as if nothing were wrong; here it is an error.
+    /// silently ignores an unknown pragma; here it is an error.
     /// - Parameters:
-    ///   - name: its name. For one that takes an argument use ``setPragma(_:to:)`` or a table-valued function such as
+    ///   - name: the pragma's name. For one that takes an argument, use ``setPragma(_:to:)`` or a table-valued function such as
     ///     `pragma_table_info('note')`.
     ///   - type: the type of the value.
     /// - Returns: the first column of the first row; nil if there is no row.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an unknown name, ``DatabaseError/Reason/refusedSQL`` for those that
-    ///   take keys, and what reading the value throws.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an unknown name, ``DatabaseError/Reason/refusedSQL`` for pragmas that
+    ///   take keys, or any error from reading the value.
     public func pragma<T: SQLValueConvertible>(_ name: String, as type: T.Type = T.self) throws(DatabaseError) -> T? {
         try answer(to: pragmaText(name))
     }
@@ -25,16 +25,16 @@ extension Schema {
     /// ```
     /// - Parameters:
     ///   - name: its name.
-    ///   - value: its value; text is quoted.
-    /// - Returns: what took effect, asked for again if setting it gave no row; nil if the pragma has no value.
-    /// - Throws: what ``pragma(_:as:)`` throws, ``DatabaseError/Reason/refusedSQL`` for a cipher setting, which is given when a
-    ///   database is opened, and what SQLite refuses.
+    ///   - value: the value; text is quoted.
+    /// - Returns: the value in effect, which is read again if setting it returned no row; nil if the pragma has no value.
+    /// - Throws: the same errors as ``pragma(_:as:)``, ``DatabaseError/Reason/refusedSQL`` for a cipher setting, which must be
+    ///   given when a database is opened, or an error from SQLite.
     @discardableResult
     public func setPragma<T: SQLValueConvertible>(_ name: String, to value: T) throws(DatabaseError) -> T? {
         try setPragma(name, to: value, as: T.self)
     }
 
-    /// The same for a pragma that is set as one type and read as another, such as `journal_mode` or `secure_delete`.
+    /// Sets a pragma that is read as a different type, such as `journal_mode` or `secure_delete`.
     @discardableResult
     public func setPragma<T: SQLValueConvertible>(
         _ name: String, to value: some SQLValueConvertible, as type: T.Type
@@ -48,13 +48,13 @@ extension Schema {
             default: throw DatabaseError.invalidArgument("a pragma takes numbers and text only")
             }
         if let answer: T = try answer(to: "\(text) = \(literal)") { return answer }
-        // To ask one of these would be to run it again.
+        // Reading one of these would run it again.
         return Self.actions.contains(SQLName(name)) ? nil : try pragma(name, as: type)
     }
 
     private func answer<T: SQLValueConvertible>(to text: String) throws(DatabaseError) -> T? {
         let statement = try connection.prepare(SQL(raw: text))
-        // incremental_vacuum gives rows without columns.
+        // incremental_vacuum returns rows without columns.
         if statement.columnCount > 0 { return try statement.fetchOne(T.self) }
         try statement.execute()
         return nil

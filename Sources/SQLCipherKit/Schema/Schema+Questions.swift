@@ -1,4 +1,4 @@
-/// What the other rooms ask about a database's tables. Nothing else in the library asks SQLite for it.
+/// Answers questions about a database's tables for the rest of the library. Nothing else in the library queries SQLite for these.
 extension Schema {
     struct TableForm {
         /// The name as the database spells it.
@@ -8,7 +8,7 @@ extension Schema {
         let isStrict: Bool
     }
 
-    /// What kind of table one is; nil if there is no table, view or virtual table of that name.
+    /// The kind of a table; nil if there is no table, view or virtual table of that name.
     func form(of table: String) throws(DatabaseError) -> TableForm? {
         try live()
         let found: (String, TableSchema.Kind, Bool, Bool)? = try connection.fetchOne(
@@ -19,7 +19,7 @@ extension Schema {
         return found.map { TableForm(name: $0.0, kind: $0.1, isWithoutRowID: $0.2, isStrict: $0.3) }
     }
 
-    /// The names of tables, views and virtual tables that a condition on `m`, a row of `pragma_table_list`, holds for.
+    /// The names of the tables, views and virtual tables that match a condition on `m`, a row of `pragma_table_list`.
     func objects(_ condition: SQL, order: SQL = "m.name") throws(DatabaseError) -> [String] {
         try live()
         return try connection.fetchAll(
@@ -27,23 +27,23 @@ extension Schema {
             "SELECT m.name FROM pragma_table_list AS m WHERE m.schema = \(name) COLLATE NOCASE AND \(condition) ORDER BY \(order)")
     }
 
-    /// The tables that virtual tables keep their content in.
+    /// The tables in which virtual tables keep their content.
     func shadowTables() throws(DatabaseError) -> Set<SQLName> { try objects("m.type = 'shadow'").nameSet }
 
-    /// The columns of a table that are stored as they were written, in order.
+    /// The ordinary columns of a table, neither generated nor hidden, in order.
     func storedColumns(of table: String) throws(DatabaseError) -> [String] {
         try columns(of: table).filter { $0.kind == .normal }.map(\.name)
     }
 
-    /// A name for the row id of a table, `rowid`, `_rowid_` or `oid`; nil for a table without row ids, and where columns hide all
-    /// three names (<https://sqlite.org/lang_createtable.html#rowid>).
+    /// A name for the row id of a table, `rowid`, `_rowid_` or `oid`; nil for a table without row ids, or if columns hide all three
+    /// names (<https://sqlite.org/lang_createtable.html#rowid>).
     func rowIDName(of table: String) throws(DatabaseError) -> String? {
         guard let form = try form(of: table), !form.isWithoutRowID else { return nil }
         let taken = try columns(of: table).map(\.name).nameSet
         return ["rowid", "_rowid_", "oid"].first { !taken.contains(SQLName($0)) }
     }
 
-    /// Whether the database has a table, index, trigger or view of a name, SQLite's own tables among them.
+    /// Whether the database has a table, index, trigger or view of a name, including SQLite's own tables.
     func has(_ object: String) throws(DatabaseError) -> Bool {
         try live()
         return try connection.fetchOne(
@@ -51,7 +51,7 @@ extension Schema {
             "SELECT EXISTS (SELECT 1 FROM \(raw: qualified("sqlite_schema")) WHERE name = \(object) COLLATE NOCASE)") ?? false
     }
 
-    /// The indexes of a table that no two rows may be equal in, and where they come from.
+    /// The unique indexes of a table and their origins.
     func uniqueIndexes(of table: String) throws(DatabaseError) -> [(name: String, origin: IndexSchema.Origin)] {
         try live()
         let rows: [(String, IndexSchema.Origin)] = try connection.fetchAll(
@@ -62,7 +62,7 @@ extension Schema {
         return rows.map { (name: $0.0, origin: $0.1) }
     }
 
-    /// The columns that an index sorts by, with their collations; expressions, and the row id, are left out.
+    /// The columns that an index sorts by, with their collations, but without expressions and the row id.
     func keyColumns(ofIndex index: String) throws(DatabaseError) -> [(column: String, collation: String)] {
         try live()
         let terms: [(String?, String)] = try connection.fetchAll(
@@ -70,7 +70,7 @@ extension Schema {
         return terms.compactMap { term in term.0.map { (column: $0, collation: term.1) } }
     }
 
-    /// The foreign keys of a table as a whole, in the order of their declaration.
+    /// The foreign keys of a table with all their columns, in the order of their declaration.
     func foreignKeyList(of table: String) throws(DatabaseError) -> [SQLForeignKey] {
         var keys: [(id: Int, key: SQLForeignKey)] = []
         for column in try foreignKeys(of: table).sorted(by: { ($0.id, $0.sequence) < ($1.id, $1.sequence) }) {
@@ -86,7 +86,7 @@ extension Schema {
         return keys.reversed().map(\.key)
     }
 
-    /// The rows of a pragma that answers with a table.
+    /// The rows of a pragma that returns a table.
     func rows<T: SQLRow>(_ pragma: String, _ argument: String?) throws(DatabaseError) -> [T] {
         try live()
         let argument = try argument?.cName("a name").quotedSQLLiteral
@@ -99,7 +99,7 @@ extension Schema {
 }
 
 extension Connection {
-    /// The database that a table is in: the described one, or the first one that has it, in SQLite's order: `temp`, `main` and the
+    /// The database of a table: the one in its description, or the first one that has it, in SQLite's order: `temp`, `main` and the
     /// attached ones. `main` if none has it.
     func schema(of table: SQLTable) throws(DatabaseError) -> Schema {
         if let name = table.schema { return Schema(self, name) }

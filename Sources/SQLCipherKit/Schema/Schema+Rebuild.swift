@@ -1,7 +1,7 @@
-/// Changes of a table that ALTER TABLE cannot make.
+/// Changes to a table that ALTER TABLE cannot make.
 extension Schema {
-    /// Makes a table again with another definition, and keeps its rows, row ids, indexes, triggers, and what refers to it: the
-    /// procedure of <https://sqlite.org/lang_altertable.html#otheralter> in one call.
+    /// Rebuilds a table with a new definition, and keeps its rows, row ids, indexes, triggers and all references to it. This
+    /// carries out the procedure of <https://sqlite.org/lang_altertable.html#otheralter> in one call.
     /// ```swift
     /// migrator.add("titles are unique") { db in
     ///     let note = SQLTable("note") {
@@ -12,25 +12,25 @@ extension Schema {
     ///     try db.main.rebuildTable(note, values: ["slug": "lower(title)"])
     /// }
     /// ```
-    /// A column gets what the column of the same name has held, or the value of its expression; one that is new gets its default. A
-    /// row that the new definition refuses makes the call throw. The next number of an AUTOINCREMENT key stays. Triggers do not
-    /// run.
+    /// A column gets the values of the column with the same name, or of its expression in `values`; a new column gets its default.
+    /// If the new definition refuses a row, the call throws. The next number of an AUTOINCREMENT key is kept. Triggers do not run.
     ///
-    /// The call takes the time of copying the rows twice. To a ``ChangeRecorder`` it inserts every row.
+    /// The call takes as long as copying the rows twice. A ``ChangeRecorder`` sees it as inserting every row.
     ///
-    /// Indexes are made again, unless the description has one of the same name, and so are triggers, temporary ones as well. Views,
-    /// other tables and full-text tables are left as they are. Where one of them no longer compiles, as a column is gone, the call
-    /// throws: drop it before, in the same transaction, and make it again after.
+    /// Indexes are created again, unless the description has one of the same name, and so are triggers, including temporary ones.
+    /// Views, other tables and full-text tables are left unchanged. If one of them no longer compiles because a column is missing,
+    /// the call throws: drop it first, in the same transaction, and create it again afterwards.
     ///
-    /// Foreign keys are not enforced meanwhile, and checked at the end: a row that breaks one, and did not before, makes the call
-    /// throw. As they cannot be switched inside of a transaction, call this in a migration, or outside of a transaction; inside of
-    /// one it throws if the connection enforces foreign keys and the table has or is the target of one.
+    /// Foreign keys are not enforced meanwhile, but checked at the end: if a row violates one and did not before, the call throws.
+    /// Since enforcement cannot be switched inside a transaction, call this in a migration or outside a transaction. Inside one, it
+    /// throws if the connection enforces foreign keys and the table has one or is the target of one.
     /// - Parameters:
     ///   - table: the new description, under the same name.
-    ///   - values: expressions over the former columns, by the names of the new ones.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table that is not there or is not an ordinary one, or a value for a
-    ///   column that cannot be written; ``DatabaseError/Reason/misuse`` where foreign keys would have to be switched;
-    ///   ``DatabaseError/Reason/migration`` for what would be broken, and what SQLite reports. Nothing has changed then.
+    ///   - values: expressions over the old columns, by the names of the new ones.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table that does not exist or is not an ordinary one, or a value for
+    ///   a column that cannot be written; ``DatabaseError/Reason/misuse`` if foreign key enforcement would have to be switched;
+    ///   ``DatabaseError/Reason/migration`` if something would be broken; or an error from SQLite. In each case nothing has
+    ///   changed.
     public func rebuildTable(_ table: SQLTable, values: [String: SQL] = [:]) throws {
         try live()
         var table = table
@@ -39,15 +39,15 @@ extension Schema {
         try rebuild(table.name, statements[0], indexes: Array(statements.dropFirst()), values)
     }
 
-    /// The same with a definition in SQL.
+    /// Rebuilds a table with a definition in SQL, like ``rebuildTable(_:values:)``.
     /// ```swift
     /// try db.main.rebuildTable("note", sql: "CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT NOT NULL CHECK (title <> ''))")
     /// ```
     /// - Parameters:
     ///   - table: the table's name.
-    ///   - sql: one CREATE TABLE statement for this name, without the name of a database.
-    ///   - values: expressions over the former columns, by the names of the new ones.
-    /// - Throws: as with a description; ``DatabaseError/Reason/schemaText`` for SQL that is something else.
+    ///   - sql: a single CREATE TABLE statement for this name, without a database name.
+    ///   - values: expressions over the old columns, by the names of the new ones.
+    /// - Throws: the same errors as with a description; ``DatabaseError/Reason/schemaText`` for any other SQL.
     public func rebuildTable(_ table: String, sql: String, values: [String: SQL] = [:]) throws {
         let entry = SchemaEntry(type: "table", name: table, table: table, isVirtual: false, sql: sql)
         try rebuild(table, try entry.statement().sqlAsWritten(in: self), indexes: [], values)

@@ -1,24 +1,24 @@
 import CSQLCipher
 
-/// How far a commit waits for the disk (<https://sqlite.org/pragma.html#pragma_synchronous>).
+/// How much a commit waits for the disk (<https://sqlite.org/pragma.html#pragma_synchronous>).
 public enum Synchronous: Int, Hashable, Sendable, CaseIterable, SQLValueConvertible {
-    /// Not at all: a power cut may damage the file.
+    /// Never waits: a power failure may damage the file.
     case off
-    /// At the important moments: with a write-ahead log a power cut may undo the last commits, and damages nothing.
+    /// Waits at critical moments only: with a write-ahead log, a power failure may undo the last commits, but damages nothing.
     case normal
-    /// Until the commit is safe. SQLite's default.
+    /// Waits until the commit is safe. SQLite's default.
     case full
-    /// Until the removal of the rollback journal is safe as well.
+    /// Waits until the removal of the rollback journal is safe as well.
     case extra
 }
 
-/// What is set for a database as a whole. A setter returns what took effect, which is not always what was asked for.
+/// Settings of a database as a whole. A setter returns the value in effect, which is not always the one requested.
 extension Schema {
-    /// A number by which `file(1)` and others know the kind of a file; 0 if none was set
+    /// A number by which `file(1)` and other programs identify the kind of a file; 0 if none was set
     /// (<https://sqlite.org/pragma.html#pragma_application_id>).
     public var applicationID: Int32 { get throws(DatabaseError) { try value("application_id") } }
 
-    /// Sets the number by which the kind of the file is known.
+    /// Sets the number that identifies the kind of the file.
     @discardableResult
     public func setApplicationID(_ id: Int32) throws(DatabaseError) -> Int32 { try set("application_id", "\(id)") }
 
@@ -33,15 +33,14 @@ extension Schema {
     /// How transactions are made safe (<https://sqlite.org/pragma.html#pragma_journal_mode>).
     public var journalMode: DatabaseConfiguration.JournalMode { get throws(DatabaseError) { try mode(value("journal_mode")) } }
 
-    /// Sets how transactions are made safe. A database in memory knows `memory` and `off` only.
-    /// - Throws: ``DatabaseError/Reason/busy`` while another connection stands in the way, and SQLite's error inside of a
-    ///   transaction.
+    /// Sets how transactions are made safe. An in-memory database supports only `memory` and `off`.
+    /// - Throws: ``DatabaseError/Reason/busy`` while another connection prevents it, or SQLite's error inside a transaction.
     @discardableResult
     public func setJournalMode(
         _ mode: DatabaseConfiguration.JournalMode
     ) throws(DatabaseError) -> DatabaseConfiguration.JournalMode {
         try live()
-        // It answers itself; to ask again would be a second transaction.
+        // The pragma returns the new mode; reading it again would be a second transaction.
         let statement = try connection.prepare(SQL(raw: "PRAGMA \(quotedName).journal_mode = \(mode.rawValue)"))
         let answer = try statement.fetchOne(String.self)
         return try self.mode(answer ?? "")
@@ -54,11 +53,11 @@ extension Schema {
         return mode
     }
 
-    /// How far a commit waits for the disk.
+    /// How much a commit waits for the disk.
     public var synchronous: Synchronous { get throws(DatabaseError) { try value("synchronous") } }
 
-    /// Sets how far a commit waits for the disk.
-    /// - Throws: SQLite's error inside of a transaction.
+    /// Sets how much a commit waits for the disk.
+    /// - Throws: SQLite's error inside a transaction.
     @discardableResult
     public func setSynchronous(_ level: Synchronous) throws(DatabaseError) -> Synchronous {
         try set("synchronous", "\(level.rawValue)")
@@ -67,14 +66,14 @@ extension Schema {
     /// The size of the page cache: pages if positive, KiB if negative (<https://sqlite.org/pragma.html#pragma_cache_size>).
     public var cacheSize: Int { get throws(DatabaseError) { try value("cache_size") } }
 
-    /// Sets the size of the page cache that this connection has for the database: pages if positive, KiB if negative.
+    /// Sets the size of this connection's page cache for the database: pages if positive, KiB if negative.
     @discardableResult
     public func setCacheSize(_ size: Int) throws(DatabaseError) -> Int { try set("cache_size", "\(size)") }
 
-    /// The bytes of a page.
+    /// The size of a page in bytes.
     public var pageSize: Int {
         get throws(DatabaseError) {
-            // An encrypted database answers with text.
+            // An encrypted database returns text.
             switch try value("page_size", SQLValue.self) {
             case .integer(let size): Int(size)
             case .text(let size): Int(size) ?? 4096
@@ -83,16 +82,16 @@ extension Schema {
         }
     }
 
-    /// The pages of the file.
+    /// The number of pages in the file.
     public var pageCount: Int { get throws(DatabaseError) { try value("page_count") } }
 
-    /// The pages of the file that are not in use.
+    /// The number of free pages in the file.
     public var freePageCount: Int { get throws(DatabaseError) { try value("freelist_count") } }
 
     /// Whether this connection cannot write to the database.
     public var isReadOnly: Bool {
         get throws(DatabaseError) {
-            // The temporary database can be written, but SQLite does not know it before its first use.
+            // The temporary database can be written, but SQLite does not know it until its first use.
             sqlite3_db_readonly(try live(), name) == 1
         }
     }

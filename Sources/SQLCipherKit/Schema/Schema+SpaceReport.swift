@@ -1,12 +1,12 @@
 extension Schema {
-    /// Where the pages of the database go. Every page is read; with a write-ahead log no other connection waits for it.
-    /// - Throws: ``DatabaseError/Reason/schemaName``, and what reading the file throws.
+    /// Reports how the database uses its pages. Every page is read. With a write-ahead log, no other connection has to wait.
+    /// - Throws: ``DatabaseError/Reason/schemaName``, or any error from reading the file.
     public func spaceReport() throws -> SpaceReport {
         try live()
-        // One look at the database for all of it.
+        // One snapshot of the database for the whole report.
         return try connection.savepoint { db in
             let layout = try PageLayout(self)
-            // A row of a table without row ids, or of an index, may be on any page; of other tables, on the leaves.
+            // Rows of indexes and of tables without row ids may be on any page; rows of other tables are on the leaves.
             let objects = try db.fetchAll(
                 SpaceReport.Object.self,
                 SQL(raw: """

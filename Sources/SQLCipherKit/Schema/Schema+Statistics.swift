@@ -1,7 +1,7 @@
 import Foundation
 
 extension Schema {
-    /// Counts and samples the content of indexes, so that the query planner knows what to choose
+    /// Counts and samples the content of indexes, so that the query planner can choose well
     /// (<https://sqlite.org/lang_analyze.html>).
     ///
     /// ```swift
@@ -9,11 +9,11 @@ extension Schema {
     /// try db.main.analyze("note", limit: 1000)
     /// ```
     /// - Parameters:
-    ///   - name: a table or an index; nil for all of the database.
-    ///   - limit: about how many rows of each index to look at; nil, the default, for all. With a limit it is fast on any
-    ///     database, and takes no samples.
-    /// - Throws: ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/invalidArgument`` for a limit of less than 1 or a name
-    ///   that is neither a table's nor an index's, and what SQLite reports.
+    ///   - name: a table or an index. Default: nil, for the whole database.
+    ///   - limit: the approximate number of rows to read from each index. Default: nil, for all. With a limit this is fast on any
+    ///     database, but takes no samples.
+    /// - Throws: ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/invalidArgument`` for a limit less than 1 or a name
+    ///   that is neither a table's nor an index's, or an error from SQLite.
     public func analyze(_ name: String? = nil, limit: Int? = nil) throws(DatabaseError) {
         try live()
         if let limit, limit < 1 { throw .invalidArgument("ANALYZE of at most \(limit) rows") }
@@ -29,24 +29,24 @@ extension Schema {
         try connection.execute(SQL(raw: "ANALYZE \(name.map(qualified) ?? quotedName)"))
     }
 
-    /// Does what helps the query planner, and only where it is due: fit for the end of each use of a database, or once a day
+    /// Updates the query planner's statistics where that is due. Call it at the end of each use of a database, or once a day
     /// (<https://sqlite.org/pragma.html#pragma_optimize>).
-    /// - Parameter examiningAll: whether to look at all tables, not only at those that this connection has queried: for a
-    ///   connection that has just been opened. Default: no.
-    /// - Returns: the statements that were due.
-    /// - Throws: ``DatabaseError/Reason/schemaName``, and what SQLite reports.
+    /// - Parameter examiningAll: whether to examine all tables, not only those that this connection has queried; for a connection
+    ///   that has just been opened. Default: false.
+    /// - Returns: the statements that were due and have been run.
+    /// - Throws: ``DatabaseError/Reason/schemaName``, or an error from SQLite.
     @discardableResult
     public func optimize(examiningAll: Bool = false) throws(DatabaseError) -> [String] {
         try live()
         let mask = examiningAll ? 0x10012 : 0x12
-        // With the first bit it only says what it would do.
+        // With the first bit set, it only reports what it would do.
         let due = try connection.fetchAll(String.self, SQL(raw: "PRAGMA \(quotedName).optimize(\(mask | 1))"))
         try connection.execute(SQL(raw: "PRAGMA \(quotedName).optimize(\(mask))"))
         return due
     }
 
-    /// What `ANALYZE` has found out; empty before it ran.
-    /// - Throws: ``DatabaseError/Reason/schemaName``, and what SQLite reports.
+    /// The statistics that `ANALYZE` has collected; empty if it has not run.
+    /// - Throws: ``DatabaseError/Reason/schemaName``, or an error from SQLite.
     public func statistics() throws(DatabaseError) -> [IndexStatistics] {
         guard try has("sqlite_stat1") else { return [] }
         let rows: [(String, String?, String?)] = try connection.fetchAll(
@@ -60,8 +60,8 @@ extension Schema {
         }
     }
 
-    /// The samples that `ANALYZE` has taken of the indexes; empty before it ran.
-    /// - Throws: ``DatabaseError/Reason/schemaName``, and what SQLite reports.
+    /// The samples that `ANALYZE` has taken of the indexes; empty if it has not run.
+    /// - Throws: ``DatabaseError/Reason/schemaName``, or an error from SQLite.
     public func samples() throws(DatabaseError) -> [IndexSample] {
         guard try has("sqlite_stat4") else { return [] }
         let rows: [(String, String, String, String, String, Data)] = try connection.fetchAll(

@@ -1,20 +1,20 @@
 extension Schema {
-    /// Looks at the values of each table, and tells how dates, UUIDs, booleans and numbers are stored: for a database that comes
-    /// from somewhere else.
+    /// Examines the values of each table and reports how dates, UUIDs, booleans and numbers are stored, for a database that another
+    /// program wrote.
     /// ```swift
     /// let report = try db.main.valueReport()
     /// print(report.profileNames)                          // ["grdb"]
     /// for column in report.mixedColumns { print(column.table, column.name, column.forms) }
     /// ```
-    /// What a number means shows only in its size, in the values beside it, and in the names and types of columns: the report is a
-    /// well-founded guess.
-    /// - Parameter rows: how many rows of each table are looked at, half of them the first and half the last ones by the table's
+    /// The meaning of a number can only be inferred from its magnitude, the other values in its column, and the column's name and
+    /// type: the report is an educated guess.
+    /// - Parameter rows: the number of rows to examine in each table, half of them the first and half the last ones by the table's
     ///   key; nil for all. Default: 10,000.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a number below 1, and what reading the tables throws.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a number below 1, or any error from reading the tables.
     public func valueReport(sampling rows: Int? = 10_000) throws -> ValueReport {
         try live()
         if let rows, rows < 1 { throw DatabaseError.invalidArgument("a sample of \(rows) rows") }
-        // One look at the database for all of it.
+        // One snapshot of the database for the whole report.
         return try connection.savepoint { db in
             var columns: [ValueReport.Column] = []
             for table in try tables() where table.kind == .table && !table.isKeyValueStore {
@@ -38,7 +38,7 @@ extension Schema {
         let isSmall = try connection.fetchOne(
             Bool.self, SQL(raw: "SELECT count(*) <= ?1 FROM (SELECT 1 FROM \(source) LIMIT ?1 + 1)", [rows]))
         if isSmall == true { return all }
-        // In a database that was written by several programs, the last rows are not like the first.
+        // In a database that several programs have written, the last rows may differ from the first.
         func half(_ order: String, _ count: Int) -> String {
             let terms = key.map { "\($0.quotedSQLIdentifier) \(order)" }.joined(separator: ", ")
             return "SELECT * FROM (\(all) ORDER BY \(terms) LIMIT \(count))"
@@ -48,6 +48,6 @@ extension Schema {
 }
 
 extension TableSchema {
-    /// Whether it is a key-value store of this package, whose values are of any type on purpose.
+    /// Whether it is a key-value store of this package, which intentionally holds values of any type.
     fileprivate var isKeyValueStore: Bool { name.hasPrefix("kv_") && columns.map(\.name) == ["key", "value", "json", "expires"] }
 }

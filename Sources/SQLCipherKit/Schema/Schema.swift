@@ -8,8 +8,8 @@ import CSQLCipher
 /// try archive.verify()
 /// try archive.detach()
 /// ```
-/// A schema is a handle: a connection and a name. Making one costs nothing, and it belongs to the connection's thread. After the
-/// database was detached each call throws ``DatabaseError/Reason/schemaName``.
+/// A schema is a handle that consists of a connection and a name. Creating one costs nothing. It must be used on the connection's
+/// thread. After the database was detached, each call throws ``DatabaseError/Reason/schemaName``.
 public struct Schema {
     /// The connection that the database belongs to.
     public let connection: Connection
@@ -29,12 +29,12 @@ extension Connection {
     /// The database of temporary tables, which only this connection sees.
     public var temp: Schema { Schema(self, "temp") }
 
-    /// A database of the connection by its name in SQL, in any case: `main`, `temp` or what it was attached as.
+    /// A database of the connection by its name in SQL, ignoring case: `main`, `temp` or the name it was attached under.
     /// - Throws: ``DatabaseError/Reason/schemaName`` if no database has that name.
     public func schema(_ name: String) throws(DatabaseError) -> Schema {
         let handle = try live()
         var index: Int32 = 0
-        // In the case in which SQLite has it: hooks and regions report it so.
+        // Use SQLite's own spelling of the name, as hooks and regions do.
         while let known = sqlite3_db_name(handle, index) {
             if sqlite3_stricmp(known, name) == 0, !name.utf8.contains(0) { return Schema(self, String(cString: known)) }
             index += 1
@@ -42,15 +42,15 @@ extension Connection {
         throw .noSchema(name)
     }
 
-    /// All databases of the connection, `main` first (<https://sqlite.org/pragma.html#pragma_database_list>). `temp` is among
-    /// them once it has been used.
+    /// All databases of the connection, `main` first (<https://sqlite.org/pragma.html#pragma_database_list>). `temp` is included
+    /// once it has been used.
     public func schemas() throws(DatabaseError) -> [Schema] {
-        // Not the table-valued function: compiling that reads the database, whose lock the connection then keeps in WAL mode.
+        // Not the table-valued function: compiling it reads the database, and in WAL mode the connection then keeps its lock.
         let rows: [(Int, String)] = try fetchAll("PRAGMA database_list")
         return rows.map { Schema(self, $0.1) }
     }
 
-    /// The name of the database that a call is about, which must be one of this connection; nil for none in particular.
+    /// The name of the database for a call, which must belong to this connection; nil if none was given.
     func name(of schema: Schema?) throws(DatabaseError) -> String? {
         guard let schema else { return nil }
         guard schema.connection === self else { throw .misuse("the database \(schema.name) belongs to another connection") }
@@ -60,7 +60,7 @@ extension Connection {
 }
 
 extension Schema {
-    /// The absolute path of the database's file; nil for one in memory or a temporary one.
+    /// The absolute path of the database's file; nil for an in-memory or temporary database.
     /// - Throws: ``DatabaseError/Reason/schemaName`` if it is no longer attached.
     public var path: String? {
         get throws(DatabaseError) {
@@ -69,12 +69,12 @@ extension Schema {
         }
     }
 
-    /// Whether it has the same name as another of the same connection; SQLite compares names without regard to ASCII case.
+    /// Whether this is the same database of the same connection as another. Like SQLite, this ignores ASCII case in names.
     func isSame(as other: Schema) -> Bool { connection === other.connection && sqlite3_stricmp(name, other.name) == 0 }
 
     var isMain: Bool { sqlite3_stricmp(name, "main") == 0 }
 
-    /// The connection's handle, for as long as the database is attached.
+    /// The connection's handle. Throws if the database is no longer attached.
     @discardableResult
     func live() throws(DatabaseError) -> OpaquePointer {
         let handle = try connection.live()
@@ -87,6 +87,6 @@ extension Schema {
 
     var quotedName: String { name.quotedSQLIdentifier }
 
-    /// A table, index, trigger or view of this database, as SQL wants it.
+    /// The qualified, quoted name of a table, index, trigger or view of this database.
     func qualified(_ object: String) -> String { "\(quotedName).\(object.quotedSQLIdentifier)" }
 }

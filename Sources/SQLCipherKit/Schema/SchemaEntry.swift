@@ -1,17 +1,17 @@
-/// A row of `sqlite_schema` (<https://sqlite.org/schematab.html>): what a database claims to have.
+/// A row of `sqlite_schema` (<https://sqlite.org/schematab.html>): an object that a database claims to have.
 ///
-/// Whoever made the file may have written anything there. ``text()`` is the only way to the text for code that runs it.
+/// An untrusted file may contain anything here. Code that executes the text must only get it through ``text()``.
 struct SchemaEntry {
     let type: String
     let name: String
-    /// The table that an index or a trigger belongs to; otherwise the name again.
+    /// The table that an index or a trigger belongs to; otherwise the same as the name.
     let table: String
     /// Whether it has no content of its own: virtual tables, views and triggers.
     let isVirtual: Bool
     /// Nil for an index that belongs to a constraint.
     let sql: String?
 
-    /// The text, which is exactly one CREATE statement of this kind and name. Nil for an index that belongs to a constraint.
+    /// The text, verified to be exactly one CREATE statement of this kind and name. Nil for an index that belongs to a constraint.
     /// - Throws: ``DatabaseError/Reason/schemaText``.
     func text() throws(DatabaseError) -> SchemaText? {
         guard let sql else {
@@ -22,8 +22,8 @@ struct SchemaEntry {
         return try SchemaText(sql, kind, self)
     }
 
-    /// The statement that makes it.
-    /// - Throws: as ``text()``, also for an index that belongs to a constraint.
+    /// The statement that creates the object.
+    /// - Throws: the same errors as ``text()``, also for an index that belongs to a constraint.
     func statement() throws(DatabaseError) -> SchemaText {
         guard let text = try text() else { throw refusal("it has no text") }
         return text
@@ -36,7 +36,7 @@ struct SchemaEntry {
 }
 
 extension Schema {
-    /// The rows of `sqlite_schema` for which a condition holds, in their order.
+    /// The rows of `sqlite_schema` that match a condition, in order.
     func entries(where condition: SQL = "1") throws(DatabaseError) -> [SchemaEntry] {
         let rows: [(String, String, String, Int?, String?)] = try connection.fetchAll(
             """

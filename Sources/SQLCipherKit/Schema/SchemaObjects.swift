@@ -1,6 +1,6 @@
-/// What a database says of a table, a view or a virtual table: see ``Schema/tables()``.
+/// A database's information about a table, a view or a virtual table; see ``Schema/tables()``.
 public struct TableSchema: Hashable, Sendable {
-    /// What kind of table it is.
+    /// The kind of table.
     public enum Kind: String, Hashable, Sendable, SQLValueConvertible {
         case table, view
         /// A virtual table, such as a full-text table.
@@ -9,33 +9,33 @@ public struct TableSchema: Hashable, Sendable {
         case shadow
     }
 
-    /// The attached database that it belongs to.
+    /// The name of the database that it belongs to.
     public let schema: String
     /// Its name.
     public let name: String
-    /// What kind of table it is.
+    /// The kind of table.
     public let kind: Kind
-    /// Whether it was made `WITHOUT ROWID`.
+    /// Whether it was created `WITHOUT ROWID`.
     public let isWithoutRowID: Bool
-    /// Whether it was made `STRICT`.
+    /// Whether it was created as `STRICT`.
     public let isStrict: Bool
-    /// The statement that made it.
+    /// The statement that created it.
     public let sql: String
-    /// Its columns, hidden and generated ones among them.
+    /// Its columns, including hidden and generated ones.
     public let columns: [TableColumn]
-    /// The columns of its primary key, in its order; empty if it has none.
+    /// The columns of its primary key, in the key's order; empty if it has none.
     public let primaryKey: [String]
-    /// Its foreign keys. The database does not tell which are deferred.
+    /// Its foreign keys. SQLite does not report which of them are deferred.
     public let foreignKeys: [SQLForeignKey]
-    /// Its indexes, those of its unique constraints among them.
+    /// Its indexes, including those of its unique constraints.
     public let indexes: [IndexSchema]
     /// Its triggers.
     public let triggers: [TriggerSchema]
 }
 
-/// What a database says of an index.
+/// A database's information about an index.
 public struct IndexSchema: Hashable, Sendable {
-    /// Where an index comes from.
+    /// The origin of an index.
     public enum Origin: String, Hashable, Sendable, SQLValueConvertible {
         /// `CREATE INDEX`.
         case statement = "c"
@@ -45,13 +45,13 @@ public struct IndexSchema: Hashable, Sendable {
         case primaryKey = "pk"
     }
 
-    /// What an index sorts by.
+    /// A term that an index sorts by.
     public struct Term: SQLRow, Hashable, Sendable {
-        /// The column; nil for an expression, which stands in ``IndexSchema/sql`` alone, and for the row id.
+        /// The column; nil for the row id and for an expression, which is only given in ``IndexSchema/sql``.
         public let column: String?
         /// Whether it is an expression.
         public let isExpression: Bool
-        /// Whether it sorts from the greatest to the least.
+        /// Whether it sorts in descending order.
         public let isDescending: Bool
         /// The collation.
         public let collation: String
@@ -68,25 +68,25 @@ public struct IndexSchema: Hashable, Sendable {
     public let name: String
     /// The table's name.
     public let table: String
-    /// Whether no two rows may be equal in it.
+    /// Whether the index is unique, so that no two rows may have equal terms.
     public let isUnique: Bool
-    /// Where it comes from.
+    /// The origin of the index.
     public let origin: Origin
-    /// Whether it holds only the rows that meet a condition.
+    /// Whether it contains only the rows that match a condition.
     public let isPartial: Bool
-    /// What it sorts by.
+    /// The terms that it sorts by.
     public let terms: [Term]
-    /// The statement that made it; nil for the index of a constraint.
+    /// The statement that created it; nil for the index of a constraint.
     public let sql: String?
 }
 
-/// What a database says of a trigger.
+/// A database's information about a trigger.
 public struct TriggerSchema: SQLRow, Hashable, Sendable {
     /// Its name.
     public let name: String
     /// The table or view that it belongs to.
     public let table: String
-    /// The statement that made it.
+    /// The statement that created it.
     public let sql: String
 
     public init(row: borrowing Row) throws {

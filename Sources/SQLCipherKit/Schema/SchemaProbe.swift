@@ -1,4 +1,4 @@
-/// A view, or a trigger's table, that can be used: its SQL compiles.
+/// A view, or an event of a trigger's table, that can be used because its SQL compiles.
 struct SchemaProbe: Hashable {
     let name: String
     private let event: Event
@@ -13,7 +13,7 @@ struct SchemaProbe: Hashable {
         hasher.combine(event)
     }
 
-    /// Those of a database that compile now.
+    /// The views and triggers of a database that currently compile.
     static func compiling(_ schema: Schema) throws(DatabaseError) -> Set<SchemaProbe> {
         let db = schema.connection
         let temporary = schema.isTemporary ? [] : try db.temp.entries(where: "type IN ('view', 'trigger')")
@@ -27,7 +27,7 @@ struct SchemaProbe: Hashable {
         if entry.type == "view" {
             return [SchemaProbe(name: entry.name, event: .read, sql: "SELECT * FROM \(schema.qualified(entry.name))")]
         }
-        // A temporary trigger may belong to a table of any database: the first of that name, as SQLite has it.
+        // A temporary trigger may belong to a table of any database: like SQLite, use the first one of that name.
         let table = schema.isTemporary ? entry.table.quotedSQLIdentifier : schema.qualified(entry.table)
         let columns = try schema.storedColumns(of: entry.table).map(\.quotedSQLIdentifier)
         var statements: [(Event, String)] = [(.insert, "INSERT INTO \(table) DEFAULT VALUES"), (.delete, "DELETE FROM \(table)")]

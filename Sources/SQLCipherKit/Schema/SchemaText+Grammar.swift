@@ -1,4 +1,4 @@
-/// The grammar, as far as it decides where a statement ends (<https://sqlite.org/lang.html>).
+/// The part of SQL's grammar that determines where a statement ends (<https://sqlite.org/lang.html>).
 extension SchemaText {
     mutating func next() -> SQLTokens.Token? { tokens.next() }
 
@@ -66,7 +66,7 @@ extension SchemaText {
         try skipToEnd()
     }
 
-    /// A semicolon ends a statement of the body; END right after one ends the trigger.
+    /// Reads a trigger. A semicolon ends a statement of the body; END right after one ends the trigger.
     mutating func readTrigger() throws(DatabaseError) {
         var token = next()
         guard ["BEFORE", "AFTER", "INSTEAD", "INSERT", "UPDATE", "DELETE"].contains(where: { tokens.isWord(token, $0) }) else {
@@ -103,7 +103,7 @@ extension SchemaText {
 
     private static let changes: [StaticString] = ["INSERT", "REPLACE", "UPDATE", "DELETE", "SELECT", "VALUES", "WITH"]
 
-    /// The next token before the end, where a semicolon may stand.
+    /// The next token of the statement; nil at its end, which may be a semicolon.
     private mutating func nextInStatement() throws(DatabaseError) -> SQLTokens.Token? {
         guard let token = next() else { return nil }
         if token.kind == .unreadable { throw entry.refusal("a quote or bracket in it does not end, or a character is no SQL") }

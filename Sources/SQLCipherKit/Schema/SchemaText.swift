@@ -1,8 +1,8 @@
-/// The text of an object of a schema, proven to be one CREATE statement of the kind and name that its row claims.
+/// The SQL text of a schema object, verified to be a single CREATE statement of the kind and name that its row claims.
 ///
-/// An untrusted file may have anything there, `CREATE TABLE a(b); PRAGMA …` for instance, and SQLite reads no further than the
-/// first statement. The proof is by the tokens of the engine's own parser: the first words, the name, then what may follow up to
-/// the end, without a semicolon that could end the statement before.
+/// An untrusted file may contain anything here, such as `CREATE TABLE a(b); PRAGMA …`, and SQLite itself only reads the first
+/// statement. The text is verified with the tokens of the engine's own parser: the first words, the name, then only permitted
+/// content up to the end, without a semicolon that could end the statement earlier.
 struct SchemaText {
     enum Kind: String {
         case table = "TABLE"
@@ -11,7 +11,7 @@ struct SchemaText {
         case trigger = "TRIGGER"
         case view = "VIEW"
 
-        /// Nil if a row is of no kind that SQLite knows.
+        /// Nil if the row's kind is unknown to SQLite.
         init?(_ entry: SchemaEntry) {
             switch entry.type {
             case "table": self = entry.isVirtual ? .virtualTable : .table
@@ -23,12 +23,12 @@ struct SchemaText {
         }
     }
 
-    /// The text as it is.
+    /// The unchanged text.
     let sql: String
     let kind: Kind
     /// The module of a virtual table.
     var module: SQLName?
-    /// Whether what follows the last token could take in what is written after the text.
+    /// Whether the text may end in a comment, which would swallow text appended to it.
     private(set) var endsInComment = false
 
     var isUnique = false
@@ -36,7 +36,7 @@ struct SchemaText {
     let entry: SchemaEntry
     var tokens: SQLTokens
 
-    /// - Throws: ``DatabaseError/Reason/schemaText`` that says what is wrong.
+    /// - Throws: ``DatabaseError/Reason/schemaText`` with a message that explains the problem.
     init(_ sql: String, _ kind: Kind, _ entry: SchemaEntry) throws(DatabaseError) {
         self.sql = sql
         self.kind = kind
@@ -62,16 +62,16 @@ struct SchemaText {
         endsInComment = sql.utf8.dropFirst(tokens.end).contains { !Self.blanks.contains($0) }
     }
 
-    /// The statement for a script, in which a semicolon follows it.
+    /// The statement for a script, where a semicolon follows it.
     var forScript: String { endsInComment ? sql + "\n" : sql }
 
-    /// The statement that makes the object in another database.
+    /// The statement that creates the object in another database.
     func sql(in target: Schema) -> SQL {
         let rest = String(decoding: sql.utf8.dropFirst(nameRange.upperBound), as: UTF8.self)
         return SQL(raw: "\(keywords) \(target.qualified(entry.name))\(rest)")
     }
 
-    /// The statement that makes the object again, with the same text down to the quotes around its name.
+    /// The statement that creates the object again with the same text, including the quotes around its name.
     func sqlAsWritten(in target: Schema) -> SQL {
         let rest = String(decoding: sql.utf8.dropFirst(nameRange.lowerBound), as: UTF8.self)
         return SQL(raw: "\(keywords) \(target.quotedName).\(rest)")

@@ -1,5 +1,4 @@
-/// Where the pages of a database go, table by table and index by index, as `sqlite3_analyzer` tells it
-/// (<https://sqlite.org/dbstat.html>).
+/// How a database uses its pages, for each table and index, as `sqlite3_analyzer` reports it (<https://sqlite.org/dbstat.html>).
 ///
 /// ```swift
 /// let report = try db.main.spaceReport()
@@ -9,72 +8,73 @@
 public struct SpaceReport: Hashable, Sendable {
     /// One table or index.
     public struct Object: Hashable, Sendable {
-        /// What it is.
+        /// Whether it is a table or an index.
         public enum Kind: String, Hashable, Sendable {
             case table, index
         }
 
-        /// Its name. The table of all tables is `sqlite_schema`.
+        /// Its name. The table that holds the schema is `sqlite_schema`.
         public let name: String
-        /// What it is.
+        /// Whether it is a table or an index.
         public let kind: Kind
-        /// The table that an index belongs to; a table's own name.
+        /// The table that an index belongs to; for a table, its own name.
         public let table: String
-        /// All its pages.
+        /// The number of its pages.
         public let pages: Int
-        /// Those that lead to other pages.
+        /// The number of pages that lead to other pages.
         public let internalPages: Int
-        /// Those with the content.
+        /// The number of pages with content.
         public let leafPages: Int
-        /// Those with the ends of rows that are too long for their page.
+        /// The number of pages that continue rows too long for one page.
         public let overflowPages: Int
-        /// Its rows, or the entries of an index.
+        /// The number of its rows, or of an index's entries.
         public let entries: Int
-        /// How many pages lie on the way from the root to a leaf, both included.
+        /// The number of pages on the path from the root to a leaf, including both.
         public let depth: Int
-        /// The bytes of its content.
+        /// The size of its content in bytes.
         public let payload: Int
-        /// The bytes of the largest entry.
+        /// The size of the largest entry in bytes.
         public let largestPayload: Int
-        /// The bytes that hold nothing.
+        /// The number of unused bytes on its pages.
         public let unused: Int
-        /// The bytes of its pages on the disk.
+        /// The size of its pages on disk in bytes.
         public let bytes: Int
-        /// The bytes that each page keeps for its encryption are no room for content.
+        /// The size of its pages without the bytes reserved for encryption, which cannot hold content.
         let usableBytes: Int
 
-        /// How full the pages are, from 0 to 1. What is not content of use is bookkeeping.
+        /// How full the pages are, from 0 to 1. This includes content and bookkeeping.
         public var fill: Double { usableBytes == 0 ? 0 : 1 - Double(unused) / Double(usableBytes) }
-        /// The mean bytes of an entry.
+        /// The mean size of an entry in bytes.
         public var meanPayload: Double { entries == 0 ? 0 : Double(payload) / Double(entries) }
     }
 
     /// The tables and indexes, the largest first.
     public let objects: [Object]
-    /// The bytes of a page.
+    /// The size of a page in bytes.
     public let pageSize: Int
-    /// The bytes at the end of each page that an encrypted database keeps for the initialisation vector and the MAC.
+    /// The number of bytes that an encrypted database reserves at the end of each page for the initialisation vector and the MAC.
     public let reservedBytesPerPage: Int
-    /// All pages of the database.
+    /// The number of pages of the database.
     public let pageCount: Int
-    /// The pages that are not in use. ``Schema/vacuum()`` gives them back.
+    /// The number of free pages, which ``Schema/vacuum()`` returns to the file system.
     public let freePages: Int
-    /// The pages that `auto_vacuum` keeps its map in, and the one that is left free for locks in a database over 1 GB.
+    /// The number of other pages: those in which `auto_vacuum` keeps its map, and the one that a database over 1 GB leaves free for
+    /// locks.
     public let otherPages: Int
 
-    /// The bytes of the whole database.
+    /// The size of the whole database in bytes.
     public var bytes: Int { pageCount * pageSize }
-    /// The bytes of all content.
+    /// The size of all content in bytes.
     public var payload: Int { objects.reduce(0) { $0 + $1.payload } }
-    /// The bytes within used pages that hold nothing.
+    /// The number of unused bytes on pages in use.
     public var unused: Int { objects.reduce(0) { $0 + $1.unused } }
-    /// The bytes that encryption takes.
+    /// The number of bytes that encryption takes.
     public var reservedBytes: Int { pageCount * reservedBytesPerPage }
 
-    /// The table or index of a name.
+    /// The table or index of a name, or nil if there is none.
     public subscript(name: String) -> Object? { objects.first { $0.name.isSameName(as: name) } }
 
-    /// The bytes of a table with all its indexes.
+    /// The size of a table with all its indexes in bytes.
     public func bytes(ofTable table: String) -> Int {
         objects.reduce(0) { $0 + ($1.table.isSameName(as: table) ? $1.bytes : 0) }
     }

@@ -1,9 +1,9 @@
 import CSQLCipher
 
-/// One call of `rebuildTable`, inside of a transaction.
+/// One call of `rebuildTable`, inside a transaction.
 ///
-/// The rows wait in a table of no types while the new table takes the place of the old one. No table is renamed, so the definition
-/// stays as it was written, may name its own table, and SQLite corrects nothing that refers to it.
+/// The rows are kept in a table without column types while the new table replaces the old one. No table is renamed, so the
+/// definition stays as written and may name its own table, and SQLite does not rewrite anything that refers to it.
 struct TableRebuild {
     let schema: Schema
     let table: String
@@ -26,7 +26,7 @@ struct TableRebuild {
         }
     }
 
-    /// Inside of a transaction, with foreign keys enforced.
+    /// Throws if the table has foreign keys or is the target of one. Used inside a transaction that enforces foreign keys.
     func refuseForeignKeys() throws {
         for other in try schema.objects("m.type = 'table'") {
             let parents = try schema.foreignKeys(of: other).map(\.parent)
@@ -39,7 +39,7 @@ struct TableRebuild {
 
     func run() throws {
         let own: SQL = "tbl_name = \(table) COLLATE NOCASE"
-        // Proven to be what they claim before anything changes.
+        // Verify the entries' texts before anything changes.
         let oldIndexes = try schema.entries(where: "\(own) AND type = 'index' AND sql IS NOT NULL").map { try $0.statement() }
         let triggers = try schema.entries(where: "\(own) AND type = 'trigger'").map { try $0.statement() }
         let temporary =
@@ -66,13 +66,13 @@ struct TableRebuild {
         for sql in indexes { try db.execute(sql) }
         for index in oldIndexes where try !schema.has(index.entry.name) { try db.execute(index.sqlAsWritten(in: schema)) }
         for trigger in triggers { try db.execute(trigger.sqlAsWritten(in: schema)) }
-        // Those that were another table's of the same name are still there.
+        // Triggers of another table with the same name still exist.
         for trigger in temporary where try !db.temp.has(trigger.entry.name) { try db.execute(trigger.sqlAsWritten(in: db.temp)) }
         let now = try SchemaProbe.compiling(schema)
         if let broken = whole.subtracting(now).min(by: { $0.name < $1.name }) { throw broken.error(rebuilding: table) }
     }
 
-    /// Where the old rows are, and under which names.
+    /// The table that holds the old rows, and the names of their columns there.
     private struct Rows {
         let table: String
         var rowID: String?
@@ -80,7 +80,8 @@ struct TableRebuild {
         var values: [SQLName: String] = [:]
     }
 
-    /// Copies the old rows, and what the new columns are to have of them: values are compared as the old table's columns have it.
+    /// Copies the old rows and the values for the new columns, so that expressions compare values with the affinities of the old
+    /// table's columns.
     private func setAside() throws -> Rows {
         var number = 0
         while try schema.has("sqlcipherkit_rows_\(number)") { number += 1 }
@@ -122,7 +123,7 @@ struct TableRebuild {
         guard !targets.isEmpty else {
             throw DatabaseError.invalidArgument("the new table \(table) has no column of the old one")
         }
-        // A clause ON CONFLICT of the new table must not leave rows out.
+        // An ON CONFLICT clause of the new table must not skip rows.
         try db.execute(
             """
             INSERT OR ABORT INTO \(raw: schema.qualified(table))(\(raw: targets.joined(separator: ", ")))
@@ -134,7 +135,7 @@ struct TableRebuild {
     private func hasRowIDAlias(_ targets: [String]) throws -> Bool {
         let key = try schema.columns(of: table).primaryKey
         guard key.count == 1, let column = key.first, column.type.isSameName(as: "INTEGER") else { return false }
-        // Only `INTEGER PRIMARY KEY DESC` has an index of its own.
+        // Only `INTEGER PRIMARY KEY DESC` has a separate index.
         guard try !schema.uniqueIndexes(of: table).contains(where: { $0.origin == .primaryKey }) else { return false }
         return targets.contains(column.name.quotedSQLIdentifier)
     }
@@ -154,7 +155,7 @@ struct TableRebuild {
         guard try schema.table(table)?.sql.isAutoincrement ?? false else { return }
         let sequences = schema.qualified("sqlite_sequence")
         guard let sequence else {
-            // Copying no row has noted a number that was not there.
+            // Copying no rows has recorded a number that did not exist before.
             if count == 0 { try db.execute(SQL(raw: "DELETE FROM \(sequences) WHERE name = ?", [table])) }
             return
         }
@@ -163,7 +164,7 @@ struct TableRebuild {
         try db.execute(SQL(raw: "INSERT INTO \(sequences)(name, seq) VALUES (?, ?)", [table, highest]))
     }
 
-    /// What ANALYZE has found out, which goes with a table.
+    /// The results of ANALYZE, which are dropped with the table.
     private func statistics() throws -> [(String, [RowCopy])] {
         try ["sqlite_stat1", "sqlite_stat4"].filter { try schema.has($0) }.map { name in
             let sql = "SELECT rowid AS rowid, * FROM \(schema.qualified(name)) WHERE tbl = ?"
@@ -186,7 +187,7 @@ extension Schema {
 }
 
 extension String {
-    /// Whether the text of a table has the keyword, which SQLite tells in no other way.
+    /// Whether a table's text has the keyword; SQLite does not report this in any other way.
     fileprivate var isAutoincrement: Bool {
         var tokens = SQLTokens(self)
         while let token = tokens.next() {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What ``Schema/convertValues(of:in:to:allowingRounding:)`` makes of a column's values.
+/// The form to which ``Schema/convertValues(of:in:to:allowingRounding:)`` converts a column's values.
 public enum ValueConversion: Hashable, Sendable {
     /// Dates, from any text that is read as a date, and from seconds since 1970.
     case dates(DateStrategy)
@@ -13,9 +13,9 @@ public enum ValueConversion: Hashable, Sendable {
 
     enum Outcome {
         case value(SQLValue)
-        /// With a loss: a fraction of a second for which the form has no room.
+        /// Converted with a loss: the form cannot hold the fraction of a second.
         case rounded(SQLValue)
-        /// It is no such value.
+        /// The value is not of this kind.
         case refused
     }
 
@@ -50,7 +50,7 @@ public enum ValueConversion: Hashable, Sendable {
         }
     }
 
-    /// What is not converted, for an error.
+    /// The plural name of the values, for errors.
     var noun: String {
         switch self {
         case .dates: "dates"

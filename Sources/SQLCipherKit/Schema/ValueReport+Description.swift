@@ -1,5 +1,5 @@
 extension ValueReport.Form: CustomStringConvertible {
-    /// The form for people, such as `text yyyy-MM-dd HH:mm:ss.SSS` or `integer seconds since 1970`.
+    /// A readable description, such as `text yyyy-MM-dd HH:mm:ss.SSS` or `integer seconds since 1970`.
     public var description: String {
         switch self {
         case .integer: "integer"

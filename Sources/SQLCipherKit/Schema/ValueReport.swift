@@ -1,12 +1,12 @@
-/// How the columns of a database store dates, UUIDs, booleans and numbers, for which SQLite has no types of its own: see
+/// How the columns of a database store dates, UUIDs, booleans and numbers, for which SQLite has no types of its own; see
 /// ``Schema/valueReport(sampling:)``.
 public struct ValueReport: Hashable, Sendable {
-    /// What a column seems to hold.
+    /// The apparent content of a column.
     public enum Content: String, Hashable, Sendable {
         case dates, uuids, booleans, numbers, text, bytes
-        /// Values that are no one thing.
+        /// Values of several kinds.
         case anything
-        /// NULL alone, or no rows.
+        /// Only NULL, or no rows.
         case nothing
     }
 
@@ -15,7 +15,7 @@ public struct ValueReport: Hashable, Sendable {
         case integer, real, text, blob
         /// A date, as a strategy stores it.
         case date(DateStrategy)
-        /// A date as text in a form of SQLite's that no strategy writes, such as a day alone. It is read, and can be converted.
+        /// A date as text in an SQLite form that no strategy writes, such as a day alone. It can be read and converted.
         case otherDate
         /// A UUID, as a strategy stores it.
         case uuid(UUIDStrategy)
@@ -33,10 +33,9 @@ public struct ValueReport: Hashable, Sendable {
         public let name: String
         /// Its declared type, as written; empty if there is none.
         public let type: String
-        /// What it seems to hold.
+        /// Its apparent content.
         public let content: Content
-        /// How its values are stored, with the number of each form among the rows that were looked at, the most frequent first;
-        /// NULL is left out.
+        /// The forms of its values, with the number of each among the examined rows, the most frequent first; without NULL.
         public let forms: [Count]
 
         /// The number of values of one form.
@@ -45,8 +44,8 @@ public struct ValueReport: Hashable, Sendable {
             public let count: Int
         }
 
-        /// Whether values of several forms stand in it that SQL compares wrongly with each other, such as dates as text and as
-        /// numbers. ``Schema/convertValues(of:in:to:allowingRounding:)`` makes one form of them.
+        /// Whether it contains values in several forms that SQL does not compare correctly with each other, such as dates as text
+        /// and as numbers. ``Schema/convertValues(of:in:to:allowingRounding:)`` converts them to one form.
         public var isMixed: Bool {
             switch content {
             case .dates, .uuids, .booleans, .anything: forms.count > 1
@@ -56,7 +55,7 @@ public struct ValueReport: Hashable, Sendable {
         }
     }
 
-    /// The columns, in the order of the tables' names.
+    /// The columns, sorted by table name.
     public let columns: [Column]
 
     /// The column of a table.
@@ -64,17 +63,18 @@ public struct ValueReport: Hashable, Sendable {
         columns.first { $0.table.isSameName(as: table) && $0.name.isSameName(as: column) }
     }
 
-    /// The columns whose values compare wrongly with each other.
+    /// The columns with values that SQL does not compare correctly with each other.
     public var mixedColumns: [Column] { columns.filter(\.isMixed) }
 
-    /// The profile to open the database with: the most frequent forms, and those of ``ValueProfile/standard`` where there is none.
+    /// The profile to open the database with: the most frequent forms, or those of ``ValueProfile/standard`` for kinds of values
+    /// that do not occur.
     public var profile: ValueProfile {
         ValueProfile(
             dates: dates ?? ValueProfile.standard.dates, uuids: uuids ?? ValueProfile.standard.uuids,
             decimals: decimals ?? ValueProfile.standard.decimals)
     }
 
-    /// The names of the profiles that come with this package and have these forms, such as `grdb`; empty if none has.
+    /// The names of this package's profiles that have these forms, such as `grdb`; empty if none has.
     public var profileNames: [String] {
         ValueProfile.named.filter {
             (dates ?? $0.profile.dates) == $0.profile.dates && (uuids ?? $0.profile.uuids) == $0.profile.uuids

@@ -1,9 +1,9 @@
 import CSQLCipher
 import Foundation
 
-/// Counts how the values of a column are stored, to tell what they are.
+/// Counts how a column's values are stored, to determine what they are.
 struct ValueTally {
-    /// What a value may be, seen by itself: whether a number is a date shows only beside the others.
+    /// The possible meaning of a single value: whether a number is a date can only be told from the other values.
     private enum Look: Hashable {
         case zeroOrOne, seconds, integer, realSeconds, real, uuidBytes, blob, form(ValueReport.Form)
     }
@@ -29,7 +29,7 @@ struct ValueTally {
             // Version and variant of RFC 9562.
             return (1...8).contains(bytes[6] >> 4) && bytes[8] >> 6 == 2 ? .uuidBytes : .blob
         case .text:
-            // What is longer is none of these.
+            // Longer text is none of these forms.
             guard let bytes = column.fastBytes(text: true, blob: false), bytes.count <= 50 else { return .form(.text) }
             return .form(form(String(decoding: bytes, as: UTF8.self)))
         }
@@ -50,7 +50,7 @@ struct ValueTally {
     private func count(_ condition: (Look) -> Bool) -> Int { looks.reduce(0) { $0 + (condition($1.key) ? $1.value : 0) } }
 
     func column(_ column: TableColumn, of table: TableSchema) -> ValueReport.Column {
-        // Bytes that refer to a row are its key.
+        // Treat bytes in a foreign key like an id.
         let isReference = table.foreignKeys.contains { $0.columns.contains(name: column.name) }
         let (content, form) = reading(isReference ? column.name + "id" : column.name, column.type)
         var counts: [ValueReport.Form: Int] = [:]
@@ -61,7 +61,7 @@ struct ValueTally {
             forms: forms.sorted { ($1.count, "\($0.form)") < ($0.count, "\($1.form)") })
     }
 
-    /// What the column holds, and what form each look then is.
+    /// The column's content, and the form that each look then means.
     private func reading(_ name: String, _ type: String) -> (ValueReport.Content, (Look) -> ValueReport.Form) {
         let all = count { _ in true }
         func plain(_ look: Look) -> ValueReport.Form {
@@ -87,7 +87,7 @@ struct ValueTally {
         }
         let uuidTexts = count { if case .form(.uuid) = $0 { true } else { false } }
         let uuidBytes = count { $0 == .uuidBytes }
-        // Any 16 bytes look like a UUID once in eight times.
+        // One in eight random 16-byte values looks like a UUID.
         if (uuidTexts > 0 || hint == .uuid || uuidBytes > 3) && (uuidTexts + uuidBytes) * 2 >= all {
             return (.uuids, { $0 == .uuidBytes ? .uuid(.blob) : plain($0) })
         }
@@ -104,7 +104,7 @@ struct ValueTally {
         })
     }
 
-    /// What a column's name and type say that it holds.
+    /// The content that a column's name and type suggest.
     private enum Hint {
         case date, uuid, boolean, number
 
@@ -128,7 +128,7 @@ struct ValueTally {
 }
 
 extension DateTextFormat {
-    /// The format of a text that is a date; nil if no format is like that.
+    /// The format of a text that is a date; nil if no format matches.
     init?(of text: String) {
         let text = Array(text.utf8)
         guard text.count >= 19, let separator = Separator(rawValue: text[10]) else { return nil }
@@ -147,7 +147,7 @@ extension DateTextFormat {
 }
 
 extension Bool {
-    /// What people write for true and false.
+    /// Recognises common words for true and false.
     init?(sqlText text: String) {
         switch text.lowercased() {
         case "true", "yes": self = true

@@ -159,7 +159,7 @@ import Testing
             ("INSERT INTO t VALUES (7, 'c')", "INSERT INTO t VALUES (7, 'd')", "the insert of row 7 of t, finds one with its key"),
             ("INSERT INTO t VALUES (7, 'c')", "INSERT INTO t VALUES (8, 'c')", "the insert of row 7 of t, breaks a constraint"),
             ("DELETE FROM w", "UPDATE w SET v = 2", "the delete of a row of w, finds other values in it"),
-            ("INSERT INTO c VALUES (5, 2)", "DELETE FROM t WHERE id = 2", "row 5 of c refers to a row of t that is not there"),
+            ("INSERT INTO c VALUES (5, 2)", "DELETE FROM t WHERE id = 2", "row 5 of c refers to a row of t that does not exist"),
         ]
         for (theirs, ours, message) in cases {
             let source = try Connection(.memory), target = try Connection(.memory)

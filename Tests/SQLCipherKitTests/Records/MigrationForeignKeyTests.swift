@@ -129,7 +129,7 @@ import Testing
         #expect(try migrator.migrate(db) == ["unrelated"])
         migrator.add("breaks") { db in try db.execute("DELETE FROM a WHERE id = 2") }
         let error = #expect(throws: DatabaseError.self) { try migrator.migrate(db) }
-        #expect(error?.message == "after the migration breaks row 8 of b refers to a row of a that is not there")
+        #expect(error?.message == "after the migration breaks row 8 of b refers to a row of a that does not exist")
         // Without a check.
         var unchecked = Migrator()
         unchecked.add("unrelated") { _ in }

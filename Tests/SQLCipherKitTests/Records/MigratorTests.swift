@@ -119,7 +119,7 @@ import Testing
         breaking.add("breaks") { db in try db.execute("DELETE FROM author") }
         let error = #expect(throws: DatabaseError.self) { try breaking.migrate(db) }
         #expect(error?.reason == .migration)
-        #expect(error?.message == "after the migration breaks row 1 of book refers to a row of author that is not there")
+        #expect(error?.message == "after the migration breaks row 1 of book refers to a row of author that does not exist")
         #expect(try breaking.applied(in: db) == ["authors", "books"])
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM author") == 1)
         #expect(try db.settings.isEnabled(.foreignKeys))
