@@ -1,7 +1,7 @@
 import CSQLCipher
 import Foundation
 
-/// One blob, or text, of one row, read and written piece by piece (<https://sqlite.org/c3ref/blob_open.html>).
+/// One blob or text value of a row, read and written incrementally (<https://sqlite.org/c3ref/blob_open.html>).
 ///
 /// ```swift
 /// try db.execute("INSERT INTO film(id, data) VALUES (1, \(ZeroBlob(count: size)))")
@@ -11,13 +11,13 @@ import Foundation
 ///     blob.close()
 /// }
 /// ```
-/// It has a position, where ``read(upTo:)`` and ``write(_:)`` go on, and which ``seek(to:)`` sets. Its size cannot change: to write
-/// a new one, store a ``ZeroBlob`` first. An open blob keeps a transaction open until ``close()``, which letting go of it does as
-/// well: one that is open for writing makes `COMMIT` fail. Outside of a transaction of yours, closing commits. The connection's
-/// page cache bounds the memory that a transaction takes (``Schema/setCacheSize(_:)``).
+/// It has a position, where ``read(upTo:)`` and ``write(_:)`` continue, and which ``seek(to:)`` sets. Its size cannot change: to
+/// write a new blob, store a ``ZeroBlob`` first. An open blob keeps a transaction open until it is closed with ``close()`` or
+/// released; a blob that is open for writing makes `COMMIT` fail. Outside a transaction of your own, closing commits. The
+/// connection's page cache limits the memory that a transaction takes (``Schema/setCacheSize(_:)``).
 ///
-/// When the row is changed by anything else, each call throws ``ResultCode/abort`` until ``reopen(rowID:)``. After the connection
-/// has closed each call throws ``DatabaseError/Reason/closed``.
+/// After anything else changes the row, each call throws ``ResultCode/abort`` until ``reopen(rowID:)``. After the connection was
+/// closed, each call throws ``DatabaseError/Reason/closed``.
 public final class Blob: ConnectionDependent {
     private let connection: Connection
     private var handle: OpaquePointer?
@@ -25,7 +25,7 @@ public final class Blob: ConnectionDependent {
     private let isWritable: Bool
     /// The number of bytes.
     public private(set) var count: Int
-    /// Where the next reading or writing begins, in bytes from the blob's beginning.
+    /// Where the next read or write begins, in bytes from the start of the blob.
     public private(set) var position = 0
 
     var endsWithLoan: Bool { true }
@@ -54,9 +54,9 @@ public final class Blob: ConnectionDependent {
 
     deinit { close() }
 
-    /// Closes the blob, and with it the transaction that it has kept open. Closing twice does nothing.
+    /// Closes the blob and ends the transaction that it kept open. Closing it again does nothing.
     public func close() {
-        // On a thread that may not use the connection there is nothing to do: the end of the loan has closed the blob.
+        // On a thread that may not use the connection there is nothing to do: the blob was closed when the connection's loan ended.
         if connection.isUsable { end() }
     }
 
@@ -70,21 +70,21 @@ public final class Blob: ConnectionDependent {
         if connection.awaitsCommit { connection.settleCommit() }
     }
 
-    /// Goes on with another row of the same table and column, which is faster than opening another blob. The position is the
-    /// beginning (<https://sqlite.org/c3ref/blob_reopen.html>).
-    /// - Throws: SQLite's error if there is no such row, or its value is neither a blob nor text. Each call throws
-    ///   ``ResultCode/abort`` then, until this one succeeds, with any row.
+    /// Moves to another row of the same table and column, which is faster than opening another blob. The position is reset to the
+    /// start (<https://sqlite.org/c3ref/blob_reopen.html>).
+    /// - Throws: SQLite's error if there is no such row, or its value is neither a blob nor text. Each call then throws
+    ///   ``ResultCode/abort`` until this method succeeds for some row.
     public func reopen(rowID: Int64) throws(DatabaseError) {
         var handle = try live()
         count = 0
         position = 0
         var rc = sqlite3_blob_reopen(handle, rowID)
         if rc & 0xff == SQLITE_ABORT {
-            // SQLite's handle is of no more use, after a failure or a change of its row.
+            // SQLite's handle is unusable after a failure or a change of its row.
             var fresh: OpaquePointer?
             rc = sqlite3_blob_open(connection.handle, schema, table, column, rowID, isWritable ? 1 : 0, &fresh)
             if rc == SQLITE_OK, let fresh {
-                // The new one keeps the transaction open that the old one has kept.
+                // The new handle keeps the old one's transaction open.
                 sqlite3_blob_close(handle)
                 (self.handle, handle) = (fresh, fresh)
             }
@@ -94,14 +94,14 @@ public final class Blob: ConnectionDependent {
     }
 
     /// Sets the position.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` outside of the blob. Its end is inside.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a position outside the blob. The end itself is allowed.
     public func seek(to position: Int) throws(DatabaseError) {
         _ = try range(position, 0)
         self.position = position
     }
 
-    /// The next bytes, from the position on, which moves after them.
-    /// - Parameter count: how many at most.
+    /// Reads the next bytes from the position, which advances past them.
+    /// - Parameter count: the maximum number of bytes.
     /// - Returns: at least one byte; nil at the end.
     public func read(upTo count: Int) throws(DatabaseError) -> Data? {
         _ = try live()
@@ -113,8 +113,8 @@ public final class Blob: ConnectionDependent {
         return data
     }
 
-    /// Bytes from a place in the blob; the position stays.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for bytes outside of the blob.
+    /// Reads bytes at an offset in the blob, without moving the position.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for bytes outside the blob.
     public func read(_ count: Int, at offset: Int) throws(DatabaseError) -> Data {
         _ = try range(offset, count)
         if count == 0 { return Data() }
@@ -127,16 +127,16 @@ public final class Blob: ConnectionDependent {
         return data
     }
 
-    /// Fills memory with bytes from a place in the blob; the position stays.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for bytes outside of the blob.
+    /// Fills memory with bytes at an offset in the blob, without moving the position.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for bytes outside the blob.
     public func read(into bytes: UnsafeMutableRawBufferPointer, at offset: Int) throws(DatabaseError) {
         let (handle, offset) = try range(offset, bytes.count)
         guard let base = bytes.baseAddress, !bytes.isEmpty else { return }
         try check(sqlite3_blob_read(handle, base, Int32(bytes.count), offset))
     }
 
-    /// Writes bytes from the position on, which moves after them.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for more bytes than there is room, and nothing is written then;
+    /// Writes bytes at the position, which advances past them.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the bytes do not fit, in which case nothing is written;
     ///   ``DatabaseError/Reason/misuse`` if the blob was not opened for writing.
     public func write(_ bytes: some ContiguousBytes) throws(DatabaseError) {
         let written = try bytes.withBytes { bytes throws(DatabaseError) in
@@ -146,8 +146,8 @@ public final class Blob: ConnectionDependent {
         position += written
     }
 
-    /// Writes bytes to a place in the blob; the position stays.
-    /// - Throws: as ``write(_:)``.
+    /// Writes bytes at an offset in the blob, without moving the position.
+    /// - Throws: the same errors as ``write(_:)``.
     public func write(_ bytes: some ContiguousBytes, at offset: Int) throws(DatabaseError) {
         try bytes.withBytes { bytes throws(DatabaseError) in try write(bytes, at: offset) }
     }
@@ -182,7 +182,7 @@ public final class Blob: ConnectionDependent {
     }
 }
 
-/// A blob of zeros, which takes no memory, to be written with a ``Blob`` (<https://sqlite.org/c3ref/bind_blob.html>).
+/// A blob of zeros, which takes no memory, to be filled through a ``Blob`` (<https://sqlite.org/c3ref/bind_blob.html>).
 public struct ZeroBlob: SQLValueConvertible, Hashable {
     /// The number of bytes.
     public let count: Int
@@ -197,7 +197,7 @@ public struct ZeroBlob: SQLValueConvertible, Hashable {
         }
     }
 
-    /// A blob of zeros. Others are none.
+    /// Converts from a blob of zeros; nil for any other value.
     public init?(sqlValue: SQLValue) {
         guard case .blob(let data) = sqlValue, data.allSatisfy({ $0 == 0 }) else { return nil }
         count = data.count
@@ -206,7 +206,7 @@ public struct ZeroBlob: SQLValueConvertible, Hashable {
     public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
         if count < 0 { throw .invalidArgument("a blob of \(count) bytes") }
         let rc = sqlite3_bind_zeroblob64(parameter.handle, parameter.index, UInt64(count))
-        // SQLite gives the code alone.
+        // SQLite gives no message with this code.
         if rc == SQLITE_TOOBIG {
             throw DatabaseError(code: .tooBig, message: "a blob of \(count) bytes is over the limit of the connection")
         }

@@ -6,8 +6,8 @@ extension Blob {
     /// ```swift
     /// for try await chunk in blob.chunks(of: 65_536) { try await connection.send(chunk) }
     /// ```
-    /// The reading itself happens on the thread of the loop. Without `await`, use ``read(upTo:)``.
-    /// - Parameter count: the bytes of a chunk; the last may be shorter. Default: 65,536.
+    /// Reading takes place on the loop's own thread. Without `await`, use ``read(upTo:)``.
+    /// - Parameter count: the size of a chunk in bytes; the last one may be shorter. Default: 65,536.
     public func chunks(of count: Int = 65_536) -> BlobChunks { BlobChunks(blob: self, count: count) }
 }
 
@@ -22,10 +22,10 @@ public struct BlobChunks: AsyncSequence {
         let count: Int
 
         /// The next chunk; nil at the end.
-        /// - Throws: as ``Blob/read(upTo:)``.
+        /// - Throws: the same errors as ``Blob/read(upTo:)``.
         public mutating func next() async throws(DatabaseError) -> Data? { try blob.read(upTo: count) }
 
-        /// The next chunk, read where the caller runs.
+        /// The next chunk, read on the caller's actor.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(DatabaseError) -> Data? {
             try blob.read(upTo: count)
         }

@@ -1,14 +1,14 @@
 import Foundation
 
-/// Statements by their SQL, kept for the next call with the same text, byte for byte.
+/// Prepared statements by SQL text, kept for the next call with the same text, byte for byte.
 ///
-/// A statement is lent to one call at a time; a nested call with the same text gets another one. Over the limit, the one
-/// that was not used for the longest time goes.
+/// A statement is lent to one call at a time; a nested call with the same text gets another one. Beyond the capacity, the least
+/// recently used statement is dropped.
 @usableFromInline
 struct CachedStatements {
     private var statements: [ExactText: Statement] = [:]
     private var turn: UInt64 = 0
-    // Loops ask for the same text again and again: to compare it is several times as fast as to hash it.
+    // Loops ask for the same text repeatedly: comparing it is several times as fast as hashing it.
     private var lastText = ""
     private var last: Statement?
     private(set) var hits = 0
@@ -33,7 +33,7 @@ struct CachedStatements {
         }
         turn += 1
         found.lastUse = turn
-        // In use by a call further up: that call wants its row back.
+        // In use by an outer call, which still needs its row.
         guard found.uses == 0 else {
             misses += 1
             return nil
@@ -75,7 +75,7 @@ struct CachedStatements {
 }
 
 extension String {
-    /// Whether it is the text of `sql`, which is not built for that.
+    /// Whether this is the text of `sql`, without building that text.
     @inline(__always)
     fileprivate func isText(of sql: SQL) -> Bool {
         if !sql.endsWithMark { return isSameText(as: sql.head) }

@@ -1,32 +1,32 @@
 import CSQLCipher
 
-/// The names of a statement's columns, read once, and found again without hashing.
+/// The names of a statement's columns, read once and looked up without hashing.
 ///
-/// Rows are read in the same order again and again, so a search begins at the column after the last one found, and a
-/// literal is recognised by its address. The memory is raw so that a look-up costs no retain, bounds or exclusivity check.
+/// Columns are usually read in the same order for each row, so a search begins after the last column found, and a literal is
+/// recognised by its address. The memory is raw so that a look-up costs no retain, bounds check or exclusivity check.
 @usableFromInline
 final class ColumnNames {
     @usableFromInline let count: Int
     @usableFromInline let literals: UnsafeMutablePointer<UnsafeRawPointer?>
     @usableFromInline let next: UnsafeMutablePointer<Int>
     let names: [String]
-    /// The columns that can be found.
+    /// The columns that can be found by name.
     let range: Range<Int>
     private let utf8: UnsafeMutablePointer<UnsafeMutableBufferPointer<UInt8>>
-    /// What decoding rows into Codable types has learnt of these columns.
+    /// The state of decoding rows with these columns into Codable types.
     @usableFromInline private(set) lazy var decoding = RowDecodingState(self)
 
-    /// - Parameter range: the columns that can be found; nil for all.
+    /// - Parameter range: the columns that can be found by name; nil for all.
     init(_ handle: OpaquePointer, only range: Range<Int>? = nil) {
         count = Int(sqlite3_column_count(handle))
         let range = range ?? 0..<count
         self.range = range
         names = (0..<count).map { index in
-            // No column's name has a NUL character.
+            // No column name contains a NUL character, so this one is never found.
             if !range.contains(index) { return "\0" }
             return sqlite3_column_name(handle, Int32(index)).map { String(cString: $0) } ?? ""
         }
-        // One slot more than columns: `next` may point after the last, or at the only one of a row without columns.
+        // One slot more than there are columns: `next` may point past the last one, or at the only slot of a row without columns.
         literals = .allocate(capacity: count + 1)
         literals.initialize(repeating: nil, count: count + 1)
         next = .allocate(capacity: 1)
@@ -66,11 +66,11 @@ final class ColumnNames {
         return name.withUTF8 { find($0, literal: nil) }
     }
 
-    /// SQLite's result columns are found as they are written; only where none matches, without regard to ASCII case.
+    /// Finds a column by its exact name or, if none matches, ignoring ASCII case.
     @usableFromInline
     @inline(never)
     func find(_ name: UnsafeBufferPointer<UInt8>, literal: UnsafeRawPointer?) -> Int32 {
-        // Among columns of the same name the first one is meant, so the hint serves only names that are unique.
+        // Of several columns with the same name the first one is found, so the hint only helps for unique names.
         guard let found = first(name, caseSensitive: true) ?? first(name, caseSensitive: false) else { return -1 }
         if literal != nil { literals[found] = literal }
         next.pointee = found + 1 == count ? 0 : found + 1

@@ -1,6 +1,7 @@
-/// Reading results. Each form exists with the type as the first argument, and without it where the context tells the type.
+/// Reading results. Each method exists with the type as the first argument, and without it for when the context determines the
+/// type.
 extension Connection {
-    /// The first column of each row.
+    /// Returns the first column of each row.
     @inlinable
     public func fetchAll<T: SQLValueConvertible>(
         _ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
@@ -8,7 +9,7 @@ extension Connection {
         try withCached(sql, arguments) { statement, arguments throws(DatabaseError) in try statement.fetchAll(type, arguments) }
     }
 
-    /// The first column of each row.
+    /// Returns the first column of each row.
     @inlinable
     public func fetchAll<T: SQLValueConvertible>(
         _ sql: SQL, _ arguments: StatementArguments = []
@@ -16,11 +17,11 @@ extension Connection {
         try fetchAll(T.self, sql, arguments)
     }
 
-    /// The first column of the first row; nil if there is no row, or if it is NULL.
+    /// Returns the first column of the first row; nil if there is no row or the value is NULL.
     /// ```swift
     /// let newest = try db.fetchOne(Int.self, "SELECT max(id) FROM note")      // nil if there is no note
     /// ```
-    /// Where the two are not the same to you, ask for an `Int??`, or for a ``SQLValue``.
+    /// To tell the two apart, ask for an `Int??` or a ``SQLValue``.
     @inlinable
     public func fetchOne<T: SQLValueConvertible>(
         _ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
@@ -28,7 +29,7 @@ extension Connection {
         try withCached(sql, arguments) { statement, arguments throws(DatabaseError) in try statement.fetchOne(type, arguments) }
     }
 
-    /// The first column of the first row for an optional type: nil is not wrapped twice.
+    /// Returns the first column of the first row for an optional type, without wrapping nil twice.
     @inlinable
     public func fetchOne<T: SQLValueConvertible>(
         _ type: T?.Type, _ sql: SQL, _ arguments: StatementArguments = []
@@ -36,7 +37,7 @@ extension Connection {
         try fetchOne(T.self, sql, arguments)
     }
 
-    /// The first column of the first row; nil if there is no row, or if it is NULL.
+    /// Returns the first column of the first row; nil if there is no row or the value is NULL.
     @inlinable
     public func fetchOne<T: SQLValueConvertible>(
         _ sql: SQL, _ arguments: StatementArguments = []
@@ -44,31 +45,31 @@ extension Connection {
         try fetchOne(T.self, sql, arguments)
     }
 
-    /// Each row as a record.
+    /// Returns each row as a record.
     @inlinable
     public func fetchAll<T: SQLRow>(_ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []) throws -> [T] {
         try withCached(sql, arguments) { statement, arguments in try statement.fetchAll(type, arguments) }
     }
 
-    /// Each row as a record.
+    /// Returns each row as a record.
     @inlinable
     public func fetchAll<T: SQLRow>(_ sql: SQL, _ arguments: StatementArguments = []) throws -> [T] {
         try fetchAll(T.self, sql, arguments)
     }
 
-    /// The first row as a record, or nil if there is no row.
+    /// Returns the first row as a record, or nil if there is no row.
     @inlinable
     public func fetchOne<T: SQLRow>(_ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []) throws -> T? {
         try withCached(sql, arguments) { statement, arguments in try statement.fetchOne(type, arguments) }
     }
 
-    /// The first row as a record, or nil if there is no row.
+    /// Returns the first row as a record, or nil if there is no row.
     @inlinable
     public func fetchOne<T: SQLRow>(_ sql: SQL, _ arguments: StatementArguments = []) throws -> T? {
         try fetchOne(T.self, sql, arguments)
     }
 
-    /// The first columns of each row as a tuple.
+    /// Returns the first columns of each row as a tuple.
     @inlinable
     public func fetchAll<
         A: SQLValueConvertible, B: SQLValueConvertible, each T: SQLValueConvertible
@@ -78,7 +79,7 @@ extension Connection {
         try withCached(sql, arguments) { statement, arguments throws(DatabaseError) in try statement.fetchAll(type, arguments) }
     }
 
-    /// The first columns of each row as a tuple.
+    /// Returns the first columns of each row as a tuple.
     /// ```swift
     /// let cities: [(Int, String)] = try db.fetchAll("SELECT id, name FROM city")
     /// ```
@@ -91,7 +92,7 @@ extension Connection {
         try fetchAll((A, B, repeat each T).self, sql, arguments)
     }
 
-    /// The first columns of the first row as a tuple, or nil if there is no row.
+    /// Returns the first columns of the first row as a tuple, or nil if there is no row.
     @inlinable
     public func fetchOne<
         A: SQLValueConvertible, B: SQLValueConvertible, each T: SQLValueConvertible
@@ -101,7 +102,7 @@ extension Connection {
         try withCached(sql, arguments) { statement, arguments throws(DatabaseError) in try statement.fetchOne(type, arguments) }
     }
 
-    /// The first columns of the first row as a tuple, or nil if there is no row.
+    /// Returns the first columns of the first row as a tuple, or nil if there is no row.
     @inlinable
     public func fetchOne<
         A: SQLValueConvertible, B: SQLValueConvertible, each T: SQLValueConvertible

@@ -1,10 +1,10 @@
 extension Connection {
-    /// The prepared statements that are kept for the next call with the same SQL.
+    /// The cache of prepared statements, kept for the next call with the same SQL.
     public var statementCache: StatementCache { StatementCache(connection: self) }
 
-    /// The cache of a connection's prepared statements. Of a closed connection all its numbers are 0.
+    /// The cache of a connection's prepared statements. For a closed connection all its numbers are 0.
     ///
-    /// A low share of hits says that SQL is pasted together where values should be bound, or that ``capacity`` is too small.
+    /// A low hit rate indicates that SQL text is concatenated with values that should be bound, or that ``capacity`` is too small.
     public struct StatementCache {
         let connection: Connection
 
@@ -17,14 +17,14 @@ extension Connection {
         /// How often a statement had to be compiled.
         public var misses: Int { connection.isUsable ? connection.cache.misses : 0 }
 
-        /// The number of statements that the cache may keep; fewer drops those not used for the longest time. See
+        /// The maximum number of statements in the cache. Lowering it drops the least recently used ones. See
         /// ``DatabaseConfiguration/statementCacheCapacity``.
         public var capacity: Int {
             get { connection.isUsable ? connection.cache.capacity : 0 }
             nonmutating set { if connection.isUsable { connection.cache.capacity = max(0, newValue) } }
         }
 
-        /// Drops all statements of the cache.
+        /// Removes all statements from the cache.
         public func clear() {
             if connection.isUsable { connection.cache.removeAll() }
         }

@@ -1,7 +1,7 @@
 import CSQLCipher
 
 extension Connection {
-    /// Prepares a statement, for loops that run it many times. The text must hold one statement.
+    /// Prepares a statement, for loops that run it many times. The text must contain exactly one statement.
     /// - Throws: ``DatabaseError`` with the offset of a syntax error; ``DatabaseError/Reason/misuse`` for no statement or several.
     public func prepare(_ sql: SQL) throws(DatabaseError) -> Statement {
         let statement = try prepareOnly(sql.text, keepsConnection: true)
@@ -9,9 +9,9 @@ extension Connection {
         return statement
     }
 
-    /// Runs a statement; rows, if it returns any, are passed over.
+    /// Runs a statement and ignores any rows that it returns.
     ///
-    /// What is interpolated into the literal is bound, not pasted:
+    /// Values interpolated into the literal are bound, not inserted into the text:
     /// ```swift
     /// try db.execute("INSERT INTO note(title) VALUES (\(title))")
     /// try db.execute("INSERT INTO note(title, stars) VALUES (:title, :stars)", ["title": title, "stars": nil])
@@ -23,7 +23,7 @@ extension Connection {
         try withCached(sql, arguments) { statement, arguments throws(DatabaseError) in try statement.execute(arguments) }
     }
 
-    /// Reads each row with `body`, without keeping any.
+    /// Calls `body` with each row, without keeping any.
     @inlinable
     public func forEach(_ sql: SQL, _ arguments: StatementArguments = [], _ body: (borrowing Row) throws -> Void) throws {
         try withCached(sql, arguments) { statement, arguments in try statement.forEach(arguments, body) }
@@ -58,16 +58,16 @@ extension Connection {
     /// (<https://sqlite.org/c3ref/last_insert_rowid.html>).
     public var lastInsertedRowID: Int64 { usableHandle.map { sqlite3_last_insert_rowid($0) } ?? 0 }
 
-    /// The number of rows that the last INSERT, UPDATE or DELETE changed itself, triggers and foreign keys apart
+    /// The number of rows that the last INSERT, UPDATE or DELETE changed directly, not through triggers and foreign keys
     /// (<https://sqlite.org/c3ref/changes.html>).
     public var changes: Int { usableHandle.map { Int(sqlite3_changes64($0)) } ?? 0 }
 
-    /// The number of rows changed since the connection was opened, by triggers and foreign keys as well.
+    /// The number of rows changed since the connection was opened, including by triggers and foreign keys.
     public var totalChanges: Int { usableHandle.map { Int(sqlite3_total_changes64($0)) } ?? 0 }
 
     // MARK: The cache
 
-    /// The statement for a text, from the cache if it is there and not in use.
+    /// The statement for a text, from the cache if it is there and not in use, otherwise newly prepared.
     @usableFromInline
     func cached(_ sql: SQL) throws(DatabaseError) -> Statement {
         _ = try live()
@@ -78,8 +78,8 @@ extension Connection {
         return statement
     }
 
-    /// Calls `body` with the statement for a text, and with the values that come with the text or beside it: those are not
-    /// copied.
+    /// Calls `body` with the statement for a text and with the values interpolated into the text or given separately, without
+    /// copying them.
     @inlinable
     @inline(__always)
     func withCached<R>(
@@ -111,7 +111,7 @@ extension Connection {
 
     // MARK: Preparing
 
-    /// A statement that the connection keeps for itself.
+    /// A statement for the connection's own use, which does not keep the connection alive.
     func prepareKept(_ text: String) throws(DatabaseError) -> Statement { try prepareOnly(text, keepsConnection: false) }
 
     private func prepareOnly(_ text: String, keepsConnection: Bool, isCursor: Bool = false) throws(DatabaseError) -> Statement {
@@ -131,12 +131,12 @@ extension Connection {
         return handle.map { sqlcipherkit_db_config($0, SQLITE_DBCONFIG_ENABLE_COMMENTS, -1, &isOn) } == SQLITE_OK && isOn != 0
     }
 
-    /// Compiles the next statement of a text and goes on after it. Nil if there are only blanks and comments.
+    /// Compiles the next statement of a text and advances past it. Returns nil if only blanks and comments are left.
     func prepareNext(
         of text: inout SQLText, keepsConnection: Bool = true, isCursor: Bool = false
     ) throws(DatabaseError) -> Statement? {
         let handle = try liveForUse()
-        // Statements of the cache live long: that keeps them out of SQLite's small fast memory pool.
+        // Cached statements live long: this flag keeps them out of SQLite's lookaside memory.
         let flags = keepsConnection ? 0 : UInt32(SQLITE_PREPARE_PERSISTENT)
         while !text.isAtEnd {
             var prepared: OpaquePointer?
@@ -155,7 +155,7 @@ extension Connection {
         return nil
     }
 
-    /// Whether a statement of this connection stands on a row.
+    /// Whether a statement of this connection is running, that is, has a current row.
     var hasRunningStatements: Bool {
         guard let handle = usableHandle else { return false }
         var statement = sqlite3_next_stmt(handle, nil)

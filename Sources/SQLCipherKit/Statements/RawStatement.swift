@@ -1,7 +1,7 @@
 import CSQLCipher
 import Foundation
 
-/// A statement of the library's own for very many rows: it goes past the cache, and looks at values only where it must.
+/// An internal statement for very large numbers of rows: it bypasses the cache, and only reads values where necessary.
 final class RawStatement {
     private let connection: Connection
     let handle: OpaquePointer
@@ -44,7 +44,7 @@ final class RawStatement {
         case SQLITE_INTEGER: return sqlite3_column_int64(handle, column) == sqlite3_column_int64(other.handle, column)
         case SQLITE_FLOAT: return sqlite3_column_double(handle, column) == sqlite3_column_double(other.handle, column)
         case SQLITE_TEXT, SQLITE_BLOB:
-            // As a blob, text is not converted from the database's encoding, and compared as it is stored.
+            // Read as blobs, texts are not converted from the database's encoding, but compared as stored.
             let a = sqlite3_column_blob(handle, column), b = sqlite3_column_blob(other.handle, column)
             let count = sqlite3_column_bytes(handle, column)
             guard count == sqlite3_column_bytes(other.handle, column) else { return false }

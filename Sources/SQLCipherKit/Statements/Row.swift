@@ -1,9 +1,9 @@
 import CSQLCipher
 
-/// The row that a statement stands on.
+/// A statement's current row.
 ///
-/// A row is lent to a closure or an initialiser and cannot be kept: the compiler refuses it. Take what you need out of it,
-/// or make a ``RowCopy`` of it.
+/// A row is lent to a closure or an initialiser and cannot be stored; the compiler prevents it. Read the values that you need, or
+/// make a ``RowCopy``.
 /// ```swift
 /// try db.forEach("SELECT id, title FROM note") { row in
 ///     let id: Int = try row[0]
@@ -11,12 +11,13 @@ import CSQLCipher
 ///     print(id, title ?? "untitled")
 /// }
 /// ```
-/// Reading by index costs what SQLite's own call costs; a name written as a literal costs a comparison of addresses more, a
-/// name in a variable a comparison of strings.
+/// Reading by index costs the same as SQLite's own call. A name written as a literal adds a comparison of addresses, a name in a
+/// variable a comparison of strings.
 @frozen
 public struct Row: ~Copyable {
     @usableFromInline let handle: OpaquePointer
-    // The statement keeps them for as long as a row is lent: an atomic count for each row would cost more than a column.
+    // The statement keeps them alive while a row is lent: atomic reference counting for each row would cost more than reading a
+    // column.
     @usableFromInline let unretainedNames: Unmanaged<ColumnNames>
 
     @inlinable
@@ -29,14 +30,14 @@ public struct Row: ~Copyable {
     @usableFromInline
     var names: ColumnNames { unretainedNames.takeUnretainedValue() }
 
-    /// Whether each column that can be found by name is NULL.
+    /// Whether all columns that can be found by name are NULL.
     @usableFromInline
     var isAllNull: Bool { names.range.allSatisfy { sqlite3_column_type(handle, Int32($0)) == SQLITE_NULL } }
 
     /// The number of columns.
     public var count: Int { names.count }
 
-    /// The columns' names, as SQLite gives them.
+    /// The columns' names, as SQLite reports them.
     public var columnNames: [String] { names.names }
 
     /// The value of a column by its index, counted from 0.
@@ -48,9 +49,9 @@ public struct Row: ~Copyable {
         get throws(DatabaseError) { try Row.Column(handle, Int32(clamping: index)).read(as: T.self) }
     }
 
-    /// The value of a column by its name; a name that is written differently only in ASCII case matches where no other does.
+    /// The value of a column by its name. If no name matches exactly, ASCII case is ignored.
     ///
-    /// Of several columns with the same name the first is meant: name them apart with `AS`.
+    /// If several columns have the same name, this is the first one: use `AS` to rename them.
     /// - Throws: ``DatabaseError/Reason/noSuchColumn``, ``DatabaseError/Reason/unexpectedNull`` or
     ///   ``DatabaseError/Reason/typeMismatch``.
     @inlinable
@@ -71,23 +72,23 @@ public struct Row: ~Copyable {
         get throws(DatabaseError) { try Row.Column(handle, index(of: String(name))).read(as: T.self) }
     }
 
-    /// The value of a column as a given type, for where the context does not tell it.
+    /// The value of a column as a given type, for when the context does not determine the type.
     @inlinable
     @inline(__always)
     public func get<T: SQLValueConvertible>(_ index: Int, as type: T.Type = T.self) throws(DatabaseError) -> T {
         try self[index]
     }
 
-    /// The value of a column as a given type, for where the context does not tell it.
+    /// The value of a column as a given type, for when the context does not determine the type.
     @inlinable
     @inline(__always)
     public func get<T: SQLValueConvertible>(_ name: StaticString, as type: T.Type = T.self) throws(DatabaseError) -> T {
         try self[name]
     }
 
-    /// The bytes of a text or blob column without a copy, valid during the closure only.
+    /// Lends the bytes of a text or blob column without copying them, for the duration of the closure.
     /// - Throws: ``DatabaseError/Reason/unexpectedNull``, ``DatabaseError/Reason/typeMismatch``,
-    ///   ``DatabaseError/Reason/noSuchColumn``, and what `body` throws.
+    ///   ``DatabaseError/Reason/noSuchColumn``, or any error that `body` throws.
     @inlinable
     public func withUnsafeBytes<R>(at index: Int, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
         try Row.Column(handle, Int32(clamping: index)).withUnsafeBytes(body)
@@ -112,7 +113,7 @@ public struct Row: ~Copyable {
     }
 }
 
-/// A type that is made from a row: the fast way to read records.
+/// A type that is initialised from a row: the fast way to read records.
 /// ```swift
 /// struct Note: SQLRow {
 ///     var id: Int
@@ -125,6 +126,6 @@ public struct Row: ~Copyable {
 /// let notes = try db.fetchAll(Note.self, "SELECT id, title FROM note")
 /// ```
 public protocol SQLRow {
-    /// Reads the columns that make the value.
+    /// Creates the value from the row's columns.
     init(row: borrowing Row) throws
 }

@@ -1,8 +1,8 @@
 import CSQLCipher
 
-/// A row's values, copied out of the statement: for rows whose shape is not known beforehand.
+/// A row's values, copied out of the statement, for rows of unknown shape.
 ///
-/// It costs a ``SQLValue`` for each column; a ``SQLRow`` type, a tuple or a single value does not.
+/// It creates a ``SQLValue`` for each column, which a ``SQLRow`` type, a tuple or a single value avoids.
 public struct RowCopy: SQLRow, Hashable, Sendable {
     /// The columns' names, in order.
     public let columnNames: [String]
@@ -23,7 +23,7 @@ public struct RowCopy: SQLRow, Hashable, Sendable {
         columnNames = row.columnNames
     }
 
-    /// Whether columns and values are the same, names and texts byte by byte.
+    /// Whether column names and values are the same. Names and texts are compared byte for byte.
     public static func == (a: RowCopy, b: RowCopy) -> Bool {
         a.values == b.values && a.columnNames.elementsEqual(b.columnNames) { $0.isSameText(as: $1) }
     }
@@ -45,7 +45,7 @@ public struct RowCopy: SQLRow, Hashable, Sendable {
                     code: .mismatch, reason: values[index].isNull ? .unexpectedNull : .typeMismatch,
                     message:
                         "column \(columnNames[index]) holds \(values[index].storageClass.rawValue), "
-                        + "which cannot be had as \(T.self)"
+                        + "which cannot be read as \(T.self)"
                 )
             }
             return value

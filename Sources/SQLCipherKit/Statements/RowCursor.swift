@@ -1,12 +1,12 @@
 import CSQLCipher
 
-/// Steps through a result one element at a time, for results that are too large to hold, or that end early.
+/// Steps through a result one element at a time, for results that are too large to hold in memory or that you stop reading early.
 /// ```swift
 /// let titles = try db.cursor(String.self, "SELECT title FROM note ORDER BY title")
 /// while let title = try titles.next() { print(title) }
 /// ```
-/// An open cursor keeps a read transaction open: go to the end, ``close()`` it, or let go of it. A statement that writes and
-/// returns rows is committed where its cursor ends, and only at the last row does an error of that come out: fetch such rows
+/// An open cursor keeps a read transaction open: read to the end, ``close()`` it or release it. If the statement writes and returns
+/// rows, it is only committed when its cursor ends, and an error from committing is only thrown at the last row: fetch such rows
 /// instead.
 public final class RowCursor<Element> {
     private var statement: Statement?
@@ -20,9 +20,9 @@ public final class RowCursor<Element> {
         columnNames = statement.columnNames
     }
 
-    /// The next element, or nil at the end; the cursor is closed then.
-    /// - Throws: ``DatabaseError``, ``DatabaseError/Reason/closed`` among them when the connection was closed meanwhile, and
-    ///   what the element's initialiser throws. After an error of SQLite's the cursor is closed.
+    /// Returns the next element. At the end, closes the cursor and returns nil.
+    /// - Throws: ``DatabaseError``, such as ``DatabaseError/Reason/closed`` if the connection was closed meanwhile, or any error
+    ///   that the element's initialiser throws. After an error from SQLite the cursor is closed.
     public func next() throws -> Element? {
         guard let statement else { return nil }
         let handle = try statement.beginStep()
@@ -39,14 +39,14 @@ public final class RowCursor<Element> {
         return try decode(Row(handle, statement.names(handle)))
     }
 
-    /// The elements that are left.
+    /// Returns the remaining elements.
     public func collect() throws -> [Element] {
         var elements: [Element] = []
         while let element = try next() { elements.append(element) }
         return elements
     }
 
-    /// Ends the result. Closing twice does nothing.
+    /// Closes the cursor. Closing it again does nothing.
     public func close() {
         statement = nil
     }

@@ -1,15 +1,15 @@
 /// SQL text together with the values bound to it.
 ///
-/// Written as a literal; what is interpolated is bound, never pasted into the text:
+/// Written as a literal. Interpolated values are bound, never inserted into the text:
 /// ```swift
 /// try db.execute("UPDATE note SET title = \(title) WHERE id IN \(ids)")
 /// // UPDATE note SET title = ? WHERE id IN (?,?,?)
 /// ```
-/// `\(identifier: name)` quotes a table's or column's name, `\(raw: text)` splices text in on purpose, and
-/// `SQL(raw: text)` takes a whole statement from a variable: untrusted text does not belong there.
+/// `\(identifier: name)` quotes a table's or column's name. `\(raw: text)` inserts text unchanged, and `SQL(raw: text)` takes a
+/// whole statement from a variable: never use these two with untrusted text.
 public struct SQL: Sendable, ExpressibleByStringInterpolation {
-    // The text, up to a `?` that ends it: that one is only written where the text is asked for, so that a literal with one value at
-    // its end is not copied to find its statement.
+    // The text without a final `?`, which is only appended when the text is asked for: that way, a literal with one value at its
+    // end is not copied to find its statement.
     @usableFromInline var head: String
     @usableFromInline var endsWithMark: Bool
     /// The values.
@@ -21,7 +21,7 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
         set { (head, endsWithMark) = (newValue, false) }
     }
 
-    /// SQL from a variable, as it is.
+    /// SQL from a variable, used unchanged.
     @inlinable
     public init(raw text: String, _ arguments: StatementArguments = []) {
         head = text
@@ -47,10 +47,10 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
     public struct StringInterpolation: StringInterpolationProtocol {
         @usableFromInline var text = ""
         @usableFromInline var values: StatementArguments
-        /// Whether a `?` is still to be written behind the text.
+        /// Whether a `?` is still to be appended to the text.
         @usableFromInline var endsWithMark = false
 
-        // What the text still needs room for: the first literal is not copied before something follows it.
+        // The capacity still to be reserved: the first literal is not copied until something follows it.
         @usableFromInline var capacity: Int
 
         @inlinable
@@ -98,8 +98,8 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
             values.append(bytes)
         }
 
-        /// Binds each value of a list and writes the list, in parentheses, as `IN` wants it. An empty list is `(NULL)`
-        /// of no row, so that `IN` finds nothing and `NOT IN` everything.
+        /// Binds each value of a list and writes the list in parentheses, as `IN` requires. An empty list is a subquery without
+        /// rows, so that `IN` matches nothing and `NOT IN` everything.
         public mutating func appendInterpolation<T: SQLValueConvertible>(_ list: [T]) {
             guard !list.isEmpty else {
                 append("(SELECT NULL WHERE 0)")
@@ -112,10 +112,10 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
         /// Writes an identifier, quoted.
         public mutating func appendInterpolation(identifier: String) { append(identifier.quotedSQLIdentifier) }
 
-        /// Splices text in as it is.
+        /// Inserts text unchanged.
         public mutating func appendInterpolation(raw: String) { append(raw) }
 
-        /// Puts in another piece of SQL with its values.
+        /// Inserts another piece of SQL with its values.
         public mutating func appendInterpolation(_ sql: SQL) {
             append(sql.text)
             values.append(sql.arguments)
@@ -124,7 +124,7 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
 }
 
 extension String {
-    /// The text as an SQL identifier: in double quotes, those inside doubled
+    /// The text as an SQL identifier, in double quotes, with double quotes inside it doubled
     /// (<https://sqlite.org/lang_keywords.html>).
     public var quotedSQLIdentifier: String {
         var quoted = "\""
@@ -135,8 +135,8 @@ extension String {
         return quoted + "\""
     }
 
-    /// The text as an SQL string literal: in single quotes, those inside doubled. For the few places, such as a pragma's
-    /// argument or a virtual table's option, where SQLite allows no parameter.
+    /// The text as an SQL string literal, in single quotes, with single quotes inside it doubled. For the few places where SQLite
+    /// allows no parameter, such as a pragma's argument or a virtual table's option.
     var quotedSQLLiteral: String {
         var quoted = "'"
         for character in unicodeScalars {

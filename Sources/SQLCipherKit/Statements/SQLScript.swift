@@ -1,7 +1,7 @@
 import CSQLCipher
 import Foundation
 
-/// Several SQL statements, separated by semicolons, with comments, and with triggers whose bodies hold semicolons.
+/// Several SQL statements, separated by semicolons. A script may contain comments, and triggers with semicolons in their bodies.
 /// ```swift
 /// try db.execute(SQLScript("CREATE TABLE a(x); CREATE TABLE b(y);"))
 /// ```
@@ -9,10 +9,10 @@ public struct SQLScript: Sendable {
     /// The script's text.
     public let text: String
 
-    /// A script from text.
+    /// Creates a script from text.
     public init(_ text: String) { self.text = text }
 
-    /// A script from a file in UTF-8.
+    /// Creates a script from a UTF-8 file.
     /// - Throws: ``DatabaseError/Reason/cannotOpen`` with the path, or ``DatabaseError/Reason/invalidArgument`` if the file is
     ///   not UTF-8.
     public init(contentsOf url: URL) throws(DatabaseError) {
@@ -28,8 +28,8 @@ public struct SQLScript: Sendable {
         self.text = text
     }
 
-    /// A script from a resource of a bundle.
-    /// - Throws: ``DatabaseError/Reason/cannotOpen`` if there is none of that name.
+    /// Creates a script from a bundle's resource of this name, with or without the extension `sql`.
+    /// - Throws: ``DatabaseError/Reason/cannotOpen`` if there is no such resource.
     public init(resource name: String, in bundle: Bundle) throws(DatabaseError) {
         guard let url = bundle.url(forResource: name, withExtension: nil) ?? bundle.url(forResource: name, withExtension: "sql")
         else {
@@ -41,37 +41,38 @@ public struct SQLScript: Sendable {
 }
 
 extension SQLScript {
-    /// Whether the text ends with a semicolon that ends a statement: one inside of a string, a comment or a trigger's body does
-    /// not (<https://sqlite.org/c3ref/complete.html>). For programs that read SQL line by line. Nothing is compiled.
+    /// Whether the text ends with a semicolon that ends a statement, as opposed to one inside a string, a comment or a trigger's
+    /// body (<https://sqlite.org/c3ref/complete.html>). For programs that read SQL line by line. Nothing is compiled.
     public var isComplete: Bool { !text.utf8.contains(0) && sqlite3_complete(text) == 1 }
 }
 
-/// What a script's row callback wants next.
+/// What to do after a script's row callback.
 public enum ScriptStep: Sendable {
-    /// Go on with the next row.
+    /// Continue with the next row.
     case next
-    /// Stop here; the statements that are left do not run.
+    /// Stop without running the remaining statements.
     case stop
 }
 
-/// An error in a script, with the statement it happened in.
+/// An error in a script, with the statement that failed.
 public struct SQLScriptError: Error, Sendable, CustomStringConvertible {
-    /// Which statement, counted from 0; comments alone do not count.
+    /// The statement's index, counted from 0; comments alone do not count.
     public let index: Int
-    /// What happened, with the statement's SQL.
+    /// The error, with the statement's SQL.
     public let error: DatabaseError
 
     public var description: String { "statement \(index + 1) of the script: \(error)" }
 }
 
 extension Connection {
-    /// Runs all statements of a script in order, each on its own: wrap the call in a transaction to have all or nothing.
+    /// Runs all statements of a script in order. They are not run in one transaction: wrap the call in one if either all or none
+    /// should take effect.
     ///
     /// - Parameters:
     ///   - script: the statements.
     ///   - row: called for each row of each statement, with the statement's index.
-    /// - Throws: ``SQLScriptError`` with the index of the statement that failed, or what `row` throws. A script has no values: a
-    ///   statement with parameters fails with ``DatabaseError/Reason/parameters``.
+    /// - Throws: ``SQLScriptError`` with the index of the statement that failed, or any error that `row` throws. A script has no
+    ///   values to bind: a statement with parameters fails with ``DatabaseError/Reason/parameters``.
     public func execute(_ script: SQLScript, row: ((Int, borrowing Row) throws -> ScriptStep)? = nil) throws {
         var text: SQLText
         do throws(DatabaseError) { text = try SQLText(script.text) } catch { throw SQLScriptError(index: 0, error: error) }

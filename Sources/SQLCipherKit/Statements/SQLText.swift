@@ -1,12 +1,12 @@
-/// SQL text on its way through the compiler, statement by statement, without a copy for each.
+/// SQL text that is compiled statement by statement, without copying each one.
 struct SQLText {
     let all: String
-    // With a NUL after it, which the engine asks for if it is not to copy the text.
+    // NUL-terminated, so that the engine does not copy the text.
     private let bytes: ContiguousArray<CChar>
     private var position = 0
 
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a NUL inside of the text, which would end it silently, and for
-    ///   more than 2 GB.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a NUL character in the text, which would silently truncate it, and
+    ///   for more than 2 GB.
     init(_ text: String) throws(DatabaseError) {
         all = text
         bytes = text.utf8CString
@@ -15,15 +15,15 @@ struct SQLText {
         }
     }
 
-    /// What is left behind a statement.
+    /// What follows a statement.
     enum Rest { case nothing, comments, more }
 
-    /// Whether another statement follows, found out without compiling: the compiler would act on some statements.
+    /// Whether another statement follows, without compiling it, because some statements take effect when they are compiled.
     ///
-    /// White space, comments, semicolons and byte order marks are nothing, just as SQLite's tokenizer takes them.
+    /// White space, comments, semicolons and byte order marks are skipped as by SQLite's tokenizer.
     var rest: Rest {
         bytes.withUnsafeBufferPointer { bytes in
-            // A 0 ends the text, so that the byte after one that is not 0 can be read.
+            // The text ends with a 0, so the byte after any non-zero byte can be read.
             func byte(_ index: Int) -> UInt8 { UInt8(bitPattern: bytes[index]) }
             var rest = Rest.nothing
             var index = position
@@ -31,7 +31,7 @@ struct SQLText {
                 switch byte(index) {
                 case UInt8(ascii: ";"): index += 1
                 case 9, 10, 12, 13, 32:
-                    // A vertical tab is white space after other white space, and nowhere else.
+                    // A vertical tab only counts as white space after other white space.
                     repeat { index += 1 } while byte(index) == 32 || (9...13).contains(byte(index))
                 case 0xef where byte(index + 1) == 0xbb && byte(index + 2) == 0xbf: index += 3
                 case UInt8(ascii: "-") where byte(index + 1) == UInt8(ascii: "-"):
@@ -53,15 +53,15 @@ struct SQLText {
 
     var isAtEnd: Bool { position >= bytes.count - 1 }
 
-    /// The text from here on, in a length fit for an error.
+    /// The text from the position on, limited to a length suitable for an error.
     var excerpt: String {
         guard position > 0 || bytes.count > 4000 else { return all }
         return String(
             decoding: bytes[position..<min(bytes.count - 1, position + 4000)].lazy.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// Lends the rest, with its count including the NUL, to a call that tells where it has stopped; goes on from there if the
-    /// call succeeds.
+    /// Lends the rest of the text, with its length including the NUL, to a call that reports where it stopped. If the call
+    /// succeeds, advances to there.
     mutating func advance(
         _ body: (UnsafePointer<CChar>, Int32, UnsafeMutablePointer<UnsafePointer<CChar>?>) -> Int32
     ) -> Int32 {

@@ -6,19 +6,19 @@ struct SQLTokens {
 
     struct Token {
         let kind: Kind
-        /// Where it is, in bytes of UTF-8.
+        /// The token's position in bytes of UTF-8.
         let range: Range<Int>
     }
 
     private let bytes: ContiguousArray<CChar>
     private(set) var position = 0
-    /// Where the last token before the position ends: after it are blanks and comments only.
+    /// The end of the last token before the position. Only blanks and comments lie between the two.
     private(set) var end = 0
 
-    /// The bytes of the text.
+    /// The number of bytes of the text.
     var count: Int { bytes.count - 1 }
 
-    /// - Parameter text: without a NUL, at which it would end.
+    /// - Parameter text: the text, without NUL characters, at which it would end.
     init(_ text: String) { bytes = text.utf8CString }
 
     /// The next token; nil at the end of the text.
@@ -27,7 +27,7 @@ struct SQLTokens {
             while let base = bytes.baseAddress, position < bytes.count - 1 {
                 var kind = SQLCIPHERKIT_TOKEN_BLANK
                 let length = Int(sqlcipherkit_token(base + position, &kind))
-                // No token is empty; a text that the engine stops in has no other.
+                // No token is empty: a length of 0 means that the engine cannot read any further.
                 guard length > 0 else { return Token(kind: .unreadable, range: position..<bytes.count - 1) }
                 defer { position += length }
                 guard kind != SQLCIPHERKIT_TOKEN_BLANK else { continue }
@@ -43,7 +43,7 @@ struct SQLTokens {
         String(decoding: bytes[token.range].lazy.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// Whether a token is a keyword, in any case, and not a quoted name.
+    /// Whether a token is a keyword, ignoring case, and not a quoted name.
     func isWord(_ token: Token?, _ keyword: StaticString) -> Bool {
         guard let token, token.kind == .word, token.range.count == keyword.utf8CodeUnitCount else { return false }
         return bytes.withUnsafeBufferPointer { bytes in
@@ -53,7 +53,7 @@ struct SQLTokens {
         }
     }
 
-    /// The name that a token stands for, without its quotes; nil for a token that is no name.
+    /// The name that a token stands for, without its quotes; nil if the token is not a name.
     func name(_ token: Token?) -> String? {
         guard let token, token.kind == .word || token.kind == .quoted else { return nil }
         return token.kind == .quoted ? bytes[token.range].map(UInt8.init(bitPattern:)).unquoted : text(token)
@@ -61,8 +61,8 @@ struct SQLTokens {
 }
 
 extension BidirectionalCollection<UInt8> {
-    /// The text in UTF-8 without the quotes or brackets around it, where it has any, and with those doubled in it single. Bytes, as
-    /// a mark after a quote would make another character of it.
+    /// The UTF-8 text without the quotes or brackets around it, if any, and with doubled ones in it undoubled. It works on bytes,
+    /// because a combining mark after a quote would form a different character.
     var unquoted: String {
         guard let opening = first, "'\"`[".utf8.contains(opening), count >= 2 else { return String(decoding: self, as: UTF8.self) }
         let closing = opening == UInt8(ascii: "[") ? UInt8(ascii: "]") : opening

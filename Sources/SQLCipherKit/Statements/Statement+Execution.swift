@@ -1,8 +1,8 @@
 import CSQLCipher
 
 extension Statement {
-    /// Runs the statement to its end; rows, if it returns any, are passed over.
-    /// - Throws: ``DatabaseError``: what SQLite reports, or ``DatabaseError/Reason/parameters``.
+    /// Runs the statement to its end and ignores any rows that it returns.
+    /// - Throws: ``DatabaseError`` with SQLite's error, or with ``DatabaseError/Reason/parameters``.
     public func execute(_ arguments: StatementArguments = []) throws(DatabaseError) {
         let handle = try beginUse()
         defer { endUse(handle) }
@@ -10,9 +10,9 @@ extension Statement {
         try drain(handle)
     }
 
-    /// Runs the statement with these values for its parameters, in order. Faster than an array: nothing is boxed.
+    /// Runs the statement with these values for its parameters, in order. Faster than an array, because nothing is boxed.
     ///
-    /// Up to ten values are fastest; for more, each costs some nanoseconds.
+    /// Up to ten values are fastest; beyond that, each value costs some nanoseconds more.
     @inlinable
     public func execute<each Value: SQLValueConvertible>(binding values: repeat each Value) throws(DatabaseError) {
         let handle = try beginUse()
@@ -21,8 +21,8 @@ extension Statement {
         try drain(handle)
     }
 
-    /// Reads each row with `body`, in order, without keeping any.
-    /// - Throws: what SQLite reports, and what `body` throws; both end the loop.
+    /// Calls `body` with each row in order, without keeping any.
+    /// - Throws: SQLite's error, or any error that `body` throws; either ends the loop.
     @inlinable
     public func forEach(_ arguments: StatementArguments = [], _ body: (borrowing Row) throws -> Void) throws {
         let handle = try beginUse()
@@ -33,7 +33,7 @@ extension Statement {
         repeat { try body(row) } while try advance(handle)
     }
 
-    /// All rows as values made by `decode`.
+    /// Returns all rows as values that `decode` makes of them.
     @inlinable
     func collect<T>(_ handle: OpaquePointer, _ decode: (borrowing Row) throws -> T) throws -> [T] {
         var result: [T] = []
@@ -43,7 +43,7 @@ extension Statement {
         return result
     }
 
-    /// To the next row. False at the end.
+    /// Advances to the next row. Returns false at the end.
     @inlinable
     @inline(__always)
     func advance(_ handle: OpaquePointer) throws(DatabaseError) -> Bool {
@@ -76,7 +76,7 @@ extension Statement {
 // MARK: Fetching
 
 extension Statement {
-    /// The first column of each row.
+    /// Returns the first column of each row.
     @inlinable
     public func fetchAll<T: SQLValueConvertible>(
         _ type: T.Type = T.self, _ arguments: StatementArguments = []
@@ -89,7 +89,7 @@ extension Statement {
         return result
     }
 
-    /// The first column of the first row; nil if there is no row, or if it is NULL. Later rows are not computed.
+    /// Returns the first column of the first row; nil if there is no row or the value is NULL. Later rows are not computed.
     @inlinable
     public func fetchOne<T: SQLValueConvertible>(
         _ type: T.Type = T.self, _ arguments: StatementArguments = []
@@ -103,7 +103,7 @@ extension Statement {
         return value
     }
 
-    /// The same, with these values for the parameters. Faster than an array: nothing is boxed.
+    /// Like the method above, with these values for the parameters. Faster than an array, because nothing is boxed.
     @inlinable
     @_disfavoredOverload
     public func fetchOne<T: SQLValueConvertible, each Value: SQLValueConvertible>(
@@ -118,13 +118,13 @@ extension Statement {
         return value
     }
 
-    /// The same for an optional type: nil is not wrapped twice.
+    /// Returns the first column of the first row for an optional type, without wrapping nil twice.
     @inlinable
     public func fetchOne<T: SQLValueConvertible>(
         _ type: T?.Type, _ arguments: StatementArguments = []
     ) throws(DatabaseError) -> T? { try fetchOne(T.self, arguments) }
 
-    /// Each row as a record.
+    /// Returns each row as a record.
     @inlinable
     public func fetchAll<T: SQLRow>(_ type: T.Type = T.self, _ arguments: StatementArguments = []) throws -> [T] {
         let handle = try beginUse()
@@ -133,7 +133,7 @@ extension Statement {
         return try collect(handle) { try T(row: $0) }
     }
 
-    /// The first row as a record, or nil if there is no row.
+    /// Returns the first row as a record, or nil if there is no row.
     @inlinable
     public func fetchOne<T: SQLRow>(_ type: T.Type = T.self, _ arguments: StatementArguments = []) throws -> T? {
         let handle = try beginUse()
@@ -145,7 +145,7 @@ extension Statement {
         return value
     }
 
-    /// The same, with these values for the parameters. Faster than an array: nothing is boxed.
+    /// Like the method above, with these values for the parameters. Faster than an array, because nothing is boxed.
     @inlinable
     @_disfavoredOverload
     public func fetchOne<T: SQLRow, each Value: SQLValueConvertible>(
@@ -160,7 +160,7 @@ extension Statement {
         return value
     }
 
-    /// The first columns of each row as a tuple. The result may have more columns than the tuple.
+    /// Returns the first columns of each row as a tuple. The result may have more columns than the tuple.
     @inlinable
     public func fetchAll<
         A: SQLValueConvertible, B: SQLValueConvertible, each T: SQLValueConvertible
@@ -175,7 +175,7 @@ extension Statement {
         return result
     }
 
-    /// The first columns of the first row as a tuple, or nil if there is no row.
+    /// Returns the first columns of the first row as a tuple, or nil if there is no row.
     @inlinable
     public func fetchOne<
         A: SQLValueConvertible, B: SQLValueConvertible, each T: SQLValueConvertible

@@ -1,8 +1,7 @@
 import CSQLCipher
 
 extension Statement {
-    /// Runs this statement, an INSERT, once for each row of a query: the row's columns, as they are stored, are bound to its
-    /// parameters in order.
+    /// Runs this statement, an INSERT, once for each row of a query: the row's stored values are bound to its parameters in order.
     /// - Parameter eachRow: called after each row with the number of rows so far.
     func insertRows(of query: Statement, eachRow: (Int) throws -> Void) throws {
         let from = try query.live(), to = try live()

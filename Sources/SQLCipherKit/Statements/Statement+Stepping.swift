@@ -2,9 +2,9 @@ import CSQLCipher
 
 /// Stepping by hand: bind, step, read columns, reset.
 extension Statement {
-    /// Goes to the next row. False at the end; the next call begins again.
+    /// Advances to the next row. Returns false at the end; the next call then starts again.
     ///
-    /// A statement that stands on a row keeps its read transaction open: ``reset()`` it when you stop before the end.
+    /// A statement with a current row keeps its read transaction open: ``reset()`` it if you stop before the end.
     @discardableResult
     public func step() throws(DatabaseError) -> Bool {
         let handle = try beginStep()
@@ -21,36 +21,36 @@ extension Statement {
         return false
     }
 
-    /// Back to before the first row; bound values stay.
+    /// Returns to before the first row and keeps the bound values.
     public func reset() throws(DatabaseError) {
         let handle = try beginStep()
         defer { endUse(handle) }
         try finish(handle)
     }
 
-    /// Makes all parameters NULL. The statement must not stand on a row.
+    /// Sets all parameters to NULL. The statement must not have a current row.
     public func clearBindings() throws(DatabaseError) {
         let handle = try idle()
         sqlite3_clear_bindings(handle)
         shownArguments = nil
     }
 
-    /// Binds all parameters. The statement must not stand on a row.
+    /// Binds all parameters. The statement must not have a current row.
     public func bind(_ arguments: StatementArguments) throws(DatabaseError) {
         try bindAll(arguments, idle())
     }
 
-    /// Binds one parameter by its position, counted from 1. The statement must not stand on a row.
+    /// Binds one parameter by its position, counted from 1. The statement must not have a current row.
     public func bind(_ value: (any SQLValueConvertible)?, at position: Int) throws(DatabaseError) {
         try bind(value, Int32(clamping: position), idle())
     }
 
-    /// The value of a column of the row that the statement stands on, by its index.
+    /// The value of a column in the current row, by its index, counted from 0.
     public subscript<T: SQLValueConvertible>(index: Int) -> T {
         get throws(DatabaseError) { try Row.Column(live(), Int32(clamping: index)).read(as: T.self) }
     }
 
-    /// The value of a column of the row that the statement stands on, by its name.
+    /// The value of a column in the current row, by its name.
     public subscript<T: SQLValueConvertible>(name: String) -> T {
         get throws(DatabaseError) {
             let handle = try live()

@@ -1,42 +1,43 @@
 import CSQLCipher
 
-/// A prepared statement: SQL compiled once, to be run many times with different values.
+/// A prepared statement: SQL that is compiled once and can be run many times with different values.
 ///
 /// ```swift
 /// let insert = try db.prepare("INSERT INTO point(x, y) VALUES (?, ?)")
 /// for (x, y) in points { try insert.execute(binding: x, y) }
 /// ```
-/// ``Connection/execute(_:_:)`` and the fetching methods keep statements in a cache of their own; prepare one yourself for the
-/// tightest loops, or to step through rows by hand.
+/// ``Connection/execute(_:_:)`` and the fetching methods cache their statements; prepare one yourself for the tightest loops, or to
+/// step through rows by hand.
 ///
 /// A statement keeps its connection alive. After ``Connection/close()`` each call throws ``DatabaseError/Reason/closed``.
 public final class Statement {
     /// Nil once it is finalized.
-    // A connection belongs to one thread at a time, and no access spans a call: there is nothing for the run time to check.
+    // A connection belongs to one thread at a time, and no access spans a call, so no exclusivity check is needed at run time.
     @usableFromInline @exclusivity(unchecked) var handle: OpaquePointer?
     @usableFromInline unowned(unsafe) let connection: Connection
-    // Statements that a caller holds keep their connection; those of the connection's own cache must not.
+    // Statements held by a caller keep their connection alive; those in the connection's own cache must not.
     private let keepAlive: Connection?
-    /// Whether a call is stepping through the rows right now, to which closing leaves the statement; see ``Use``.
+    /// How the statement is in use; see ``Use``. While a call is stepping through the rows, closing the connection leaves the
+    /// statement to that call.
     @usableFromInline @exclusivity(unchecked) var uses = 0
-    /// Not 0 if it begins or ends a transaction, which is not allowed everywhere.
+    /// Not 0 if the statement begins or ends a transaction, which is not allowed everywhere.
     @usableFromInline let gate: Int
-    /// Turns after which the cache may drop it; see CachedStatements.
+    /// The cache's turn in which it was last used; see CachedStatements.
     var lastUse: UInt64 = 0
     var shownArguments: StatementArguments?
     private var isBroken = false
 
-    // The connection's list of its statements.
+    // Links in the connection's list of statements.
     unowned(unsafe) var previous: Statement?
     unowned(unsafe) var next: Statement?
 
     private var knownNames: ColumnNames?
-    // The same without a count of references.
+    // The same, without reference counting.
     @usableFromInline @exclusivity(unchecked) var unretainedNames: Unmanaged<ColumnNames>?
     @usableFromInline @exclusivity(unchecked) var knownPreparations: Int32 = 0
     private let usableHandle: OpaquePointer
     private let forks: UInt32
-    /// Whether a RowCursor steps through it.
+    /// Whether a RowCursor steps through the statement.
     let isCursor: Bool
 
     init(_ connection: Connection, handle: OpaquePointer, keepsConnection: Bool, isCursor: Bool = false) {
@@ -51,7 +52,7 @@ public final class Statement {
     }
 
     deinit {
-        // Without a handle the connection has let go of this statement already, and may be gone itself.
+        // If there is no handle, the connection has already released this statement and may be gone itself.
         if let handle {
             connection.unregister(self)
             finalize(handle)
@@ -61,24 +62,25 @@ public final class Statement {
         }
     }
 
-    /// Called by the connection when it closes: from here on every call throws.
+    /// Called by the connection when it closes: from now on every call throws.
     func invalidate() {
         guard let handle else { return }
         self.handle = nil
         connection.unregister(self)
-        // A call on the stack still reads its row: finalizing waits for its end.
+        // A call on the stack is still reading its row: finalizing waits until it ends.
         if uses & Use.running == 0 { finalize(handle) } else { isBroken = true }
     }
 
-    /// Whether a caller holds the statement, and not the connection's cache.
+    /// Whether the statement is held by a caller rather than the connection's cache.
     var isHeld: Bool { keepAlive != nil }
 
-    /// In a child process the statement is the parent's: ending it would end the parent's transaction.
+    /// Finalizes the handle, except in a child process, where the statement is the parent's: finalizing it would end the parent's
+    /// transaction.
     private func finalize(_ handle: OpaquePointer) {
         if forks == sqlcipherkit_forks() { sqlite3_finalize(handle) }
     }
 
-    /// The handle, for as long as the connection is open.
+    /// The handle. Throws if the connection is closed or may not be used.
     @inlinable
     @inline(__always)
     func live() throws(DatabaseError) -> OpaquePointer {
@@ -86,15 +88,15 @@ public final class Statement {
         return handle
     }
 
-    /// What a statement is in, between its calls and during one.
+    /// The states of a statement in use, as bits.
     @usableFromInline enum Use {
-        /// A call is stepping through its rows.
+        /// A call is stepping through the rows.
         @inlinable static var running: Int { 1 }
-        /// A call has left it standing on a row.
+        /// A call has left the statement on a row.
         @inlinable static var standing: Int { 2 }
     }
 
-    /// Marks the start of a use that steps through rows, from the first one on; every one ends with `endUse`.
+    /// Marks the start of a use that steps through the rows from the first one. Each such use ends with `endUse`.
     @inlinable
     @inline(__always)
     func beginUse() throws(DatabaseError) -> OpaquePointer {
@@ -104,7 +106,7 @@ public final class Statement {
         return handle
     }
 
-    /// Marks the start of a use that goes on from the row that the statement stands on; every one ends with `endStep` or `endUse`.
+    /// Marks the start of a use that continues from the current row. Each such use ends with `endStep` or `endUse`.
     @inlinable
     @inline(__always)
     func beginStep() throws(DatabaseError) -> OpaquePointer {
@@ -114,7 +116,8 @@ public final class Statement {
         return handle
     }
 
-    /// Decides whether a use may begin where something speaks against it, and takes the statement off the row that it stands on.
+    /// The slow path at the start of a use: throws if the use is not allowed, and otherwise resets the statement from its current
+    /// row.
     @usableFromInline
     @inline(never)
     func prepareUse(resuming: Bool = false) throws(DatabaseError) {
@@ -125,7 +128,7 @@ public final class Statement {
         }
         if gate != 0, !connection.allowsTransactionControl { throw .transactionControl(sql) }
         guard uses != 0, !resuming, let handle else { return }
-        // Resetting may call an aggregate that was cut off, which may close the connection.
+        // Resetting may call an unfinished aggregate, which may close the connection.
         uses = Use.running
         do throws(DatabaseError) { try finish(handle) } catch {
             endUse(handle)
@@ -135,9 +138,9 @@ public final class Statement {
         _ = try live()
     }
 
-    /// The end of a use that leaves rows unread. What the statement has written is committed here, as SQLite commits when a
-    /// statement ends: at the last row, or when it is reset.
-    /// - Throws: why it could not be committed.
+    /// Ends a use that leaves rows unread. The statement's changes are committed here, because SQLite commits when a statement
+    /// ends: at the last row, or when it is reset.
+    /// - Throws: the reason why they could not be committed.
     @inlinable
     @inline(__always)
     func finish(_ handle: OpaquePointer) throws(DatabaseError) {
@@ -152,18 +155,18 @@ public final class Statement {
         if rc != SQLITE_OK { throw failure(rc) }
     }
 
-    /// The end of a use. What writes and has neither come to its end nor been finished has met an error: it is undone.
+    /// Ends a use. A statement that writes and has reached neither its end nor `finish` has failed: its changes are undone.
     @inlinable
     @inline(__always)
     func endUse(_ handle: OpaquePointer) {
-        // Resetting may call an aggregate that was cut off: the statement is in use until then.
+        // Resetting may call an unfinished aggregate: the statement is in use until then.
         if self.handle != nil { sqlcipherkit_reset(handle) }
         uses = 0
         if connection.awaitsCommit { connection.settleCommit() }
         if self.handle == nil { finishInvalidated() }
     }
 
-    /// The end of a use that leaves the statement on its row.
+    /// Ends a use and leaves the statement on its row.
     func endStep() {
         uses = Use.standing
         if handle == nil { finishInvalidated() }
@@ -178,10 +181,10 @@ public final class Statement {
         connection.finishClosing()
     }
 
-    /// The columns of the row that the statement stands on. A change of the schema makes SQLite prepare the statement
-    /// again at its first step, and `SELECT *` may then have other columns than before.
+    /// The columns of the current row. After a schema change, SQLite prepares the statement again at its first step, and `SELECT *`
+    /// may then have different columns.
     ///
-    /// Nothing prepares a statement again while it stands on a row, so a row that is lent may use them uncounted.
+    /// A statement is never prepared again while it is on a row, so a lent row can use the columns without retaining them.
     @inlinable
     @inline(__always)
     func names(_ handle: OpaquePointer) -> Unmanaged<ColumnNames> {
@@ -213,7 +216,7 @@ public final class Statement {
         if handle == nil { return .closedConnection }
         let error = DatabaseError(
             rc: rc, database: sqlite3_db_handle(usableHandle), sql: sql, arguments: shownArguments?.shown, statement: usableHandle)
-        // Its text may have a key in it, and SQL can read the texts of all statements.
+        // The text may contain a key, and SQL can read the texts of all statements.
         if error.reason == .refusedSQL { connection.cache.remove(self) }
         return connection.noting(error)
     }
@@ -223,8 +226,8 @@ extension Statement {
     /// The SQL text that the statement was made from (<https://sqlite.org/c3ref/expanded_sql.html>).
     public var sql: String { handle.flatMap { sqlite3_sql($0) }.map { String(cString: $0) } ?? "" }
 
-    /// The SQL text with the bound values in place of the parameters: show it only where the data may be seen. Of a statement that
-    /// could hold a key, as `ATTACH … KEY ?` does, nothing is shown.
+    /// The SQL text with the bound values in place of the parameters: show it only where the data may be seen. For a statement that
+    /// could contain a key, such as `ATTACH … KEY ?`, nothing is shown.
     public var expandedSQL: String {
         guard let handle, let text = sqlite3_expanded_sql(handle) else { return "" }
         defer { sqlite3_free(text) }
@@ -235,7 +238,7 @@ extension Statement {
     /// (<https://sqlite.org/c3ref/stmt_readonly.html>).
     public var isReadOnly: Bool { handle.map { sqlite3_stmt_readonly($0) != 0 } ?? true }
 
-    /// The number of parameters; with `?7`, seven.
+    /// The number of parameters; seven if the text contains `?7`.
     public var parameterCount: Int { handle.map { Int(sqlite3_bind_parameter_count($0)) } ?? 0 }
 
     /// The parameters' names with their `:`, `@`, `$` or `?`, nil for a bare `?`.
@@ -246,11 +249,11 @@ extension Statement {
         }
     }
 
-    /// The position of a named parameter, counted from 1, or nil. The name is written with its sign.
+    /// The position of a named parameter, counted from 1, or nil if there is none. The name includes its sign, such as `:`.
     public func parameterIndex(_ name: String) -> Int? {
         guard let handle else { return nil }
         let index = sqlite3_bind_parameter_index(handle, name)
-        // C would end the name at a NUL character, which no parameter's has.
+        // C would truncate the name at a NUL character, which no parameter's name contains.
         return index == 0 || name.utf8.contains(0) ? nil : Int(index)
     }
 
@@ -260,7 +263,7 @@ extension Statement {
     /// The columns' names in the result.
     public var columnNames: [String] { handle == nil ? [] : names.names }
 
-    /// The types that the tables declare for the columns; nil for an expression.
+    /// The columns' types as declared by their tables; nil for an expression.
     public var declaredTypes: [String?] {
         guard let handle else { return [] }
         return (0..<sqlite3_column_count(handle)).map { index in
@@ -270,7 +273,7 @@ extension Statement {
 }
 
 extension StatementArguments {
-    /// The values for an error that was asked to show them.
+    /// The values as text, for errors that are configured to show them.
     var shown: String {
         func text(_ value: (any SQLValueConvertible)?) -> String { value.map { "\($0)" } ?? "NULL" }
         return named.isEmpty

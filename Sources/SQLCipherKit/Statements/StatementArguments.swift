@@ -5,10 +5,10 @@ import CSQLCipher
 /// try db.execute("INSERT INTO note(title, stars) VALUES (?, ?)", ["Plan", nil])
 /// try db.execute("UPDATE note SET stars = :stars WHERE id = :id", ["stars": 5, ":id": 7])
 /// ```
-/// A name may be written with its `:`, `@` or `$`, or without. Each parameter must get a value and each value must have a
-/// parameter; anything else is a thrown error.
+/// A name may be written with or without its `:`, `@` or `$`. Each parameter needs a value and each value needs a parameter;
+/// anything else throws.
 public struct StatementArguments: Sendable, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral {
-    // Values by position: one alone needs no array, and is bound without a copy.
+    // Values by position. A single one needs no array and is bound without a copy.
     @usableFromInline var single: any SQLValueConvertible
     @usableFromInline var several: [(any SQLValueConvertible)?]
     /// The number of values by position.
@@ -69,7 +69,7 @@ public struct StatementArguments: Sendable, ExpressibleByArrayLiteral, Expressib
         named = values.map { (name: $0.0, value: $0.1) }
     }
 
-    /// Whether there is no value at all.
+    /// Whether there are no values.
     @inlinable
     public var isEmpty: Bool { count == 0 && named.isEmpty }
 }
@@ -85,7 +85,7 @@ struct NullArgument: SQLValueConvertible, CustomStringConvertible {
 
 extension Statement {
     /// Binds all parameters of the statement.
-    /// - Throws: ``DatabaseError/Reason/parameters`` for missing, surplus or unknown ones, and what a conversion throws.
+    /// - Throws: ``DatabaseError/Reason/parameters`` for missing, surplus or unknown parameters, or any error from a conversion.
     @usableFromInline
     func bindAll(_ arguments: StatementArguments, _ handle: OpaquePointer) throws(DatabaseError) {
         if arguments.named.isEmpty {
@@ -94,7 +94,7 @@ extension Statement {
                 let parameter = Statement.Parameter(handle, 1, connection.profile)
                 if !arguments.single.tryBindSQL(to: parameter) { try arguments.single.bindSQL(to: parameter) }
             } else {
-                // By index: to iterate would copy each value.
+                // By index, because iterating would copy each value.
                 for index in arguments.several.indices {
                     try bind(arguments.several[index], Int32(truncatingIfNeeded: index + 1), handle)
                 }
@@ -105,7 +105,7 @@ extension Statement {
         if connection.configuration.errorsShowArguments { shownArguments = arguments }
     }
 
-    /// The check that every path of binding begins with.
+    /// Throws unless the statement has this number of parameters. Every way of binding positional values checks this.
     @inlinable
     @inline(__always)
     func expectParameters(_ count: Int, _ handle: OpaquePointer) throws(DatabaseError) {
@@ -138,7 +138,7 @@ extension Statement {
         var bound = [Bool](repeating: false, count: names.count)
         for (name, value) in arguments.named {
             let bare = name.withoutParameterSign
-            // The same bare name may stand in the SQL with two signs: both are meant unless the caller wrote one.
+            // The SQL may contain the same bare name with two signs: both match, unless the caller gave a sign.
             let matches = names.indices.filter { index in
                 guard let known = names[index] else { return false }
                 return known.isSameText(as: name) || (bare.isSameText(as: name) && known.withoutParameterSign.isSameText(as: bare))
@@ -158,7 +158,7 @@ extension Statement {
                 try bind(value, Int32(index + 1), handle)
             }
         }
-        // `?7` makes seven parameters, of which six stand nowhere in the text and need no value.
+        // `?7` creates seven parameters, of which six do not occur in the text and need no value.
         let hasGaps = names.contains { $0?.hasTextPrefix("?") == true }
         if let missing = bound.indices.first(where: { !bound[$0] && !(names[$0] == nil && hasGaps) }) {
             throw DatabaseError(
@@ -172,7 +172,7 @@ extension String {
     fileprivate var withoutParameterSign: String {
         guard let first = utf8.first, [UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "$"), UInt8(ascii: "?")].contains(first)
         else { return self }
-        // A mark that joins the sign is a part of the name: bytes are dropped, not characters.
+        // Drops bytes, not characters: a combining mark after the sign is part of the name.
         return String(decoding: utf8.dropFirst(), as: UTF8.self)
     }
 }
