@@ -6,15 +6,15 @@ public enum TransactionKind: String, Sendable, CaseIterable {
     case deferred = "DEFERRED"
     /// Takes the write lock at once.
     case immediate = "IMMEDIATE"
-    /// Takes the write lock at once and, without a write-ahead log, keeps readers out.
+    /// Takes the write lock at once and, without a write-ahead log, blocks readers.
     case exclusive = "EXCLUSIVE"
 }
 
-/// How a transaction ends without an error, with the value that it gives back.
+/// How a transaction ends without an error, and the value that it returns.
 public enum TransactionEnd<Value> {
-    /// The changes stay.
+    /// The changes are kept.
     case commit(Value)
-    /// The changes go.
+    /// The changes are undone.
     case rollback(Value)
 }
 
@@ -25,17 +25,17 @@ extension Connection {
     public var isInTransaction: Bool { usableHandle.map { sqlite3_get_autocommit($0) == 0 } ?? false }
 
     /// Begins a transaction.
-    /// - Throws: ``DatabaseError/Reason/misuse`` inside one, ``DatabaseError/Reason/busy``.
+    /// - Throws: ``DatabaseError/Reason/misuse`` inside a transaction; ``DatabaseError/Reason/busy``.
     public func begin(_ kind: TransactionKind = .immediate) throws(DatabaseError) {
         _ = try liveForUse()
         if isInTransaction { throw .misuse("a transaction is already open: use a savepoint inside it") }
         try control("BEGIN \(kind.rawValue)")
     }
 
-    /// Commits the open transaction. When it throws, the transaction is still open, unless SQLite has rolled it back:
-    /// ``isInTransaction`` tells.
-    /// - Throws: ``DatabaseError/Reason/misuse`` without a transaction, or inside of a closure that has one;
-    ///   ``DatabaseError/Reason/busy``; and the error of a commit hook that vetoed.
+    /// Commits the open transaction. If this throws, the transaction is still open unless SQLite has rolled it back: check
+    /// ``isInTransaction``.
+    /// - Throws: ``DatabaseError/Reason/misuse`` without a transaction, or inside the closure of one;
+    ///   ``DatabaseError/Reason/busy``; or the error of a commit hook that vetoed the commit.
     public func commit() throws(DatabaseError) {
         _ = try liveForUse()
         guard isInTransaction else { throw .misuse("there is no transaction to commit") }
@@ -43,19 +43,19 @@ extension Connection {
     }
 
     /// Rolls the open transaction back.
-    /// - Throws: ``DatabaseError/Reason/misuse`` without a transaction, or inside of a closure that has one.
+    /// - Throws: ``DatabaseError/Reason/misuse`` without a transaction, or inside the closure of one.
     public func rollback() throws(DatabaseError) {
         _ = try liveForUse()
         guard isInTransaction else { throw .misuse("there is no transaction to roll back") }
         try execute("ROLLBACK")
     }
 
-    /// Runs `body` in a transaction: commits and gives its value back, or rolls back if it throws.
+    /// Runs `body` in a transaction: commits and returns its value, or rolls back if it throws.
     ///
-    /// Inside another transaction it is a savepoint of that one. In `body`, SQL cannot begin or end a transaction: such a statement
-    /// throws ``DatabaseError/Reason/misuse``. If SQLite itself rolls back, as `ON CONFLICT ROLLBACK`, `RAISE(ROLLBACK)`, an
-    /// interrupted write and a full disk make it do, each further statement throws ``DatabaseError/Reason/aborted`` until the
-    /// outermost closure has ended, and so does this call, also if `body` goes on without an error.
+    /// Inside another transaction it is a savepoint. SQL in `body` cannot begin or end a transaction: such a statement throws
+    /// ``DatabaseError/Reason/misuse``. If SQLite itself rolls back, because of `ON CONFLICT ROLLBACK`, `RAISE(ROLLBACK)`, an
+    /// interrupted write or a full disk, each further statement throws ``DatabaseError/Reason/aborted`` until the outermost closure
+    /// has ended. So does this call, even if `body` itself ends without an error.
     /// ```swift
     /// try db.transaction { db in
     ///     try db.execute("UPDATE account SET balance = balance - \(amount) WHERE id = \(from)")
@@ -63,15 +63,15 @@ extension Connection {
     /// }
     /// ```
     /// - Parameters:
-    ///   - kind: how it begins. Default: immediate, so that a write does not find the database busy half-way.
-    ///   - body: what is done inside.
-    /// - Throws: what `body` throws, and what beginning and committing throw; nothing has changed then.
+    ///   - kind: how it begins. Default: immediate, so that a later write in it does not find the database busy.
+    ///   - body: the work to do.
+    /// - Throws: any error that `body`, beginning or committing throws; in each case no change is kept.
     @discardableResult
     public func transaction<R>(_ kind: TransactionKind = .immediate, _ body: (Connection) throws -> R) throws -> R {
         try transaction(kind) { db in TransactionEnd.commit(try body(db)) }
     }
 
-    /// The same, with a `body` that says itself how to end.
+    /// Runs `body` as above and ends as `body` decides.
     /// ```swift
     /// let isFeasible = try db.transaction { db in
     ///     try plan.apply(to: db)
@@ -84,7 +84,7 @@ extension Connection {
     ) throws -> R {
         if isInTransaction { return try savepoint(nil, body) }
         try begin(kind)
-        // Whatever happens, the connection is not left inside of the transaction. Without an error there is nothing to roll back.
+        // Whatever happens, the connection is not left inside the transaction. After a commit there is nothing to roll back.
         defer { abandon() }
         switch try inTransaction({ try body(self) }) {
         case .commit(let value):
@@ -95,17 +95,17 @@ extension Connection {
         }
     }
 
-    /// Runs `body` in a savepoint: keeps its changes, or undoes them and no others if it throws. Outside of a transaction it
-    /// is one (<https://sqlite.org/lang_savepoint.html>).
+    /// Runs `body` in a savepoint: keeps its changes, or undoes only these changes if it throws. Outside a transaction, it is a
+    /// transaction (<https://sqlite.org/lang_savepoint.html>).
     /// - Parameters:
-    ///   - name: a name, for a trace; nil makes one.
-    ///   - body: what is done inside.
+    ///   - name: a name that shows in traces. Default: nil, for `sqlcipherkit`.
+    ///   - body: the work to do.
     @discardableResult
     public func savepoint<R>(_ name: String? = nil, _ body: (Connection) throws -> R) throws -> R {
         try savepoint(name) { db in TransactionEnd.commit(try body(db)) }
     }
 
-    /// The same, with a `body` that says itself how to end.
+    /// Runs `body` as above and ends as `body` decides.
     @discardableResult
     public func savepoint<R>(_ name: String? = nil, _ body: (Connection) throws -> TransactionEnd<R>) throws -> R {
         let name = (name ?? "sqlcipherkit").quotedSQLIdentifier
@@ -126,8 +126,8 @@ extension Connection {
         }
     }
 
-    /// Runs `body`, which only reads with this connection, in one snapshot. Its end cannot fail, so that an error never comes after
-    /// what `body` has written elsewhere.
+    /// Runs `body`, which only reads on this connection, in one snapshot. Ending it cannot fail, so that no error follows after
+    /// `body` has written elsewhere.
     func withSnapshot(_ body: () throws -> Void) throws {
         try transaction(.deferred) { _ -> TransactionEnd<Void> in
             try body()
@@ -135,14 +135,14 @@ extension Connection {
         }
     }
 
-    /// Rolls the transaction back, if there is one. Nothing can keep this from happening: the statement that does it may fail for
-    /// lack of memory, or be refused by an authorizer.
+    /// Rolls back the transaction, if there is one. This always succeeds: if the ROLLBACK statement fails for lack of memory or is
+    /// refused by an authorizer, it rolls back without a statement.
     func abandon() {
         guard isInTransaction else { return }
         if (try? control("ROLLBACK")) == nil, isInTransaction, let handle { sqlcipherkit_roll_back(handle) }
     }
 
-    /// Undoes a savepoint. Where that fails, the whole transaction goes: kept, it would hold what was to be undone.
+    /// Undoes a savepoint. If that fails, rolls back the whole transaction, which would otherwise keep the changes to be undone.
     private func abandon(savepoint name: String, _ changes: ChangeTracker.Mark?) {
         guard isInTransaction else { return }
         do throws(DatabaseError) {

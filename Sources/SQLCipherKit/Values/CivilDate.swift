@@ -1,6 +1,7 @@
-/// Days of the proleptic Gregorian calendar, counted from 1970-01-01.
+/// Converts between dates of the proleptic Gregorian calendar and days since 1970-01-01.
 ///
-/// Years are counted from March, so that the leap day is a year's last, and in eras of 400 years, which are alike.
+/// Years begin in March, so that the leap day is the last day of a year, and are grouped into eras of 400 years, which are all
+/// alike.
 enum CivilDate {
     static func from(days: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let (era, dayOfEra) = (days + 719_468).floored(by: 146_097)
@@ -27,7 +28,7 @@ enum CivilDate {
 }
 
 extension Int64 {
-    /// Quotient and remainder with the remainder never negative.
+    /// Returns the quotient and a remainder that is never negative.
     func floored(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

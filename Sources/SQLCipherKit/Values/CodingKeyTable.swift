@@ -1,15 +1,14 @@
-/// Which column, or which parameter, belongs to a coding key of one type: learnt at the first row, found by a look at one byte in
-/// all others.
+/// Maps the coding keys of one type to columns or parameters: learnt at the first row, then found by looking at a single byte.
 ///
-/// An enumeration of up to 256 cases is a single byte that tells the case, and so the key. Keys of another kind are compared by
-/// their text, beginning after the last one found, as values are coded in the same order again and again.
+/// An enumeration of up to 256 cases is a single byte, which identifies the case and so the key. Keys of other types are compared
+/// as text, beginning after the last one found, because values are coded in the same order each time.
 final class CodingKeyTable {
     static let unknown: Int32 = -2
     static let missing: Int32 = -1
 
     let keyType: ObjectIdentifier
     private let isByte: Bool
-    /// Raw memory, so that a look into it costs no retain, bounds or exclusivity check. All unknown for keys of another kind.
+    /// Raw memory, so that reading it costs no retain, bounds check or exclusivity check. All unknown for keys of other types.
     let byByte: UnsafeMutablePointer<Int32>
     @exclusivity(unchecked) private var texts: [(text: String, index: Int32)] = []
     @exclusivity(unchecked) private var next = 0
@@ -23,13 +22,13 @@ final class CodingKeyTable {
 
     deinit { byByte.deallocate() }
 
-    /// The place of a key in ``byByte``.
+    /// The index of a key in ``byByte``.
     @inline(__always)
     static func byte<Key: CodingKey>(_ key: Key) -> Int {
         MemoryLayout<Key>.size == 1 ? withUnsafeBytes(of: key) { Int($0[0]) } : 0
     }
 
-    /// The index of a key that ``byByte`` does not know; `learn` is asked for one that was not seen before.
+    /// The index of a key that ``byByte`` does not contain. Calls `learn` for a key that was not seen before.
     @inline(never)
     func index<Key: CodingKey>(_ key: Key, _ learn: (String) -> Int32) -> Int32 {
         guard isByte else { return indexByText(key.stringValue, learn) }
@@ -48,7 +47,7 @@ final class CodingKeyTable {
             return texts[found].index
         }
         let index = learn(text)
-        // A dictionary's keys are as many as its values: the list must have an end.
+        // A dictionary can have any number of keys, so the list must be limited.
         if texts.count < 1000 { texts.append((text, index)) }
         next = texts.count
         return index

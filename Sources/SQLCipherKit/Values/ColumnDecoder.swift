@@ -1,13 +1,13 @@
 import CSQLCipher
 import Foundation
 
-/// Decodes one column: a simple value, something that codes itself as one, or JSON.
+/// Decodes one column: a simple value, a type that codes itself as one, or JSON.
 struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
     let state: RowDecodingState
     let index: Int32
     let codingPath: [any CodingKey]
 
-    /// Thrown where a type wants more than a single value.
+    /// Thrown when a type asks for more than a single value.
     struct WantsJSON: Error {}
 
     var userInfo: [CodingUserInfoKey: Any] { [:] }
@@ -28,7 +28,7 @@ struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
     func decode<T: Decodable>(_ type: T.Type) throws -> T { try any(type) }
 
     func any<T: Decodable>(_ type: T.Type) throws -> T {
-        // A comparison of two types is faster than asking what a type conforms to.
+        // Comparing two types is faster than checking a conformance.
         if type == Data.self, let data = try Data.readSQL(from: Row.Column(state.live(), index)) as? T { return data }
         if let convertible = type as? any SQLValueConvertible.Type,
             let value = try convertible.readSQL(from: Row.Column(state.live(), index)) as? T
@@ -36,7 +36,7 @@ struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
             return value
         }
         state.wantsJSON = false
-        // What the type had asked for counts, and not what it has made of the refusal.
+        // What the type asked for counts, not how it handled the error.
         defer { state.wantsJSON = false }
         let value: T
         do { value = try T(from: self) } catch where state.wantsJSON { return try json(type) }
@@ -51,7 +51,7 @@ struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
 }
 
 extension Row.Column {
-    /// Whether it may hold an array or an object in either form.
+    /// Whether it may hold a JSON array or object, as text or JSONB.
     fileprivate var looksLikeJSON: Bool {
         guard let bytes = fastBytes(text: true, blob: true), let first = bytes.first(where: { $0 > 0x20 }) else { return false }
         if first == UInt8(ascii: "{") || first == UInt8(ascii: "[") { return true }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Encodes what one column is to hold: a value that codes itself as a single simple one, or else JSON.
+/// Encodes the value of one column: a value that codes itself as a single simple one, or else JSON.
 final class ColumnEncoder: Encoder, SingleValueEncodingContainer {
-    /// Thrown where a type wants more than a single value.
+    /// Thrown when a type asks for more than a single value.
     private struct NeedsJSON: Error {}
 
     let codingPath: [any CodingKey]
@@ -13,14 +13,15 @@ final class ColumnEncoder: Encoder, SingleValueEncodingContainer {
     private init(_ codingPath: [any CodingKey]) { self.codingPath = codingPath }
 
     /// The value for the column; nil for NULL.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that JSON cannot hold, and what its own encoding throws.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that JSON cannot hold, and any error that its own encoding
+    ///   throws.
     static func encode<T: Encodable>(_ value: T, _ codingPath: [any CodingKey]) throws -> (any SQLValueConvertible)? {
         let encoder = ColumnEncoder(codingPath)
         do { try value.encode(to: encoder) } catch where encoder.needsJSON {}
         if encoder.hasValue, !encoder.needsJSON { return encoder.value }
         let options = JSONCodingOptions.of(T.self)
         do {
-            // One that encodes nothing is an object without members, as it is inside of another.
+            // A value that encodes nothing is an object without members, as it would be inside another object.
             guard encoder.needsJSON else { return SQLValue.text("{}") }
             let writer = try JSONBEncoder(options: options).writer(value)
             return writer.withBytes { options.columnFormat == .jsonb ? SQLValue.blob(Data($0)) : .text(JSONB.text($0)) }
@@ -61,10 +62,10 @@ final class ColumnEncoder: Encoder, SingleValueEncodingContainer {
     }
 }
 
-/// The keys of a container that has none.
+/// The key type of a container without keys.
 enum NoKey: CodingKey {}
 
-/// A container that takes nothing: whatever is put into it throws.
+/// A container that accepts nothing: encoding anything into it throws.
 struct RefusingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol, UnkeyedEncodingContainer, SingleValueEncodingContainer,
     Encoder
 {

@@ -1,11 +1,11 @@
-/// Rows from and to `Codable` types.
+/// Reading and writing rows as `Codable` types.
 extension Connection {
-    /// Each row as a `Decodable` type: its coding keys are the columns' names; see ``Row/decode(_:)``.
+    /// Fetches each row as a `Decodable` type, with its coding keys as the columns' names; see ``Row/decode(_:)``.
     /// ```swift
     /// struct Note: Codable { var id: Int; var title: String?; var tags: [String] }
     /// let notes = try db.fetchAll(decoding: Note.self, "SELECT * FROM note")
     /// ```
-    /// - Throws: ``DatabaseError``, and what the type's own decoding throws.
+    /// - Throws: ``DatabaseError``, or any error that the type's own decoding throws.
     @inlinable
     public func fetchAll<T: Decodable>(
         decoding type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
@@ -14,7 +14,7 @@ extension Connection {
     }
 
     /// The first row as a `Decodable` type, or nil if there is no row.
-    /// - Throws: ``DatabaseError``, and what the type's own decoding throws.
+    /// - Throws: ``DatabaseError``, or any error that the type's own decoding throws.
     @inlinable
     public func fetchOne<T: Decodable>(
         decoding type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
@@ -29,20 +29,20 @@ extension Connection {
         RowCursor(try openCursor(sql, arguments)) { row in try row.decode(type) }
     }
 
-    /// Inserts a record: its coding keys are the columns' names.
+    /// Inserts a record, with its coding keys as the columns' names.
     /// ```swift
     /// try db.insert(Note(id: 1, title: "Plan", tags: ["work"]), into: "note")
     /// let id = db.lastInsertedRowID
     /// ```
-    /// A nil property is NULL, which for an `INTEGER PRIMARY KEY` means a new row id; a property that the record does not
-    /// encode at all is left to the column's default. The other rules are those of ``StatementArguments/init(encoding:)``. The
-    /// statement is prepared once for a type and a table.
+    /// A nil property is NULL, which for an `INTEGER PRIMARY KEY` means a new row id; a property that the record does not encode at
+    /// all gets the column's default. Otherwise the rules of ``StatementArguments/init(encoding:)`` apply. The statement is
+    /// prepared once for each type and table.
     /// - Parameters:
-    ///   - record: what to insert.
+    ///   - record: the record to insert.
     ///   - table: the table's name.
-    ///   - conflict: what to do where a constraint is broken. Default: the statement fails.
-    ///   - schema: the database; nil, the default, for the first one that has the table.
-    /// - Throws: ``DatabaseError``, and what the record's own encoding throws.
+    ///   - conflict: what to do if a constraint is violated. Default: the statement fails.
+    ///   - schema: the database. Default: nil, for the first one that has the table.
+    /// - Throws: ``DatabaseError``, or any error that the record's own encoding throws.
     public func insert<T: Encodable>(
         _ record: T, into table: String, onConflict conflict: ConflictResolution? = nil, in schema: Schema? = nil
     ) throws {
@@ -54,7 +54,7 @@ extension Connection {
         if let insertion = cache.insertions.find(target), insertion.statement.uses == 0 {
             if try insertion.run(record) { return }
         }
-        // Keys that were not seen before, or another set of them.
+        // The record has keys that were not seen before, or a different set of them.
         let collected = try RowEncodingState.collect(record)
         let sql = target.sql(collected.map(\.name))
         try execute(SQL(raw: sql), StatementArguments(collected.map(\.value)))
@@ -65,15 +65,15 @@ extension Connection {
     }
 }
 
-/// What an INSERT or UPDATE does where a constraint is broken (<https://sqlite.org/lang_conflict.html>).
+/// What an INSERT or UPDATE does if a constraint is violated (<https://sqlite.org/lang_conflict.html>).
 public enum ConflictResolution: String, Hashable, Sendable, CaseIterable {
-    /// The statement fails and is undone. SQLite's default.
+    /// The statement fails and its changes are undone. SQLite's default.
     case abort = "ABORT"
-    /// The statement fails; the rows before the failing one stay.
+    /// The statement fails, but its changes to earlier rows remain.
     case fail = "FAIL"
-    /// The row is left out.
+    /// The row is skipped.
     case ignore = "IGNORE"
-    /// The rows in the way are deleted.
+    /// The conflicting rows are deleted.
     case replace = "REPLACE"
     /// The whole transaction is rolled back.
     case rollback = "ROLLBACK"
@@ -102,7 +102,7 @@ extension Statement {
     }
 }
 
-/// The statements that `Codable` values are inserted with.
+/// The prepared statements that insert `Codable` values.
 final class InsertionCache: ConnectionState {
     struct Target: Hashable {
         let type: ObjectIdentifier
@@ -118,6 +118,6 @@ final class InsertionCache: ConnectionState {
         }
     }
 
-    // Looked at for each row. A connection is used by one thread at a time, and comparing targets calls no other code.
+    // Read for each row. A connection is used by one thread at a time, and comparing targets calls no other code.
     @exclusivity(unchecked) var insertions = RecentCache<Target, EncodedStatement>()
 }

@@ -1,4 +1,4 @@
-/// Reads SQLite's ISO 8601 forms of a point in time.
+/// Parses the ISO 8601 forms of a point in time that SQLite knows.
 struct DateScanner {
     private var rest: Substring.UTF8View
 
@@ -39,7 +39,7 @@ struct DateScanner {
         var scale = 1.0
         var count = 0
         while let digit = rest.first, (48...57).contains(digit) {
-            // Digits beyond the fifteenth are beyond a Double as well.
+            // Digits after the fifteenth exceed a Double's precision.
             if count < 15 {
                 value = value * 10 + Double(digit - 48)
                 scale *= 10

@@ -1,11 +1,11 @@
 import Foundation
 
-/// How a `Date` is stored. All forms are read, whatever the strategy.
+/// How a `Date` is stored. Reading accepts all forms, whatever the strategy.
 ///
-/// SQLite compares what is stored: dates of two forms in one column compare wrongly. ``Schema/valueReport(sampling:)`` finds such
-/// columns.
+/// SQLite compares the stored values, so dates in two different forms in one column compare incorrectly.
+/// ``Schema/valueReport(sampling:)`` finds such columns.
 public enum DateStrategy: Hashable, Sendable {
-    /// TEXT in UTC, as its format says. Years 0000 to 9999 only; others throw.
+    /// TEXT in UTC, in the given format. Years 0000 to 9999 only; others throw.
     case text(DateTextFormat)
     /// REAL seconds since 1970-01-01 00:00 UTC: any date, to about a quarter of a microsecond.
     case realSeconds
@@ -17,7 +17,7 @@ public enum DateStrategy: Hashable, Sendable {
     public static let iso8601 = DateStrategy.text(.iso8601)
 }
 
-/// Stored as the connection's ``ValueProfile/dates`` say; ``sqlValue`` alone, without a connection, gives ISO 8601.
+/// Stored according to the connection's ``ValueProfile/dates``. Without a connection, ``sqlValue`` gives ISO 8601.
 ///
 /// Read from TEXT in the ISO 8601 forms that SQLite knows (<https://sqlite.org/lang_datefunc.html>: date alone, `T` or a
 /// space, seconds with a fraction, `Z` or an offset), and from INTEGER or REAL seconds since 1970.
@@ -35,8 +35,8 @@ extension Date: SQLValueConvertible {
         }
     }
 
-    /// The value under a strategy.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a date that the strategy has no form for.
+    /// The value as a strategy stores it.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a date that the strategy cannot represent.
     public func sqlValue(_ strategy: DateStrategy) throws(DatabaseError) -> SQLValue {
         let seconds = timeIntervalSince1970
         guard seconds.isFinite else { throw .invalidArgument("a date that is not finite") }

@@ -1,20 +1,20 @@
 /// A form of ISO 8601 for dates in UTC, such as `2026-11-21T08:30:00.250Z`. Texts of one format sort by time, and SQLite's own date
 /// functions understand them (<https://sqlite.org/lang_datefunc.html>).
 public struct DateTextFormat: Hashable, Sendable {
-    /// What stands between the day and the time.
+    /// The separator between the day and the time.
     public enum Separator: UInt8, Hashable, Sendable {
         case t = 0x54, space = 0x20
     }
 
-    /// The digits of a second's fraction. Times are rounded to the nearest; without a fraction they are rounded down, as SQLite's
-    /// `CURRENT_TIMESTAMP` is.
+    /// The number of fractional digits of the seconds. Times are rounded to the nearest value; without a fraction they are rounded
+    /// down, like SQLite's `CURRENT_TIMESTAMP`.
     public enum Fraction: UInt8, Hashable, Sendable {
         case none = 0, milliseconds = 3, microseconds = 6
     }
 
-    /// How the end says that it is UTC.
+    /// How the end of the text indicates UTC.
     public enum Zone: UInt8, Hashable, Sendable {
-        /// Not at all, which SQLite takes for UTC.
+        /// No indication, which SQLite takes as UTC.
         case none
         /// `Z`.
         case z
@@ -22,14 +22,14 @@ public struct DateTextFormat: Hashable, Sendable {
         case offset
     }
 
-    /// What stands between the day and the time.
+    /// The separator between the day and the time.
     public var separator: Separator
-    /// The digits of a second's fraction.
+    /// The number of fractional digits of the seconds.
     public var fraction: Fraction
-    /// How the end says that it is UTC.
+    /// How the end of the text indicates UTC.
     public var zone: Zone
 
-    /// A format. Default: that of ``iso8601``.
+    /// Creates a format. The defaults are those of ``iso8601``.
     public init(separator: Separator = .t, fraction: Fraction = .milliseconds, zone: Zone = .z) {
         self.separator = separator
         self.fraction = fraction
@@ -40,7 +40,7 @@ public struct DateTextFormat: Hashable, Sendable {
     public static let iso8601 = DateTextFormat()
     /// `2026-11-21T08:30:00Z`.
     public static let iso8601Seconds = DateTextFormat(fraction: .none)
-    /// `2026-11-21 08:30:00`, as `CURRENT_TIMESTAMP` and `datetime()` give it.
+    /// `2026-11-21 08:30:00`, as from `CURRENT_TIMESTAMP` and `datetime()`.
     public static let currentTimestamp = DateTextFormat(separator: .space, fraction: .none, zone: .none)
 
     func text(_ seconds: Double) throws(DatabaseError) -> String {
@@ -77,7 +77,7 @@ public struct DateTextFormat: Hashable, Sendable {
             put(second / 60 % 60, digits: 2, ":")
             put(second % 60, digits: 2, ".")
             if digits > 0 { put(inDay % scale, digits: Int(digits), ".") }
-            // The last separator is one too many.
+            // Drop the last separator.
             end -= 1
             switch zone {
             case .none: break

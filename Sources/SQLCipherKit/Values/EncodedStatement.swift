@@ -1,4 +1,4 @@
-/// A statement whose parameters are the values of records of one type, by their coding keys.
+/// A statement that takes the values of records of one type as its parameters, by their coding keys.
 final class EncodedStatement {
     let statement: Statement
     private let state: RowEncodingState
@@ -9,12 +9,12 @@ final class EncodedStatement {
     }
 
     /// Runs the statement with a record's values.
-    /// - Returns: false, without having run anything, if the record has other keys than those before.
+    /// - Returns: false, without running anything, if the record has different keys from those before.
     func run(_ record: some Encodable, _ row: ((borrowing Row) throws -> Void)? = nil) throws -> Bool {
         let handle = try statement.beginUse()
         defer { statement.endUse(handle) }
         state.begin(handle)
-        // An encoder that was kept must not bind to a statement that may be gone.
+        // An encoder that outlives this call must not bind to a statement that may be gone.
         defer { state.end() }
         try RowEncoder.encode(record, state)
         guard state.isComplete else { return false }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// A text as a key: of SQL, names of migrations, coding keys, paths, JSON's keys. Two are the same if their bytes in UTF-8 are, as
-/// SQLite, the file system and JSON (RFC 8259, section 8.3) have it.
+/// A text as a dictionary key, for SQL, names of migrations, coding keys, paths and JSON's keys. Two are equal if their UTF-8 bytes
+/// are, as in SQLite, the file system and JSON (RFC 8259, section 8.3).
 ///
-/// To `String` an accented letter and its decomposed form are equal, as are their hashes. See ``SQLName`` for names that SQLite
-/// compares without regard to ASCII case.
+/// By contrast, `String` treats an accented letter and its decomposed form as equal. See ``SQLName`` for names that SQLite compares
+/// ignoring ASCII case.
 struct ExactText: Hashable, Sendable {
     let text: String
 
@@ -16,13 +16,13 @@ struct ExactText: Hashable, Sendable {
     @inline(__always)
     func hash(into hasher: inout Hasher) {
         text.withTextBytes { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-        // Ends the text where several are hashed together: no byte of UTF-8 is this one.
+        // Marks the end of the text when several are hashed together: this byte does not occur in UTF-8.
         hasher.combine(0xff as UInt8)
     }
 }
 
 extension String {
-    /// Whether the bytes in UTF-8 are the same.
+    /// Whether the UTF-8 bytes are the same.
     @inline(__always)
     func isSameText(as other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
@@ -34,10 +34,10 @@ extension String {
         }
     }
 
-    /// Whether the bytes in UTF-8 begin with those of another text.
+    /// Whether the UTF-8 bytes begin with those of another text.
     func hasTextPrefix(_ prefix: String) -> Bool { utf8.starts(with: prefix.utf8) }
 
-    /// The bytes in UTF-8, where they are: only a string of Foundation's is copied.
+    /// Lends the UTF-8 bytes in place: only a bridged Foundation string is copied.
     @inline(__always)
     func withTextBytes<R>(_ body: (UnsafeBufferPointer<UInt8>) -> R) -> R {
         if let result = utf8.withContiguousStorageIfAvailable(body) { return result }
@@ -47,7 +47,7 @@ extension String {
 }
 
 extension String? {
-    /// Whether both are nil, or the bytes in UTF-8 are the same.
+    /// Whether both are nil, or their UTF-8 bytes are the same.
     func isSameText(as other: String?) -> Bool {
         guard let self, let other else { return self == nil && other == nil }
         return self.isSameText(as: other)

@@ -1,8 +1,8 @@
 import CSQLCipher
 import Foundation
 
-/// Stored as the connection's ``ValueProfile/uuids`` say; ``sqlValue`` alone, without a connection, gives a BLOB of its 16 bytes.
-/// Read from that, or from TEXT in the usual form of 36 characters.
+/// Stored according to the connection's ``ValueProfile/uuids``. Without a connection, ``sqlValue`` gives a BLOB of its 16 bytes.
+/// Read from such a BLOB, or from TEXT in the usual form of 36 characters.
 extension UUID: SQLValueConvertible {
     public var sqlValue: SQLValue { .blob(withUnsafeBytes(of: uuid) { Data($0) }) }
 
@@ -31,8 +31,8 @@ extension UUID: SQLValueConvertible {
     }
 }
 
-/// Stored as the connection's ``ValueProfile/decimals`` say; ``sqlValue`` alone, without a connection, gives a number. Read from
-/// INTEGER, from REAL as the shortest decimal that means that number, and from TEXT in decimal digits.
+/// Stored according to the connection's ``ValueProfile/decimals``. Without a connection, ``sqlValue`` gives a number. Read from
+/// INTEGER, from REAL as the shortest decimal that identifies that number, and from TEXT in decimal digits.
 extension Decimal: SQLValueConvertible {
     public var sqlValue: SQLValue { get throws(DatabaseError) { try sqlValue(in: .standard) } }
 
@@ -44,7 +44,7 @@ extension Decimal: SQLValueConvertible {
         }
     }
 
-    /// The INTEGER or REAL that stands for this decimal and for no other.
+    /// The INTEGER or REAL that represents this decimal and converts back to it.
     private func number() throws(DatabaseError) -> SQLValue {
         var digits = description[...]
         if digits.utf8.contains(UInt8(ascii: ".")) {
@@ -62,7 +62,7 @@ extension Decimal: SQLValueConvertible {
     public init?(sqlValue: SQLValue) {
         switch sqlValue {
         case .text(let text):
-            // Decimal's own parser stops at the first character that it does not know.
+            // Decimal's own parser stops at the first invalid character instead of failing.
             guard text.wholeMatch(of: /[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?/) != nil,
                 let value = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), !value.isNaN
             else { return nil }

@@ -1,7 +1,7 @@
 import CSQLCipher
 
 extension SQLValueConvertible where Self: FixedWidthInteger {
-    /// An INTEGER.
+    /// The value as an INTEGER.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` over `Int64.max`.
     public var sqlValue: SQLValue {
         get throws(DatabaseError) {
@@ -10,7 +10,7 @@ extension SQLValueConvertible where Self: FixedWidthInteger {
         }
     }
 
-    /// From an INTEGER that fits, or a REAL that is a whole number and fits.
+    /// Converts from an INTEGER that fits, or a REAL that is a whole number and fits.
     public init?(sqlValue: SQLValue) {
         switch sqlValue {
         case .integer(let value): self.init(exactly: value)
@@ -68,7 +68,7 @@ extension DatabaseError {
     }
 }
 
-/// The standard library's integers, apart from others that conform to ``SQLValueConvertible`` in a way of their own.
+/// The standard library's integers, as opposed to other types that conform to ``SQLValueConvertible`` in their own way.
 @usableFromInline
 protocol StandardInteger: FixedWidthInteger, SQLValueConvertible {}
 

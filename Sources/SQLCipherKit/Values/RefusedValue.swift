@@ -1,4 +1,5 @@
-/// Stands in SQL for what cannot be written: using it throws. So what makes a piece of SQL need not throw itself.
+/// Takes the place of a value that cannot be represented in SQL: using it throws. This way, functions that build SQL need not throw
+/// themselves.
 struct RefusedValue: SQLValueConvertible {
     let error: DatabaseError
 

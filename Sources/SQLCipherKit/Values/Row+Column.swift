@@ -2,7 +2,7 @@ import CSQLCipher
 import Foundation
 
 extension Row {
-    /// The first columns, one after the other.
+    /// The first columns, in order.
     @inline(__always)
     func values<each Value: SQLValueConvertible>() throws(DatabaseError) -> (repeat each Value) {
         var index = -1
@@ -13,9 +13,9 @@ extension Row {
         return (repeat try get(next(), as: (each Value).self))
     }
 
-    /// One column of the row that a statement stands on: what ``SQLValueConvertible/readSQL(from:)`` reads from.
+    /// One column of a statement's current row, which ``SQLValueConvertible/readSQL(from:)`` reads from.
     ///
-    /// It cannot be kept: it is only ever lent to a call.
+    /// It cannot be stored: it is only lent for the duration of a call.
     @frozen
     public struct Column: ~Copyable {
         @usableFromInline let handle: OpaquePointer
@@ -71,15 +71,15 @@ extension Row {
 
         /// The bytes of a text (its UTF-8) or of a blob, without a copy.
         ///
-        /// - Throws: ``DatabaseError/Reason/unexpectedNull`` or ``DatabaseError/Reason/typeMismatch`` for anything else, and
-        ///   what `body` throws.
+        /// - Throws: ``DatabaseError/Reason/unexpectedNull`` or ``DatabaseError/Reason/typeMismatch`` for anything else, or any
+        ///   error that `body` throws.
         @inlinable
         public func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
             try body(rawBytes(text: true, blob: true, as: "bytes"))
         }
 
-        /// The value as a type: by its fast path where it has one, or else exactly. The type is always named: where an optional is
-        /// wanted, the compiler would infer that, and NULL would not be an error.
+        /// Reads the value as a type, by the type's fast path if it has one, otherwise exactly. The type is always named: if the
+        /// context expects an optional, the compiler would infer the optional type, and NULL would not be an error.
         @inlinable
         @inline(__always)
         func read<T: SQLValueConvertible>(as type: T.Type) throws(DatabaseError) -> T {
@@ -87,7 +87,7 @@ extension Row {
             return try T.readSQL(from: self)
         }
 
-        /// The value; nil where it is NULL and the type has no value for that.
+        /// The value; nil if it is NULL and the type has no value for NULL.
         @inlinable
         @inline(__always)
         func readUnlessNull<T: SQLValueConvertible>(as type: T.Type) throws(DatabaseError) -> T? {
@@ -95,7 +95,7 @@ extension Row {
             return try isNull() ? T(sqlValue: .null) : T.readSQL(from: self)
         }
 
-        /// The bytes under the column, valid until the statement moves on.
+        /// The column's bytes, valid until the statement moves on.
         @inlinable
         @inline(__always)
         func rawBytes(text: Bool, blob: Bool, as type: StaticString) throws(DatabaseError) -> UnsafeRawBufferPointer {
@@ -107,7 +107,7 @@ extension Row {
             return UnsafeRawBufferPointer(start: bytes, count: Int(count))
         }
 
-        /// The same for the fast paths; nil for any other storage class, and where memory ran out.
+        /// The column's bytes for the fast paths; nil for any other storage class, or if memory ran out.
         @inlinable
         @inline(__always)
         func fastBytes(text: Bool, blob: Bool) -> UnsafeRawBufferPointer? {
@@ -118,7 +118,7 @@ extension Row {
             return UnsafeRawBufferPointer(start: bytes, count: Int(count))
         }
 
-        /// The error for a value that cannot be had as `type`: NULL, another storage class, or no such column.
+        /// The error for a value that cannot be read as `type`: NULL, another storage class, or no such column.
         @inlinable
         func mismatch(_ type: StaticString) -> DatabaseError { mismatch("\(type)") }
 
@@ -128,7 +128,7 @@ extension Row {
             let count = sqlite3_data_count(handle)
             let sql = sqlite3_sql(handle).map { String(cString: $0) }
             guard index >= 0, index < count else {
-                let what = count == 0 ? "the statement stands on no row" : "the row has \(count) column\(count == 1 ? "" : "s")"
+                let what = count == 0 ? "the statement has no current row" : "the row has \(count) column\(count == 1 ? "" : "s")"
                 return DatabaseError(
                     code: .range, reason: .noSuchColumn, message: "no column with index \(index): \(what)", sql: sql)
             }
@@ -139,17 +139,17 @@ extension Row {
             }
             return DatabaseError(
                 code: .mismatch, reason: .typeMismatch,
-                message: "column \(label) holds \(storage.rawValue) that cannot be had as \(type) without a loss", sql: sql)
+                message: "column \(label) holds \(storage.rawValue) that cannot be read as \(type) without loss", sql: sql)
         }
 
-        /// The name for errors, with that of the table where it is one's column
+        /// The name for errors, with the table's name if it is a table's column
         /// (<https://sqlite.org/c3ref/column_database_name.html>).
         var label: String {
             guard let table = sqlite3_column_table_name(handle, index) else { return name }
             return "\(name) of \(String(cString: table))"
         }
 
-        /// The error for a value that a type's coding refuses: without the value. Any other error is passed on in words.
+        /// The error for a value that a type fails to decode, without the value itself. Other errors are described in the message.
         @inline(never)
         func undecodable(_ type: Any.Type, _ error: any Error) -> DatabaseError {
             if let error = error as? DatabaseError, error.reason != .typeMismatch || error.sql != nil { return error }

@@ -1,16 +1,16 @@
 import CSQLCipher
 import Foundation
 
-/// What decoding rows of one statement has learnt, and the row that is being decoded.
+/// What was learnt from decoding a statement's rows, and the row that is being decoded.
 @usableFromInline
 final class RowDecodingState {
-    /// To be looked at inside of a row only: later they may be gone.
+    /// Only valid while a row is decoded: later the names may be gone.
     unowned(unsafe) let names: ColumnNames
-    /// The row's statement; nil outside of a row, so that a decoder that was kept finds nothing to read. Raw memory, so
-    /// that a look at it costs no retain.
+    /// The row's statement; nil outside a row, so that a decoder that outlives it has nothing to read. Raw memory, so that reading
+    /// it costs no retain.
     @usableFromInline let row: UnsafeMutablePointer<OpaquePointer?>
     @exclusivity(unchecked) var tables: [CodingKeyTable] = []
-    /// Whether the type that is read from a column wanted more than a single value.
+    /// Whether the type that is read from a column asked for more than a single value.
     @exclusivity(unchecked) var wantsJSON = false
 
     init(_ names: ColumnNames) {
@@ -27,12 +27,12 @@ final class RowDecodingState {
         return handle
     }
 
-    /// A coder's error as one that names the column; what a type's own decoding throws otherwise is passed on.
+    /// Converts a decoding error to one that names the column. Other errors that a type's own decoding throws are passed on.
     @usableFromInline
     @inline(never)
     func error(_ error: any Error, _ type: Any.Type) -> any Error {
         if error is ColumnDecoder.WantsJSON {
-            return DatabaseError.misuse("a \(type) asks a column for a container: give it a type of its own")
+            return DatabaseError.misuse("a \(type) asks a column for a container: decode the column as a separate type")
         }
         guard let error = error as? DecodingError else { return error }
         let path = error.context?.codingPath ?? []
@@ -45,14 +45,15 @@ final class RowDecodingState {
 }
 
 extension Row {
-    /// The row as a `Decodable` type: its coding keys are the columns' names.
+    /// Decodes the row as a `Decodable` type, with its coding keys as the columns' names.
     ///
-    /// A property of a type that is ``SQLValueConvertible``, or that codes a single such value as enumerations do, is read from its
-    /// column; any other, such as a nested structure or an array, from JSON in its column: text or JSONB, read as a ``JSONColumn``
-    /// is. A column that is missing or NULL is nil for an optional property. It takes some three times as long as a ``SQLRow``.
+    /// If a property's type is ``SQLValueConvertible``, or codes a single such value as enumerations do, it is read from its column
+    /// directly. Any other property, such as a nested structure or an array, is read from JSON in its column, as text or JSONB like
+    /// a ``JSONColumn``. An optional property is nil if its column is missing or NULL. Decoding takes about three times as long as
+    /// reading a ``SQLRow``.
     /// - Throws: ``DatabaseError/Reason/noSuchColumn``, ``DatabaseError/Reason/unexpectedNull``,
-    ///   ``DatabaseError/Reason/typeMismatch`` with the column and the path in its JSON, and what the type's own decoding throws, a
-    ///   `DecodingError` as a ``DatabaseError/Reason/typeMismatch``.
+    ///   ``DatabaseError/Reason/typeMismatch`` with the column and the path in its JSON, or any error that the type's own decoding
+    ///   throws. A `DecodingError` becomes a ``DatabaseError/Reason/typeMismatch``.
     @inlinable
     public func decode<T: Decodable>(_ type: T.Type = T.self) throws -> T {
         let state = names.decoding
@@ -86,11 +87,11 @@ struct RowDecoder: Decoder {
     func singleValueContainer() throws -> any SingleValueDecodingContainer { ColumnDecoder(state: state, index: 0, codingPath: []) }
 }
 
-/// Reads columns by coding keys. The generic methods are the witnesses of the protocol's methods for each simple type.
+/// Reads columns by coding keys. The generic methods witness the protocol's methods for each simple type.
 private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let state: RowDecodingState
     let table: CodingKeyTable
-    // Memory of the two above, which this holds as well.
+    // Memory owned by the two above, which this keeps alive.
     private let row: UnsafeMutablePointer<OpaquePointer?>
     private let byByte: UnsafeMutablePointer<Int32>
 
@@ -151,8 +152,8 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
         return index < 0 ? nil : try Row.Column(live(), index).read(as: T?.self)
     }
 
-    // The standard library has a method of its own for each of these, which would be taken before a generic one, and which looks a
-    // key up three times.
+    // The standard library has a default for each of these, which would be preferred to a generic method and looks a key up three
+    // times.
     func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try optional(key) }
     func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try optional(key) }
     func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? { try optional(key) }
@@ -180,12 +181,12 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
 
     func nestedContainer<N: CodingKey>(keyedBy type: N.Type, forKey key: Key) throws -> KeyedDecodingContainer<N> {
         throw DatabaseError.misuse(
-            "the column \(key.stringValue) cannot be decoded through a nested container: give it a type of its own")
+            "the column \(key.stringValue) cannot be decoded through a nested container: decode it as a separate type")
     }
 
     func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
         throw DatabaseError.misuse(
-            "the column \(key.stringValue) cannot be decoded through a nested container: give it a type of its own")
+            "the column \(key.stringValue) cannot be decoded through a nested container: decode it as a separate type")
     }
 
     // A class and its superclass share the row.

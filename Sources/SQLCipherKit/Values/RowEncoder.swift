@@ -1,28 +1,29 @@
 import CSQLCipher
 import Foundation
 
-/// Where the values of an `Encodable` go: straight to a statement's parameters, or, where the keys are not known yet, into a list.
+/// Receives the values of an `Encodable`: binds them to a statement's parameters or, if the keys are not known yet, collects them
+/// in a list.
 final class RowEncodingState {
     struct Progress {
         /// The statement to bind to; nil to collect.
         var handle: OpaquePointer?
         var bound = 0
-        /// Whether a key turned up that the statement has no parameter for.
+        /// Whether the statement has no parameter for a key that was encoded.
         var hasOtherKeys = false
         let profile: ValueProfile
-        /// The profile of each parameter, where columns have their own.
+        /// The profile of each parameter, if columns have their own.
         let profiles: UnsafeMutablePointer<ValueProfile>?
     }
 
-    /// Raw memory, so that a look at it costs no retain.
+    /// Raw memory, so that reading it costs no retain.
     let progress: UnsafeMutablePointer<Progress>
     let keys: [String]
-    /// Keys that the statement has no need for.
+    /// Keys that the statement does not need.
     private let unused: Set<ExactText>
     @exclusivity(unchecked) var tables: [CodingKeyTable] = []
     var collected: [(name: String, value: (any SQLValueConvertible)?)] = []
 
-    /// - Parameter profiles: those of columns that do not follow `profile`, by their names.
+    /// - Parameter profiles: the profiles of columns that do not use `profile`, by name.
     init(
         _ profile: ValueProfile, keys: [String] = [], unused: Set<ExactText> = [], profiles: [String: ValueProfile] = [:]
     ) {
@@ -43,7 +44,7 @@ final class RowEncodingState {
         progress.deallocate()
     }
 
-    /// The parameter of a key; 0 if the statement does not need it, less if it is not known.
+    /// The parameter of a key; 0 if the statement does not need the key, negative if the key is unknown.
     @inline(never)
     func parameter<Key: CodingKey>(_ key: Key, _ table: CodingKeyTable) -> Int32 {
         table.index(key) { text in
@@ -60,7 +61,7 @@ final class RowEncodingState {
         }
     }
 
-    /// Whether each parameter got its value from the last record.
+    /// Whether the last record provided each parameter's value.
     var isComplete: Bool { progress.pointee.bound == keys.count && !progress.pointee.hasOtherKeys }
 
     func begin(_ handle: OpaquePointer) {
@@ -73,14 +74,14 @@ final class RowEncodingState {
 }
 
 extension StatementArguments {
-    /// The values of an `Encodable` by the names of its coding keys.
+    /// Takes the values of an `Encodable`, named by its coding keys.
     /// ```swift
     /// try db.execute("UPDATE note SET title = :title WHERE id = :id", StatementArguments(encoding: note))
     /// ```
-    /// A property of a type that is ``SQLValueConvertible``, or that codes a single such value as enumerations do, is bound as
-    /// that; any other, such as a nested structure or an array, as JSON: text, or what its ``JSONCodingOptions/columnFormat`` says.
-    /// Each key needs a parameter in the statement.
-    /// - Throws: what the value's own encoding throws, and ``DatabaseError/Reason/misuse`` if it has no keys.
+    /// If a property's type is ``SQLValueConvertible``, or codes a single such value as enumerations do, that value is bound. Any
+    /// other property, such as a nested structure or an array, is bound as JSON: as text, or according to its
+    /// ``JSONCodingOptions/columnFormat``. Each key needs a parameter in the statement.
+    /// - Throws: any error that the value's own encoding throws, or ``DatabaseError/Reason/misuse`` if it has no keys.
     public init(encoding value: some Encodable) throws {
         self.init()
         named = try RowEncodingState.collect(value)
@@ -91,7 +92,7 @@ struct RowEncoder: Encoder {
     let state: RowEncodingState
 
     /// Encodes a record.
-    /// - Throws: what its own encoding throws, an `EncodingError` as a ``DatabaseError``.
+    /// - Throws: any error that its own encoding throws; an `EncodingError` becomes a ``DatabaseError``.
     static func encode<T: Encodable>(_ record: T, _ state: RowEncodingState) throws {
         do { try record.encode(to: RowEncoder(state: state)) } catch let error as EncodingError {
             throw DatabaseError.invalidArgument("a \(T.self) cannot be stored: \(error.jsonDescription)")
@@ -111,11 +112,11 @@ struct RowEncoder: Encoder {
     private static let noKeys = DatabaseError.misuse("a record is encoded by its coding keys, not as a list or a single value")
 }
 
-/// Binds values by coding keys. The generic methods are the witnesses of the protocol's methods for each simple type.
+/// Binds values by coding keys. The generic methods witness the protocol's methods for each simple type.
 private struct RowEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let state: RowEncodingState
     let table: CodingKeyTable
-    // Memory of the two above, which this holds as well.
+    // Memory owned by the two above, which this keeps alive.
     private let progress: UnsafeMutablePointer<RowEncodingState.Progress>
     private let byByte: UnsafeMutablePointer<Int32>
 
@@ -149,7 +150,7 @@ private struct RowEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProto
 
     func encode<T: SQLValueConvertible & Encodable>(_ value: T, forKey key: Key) throws { try put(value, key) }
 
-    // The standard library's own methods for each of these leave a nil out, which would make another statement.
+    // The standard library's defaults for these omit nil, which would require a different statement.
     func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try put(value, key) }
     func encodeIfPresent(_ value: String?, forKey key: Key) throws { try put(value, key) }
     func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try put(value, key) }
@@ -166,7 +167,7 @@ private struct RowEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProto
     func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try put(value, key) }
 
     func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
-        // A comparison of two types is faster than asking what a type conforms to.
+        // Comparing two types is faster than checking a conformance.
         if T.self == Data.self, let data = value as? Data {
             try put(data, key)
         } else if let convertible = value as? any SQLValueConvertible {
@@ -194,6 +195,6 @@ private struct RowEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProto
     func superEncoder(forKey key: Key) -> any Encoder { RowEncoder(state: state) }
 
     private static func nested(_ key: Key) -> DatabaseError {
-        .misuse("the column \(key.stringValue) cannot be encoded through a nested container: give it a type of its own")
+        .misuse("the column \(key.stringValue) cannot be encoded through a nested container: encode it as a separate type")
     }
 }

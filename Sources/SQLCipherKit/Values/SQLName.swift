@@ -1,5 +1,5 @@
-/// A name in SQL as a key: of a table, a column, a function, a database. Two are the same if their bytes in UTF-8 are, the case of
-/// ASCII letters apart, as SQLite has it (`sqlite3_stricmp`, <https://sqlite.org/c3ref/stricmp.html>).
+/// An SQL name as a dictionary key: of a table, a column, a function or a database. As in SQLite, two are equal if their UTF-8
+/// bytes are, ignoring the case of ASCII letters (`sqlite3_stricmp`, <https://sqlite.org/c3ref/stricmp.html>).
 struct SQLName: Hashable, Sendable, ExpressibleByStringLiteral {
     let text: String
 
@@ -20,27 +20,27 @@ struct SQLName: Hashable, Sendable, ExpressibleByStringLiteral {
 }
 
 extension String {
-    /// Whether two names are the same to SQLite, which compares them without regard to ASCII case.
+    /// Whether two names are the same to SQLite, which ignores ASCII case.
     func isSameName(as other: String) -> Bool {
         utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8) { $0.lowercasedASCII == $1.lowercasedASCII }
     }
 
-    /// Whether a name begins with another one, without regard to ASCII case.
+    /// Whether a name begins with another one, ignoring ASCII case.
     func hasNamePrefix(_ prefix: String) -> Bool {
         utf8.count >= prefix.utf8.count && zip(utf8, prefix.utf8).allSatisfy { $0.lowercasedASCII == $1.lowercasedASCII }
     }
 }
 
 extension String {
-    /// The name before the last underscore, that of a virtual table whose content a table of this name holds: SQLite itself goes by
-    /// the name, byte by byte.
+    /// The name before the last underscore: a table of this name may hold the content of a virtual table of that name. SQLite
+    /// itself identifies shadow tables by name, byte for byte.
     var shadowOwner: String? {
         utf8.lastIndex(of: UInt8(ascii: "_")).map { String(decoding: utf8[..<$0], as: UTF8.self) }
     }
 }
 
 extension String? {
-    /// Whether both are nil, or the same name.
+    /// Whether both are nil, or both are the same name.
     func isSameName(as other: String?) -> Bool {
         guard let self, let other else { return self == nil && other == nil }
         return self.isSameName(as: other)
@@ -51,7 +51,7 @@ extension Collection<String> {
     func firstIndex(named name: String) -> Index? { firstIndex { $0.isSameName(as: name) } }
     func contains(name: String) -> Bool { firstIndex(named: name) != nil }
 
-    /// The names as a set that tells them apart as SQLite does.
+    /// The names as a set that compares them as SQLite does.
     var nameSet: Set<SQLName> { Set(lazy.map { SQLName($0) }) }
 }
 

@@ -2,8 +2,8 @@ import Foundation
 
 /// A value of one of SQLite's five storage classes (<https://sqlite.org/datatype3.html>).
 ///
-/// Reading a column as the type that you want is faster than as a `SQLValue`: ask for one only where the type is not
-/// known beforehand.
+/// Reading a column as the type that you want is faster than reading a `SQLValue`: use it only where the type is not known in
+/// advance.
 public enum SQLValue: Hashable, Sendable {
     /// No value.
     case null
@@ -11,15 +11,16 @@ public enum SQLValue: Hashable, Sendable {
     case integer(Int64)
     /// A 64-bit IEEE floating-point number; SQLite has no NaN.
     case real(Double)
-    /// UTF-8 text; may contain NUL characters.
+    /// UTF-8 text, which may contain NUL characters.
     case text(String)
-    /// Bytes as they are.
+    /// Raw bytes.
     case blob(Data)
 }
 
-/// Two texts are equal if their bytes are, as they are to SQLite.
+/// Two texts are equal if their bytes are, as in SQLite.
 extension SQLValue {
-    // Disfavoured, as the compiler would have to choose between this and another type's wherever a literal is compared.
+    // Disfavoured: otherwise the compiler would have to choose between this and another type's operator wherever a literal is
+    // compared.
     @_disfavoredOverload
     public static func == (a: SQLValue, b: SQLValue) -> Bool {
         switch (a, b) {

@@ -2,8 +2,8 @@ import CSQLCipher
 
 /// A type whose values can be bound to a statement and read from a row.
 ///
-/// Integers, `Bool`, `Double`, `Float`, `String`, `Data`, `[UInt8]`, `Date`, `UUID`, `Decimal`, `URL`, optionals of these and
-/// enumerations with such a raw value conform. For a type of your own, say how it is stored:
+/// Integers, `Bool`, `Double`, `Float`, `String`, `Data`, `[UInt8]`, `Date`, `UUID`, `Decimal`, `URL`, optionals of these, and
+/// enumerations with such a raw value conform. For your own type, define how it is stored:
 /// ```swift
 /// struct Celsius: SQLValueConvertible {
 ///     var degrees: Double
@@ -14,19 +14,19 @@ import CSQLCipher
 ///     }
 /// }
 /// ```
-/// A conversion never loses anything silently: an `Int` from 3.5, a `UInt8` from 300 or a `String` from an integer is a
-/// thrown error, while an `Int` from 3.0 is 3.
+/// No conversion silently loses information: reading 3.5 as an `Int`, 300 as a `UInt8` or an integer as a `String` throws, while
+/// reading 3.0 as an `Int` gives 3.
 public protocol SQLValueConvertible: Sendable {
     /// The value as it is stored.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if SQLite cannot hold it, such as a `UInt64` over `Int64.max`.
     var sqlValue: SQLValue { get throws(DatabaseError) }
 
-    /// The value as it is stored under a profile. Default: ``sqlValue``. A type of your own that wraps a `Date`, a `UUID` or a
-    /// `Decimal` asks that: `try date.sqlValue(in: profile)`.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the profile has no form for it.
+    /// The value as it is stored under a profile. Default: ``sqlValue``. If your own type wraps a `Date`, a `UUID` or a `Decimal`,
+    /// forward to it: `try date.sqlValue(in: profile)`.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the profile cannot represent it.
     func sqlValue(in profile: ValueProfile) throws(DatabaseError) -> SQLValue
 
-    /// The value from what is stored, or nil if that is no such value.
+    /// Converts from a stored value; nil if that is not a value of this type.
     init?(sqlValue: SQLValue)
 
     /// Reads a column. The default goes through ``SQLValue``; a type on a hot path reads the column itself.
@@ -35,20 +35,20 @@ public protocol SQLValueConvertible: Sendable {
     /// Binds the value to a parameter. The default binds ``sqlValue(in:)``.
     func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError)
 
-    // These two throw nothing, because Swift 6.3 neither specialises nor inlines a requirement with typed throws: calling it costs
+    // These two do not throw, because Swift 6.3 neither specialises nor inlines a requirement with typed throws: calling it costs
     // more than reading the column.
 
-    /// The fast path of reading, asked before ``SQLValueConvertible/readSQL(from:)``: the value, or nil where that has to look
-    /// closer. Default: nil.
+    /// The fast path for reading, tried before ``SQLValueConvertible/readSQL(from:)``: returns the value, or nil to leave it to
+    /// that method. Default: nil.
     ///
-    /// For a type of your own that wraps another, mark it `@inlinable` and ask that type:
+    /// If your own type wraps another one, mark it `@inlinable` and forward to that type:
     /// ```swift
     /// static func tryReadSQL(from column: borrowing Row.Column) -> NoteID? { Int64.tryReadSQL(from: column).map(NoteID.init) }
     /// ```
     static func tryReadSQL(from column: borrowing Row.Column) -> Self?
 
-    /// The fast path of binding, asked before ``bindSQL(to:)``: binds and returns true, or returns false where that has to do it.
-    /// Default: false.
+    /// The fast path for binding, tried before ``bindSQL(to:)``: binds the value and returns true, or returns false to leave it to
+    /// that method. Default: false.
     func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool
 }
 

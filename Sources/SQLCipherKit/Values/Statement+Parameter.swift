@@ -1,9 +1,9 @@
 import CSQLCipher
 
 extension Statement {
-    /// One parameter of a statement: what ``SQLValueConvertible/bindSQL(to:)`` writes to.
+    /// One parameter of a statement, which ``SQLValueConvertible/bindSQL(to:)`` writes to.
     ///
-    /// It cannot be kept: it is only ever lent to a call. SQLite copies text and blobs before a call returns.
+    /// It cannot be stored: it is only lent for the duration of a call. SQLite copies text and blobs before a call returns.
     @frozen
     public struct Parameter: ~Copyable {
         @usableFromInline let handle: OpaquePointer
@@ -50,7 +50,7 @@ extension Statement {
         @inlinable
         @inline(__always)
         func bindText(_ text: UnsafeBufferPointer<UInt8>) -> Int32 {
-            // A nil pointer would bind NULL: an empty buffer may have one.
+            // An empty buffer may have a nil pointer, which would bind NULL.
             guard let base = text.baseAddress else {
                 return sqlcipherkit_sqlite3_bind_text64(handle, index, "", 0, sqlcipherkit_transient(), UInt8(SQLITE_UTF8))
             }
@@ -67,19 +67,19 @@ extension Statement {
         @inlinable
         @inline(__always)
         func bindBlob(_ bytes: UnsafeRawBufferPointer) -> Int32 {
-            // A nil pointer would bind NULL; a blob without bytes is a blob all the same.
+            // A nil pointer would bind NULL instead of an empty blob.
             guard let base = bytes.baseAddress else { return sqlcipherkit_sqlite3_bind_zeroblob(handle, index, 0) }
             return sqlcipherkit_sqlite3_bind_blob64(handle, index, base, UInt64(bytes.count), sqlcipherkit_transient())
         }
 
-        /// Binds a value: by its type's fast path where it has one.
+        /// Binds a value, by its type's fast path if it has one.
         @inlinable
         @inline(__always)
         func put<T: SQLValueConvertible>(_ value: T) throws(DatabaseError) {
             if !value.tryBindSQL(to: self) { try value.bindSQL(to: self) }
         }
 
-        /// Binds a blob of `count` zero bytes without building it, to be filled by incremental writes.
+        /// Binds a blob of `count` zero bytes without allocating it, to be filled by incremental writes.
         public func bindZeroes(count: Int) throws(DatabaseError) {
             guard let count = UInt64(exactly: count) else {
                 throw DatabaseError.invalidArgument("a blob of \(count) bytes")

@@ -10,7 +10,7 @@ extension String: SQLValueConvertible {
         self = value
     }
 
-    /// Reads TEXT. Bytes that are not UTF-8 are an error, not replaced: read them as `Data`.
+    /// Reads TEXT. Bytes that are not valid UTF-8 are not replaced but cause an error: read them as `Data`.
     @inlinable
     @inline(__always)
     public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> String {
@@ -29,14 +29,15 @@ extension String: SQLValueConvertible {
     @inlinable
     @inline(__always)
     public func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
-        // Without a copy of the string, where it lies in one piece.
+        // Avoids copying the string if its storage is contiguous.
         utf8.withContiguousStorageIfAvailable { parameter.bindText($0) == SQLITE_OK } ?? false
     }
 
-    /// The text of UTF-8 bytes, nil if they are none. `String(validating:)` is four times slower: it is not specialised for UTF-8.
+    /// The text of UTF-8 bytes; nil if they are not well-formed. `String(validating:)` is four times slower: it is not specialised
+    /// for UTF-8.
     @usableFromInline
     init?(wellFormed bytes: UnsafeRawBufferPointer) {
-        // Decoding replaces what is not well-formed, and then the bytes are others than before.
+        // Decoding replaces bytes that are not well-formed, so the result then differs from the original.
         var text = String(decoding: bytes, as: UTF8.self)
         let isSame = text.withUTF8 { decoded in
             decoded.count == bytes.count && (bytes.isEmpty || memcmp(decoded.baseAddress!, bytes.baseAddress!, bytes.count) == 0)
@@ -50,7 +51,7 @@ extension String: SQLValueConvertible {
     }
 }
 
-/// Stored as TEXT, as `String` is.
+/// Stored as TEXT, like `String`.
 extension Substring: SQLValueConvertible {
     public var sqlValue: SQLValue { .text(String(self)) }
 
@@ -91,7 +92,7 @@ extension Data: SQLValueConvertible {
     @inline(__always)
     public func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
         #if os(Linux) && compiler(>=6.2)
-        // Two checks of exclusive access, where Foundation's withUnsafeBytes makes three.
+        // Two exclusivity checks, where Foundation's withUnsafeBytes makes three.
         bytes.withUnsafeBytes { parameter.bindBlob($0) == SQLITE_OK }
         #else
         withUnsafeBytes { parameter.bindBlob($0) == SQLITE_OK }
