@@ -80,7 +80,7 @@ public struct KeyValueEntry: ~Copyable {
             if isNull { throw column.mismatch(String(describing: type)) }
             throw DatabaseError(
                 code: .mismatch, reason: .typeMismatch,
-                message: "column \(column.label) holds a key's value that is no \(type): \(error.jsonDescription)",
+                message: "column \(column.label) holds a key's value that is not a \(type): \(error.jsonDescription)",
                 sql: sqlite3_sql(handle).map { String(cString: $0) })
         }
     }

@@ -101,7 +101,7 @@ extension KeyValueStore {
 
     @usableFromInline
     func bindExpiry(_ expiry: Date, _ parameter: borrowing Statement.Parameter) throws(DatabaseError) {
-        guard expiry.timeIntervalSince1970.isFinite else { throw .invalidArgument("an expiry that is not a time") }
+        guard expiry.timeIntervalSince1970.isFinite else { throw .invalidArgument("the expiry is not a finite date") }
         try parameter.bind(KeyValueEntry.milliseconds(expiry))
     }
 

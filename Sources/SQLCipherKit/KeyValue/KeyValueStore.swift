@@ -91,7 +91,7 @@ public final class KeyValueStore {
     private func create() throws(DatabaseError) {
         if try exists() { return }
         guard try connection.fetchOne(String.self, "PRAGMA encoding") == "UTF-8" else {
-            throw .misuse("a key-value store needs a database that stores text as UTF-8: the order of its keys rests on it")
+            throw .misuse("a key-value store needs a database that stores text as UTF-8: the order of its keys depends on it")
         }
         try connection.execute(table.creation)
     }

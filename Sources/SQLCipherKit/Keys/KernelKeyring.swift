@@ -42,7 +42,7 @@
             let seconds = (UInt64(expiration.clampedMilliseconds) + 999) / 1000
             do throws(DatabaseError) {
                 _ = try Self.check(
-                    sqlcipherkit_keyring_set_timeout(key, UInt32(max(1, seconds))), "the key \(name) cannot be given an end in")
+                    sqlcipherkit_keyring_set_timeout(key, UInt32(max(1, seconds))), "no timeout can be set for the key \(name) in")
             } catch {
                 // A secret that should expire must not stay forever.
                 sqlcipherkit_keyring_unlink(rawValue, key)
@@ -103,7 +103,7 @@
             try Self.validate(name)
             let key = sqlcipherkit_keyring_search(rawValue, name, 0)
             if [ENOKEY, EKEYEXPIRED, EKEYREVOKED].contains(where: { key == -Int64($0) }) { return nil }
-            return try Self.check(key, "the key \(name) cannot be looked for in")
+            return try Self.check(key, "the key \(name) cannot be looked up in")
         }
 
         private static func validate(_ name: String) throws(DatabaseError) {

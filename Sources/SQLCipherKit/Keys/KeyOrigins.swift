@@ -57,8 +57,8 @@ extension Schema {
         let advice = areBeside ? "; if \(slots ?? "") is not this database's, remove it" : ""
         throw DatabaseError(
             code: .misuse, reason: .misuse,
-            message: "the database \(path ?? name) has key slots, which would hold another key than its own: KeySlots.rotateKey "
-                + "gives it a new key, and KeySlots.changePassphrase a slot another passphrase\(advice)", path: path)
+            message: "the database \(path ?? name) has key slots, which would no longer hold its key: KeySlots.rotateKey changes "
+                + "the key, and KeySlots.changePassphrase the passphrase of a slot\(advice)", path: path)
     }
 }
 

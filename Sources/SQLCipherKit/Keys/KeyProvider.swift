@@ -38,7 +38,7 @@ public enum KeyEncoding: Hashable, Sendable {
             let raw = try SecureBytes(count: digits.count / 2) { raw throws(DatabaseError) in
                 for index in raw.indices {
                     guard let high = Self.digit(digits[2 * index]), let low = Self.digit(digits[2 * index + 1]) else {
-                        throw CipherConfiguration.invalid("a raw key has a character that is no hexadecimal digit")
+                        throw CipherConfiguration.invalid("a raw key has a character that is not a hexadecimal digit")
                     }
                     raw[index] = high << 4 | low
                 }
@@ -164,7 +164,7 @@ private struct ProvidedKey: DeferredKey {
 
     func resolveForNewFile() throws -> Encryption {
         let name = (provider as? KeySource)?.description ?? "\(type(of: provider))"
-        guard let key = try provider.key() else { throw DatabaseError.keyProvider("there is no key: asked was \(name)") }
+        guard let key = try provider.key() else { throw DatabaseError.keyProvider("there is no key: \(name) gave none") }
         switch key.form {
         case .passphrase, .raw, .derived: return key
         case .plaintext, .deferred: throw DatabaseError.keyProvider("\(name) gave neither a passphrase nor a raw key, but \(key)")

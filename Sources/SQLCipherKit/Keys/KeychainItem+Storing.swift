@@ -14,7 +14,7 @@
         public func keyOrNewOne(withSalt: Bool = false) throws -> Encryption {
             if let key = try key() { return key }
             if encoding == .passphrase {
-                throw DatabaseError.invalidArgument("a new key is random bytes, and the item holds a passphrase")
+                throw DatabaseError.invalidArgument("a new key is made of random bytes, and the item is for a passphrase")
             }
             let random = try SecureBytes.random(count: withSalt ? 48 : 32)
             let isNew = try random.withUnsafeBytes { bytes in
@@ -29,7 +29,7 @@
             }
             if let key = try key() { return key }
             throw DatabaseError.keyProvider(
-                "the Keychain's item \(service) was \(isNew ? "made" : "there") and is gone: another process may have deleted it")
+                "the Keychain's item \(service) was \(isNew ? "created" : "there") and is gone: a process may have deleted it")
         }
 
         /// Stores a key in a new item.
@@ -76,7 +76,7 @@
             if usesDataProtection { item[kSecAttrAccessible as String] = accessibility.attribute }
             let status = SecItemAdd(item as CFDictionary, nil)
             if status == errSecDuplicateItem { return false }
-            guard status == errSecSuccess else { throw Keychain.error(status, "the Keychain's item \(service) cannot be made") }
+            guard status == errSecSuccess else { throw Keychain.error(status, "the Keychain's item \(service) cannot be created") }
             return true
         }
 

@@ -57,10 +57,10 @@
                 if accessibility.isThisDeviceOnly {
                     throw .invalidArgument("an item that is for this device only cannot be synchronised")
                 }
-                if enclaveKey != nil { throw .invalidArgument("a key of the Secure Enclave opens nothing on another device") }
+                if enclaveKey != nil { throw .invalidArgument("a key of the Secure Enclave cannot be used on another device") }
             }
             if !usesDataProtection, isSynchronized || accessGroup != nil || enclaveKey != nil {
-                throw .invalidArgument("a group, synchronising and the Secure Enclave need the data protection keychain")
+                throw .invalidArgument("a group, synchronisation and the Secure Enclave need the data protection keychain")
             }
             self.service = service
             self.account = account

@@ -29,7 +29,7 @@ extension DatabaseRegion {
         for table in columns.keys {
             let found = sqlcipherkit_find_table(handle, table.schemaName, table.name, nil)
             guard found.kind == SQLCIPHERKIT_VIEW else { continue }
-            throw .invalidArgument("\(table) is a view: a region has the tables that it reads, as recordingReads(_:) finds them")
+            throw .invalidArgument("\(table) is a view: name the tables that it reads, which recordingReads(_:) finds")
         }
         return resolved(handle)
     }

@@ -118,7 +118,7 @@ extension Connection {
         var assignments = SQLAssignments<Record>(table: side.table)
         SQLScope.within(clauses) { changes(query.columns, &assignments) }
         if let failure = assignments.failure { throw failure }
-        if assignments.list.isEmpty { throw .misuse("an update of \(side.table.name) that changes nothing") }
+        if assignments.list.isEmpty { throw .misuse("the update of \(side.table.name) has no assignments") }
         try execute(clauses.change("UPDATE \(side.source) SET \(list: assignments.list)"))
         return self.changes
     }
@@ -171,7 +171,7 @@ public struct SQLAssignments<Record: SQLRecord> {
 
 extension SQLClauses {
     fileprivate func change(_ sql: SQL) throws(DatabaseError) -> SQL {
-        guard groups.isEmpty, having == nil, !isDistinct else { throw .misuse("a change of rows that are grouped") }
+        guard groups.isEmpty, having == nil, !isDistinct else { throw .misuse("a query with groups cannot change rows") }
         let all = try tail(of: sql)
         // SQLite accepts an order only together with a limit.
         return orderings.isEmpty || limit != nil || offset > 0 ? all : "\(all) LIMIT -1"

@@ -40,7 +40,7 @@ extension Migrator {
     private func knownNames() throws(DatabaseError) -> Set<ExactText> {
         var known: Set<ExactText> = []
         for name in migrations.flatMap({ $0.merged + [$0.name] }) {
-            if name.isEmpty { throw .invalidArgument("a migration without a name") }
+            if name.isEmpty { throw .invalidArgument("a migration has no name") }
             if !known.insert(ExactText(name)).inserted { throw .invalidArgument("two migrations are named \(name)") }
         }
         return known

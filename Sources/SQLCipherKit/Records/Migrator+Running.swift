@@ -60,7 +60,7 @@ extension Migrator {
         _ db: Connection, _ foreignKeys: ForeignKeys, _ body: (Connection, _ isEnforcing: Bool) throws -> TransactionEnd<R>
     ) throws -> R {
         // Inside a transaction, foreign keys could not be switched off, and no migration would be committed before its end.
-        if db.isInTransaction { throw DatabaseError.misuse("migrations cannot be done inside of a transaction") }
+        if db.isInTransaction { throw DatabaseError.misuse("migrations cannot run inside a transaction") }
         let isEnforcing = try db.settings.isEnabled(.foreignKeys)
         guard foreignKeys != .enforced, isEnforcing else {
             return try db.transaction(.immediate) { db in try body(db, isEnforcing) }

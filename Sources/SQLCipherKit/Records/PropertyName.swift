@@ -22,14 +22,14 @@ enum PropertyName {
         if case .otherKey(let name) = look(keyPath) {
             return .invalidArgument(
                 """
-                \(keyPath) names no column: \(name) is no coding key of \(Root.self), or another property's. Describe the property \
+                \(keyPath) names no column: \(name) is not its coding key in \(Root.self). Describe the property \
                 in the table with the name of its column: $0.\(name).named("…")
                 """)
         }
         return .invalidArgument(
             """
-            \(keyPath) names no column: \(Root.self) has to describe it in its table, as a property that is computed or observed \
-            tells no name
+            \(keyPath) names no column: \(Root.self) must describe it in its table, as the name of a computed or observed \
+            property is unknown
             """)
     }
 

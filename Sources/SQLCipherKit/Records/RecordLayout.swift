@@ -116,7 +116,7 @@ struct RecordSQL {
             let key = try key()
             keys = written
             let changed = written.enumerated().filter { !key.contains(text: $0.element) }
-            if changed.isEmpty { throw .misuse("a record of \(table.name) has nothing but its key") }
+            if changed.isEmpty { throw .misuse("a record of \(table.name) has no columns besides its key") }
             let list = changed.map { "\($0.element.quotedSQLIdentifier) = ?\($0.offset + 1)" }.joined(separator: ", ")
             text = "UPDATE \(table.qualifiedName) SET \(list) WHERE \(matches(key, keys))"
         case .delete:

@@ -60,7 +60,7 @@ final class RecordStatements: ConnectionState {
             statement = made
         }
         guard let statement, try statement.run(record, row) else {
-            throw DatabaseError.misuse("\(Record.self) encodes other keys each time")
+            throw DatabaseError.misuse("\(Record.self) encodes different keys each time")
         }
         statements.add(statement, target)
     }

@@ -114,8 +114,8 @@ struct SQLClauses: Sendable {
         if let having { sql = "\(sql) HAVING \(having.sql)" }
         if !orderings.isEmpty { sql = "\(sql) ORDER BY \(list: orderings)" }
         // SQLite would treat a negative limit as no limit.
-        if let limit, limit < 0 { throw .invalidArgument("a limit of \(limit) rows") }
-        if offset < 0 { throw .invalidArgument("an offset of \(offset) rows") }
+        if let limit, limit < 0 { throw .invalidArgument("the limit of a query must not be negative and is \(limit)") }
+        if offset < 0 { throw .invalidArgument("the offset of a query must not be negative and is \(offset)") }
         if limit != nil || offset > 0 { sql = "\(sql) LIMIT \(limit ?? -1)" }
         if offset > 0 { sql = "\(sql) OFFSET \(offset)" }
         return sql

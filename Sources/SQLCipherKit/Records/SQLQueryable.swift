@@ -123,7 +123,7 @@ extension SQLQueryable {
             return list
         }
         var query = made
-        if list.isEmpty { query.selection.clauses.failure = .misuse("a select whose closure gives no expression") }
+        if list.isEmpty { query.selection.clauses.failure = .misuse("the closure of a select returned no expressions") }
         return SQLSelection(query.selection.clauses, "\(list: list)", read: { row in try row.values() })
     }
 

@@ -14,7 +14,7 @@ struct SQLSide {
             sides.append(SQLSide(row, start..<index))
             start = index + 1
         }
-        guard sides.count == count else { throw .misuse("a column is named \(separator), which is kept for joins") }
+        guard sides.count == count else { throw .misuse("a column is named \(separator), which is reserved for joins") }
         return sides
     }
 

@@ -61,7 +61,7 @@ struct InPlaceKeyChange {
         let outcome =
             switch workingKey {
             case .old: "the key could not be changed (\(error.message)); the file opens with the old key"
-            case .new: "the key was changed, but the connection could not go on (\(error.message)); the file opens with the new key"
+            case .new: "the key was changed, but the connection had to end (\(error.message)); the file opens with the new key"
             case .unknown:
                 "the change of key failed (\(error.message)), and the file could not be read again to tell which key opens it: it "
                     + "is one of the two"

@@ -24,7 +24,7 @@ struct PageCopy {
         let connection = source.connection
         let from = try connection.liveForUse(), to = try target.connection.liveForUse()
         guard options.pagesPerStep > 0 else {
-            throw DatabaseError.invalidArgument("a backup of \(options.pagesPerStep) pages per step")
+            throw DatabaseError.invalidArgument("a backup must copy at least 1 page per step, and not \(options.pagesPerStep)")
         }
         if sqlite3_txn_state(from, source.name) == SQLITE_TXN_WRITE {
             throw DatabaseError.misuse("the database \(source.name) has uncommitted changes: commit before a backup")

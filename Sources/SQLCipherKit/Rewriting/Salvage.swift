@@ -55,7 +55,7 @@ struct Salvage {
             for number in stride(from: 2, through: source.pageCount, by: 1) where try source.page(number) != nil {
                 throw DatabaseError(
                     code: .corrupt,
-                    message: "the first page of \(path) is damaged: the schema begins on it, and no table can be found without",
+                    message: "the first page of \(path) is damaged: the schema begins there, and without it no table can be found",
                     path: path)
             }
         }

@@ -36,8 +36,8 @@ extension Schema {
 
     private func search(for targets: [ResidueTarget], _ progress: RewriteProgressHandler?) throws -> ResidueReport {
         try live()
-        if targets.contains(where: { $0.bytes.isEmpty }) { throw DatabaseError.invalidArgument("an empty text is everywhere") }
-        if connection.isInTransaction { throw DatabaseError.misuse("the files do not hold what a transaction has changed yet") }
+        if targets.contains(where: { $0.bytes.isEmpty }) { throw DatabaseError.invalidArgument("an empty text cannot be found") }
+        if connection.isInTransaction { throw DatabaseError.misuse("the files lack the transaction's changes: commit first") }
         return try connection.rewriting {
             var report = ResidueReport()
             // In one snapshot, so that no page moves.

@@ -151,7 +151,7 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
 
     func definition(isStrict: Bool, _ profile: ValueProfile) throws(DatabaseError) -> SQL {
         if name.isEmpty {
-            throw .invalidArgument("a column without a name: a property that is computed or observed needs one by named(_:)")
+            throw .invalidArgument("a column has no name: give a computed or observed property one with named(_:)")
         }
         var sql: SQL = "\(identifier: name)"
         if type != .any || isStrict { sql = "\(sql) \(raw: type.rawValue)" }
@@ -172,10 +172,10 @@ extension SQLValue {
             case .null: return "NULL"
             case .integer(let value): return "\(value)"
             case .real(let value):
-                guard value.isFinite else { throw .invalidArgument("a number that is not finite has no literal") }
+                guard value.isFinite else { throw .invalidArgument("a number that is not finite cannot be written as SQL") }
                 return "\(value)"
             case .text(let value):
-                guard !value.utf8.contains(0) else { throw .invalidArgument("text with a NUL character has no literal") }
+                guard !value.utf8.contains(0) else { throw .invalidArgument("text with a NUL character cannot be written as SQL") }
                 return value.quotedSQLLiteral
             case .blob(let value):
                 let digits = Array("0123456789ABCDEF")

@@ -33,7 +33,7 @@ extension Schema {
     @discardableResult
     public func checkpoint(_ mode: CheckpointMode = .passive) throws(DatabaseError) -> CheckpointResult {
         let handle = try connection.liveOutsideHooks()
-        if connection.isInTransaction { throw .misuse("a checkpoint inside of a transaction") }
+        if connection.isInTransaction { throw .misuse("a checkpoint is not possible inside a transaction") }
         try live()
         if try isReadOnly, try hasWAL {
             throw DatabaseError(

@@ -41,7 +41,7 @@ extension Schema {
                     "\(refused) values of \(place) cannot be stored as \(conversion.noun) of this form")
             }
             if rounded > 0, !allowsRounding {
-                throw DatabaseError.invalidArgument("\(rounded) dates of \(place) have a fraction that the form has no room for")
+                throw DatabaseError.invalidArgument("\(rounded) dates of \(place) have a fraction that the form cannot hold")
             }
             let function = "sqlcipherkit_converted"
             try db.changingThisOneOnly {

@@ -64,8 +64,8 @@ extension Schema {
     /// The name as the schema spells it.
     private func copyable(_ table: String) throws(DatabaseError) -> String {
         guard let form = try form(of: table) else { throw .invalidArgument("the database \(name) has no table \(table)") }
-        guard !form.name.isSlotMark else { throw .invalidArgument("what a database remembers of its key slots is not copied") }
-        guard form.kind == .table else { throw .invalidArgument("\(table) is no ordinary table, but \(form.kind.rawValue)") }
+        guard !form.name.isSlotMark else { throw .invalidArgument("a database's record of its key slots cannot be copied") }
+        guard form.kind == .table else { throw .invalidArgument("\(table) is not an ordinary table, but \(form.kind.rawValue)") }
         return form.name
     }
 

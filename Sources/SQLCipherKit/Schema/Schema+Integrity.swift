@@ -16,7 +16,7 @@ extension Schema {
     ///   itself.
     public func integrityCheck(limit: Int = 100, quick: Bool = false) throws(DatabaseError) -> [String] {
         try live()
-        guard limit >= 1 else { throw .invalidArgument("an integrity check of \(limit) messages") }
+        guard limit >= 1 else { throw .invalidArgument("the limit of messages must be at least 1 and is \(limit)") }
         let sql = "PRAGMA \(quotedName).\(quick ? "quick_check" : "integrity_check")(\(min(limit, Int(Int32.max))))"
         let messages = try connection.prepare(SQL(raw: sql)).fetchAll(String.self)
         return messages == ["ok"] ? [] : messages

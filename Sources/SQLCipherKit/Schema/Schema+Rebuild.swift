@@ -58,7 +58,7 @@ extension Schema {
             throw DatabaseError.invalidArgument("the database \(name) has no table \(table)")
         }
         guard form.kind == .table, !form.name.isSlotMark, !form.name.hasNamePrefix("sqlite_") else {
-            throw DatabaseError.invalidArgument("\(table) is no table that could be rebuilt")
+            throw DatabaseError.invalidArgument("\(table) is not a table that can be rebuilt")
         }
         let run = TableRebuild(schema: self, table: form.name, definition: definition, indexes: indexes, values: values)
         let isEnforcing = try connection.settings.isEnabled(.foreignKeys)

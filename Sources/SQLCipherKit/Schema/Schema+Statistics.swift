@@ -16,11 +16,11 @@ extension Schema {
     ///   that is neither a table's nor an index's, or an error from SQLite.
     public func analyze(_ name: String? = nil, limit: Int? = nil) throws(DatabaseError) {
         try live()
-        if let limit, limit < 1 { throw .invalidArgument("ANALYZE of at most \(limit) rows") }
+        if let limit, limit < 1 { throw .invalidArgument("the limit of ANALYZE must be at least 1 row and is \(limit)") }
         if let name {
             let objects: SQL = "SELECT count(*) FROM \(raw: qualified("sqlite_schema")) WHERE rootpage > 0"
             guard try connection.fetchOne(Int.self, "\(objects) AND name = \(name) COLLATE NOCASE") == 1 else {
-                throw .invalidArgument("there is no table and no index \(name) in \(self.name)")
+                throw .invalidArgument("there is no table or index \(name) in \(self.name)")
             }
         }
         let old = try connection.fetchOne(Int.self, "PRAGMA analysis_limit") ?? 0

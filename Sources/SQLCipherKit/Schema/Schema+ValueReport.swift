@@ -13,7 +13,7 @@ extension Schema {
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a number below 1, or any error from reading the tables.
     public func valueReport(sampling rows: Int? = 10_000) throws -> ValueReport {
         try live()
-        if let rows, rows < 1 { throw DatabaseError.invalidArgument("a sample of \(rows) rows") }
+        if let rows, rows < 1 { throw DatabaseError.invalidArgument("a sample must have at least 1 row, and not \(rows)") }
         // One snapshot of the database for the whole report.
         return try connection.savepoint { db in
             var columns: [ValueReport.Column] = []

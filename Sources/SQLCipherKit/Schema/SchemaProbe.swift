@@ -38,6 +38,6 @@ struct SchemaProbe: Hashable {
     }
 
     func error(rebuilding table: String) -> DatabaseError {
-        .migration("\(name) would no longer compile after \(table) is rebuilt: drop it before, and make it again after")
+        .migration("\(name) would no longer compile after \(table) is rebuilt: drop it first, and create it again afterwards")
     }
 }

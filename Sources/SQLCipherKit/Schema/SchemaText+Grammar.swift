@@ -16,7 +16,7 @@ extension SchemaText {
             if isUnique { word = next() }
             isKind = tokens.isWord(word, "INDEX")
         }
-        guard isCreate, isKind else { throw entry.refusal("it is no CREATE \(kind.rawValue)") }
+        guard isCreate, isKind else { throw entry.refusal("it is not a CREATE \(kind.rawValue)") }
     }
 
     mutating func readTable() throws(DatabaseError) {
@@ -44,7 +44,7 @@ extension SchemaText {
 
     mutating func readIndex() throws(DatabaseError) {
         guard tokens.isWord(next(), "ON"), tokens.name(next()).isSameName(as: entry.table), next()?.kind == .opening else {
-            throw entry.refusal("it is an index of another table than \(entry.table)")
+            throw entry.refusal("it is not an index of \(entry.table)")
         }
         try skipToClosing()
         guard let token = try nextInStatement() else { return }
@@ -79,7 +79,7 @@ extension SchemaText {
             table = tokens.name(next())
             token = next()
         }
-        guard table.isSameName(as: entry.table) else { throw entry.refusal("it is a trigger of another table than \(entry.table)") }
+        guard table.isSameName(as: entry.table) else { throw entry.refusal("it is not a trigger of \(entry.table)") }
         var hasBegun = false
         while let found = token, found.kind != .semicolon {
             guard found.kind != .unreadable else { break }
@@ -94,7 +94,7 @@ extension SchemaText {
                 return
             }
             guard Self.changes.contains(where: { tokens.isWord(token, $0) }) else {
-                throw entry.refusal("its body holds what no trigger may do")
+                throw entry.refusal("its body holds a statement that a trigger may not have")
             }
             while let found = token, found.kind != .semicolon, found.kind != .unreadable { token = next() }
         }
@@ -106,7 +106,7 @@ extension SchemaText {
     /// The next token of the statement; nil at its end, which may be a semicolon.
     private mutating func nextInStatement() throws(DatabaseError) -> SQLTokens.Token? {
         guard let token = next() else { return nil }
-        if token.kind == .unreadable { throw entry.refusal("a quote or bracket in it does not end, or a character is no SQL") }
+        if token.kind == .unreadable { throw entry.refusal("a quote or bracket in it is not closed, or a character is not SQL") }
         guard token.kind == .semicolon else { return token }
         guard next() == nil else { throw entry.refusal("it holds more than one statement") }
         return nil
@@ -115,7 +115,7 @@ extension SchemaText {
     private mutating func skipToClosing() throws(DatabaseError) {
         var depth = 1
         while depth > 0 {
-            guard let token = try nextInStatement() else { throw entry.refusal("a parenthesis in it does not end") }
+            guard let token = try nextInStatement() else { throw entry.refusal("a parenthesis in it is not closed") }
             if token.kind == .opening { depth += 1 } else if token.kind == .closing { depth -= 1 }
         }
     }
@@ -123,7 +123,7 @@ extension SchemaText {
     private mutating func skipToEnd() throws(DatabaseError) {
         while let token = try nextInStatement() {
             if token.kind == .opening { try skipToClosing() } else if token.kind == .closing {
-                throw entry.refusal("a parenthesis in it does not begin")
+                throw entry.refusal("a parenthesis in it was not opened")
             }
         }
     }

@@ -49,7 +49,7 @@ struct SchemaText {
         try readKeywords()
         let name = next()
         guard let name, tokens.name(name).isSameName(as: entry.name) else {
-            throw entry.refusal("it makes an object of another name")
+            throw entry.refusal("it creates an object of another name")
         }
         nameRange = name.range
         switch kind {

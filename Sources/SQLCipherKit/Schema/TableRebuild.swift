@@ -51,12 +51,12 @@ struct TableRebuild {
 
         let rows = try setAside()
         guard try self.count(rows.table) == count else {
-            throw DatabaseError.migration("\(table) would have other rows than before: a value is no expression for each row")
+            throw DatabaseError.migration("\(table) would not keep its rows: a value must be an expression for each row")
         }
         try schema.dropTable(table)
         try db.execute(definition)
         guard try schema.form(of: table)?.kind == .table else {
-            throw DatabaseError.invalidArgument("the SQL makes no table \(table)")
+            throw DatabaseError.invalidArgument("the SQL does not create a table \(table)")
         }
         try putBack(rows)
         try schema.dropTable(rows.table)

@@ -105,7 +105,7 @@ public final class Blob: ConnectionDependent {
     /// - Returns: at least one byte; nil at the end.
     public func read(upTo count: Int) throws(DatabaseError) -> Data? {
         _ = try live()
-        if count < 1 { throw .invalidArgument("a chunk of \(count) bytes") }
+        if count < 1 { throw .invalidArgument("a chunk must have at least 1 byte, and not \(count)") }
         if position == self.count { return nil }
         let count = min(count, self.count - position)
         let data = try read(count, at: position)
@@ -192,7 +192,7 @@ public struct ZeroBlob: SQLValueConvertible, Hashable {
 
     public var sqlValue: SQLValue {
         get throws(DatabaseError) {
-            if count < 0 { throw .invalidArgument("a blob of \(count) bytes") }
+            if count < 0 { throw .invalidArgument("a blob cannot have \(count) bytes") }
             return .blob(Data(count: count))
         }
     }
@@ -204,11 +204,11 @@ public struct ZeroBlob: SQLValueConvertible, Hashable {
     }
 
     public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
-        if count < 0 { throw .invalidArgument("a blob of \(count) bytes") }
+        if count < 0 { throw .invalidArgument("a blob cannot have \(count) bytes") }
         let rc = sqlite3_bind_zeroblob64(parameter.handle, parameter.index, UInt64(count))
         // SQLite gives no message with this code.
         if rc == SQLITE_TOOBIG {
-            throw DatabaseError(code: .tooBig, message: "a blob of \(count) bytes is over the limit of the connection")
+            throw DatabaseError(code: .tooBig, message: "a blob of \(count) bytes exceeds the limit of the connection")
         }
         try parameter.check(rc)
     }

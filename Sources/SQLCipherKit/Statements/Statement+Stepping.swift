@@ -61,7 +61,7 @@ extension Statement {
     private func idle() throws(DatabaseError) -> OpaquePointer {
         let handle = try live()
         if uses != 0 || sqlite3_stmt_busy(handle) != 0 {
-            throw .misuse("the statement stands on a row: reset it before binding values", sql: sql)
+            throw .misuse("the statement has a current row: reset it before binding values", sql: sql)
         }
         return handle
     }

@@ -39,12 +39,12 @@ extension Date: SQLValueConvertible {
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a date that the strategy cannot represent.
     public func sqlValue(_ strategy: DateStrategy) throws(DatabaseError) -> SQLValue {
         let seconds = timeIntervalSince1970
-        guard seconds.isFinite else { throw .invalidArgument("a date that is not finite") }
+        guard seconds.isFinite else { throw .invalidArgument("the date is not finite") }
         switch strategy {
         case .realSeconds:
             return .real(seconds)
         case .integerSeconds:
-            guard let whole = Int64(exactly: seconds.rounded(.down)) else { throw .invalidArgument("a date out of Int64's range") }
+            guard let whole = Int64(exactly: seconds.rounded(.down)) else { throw .invalidArgument("the date exceeds Int64") }
             return .integer(whole)
         case .text(let format):
             return .text(try format.text(seconds))

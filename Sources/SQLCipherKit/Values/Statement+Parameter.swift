@@ -82,7 +82,7 @@ extension Statement {
         /// Binds a blob of `count` zero bytes without allocating it, to be filled by incremental writes.
         public func bindZeroes(count: Int) throws(DatabaseError) {
             guard let count = UInt64(exactly: count) else {
-                throw DatabaseError.invalidArgument("a blob of \(count) bytes")
+                throw DatabaseError.invalidArgument("a blob cannot have \(count) bytes")
             }
             try check(sqlite3_bind_zeroblob64(handle, index, count))
         }

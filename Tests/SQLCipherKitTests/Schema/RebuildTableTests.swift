@@ -206,7 +206,7 @@ import Testing
         try db.execute("CREATE VIEW broken AS SELECT missing FROM note")
         let sql = "CREATE TABLE note(id INTEGER PRIMARY KEY, title)"
         let error = #expect(throws: DatabaseError.self) { try db.main.rebuildTable("note", sql: sql) }
-        #expect(error?.message == "bodies would no longer compile after note is rebuilt: drop it before, and make it again after")
+        #expect(error?.message == "bodies would no longer compile after note is rebuilt: drop it first, and create it again afterwards")
         #expect(try db.main.columns(of: "note").count == 3)
         try db.main.dropView("bodies")
         try db.main.rebuildTable("note", sql: sql)

@@ -130,7 +130,7 @@ import Testing
         for count in [1_000_000_001, 2_000_000_000, .max] {
             let error = #expect(throws: DatabaseError.self) { try db.execute("SELECT \(ZeroBlob(count: count))") }
             #expect(error?.code == .tooBig)
-            #expect(error?.message == "a blob of \(count) bytes is over the limit of the connection")
+            #expect(error?.message == "a blob of \(count) bytes exceeds the limit of the connection")
         }
     }
 
