@@ -46,7 +46,7 @@ public struct SharedKeyValueStore: Sendable {
         try database.read { db in try body(table.store(db)) }
     }
 
-    /// The asynchronous version, which suspends the task instead of blocking a thread.
+    /// Runs `body` with one snapshot of the store, and suspends the task instead of blocking a thread.
     public func read<R>(_ body: sending @escaping (KeyValueStore) throws -> sending R) async throws -> sending R {
         try await database.read { [table] db in try body(table.store(db)) }
     }
@@ -58,7 +58,7 @@ public struct SharedKeyValueStore: Sendable {
         try database.write { db in try body(table.store(db)) }
     }
 
-    /// The asynchronous version, which suspends the task instead of blocking a thread.
+    /// Runs `body` in a transaction, and suspends the task instead of blocking a thread.
     @discardableResult
     public func write<R>(_ body: sending @escaping (KeyValueStore) throws -> sending R) async throws -> sending R {
         try await database.write { [table] db in try body(table.store(db)) }
@@ -115,7 +115,7 @@ public struct SharedKeyValueStore: Sendable {
     @discardableResult
     public func remove(_ key: String) throws -> Bool { try write { store in try store.remove(key) } }
 
-    /// The asynchronous version, which suspends the task instead of blocking a thread.
+    /// Removes a key, asynchronously.
     @discardableResult
     public func remove(_ key: String) async throws -> Bool { try await write { store in try store.remove(key) } }
 

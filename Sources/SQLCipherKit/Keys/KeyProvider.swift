@@ -135,7 +135,7 @@ extension KeyProvider where Self == KeySource {
 }
 
 extension Encryption {
-    /// A key that is requested from a provider each time a database is opened.
+    /// A key that a provider gives when a database is opened; it is not asked at any other time.
     /// ```swift
     /// let db = try Connection(.file("notes.db"), key: .provided(by: .environment("NOTES_PASSPHRASE")))
     /// ```

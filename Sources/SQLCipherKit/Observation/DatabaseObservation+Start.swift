@@ -59,8 +59,9 @@ extension DatabaseObservation {
             })
     }
 
-    /// The version for code outside any actor. With ``ObservationStart/immediate``, the first call is made on the calling thread.
-    /// All later calls are made on other threads, one at a time. A call that is running when the token is released completes.
+    /// Calls `onChange` with the current result, and again after each commit that may have changed it, for code outside any actor.
+    /// With ``ObservationStart/immediate``, the first call is made on the calling thread. All later calls are made on other
+    /// threads, one at a time. A call that is running when the token is released completes.
     public nonisolated func start(
         concurrently start: ObservationStart, onError: @escaping @Sendable (any Error) -> Void = { _ in },
         onChange: @escaping @Sendable (Element) -> Void

@@ -28,7 +28,7 @@ extension Connection {
         try write(.insert(nil, returning: true), &record, schema)
     }
 
-    /// Inserts a record as above, and lets you choose what to do if a constraint is violated.
+    /// Inserts a record, with a choice of what to do if a constraint is violated, and reads back what the database has filled in.
     /// ```swift
     /// guard try db.insert(&note, onConflict: .ignore) else { return }     // there is one with its key
     /// ```
@@ -50,7 +50,7 @@ extension Connection {
         try statements(schema).run(.insert(nil, returning: false), record, self)
     }
 
-    /// Inserts a record as above, and lets you choose what to do if a constraint is violated.
+    /// Inserts a record, with a choice of what to do if a constraint is violated, without reading anything back.
     /// - Returns: whether a row was inserted; false if a conflict was ignored.
     @discardableResult
     public func insert<Record: SQLRecord>(

@@ -112,7 +112,7 @@ extension Migrator {
         try database.barrier { db in try migrate(db, through: last) }
     }
 
-    /// The asynchronous version, which suspends the task instead of blocking a thread.
+    /// Runs all pending migrations, as for a connection, and suspends the task instead of blocking a thread.
     @discardableResult
     public func migrate(_ database: SharedDatabase, through last: String? = nil) async throws -> [String] {
         try await database.barrier { db in try migrate(db, through: last) }

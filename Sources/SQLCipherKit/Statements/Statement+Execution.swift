@@ -103,7 +103,8 @@ extension Statement {
         return value
     }
 
-    /// Like the method above, with these values for the parameters. Faster than an array, because nothing is boxed.
+    /// Returns the first column of the first row, with these values for the parameters; nil if there is no row or the value is
+    /// NULL. Faster than an array, because nothing is boxed.
     @inlinable
     @_disfavoredOverload
     public func fetchOne<T: SQLValueConvertible, each Value: SQLValueConvertible>(
@@ -145,7 +146,8 @@ extension Statement {
         return value
     }
 
-    /// Like the method above, with these values for the parameters. Faster than an array, because nothing is boxed.
+    /// Returns the first row as a record, with these values for the parameters, or nil if there is no row. Faster than an array,
+    /// because nothing is boxed.
     @inlinable
     @_disfavoredOverload
     public func fetchOne<T: SQLRow, each Value: SQLValueConvertible>(

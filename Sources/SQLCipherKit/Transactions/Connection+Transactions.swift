@@ -71,7 +71,7 @@ extension Connection {
         try transaction(kind) { db in TransactionEnd.commit(try body(db)) }
     }
 
-    /// Runs `body` as above and ends as `body` decides.
+    /// Runs `body` in a transaction, and commits it or rolls it back according to the result of `body`.
     /// ```swift
     /// let isFeasible = try db.transaction { db in
     ///     try plan.apply(to: db)
@@ -105,7 +105,7 @@ extension Connection {
         try savepoint(name) { db in TransactionEnd.commit(try body(db)) }
     }
 
-    /// Runs `body` as above and ends as `body` decides.
+    /// Runs `body` in a savepoint, and keeps or undoes its changes according to the result of `body`.
     @discardableResult
     public func savepoint<R>(_ name: String? = nil, _ body: (Connection) throws -> TransactionEnd<R>) throws -> R {
         let name = (name ?? "sqlcipherkit").quotedSQLIdentifier
