@@ -14,7 +14,7 @@ extension CipherConfiguration {
     /// code, rounded up to a multiple of 16.
     var reservedBytes: Int { (16 + (usesHMAC ? hmacAlgorithm.size : 0) + 15) / 16 * 16 }
 
-    /// Throws if SQLCipher would not do what the settings say.
+    /// Throws if SQLCipher would not follow these settings.
     ///
     /// Opening and attaching validate the settings before they touch any file.
     /// - Throws: ``DatabaseError/Reason/invalidKey``; the message names the setting and its valid values.

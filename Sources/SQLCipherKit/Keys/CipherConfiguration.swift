@@ -6,13 +6,13 @@
 /// let old = try Connection(.file("old.db"), key: .passphrase("correct horse", cipher: .sqlCipher3))
 /// ```
 public struct CipherConfiguration: Hashable, Sendable {
-    /// The hash functions that SQLCipher knows, for page authentication and for key derivation.
+    /// The hash functions that SQLCipher supports for page authentication and key derivation.
     public enum Hash: String, Hashable, Sendable, CaseIterable {
         /// SHA-1 (FIPS 180-4), which SQLCipher 1 to 3 used.
         case sha1 = "SHA1"
         /// SHA-256 (FIPS 180-4).
         case sha256 = "SHA256"
-        /// SHA-512 (FIPS 180-4), SQLCipher 4's.
+        /// SHA-512 (FIPS 180-4), which SQLCipher 4 uses.
         case sha512 = "SHA512"
 
         /// The engine's number for the hash in key derivation.
@@ -36,8 +36,8 @@ public struct CipherConfiguration: Hashable, Sendable {
 
     /// The size of a page in bytes: a power of two from 1,024 to 65,536. Default: 4,096.
     public var pageSize = 4096
-    /// The rounds of PBKDF2 that turn a passphrase into a key. Default: 256,000. Raw keys use none. ``iterations(taking:hash:)``
-    /// finds the number for a given time, and ``weaknesses`` reports a low one.
+    /// The number of PBKDF2 rounds that turn a passphrase into a key. Default: 256,000. Raw keys use none.
+    /// ``iterations(taking:hash:)`` finds the number for a given time, and ``weaknesses`` reports a low one.
     public var kdfIterations = 256_000
     /// The hash function of PBKDF2. Default: SHA-512.
     public var kdfAlgorithm = Hash.sha512

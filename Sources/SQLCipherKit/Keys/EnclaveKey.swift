@@ -38,7 +38,7 @@
 
         /// Describes a key. It is created the first time that it is needed to encrypt.
         /// - Parameters:
-        ///   - tag: a name of your own.
+        ///   - tag: a name that you choose.
         ///   - accessGroup: the group that shares it; nil for the application's own.
         ///   - accessibility: when it can be used.
         ///   - demand: what the user must do each time.

@@ -1,6 +1,6 @@
 /// A key that is determined when a database is opened.
 protocol DeferredKey: Sendable {
-    /// What ``Encryption/description`` shows of it.
+    /// The kind of key, which ``Encryption/description`` shows.
     var kind: String { get }
 
     /// Finds the key of a database that is about to be opened.

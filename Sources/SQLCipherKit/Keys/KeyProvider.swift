@@ -149,7 +149,7 @@ extension Encryption {
     }
 }
 
-/// The key of a provider.
+/// A key that a provider gives when a database is opened.
 private struct ProvidedKey: DeferredKey {
     let provider: any KeyProvider
 

@@ -23,7 +23,7 @@ extension Schema {
         }
     }
 
-    /// The same, with ``Encryption/plaintext`` for a plaintext database.
+    /// Like ``encryption``, but ``Encryption/plaintext`` for a plaintext database.
     var encryptionOrPlaintext: Encryption {
         get throws(DatabaseError) {
             guard let info = try cipher else { return .plaintext }

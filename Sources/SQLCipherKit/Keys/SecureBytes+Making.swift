@@ -18,7 +18,7 @@ extension SecureBytes {
 
     /// Whether both hold the same bytes, compared in a time that depends only on their number.
     public borrowing func isEqual(to other: borrowing SecureBytes) -> Bool {
-        // Lending both at once: the other's closure is not handed on.
+        // The closure of `other` does not escape, so both are lent at once.
         other.withUnsafeBytes { bytes in isEqual(to: bytes) }
     }
 

@@ -17,7 +17,7 @@ enum PropertyName {
         if case .name(let name) = look(keyPath) { name } else { nil }
     }
 
-    /// The error for a property that ``of(_:)`` has no name for.
+    /// The error for a property for which ``of(_:)`` finds no name.
     static func refusal<Root, Value>(_ keyPath: KeyPath<Root, Value> & Sendable) -> DatabaseError {
         if case .otherKey(let name) = look(keyPath) {
             return .invalidArgument(

@@ -86,7 +86,7 @@ struct ContentErasure {
             && schema.has(table.name + "_segdir")
     }
 
-    /// See <https://sqlite.org/fts3.html#_optimize_>.
+    /// Rewrites an FTS3 or FTS4 index (<https://sqlite.org/fts3.html#_optimize_>).
     /// - Returns: whether the index matches its content.
     private func rewriteOlderIndex(_ table: SchemaEntry) throws -> Bool {
         func command(_ command: String) throws(DatabaseError) {

@@ -15,7 +15,7 @@ final class DamagedFileCopy {
         DatabaseFile.remove(path)
         try copyDatabase(source)
         for suffix in ["-wal", "-journal"] {
-            // No locks are taken on these.
+            // SQLite takes no locks on these files.
             guard DatabaseFile.exists(source + suffix) else { continue }
             do { try FileManager.default.copyItem(atPath: source + suffix, toPath: path + suffix) } catch {
                 throw DatabaseFile.cannotOpen(source + suffix, "it cannot be copied: \(error.localizedDescription)")

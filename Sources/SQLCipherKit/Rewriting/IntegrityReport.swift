@@ -2,7 +2,8 @@
 ///
 /// New cases may be added in a minor version: switch over it with a `default`.
 public enum IntegrityProblem: Hashable, Sendable {
-    /// A page, counted from 1, whose authentication code does not match its content: it was damaged, or written with another key.
+    /// A page, counted from 1, with an authentication code that does not match its content: it was damaged, or written with another
+    /// key.
     case damagedPage(Int)
     /// The salt at the start of the file, or SQLite's header text in a plaintext header, is not the one that the connection was
     /// opened with: the key will not open the file again.

@@ -66,7 +66,7 @@ extension Array<UInt8> {
         return self[offset..<offset + count].reduce(0) { $0 << 8 | Int($1) }
     }
 
-    /// A number of variable length, and where it ends.
+    /// A variable-length integer, and the offset of its end.
     func variableLength(at offset: Int) -> (value: UInt64, end: Int)? {
         var value: UInt64 = 0
         for index in 0..<9 {

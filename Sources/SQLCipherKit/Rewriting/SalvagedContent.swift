@@ -32,7 +32,7 @@ struct SalvagedContent {
             try copy.execute("DELETE FROM sqlite_sequence")
             try copyRows(of: sequences)
         }
-        // Views, triggers and virtual tables have no content of their own, only their text.
+        // Copy the text of views, triggers and virtual tables, which have no content of their own.
         let insert = try copy.prepare("INSERT INTO sqlite_schema(type, name, tbl_name, rootpage, sql) VALUES (?, ?, ?, 0, ?)")
         for entry in objects.map(\.entry) where entry.isVirtual && entry.type != "index" {
             try attempt(entry) { () throws(DatabaseError) in

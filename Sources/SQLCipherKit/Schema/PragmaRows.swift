@@ -6,7 +6,7 @@ public struct ForeignKeyViolation: SQLRow, Hashable, Sendable {
     public let rowID: Int64?
     /// The table that it refers to.
     public let parent: String
-    /// Which of the table's foreign keys: the ``ForeignKeyColumn/id`` of ``Schema/foreignKeys(of:)``.
+    /// The number of the foreign key in its table: the ``ForeignKeyColumn/id`` from ``Schema/foreignKeys(of:)``.
     public let foreignKey: Int
 
     init(table: String, rowID: Int64?, parent: String, foreignKey: Int) {

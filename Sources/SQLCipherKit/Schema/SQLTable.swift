@@ -144,7 +144,7 @@ public struct SQLTable: Sendable {
     }
 }
 
-/// A constraint of a table on several columns.
+/// A table constraint, which can apply to several columns.
 public struct SQLConstraint: Sendable {
     enum Kind: Sendable {
         case primaryKey([SQLColumn]), unique([SQLColumn]), check(SQL), foreignKey(SQLForeignKey)
