@@ -50,6 +50,7 @@ extension DatabaseDiff {
             try db.check(sqlcipherkit_db_config(db.live(), options[index], 1, &now))
         }
         try db.execute("PRAGMA writable_schema = ON")
+        let ignoresChecks = try db.fetchOne(Bool.self, "PRAGMA ignore_check_constraints") ?? false
         try db.execute("PRAGMA ignore_check_constraints = ON")
         defer {
             if let handle = db.handle {
@@ -57,7 +58,7 @@ extension DatabaseDiff {
             }
             // Makes virtual tables read their tables again.
             try? db.execute("PRAGMA writable_schema = RESET")
-            try? db.execute("PRAGMA ignore_check_constraints = OFF")
+            if !ignoresChecks { try? db.execute("PRAGMA ignore_check_constraints = OFF") }
             if enforcesForeignKeys { _ = try? db.settings.setEnabled(.foreignKeys, to: true) }
         }
         try db.transaction { db in

@@ -82,7 +82,3 @@ struct SchemaText {
     private static let ownTables: Set<SQLName> = ["sqlite_sequence", "sqlite_stat1", "sqlite_stat2", "sqlite_stat3", "sqlite_stat4"]
     private static let blanks: Set<UInt8> = Set(" \t\n\r\u{c}".utf8)
 }
-
-extension String {
-    fileprivate func isFree(of prefix: String) -> Bool { !utf8.map(\.lowercasedASCII).starts(with: prefix.utf8) }
-}

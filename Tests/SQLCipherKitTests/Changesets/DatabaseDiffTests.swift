@@ -161,6 +161,27 @@ import Testing
         #expect(error?.reason == .schemaName)
     }
 
+    /// Each switch of the connection is what it was, whether the diff was applied or did not fit.
+    @Test(arguments: [false, true], [0, 1])
+    func theSwitchesOfTheConnectionStay(fits: Bool, value: Int) throws {
+        let old = try open("old.db", "one"), new = try open("new.db", "two"), third = try open("third.db", "three")
+        for db in [old, new] { try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, x UNIQUE)") }
+        try new.execute("INSERT INTO t VALUES (2, 'b')")
+        try third.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, x UNIQUE)")
+        if !fits { try third.execute("INSERT INTO t VALUES (1, 'b')") }
+        let names = [
+            "foreign_keys", "ignore_check_constraints", "recursive_triggers", "trusted_schema", "reverse_unordered_selects",
+            "legacy_alter_table", "cell_size_check",
+        ]
+        for name in names { try third.execute(SQL(raw: "PRAGMA \(name) = \(value)")) }
+        func switches() throws -> [Int?] { try names.map { try third.fetchOne(Int.self, SQL(raw: "PRAGMA \($0)")) } }
+        let before = try switches()
+        #expect(before == names.map { _ in value })
+        let diff = try DatabaseDiff(from: old.main, to: new.main)
+        if fits { try diff.apply(to: third) } else { #expect(throws: DatabaseError.self) { try diff.apply(to: third) } }
+        #expect(try switches() == before)
+    }
+
     /// What does not fit is undone as a whole.
     @Test func anotherDatabaseThanTheFirst() throws {
         let old = try open("old.db", "one"), new = try open("new.db", "two"), third = try open("third.db", "three")
