@@ -1,8 +1,8 @@
 import ToolStart
 
-/// What the tool was called with.
+/// The tool's command line.
 enum Arguments {
-    /// The program's name, and its arguments; also where no `/proc` is mounted, from which Swift's own list comes on Linux.
+    /// The program's name and its arguments. Swift's own list needs `/proc` on Linux; this one works without it.
     static let all: [String] = {
         guard let values = toolstart_arguments() else { return CommandLine.arguments }
         var all: [String] = []

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SQLCipherKit
 
-/// The statuses that the help promises.
+/// The exit statuses that the help lists.
 enum Status: Int32 {
     case failed = 1
     case key = 3
@@ -10,7 +10,7 @@ enum Status: Int32 {
     case interrupted = 130
 }
 
-/// An error as the user sees it: a line, and the status that the process ends with.
+/// An error as the user sees it: one line, and the exit status of the process.
 struct Failure: Error {
     let message: String
     let status: Status
@@ -20,7 +20,7 @@ struct Failure: Error {
         self.status = status
     }
 
-    /// - Parameter firstLine: the line of a script that the statement with the error begins in.
+    /// - Parameter firstLine: the line of the script on which the failing statement begins.
     init(describing error: any Error, firstLine: Int? = nil) {
         switch error {
         case let failure as Failure:
@@ -34,14 +34,14 @@ struct Failure: Error {
             if SQLCipherKitCommand.exitCode(for: error) == .validationFailure {
                 let message = Misspelling.message(for: Arguments.all.dropFirst())
                     ?? SQLCipherKitCommand.message(for: error).withoutValueOfUnknownOption
-                self.init(message + " (sqlcipherkit --help says more)", status: .usage)
+                self.init(message + " (see sqlcipherkit --help)", status: .usage)
             } else {
                 self.init(SQLCipherKitCommand.message(for: error))
             }
         }
     }
 
-    /// Whether the command that runs is the one that reads only unless `--write` is given.
+    /// Whether the command is `query`, which opens the database for reading only unless `--write` is given.
     private static var hasWriteOption: Bool { Arguments.all.dropFirst().first == QueryCommand.configuration.commandName }
 
     private init(_ error: DatabaseError, _ firstLine: Int?) {
@@ -64,24 +64,24 @@ struct Failure: Error {
     }
 
     private init(_ error: DatabaseError) {
-        // Only what a progress handler throws has a Failure in it: that the user wants to stop.
+        // Only a progress handler's error has a Failure in it: the user wants to stop.
         if let failure = error.underlyingError as? Failure {
             self = failure
             return
         }
         switch error.reason {
         case .notEncrypted:
-            self.init(error.message + ": --no-key opens it", status: .key)
+            self.init(error.message + ": use --no-key to open it", status: .key)
         case .wrongKeyOrNotADatabase:
-            // The settings of older versions differ, and look like another key.
-            let advice = "; of a file that an older SQLCipher wrote, sqlcipherkit identify tells, and migrate converts it"
+            // A file with the settings of an older version fails in the same way as a wrong key.
+            let advice = "; if an older SQLCipher wrote the file, sqlcipherkit identify names the version, and migrate converts it"
             self.init(ToolWords.message(error.message) + advice, status: .key)
         case .emptyKey, .invalidKey, .keyProvider, .noSlotOpens:
             self.init(ToolWords.message(error.message), status: .key)
         case .engine where .interrupted ~= error.code && Interruption.isWanted:
-            self.init("interrupted: what was not complete is undone", status: .interrupted)
+            self.init("interrupted: unfinished changes were undone", status: .interrupted)
         case .engine where .readOnly ~= error.code && Self.hasWriteOption && !Arguments.all.contains("--write"):
-            self.init(error.message + ": --write allows changes")
+            self.init(error.message + ": use --write to allow changes")
         default:
             var message = ToolWords.message(error.message)
             if let offset = error.offset, let sql = error.sql { message += " (at \(sql.characterPosition(ofByte: offset)))" }
@@ -92,21 +92,21 @@ struct Failure: Error {
 }
 
 extension String {
-    /// Where a byte stands: its line and its character, both counted from 1.
+    /// The position of a byte: its line and its character, both counted from 1.
     fileprivate func place(ofByte offset: Int) -> (line: Int, character: Int) {
         let before = String(decoding: utf8.prefix(offset), as: UTF8.self)
         let lines = before.split(separator: "\n", omittingEmptySubsequences: false)
         return (max(1, lines.count), (lines.last?.count ?? 0) + 1)
     }
 
-    /// The same for people: the line only if there are several.
+    /// The position in words; it names the line only if the text has several.
     fileprivate func characterPosition(ofByte offset: Int) -> String {
         let (line, character) = place(ofByte: offset)
         return contains("\n") ? "line \(line), character \(character)" : "character \(character)"
     }
 
-    /// The parser repeats an unknown option as it was written: after a try with `--key=secret`, the secret must not be found
-    /// the secret in a log.
+    /// The parser repeats an unknown option as it was written: after an attempt with `--key=secret`, the secret must not end up
+    /// in a log.
     fileprivate var withoutValueOfUnknownOption: String {
         guard hasPrefix("Unknown option"), let equals = firstIndex(of: "=") else { return self }
         return self[..<equals] + "'"

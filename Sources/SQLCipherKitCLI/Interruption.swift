@@ -1,15 +1,15 @@
 import Foundation
 import SQLCipherKit
 
-/// Control-C and SIGTERM during work that should end in order: what is being written is rolled back, and the database is whole.
+/// Control-C and SIGTERM during work that must end cleanly: unfinished changes are rolled back, and the database stays intact.
 enum Interruption {
-    // A signal's handler can do little more than set a flag of this type; it is read by the one thread there is.
+    // A signal handler can do little more than set a flag of this type. The tool's only thread reads it.
     nonisolated(unsafe) private static var flag: sig_atomic_t = 0
     nonisolated(unsafe) private static var isPatient = false
 
     static var isWanted: Bool { flag != 0 }
 
-    /// Lets the signals end what a database is doing, and the command with it. A second one ends the process at once.
+    /// Lets the signals stop what a connection is doing, and the command with it. A second signal ends the process at once.
     static func stop(_ db: Connection) throws {
         catchSignals()
         try db.setProgressHandler { !isWanted }
@@ -25,22 +25,22 @@ enum Interruption {
                 }
                 Interruption.flag = 1
             }
-            // A shell gives its background jobs a SIGINT that is ignored; it stays so.
+            // A shell starts background jobs with SIGINT ignored; keep it so.
             if unsafeBitCast(former, to: Int.self) == 1 { signal(number, SIG_IGN) }
         }
     }
 
-    /// Lets control-C end single statements, any number of them; the other signals end the process.
+    /// Lets control-C stop the running statement, any number of times; the other signals end the process.
     static func ofStatements() {
         isPatient = true
         for number in [SIGTERM, SIGHUP] { signal(number, SIG_DFL) }
     }
 
-    /// Forgets what has come.
+    /// Forgets a signal that was received.
     static func reset() { flag = 0 }
 
-    /// Throws if one of the signals has come.
+    /// Throws if one of the signals was received.
     static func check() throws {
-        if isWanted { throw Failure("interrupted: what was not complete is undone", status: .interrupted) }
+        if isWanted { throw Failure("interrupted: unfinished changes were undone", status: .interrupted) }
     }
 }

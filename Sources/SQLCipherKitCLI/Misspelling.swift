@@ -1,8 +1,8 @@
 import ArgumentParser
 
-/// What a mistyped command may have been meant to be.
+/// Suggests the command that a mistyped one was probably meant to be.
 enum Misspelling {
-    /// What to say of the first argument if it is not a command; nil if it is one, or an option.
+    /// The message about a first argument that is not a command; nil if it is a command or an option.
     static func message(for arguments: some Sequence<String>) -> String? {
         guard let word = arguments.first(where: { _ in true }), !word.isEmpty, !word.hasPrefix("-") else { return nil }
         let configuration = SQLCipherKitCommand.configuration
@@ -14,14 +14,14 @@ enum Misspelling {
         return message + ": did you mean '\(nearest)'?"
     }
 
-    /// The name that the fewest changes lead to, of at most two, and of fewer than half of the letters.
+    /// The name that the fewest changes lead to: at most two, and fewer than half of the word's letters.
     static func nearest(to word: String, of names: [String]) -> String? {
         let found = names.map { (name: $0, changes: changes(from: Array(word), to: Array($0))) }.min { $0.changes < $1.changes }
         guard let found, found.changes <= 2, 2 * found.changes < word.count else { return nil }
         return found.name
     }
 
-    /// How many letters must be inserted, left out or replaced (Levenshtein's distance).
+    /// How many letters must be inserted, deleted or replaced (the Levenshtein distance).
     private static func changes(from word: [Character], to other: [Character]) -> Int {
         var row = Array(0...other.count)
         for (i, letter) in word.enumerated() {

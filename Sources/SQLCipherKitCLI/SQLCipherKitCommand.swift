@@ -7,25 +7,26 @@ struct SQLCipherKitCommand: ParsableCommand {
         commandName: "sqlcipherkit",
         abstract: "Encrypted SQLite databases with full-text search and JSON.",
         discussion: """
-            A key is asked for on the terminal, or comes from a file, the environment, a file descriptor or a credential of \
-            systemd (--key-file, --key-env, --key-fd, --key-credential), or from where unlock has put it; it is never an argument.
+            You type a key on the terminal, or it comes from a file, an environment variable, a file descriptor or a systemd \
+            credential (--key-file, --key-env, --key-fd, --key-credential), or from the kernel keyring after unlock. It is never \
+            an argument.
 
-            Every command takes --json and then writes one JSON value to standard output, with the keys that its help lists. An \
-            error is one line on standard error and the status, with --json as well.
+            Every command takes --json, and then writes one JSON value to standard output, with the keys that the command's help \
+            lists. An error is one line on standard error and an exit status, also with --json.
 
             EXIT STATUS
-              0  done
-              1  failed, or search has found nothing
-              3  wrong or missing key, or a file that is no database
-              4  verify has found damage, recover lost something, erase left something, diff or residue found something
+              0  success
+              1  failure, or search found nothing
+              3  wrong or missing key, or a file that is not a database
+              4  verify found damage, recover lost data, erase left data behind, or diff or residue found something
               64  wrong usage
-              130  interrupted; what is written is complete
+              130  interrupted; unfinished changes were undone
 
             ENVIRONMENT
-              NO_COLOR  no colours, which otherwise only a terminal gets
-              PAGER  shows results that are longer than the terminal; less if it is not set, nothing if it is empty
-              SQLCIPHERKIT_HISTORY  the file that keeps what is typed in the shell
-              SQLCIPHERKIT_KEY_FILE  the key file of commands that are given no key option
+              NO_COLOR  turns off colours, which are used only on a terminal
+              PAGER  the program for results longer than the terminal; less if it is not set, no program if it is empty
+              SQLCIPHERKIT_HISTORY  the file in which the shell keeps its history
+              SQLCIPHERKIT_KEY_FILE  the key file for commands without a key option
 
             EXAMPLES
               sqlcipherkit import notes.db ~/Documents
@@ -60,7 +61,7 @@ struct SQLCipherKitCommand: ParsableCommand {
             CommandGroup(name: "About", subcommands: [TourCommand.self, VersionCommand.self]),
         ])
 
-    /// In place of the parser's own, so that every error is one line and has the status that the help promises.
+    /// Replaces the parser's own `main`, so that every error is one line and has a status that the help lists.
     static func main() {
         do {
             var command = try parseAsRoot(Array(Arguments.all.dropFirst()))

@@ -1,6 +1,6 @@
-/// The library advises Swift calls; the user of the tool needs commands.
+/// Replaces the Swift calls that the library's messages recommend by commands of the tool.
 enum ToolWords {
-    /// A call that the library's messages name, and what to do here in place of it; empty where there is nothing.
+    /// A call that the library's messages name, and the tool's advice in its place.
     private static let advice: [(call: String, words: String)] = [
         ("changeKey(to:)", "use sqlcipherkit rekey"),
         ("DatabaseConverter.migrate", "use sqlcipherkit migrate"),
@@ -11,7 +11,7 @@ enum ToolWords {
         ("KeySlots alone", "sqlcipherkit key has commands for slots"),
     ]
 
-    /// The message without names of calls and types: the clause that has one is replaced, or left out.
+    /// The message without names of calls and types: a clause that contains one is replaced, or left out.
     static func message(_ text: String) -> String {
         guard namesCall(text) else { return text }
         // Advice is the last clause.
@@ -32,7 +32,7 @@ enum ToolWords {
         return "\(fact): \(found.words)"
     }
 
-    /// Whether there is a name as Swift has them, with arguments' labels or of one of the library's types. Paths are none.
+    /// Whether the text names a Swift call with argument labels, or one of the library's types. A path does not count.
     private static func namesCall(_ text: String) -> Bool {
         text.split(separator: " ").contains { word in
             if word.contains("/") { return false }

@@ -24,7 +24,7 @@ import TestSupport
     @Test func recover() throws {
         let whole = try Tool.run(["recover", database, rescued] + Tool.key)
         #expect(whole.status == 0 && whole.output == "t: 500 rows\nlost pages: none\n", "\(whole)")
-        try Tool.run(["recover", database, rescued] + Tool.key).expectFailure(1, "b.db", "exists already")
+        try Tool.run(["recover", database, rescued] + Tool.key).expectFailure(1, "b.db", "already exists")
         try FileManager.default.removeItem(atPath: rescued)
         #expect(try Tool.run(["recover", database, rescued, "--json"] + Tool.key).output == """
             [{"what":"table","name":"t","rows":500,"lost_rows":0,"lost_pages":"","message":null},

@@ -155,7 +155,7 @@ import TestSupport
         func size() -> Int { (try? FileManager.default.attributesOfItem(atPath: sample.database)[.size] as? Int) ?? 0 }
         for _ in 0..<6000 where size() < 2 << 20 { Thread.sleep(forTimeInterval: 0.005) }
         command.process.interrupt()
-        try command.end().expectFailure(130, "interrupted", "the same command goes on")
+        try command.end().expectFailure(130, "interrupted", "the same command continues")
         #expect(try sample.folder.names() == ["a.db", "docs"])
         let count = try #require(Int(sample.rows("SELECT count(*) FROM document")[0]))
         #expect(count >= 50 && count < 2003 && count % 50 == 0)

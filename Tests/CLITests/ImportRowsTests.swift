@@ -122,7 +122,7 @@ import TestSupport
         let good = "a,b\n1,x\n2,\"two\nlines\"\n3,y\n4,z\n"
         try Data((good + "oops\n").utf8).write(to: URL(fileURLWithPath: path))
         let before = try FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
-        try load(path, "--batch", "2").expectFailure(1, "line 7", "4 rows before it")
+        try load(path, "--batch", "2").expectFailure(1, "line 7", "4 rows already imported")
         #expect(try rows("SELECT count(*) AS n FROM t") == [#"{"n":4}"#])
         // The same file, mended without changing its size or time.
         try Data((good + "55,vv").utf8).write(to: URL(fileURLWithPath: path))
@@ -142,7 +142,7 @@ import TestSupport
         func size() -> Int { (try? FileManager.default.attributesOfItem(atPath: database)[.size] as? Int) ?? 0 }
         for _ in 0..<6000 where size() < 1 << 20 { Thread.sleep(forTimeInterval: 0.002) }
         command.process.interrupt()
-        try command.end().expectFailure(130, "interrupted", "the same command goes on")
+        try command.end().expectFailure(130, "interrupted", "the same command continues")
         #expect(try folder.names() == ["a.db", "big.jsonl"])
         let row = try rows("SELECT count(*) AS n, max(n) + 1 AS next FROM big")
         let count = try #require((500...39_500).first { row == [#"{"n":\#($0),"next":\#($0)}"#] })
@@ -223,7 +223,7 @@ import TestSupport
     @Test func aPipeIsSaidToBeOne() throws {
         let pipe = folder.path("pipe")
         #expect(mkfifo(pipe, 0o600) == 0)
-        try load(pipe).expectFailure(1, "pipe", "--as csv")
+        try load(pipe).expectFailure(1, "pipe", "--as")
         // The writer waits already when the tool comes, which must open the pipe once.
         let script = """
             printf 'a\\n1\\n' > "$2" & sleep 0.2

@@ -82,7 +82,7 @@ import TestSupport
 
     @Test func rotation() throws {
         try run(["add", "--label", "desktop", "--new-key", "env:TWO", "--key-env", "ONE"] + Self.quick).expectSuccess()
-        #expect(try run(["rotate", "desktop", "--key-env", "TWO"]).output.contains("other slots gone: 1"))
+        #expect(try run(["rotate", "desktop", "--key-env", "TWO"]).output.contains("other slots removed: 1"))
         #expect(try opens(["--key-env", "TWO"]))
         #expect(try !opens(["--key-env", "ONE"]))
         #expect(try !opens(["--raw-key", "--key-env", "RAW"]))

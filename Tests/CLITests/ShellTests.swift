@@ -244,7 +244,7 @@ import TestSupport
             + "CREATE TABLE b(y PRIMARY KEY);\nINSERT INTO b VALUES(1);\nCOMMIT;\n"
         try create("s.db", standard).expectSuccess()
         try create("e.db", standard + "BEGIN;\nSELECT nope;\n").expectFailure(1, "dump.sql, line 9: no such column")
-        try create("e.db", standard + "BEGIN;\nDELETE FROM a;\n").expectFailure(1, "transaction is open")
+        try create("e.db", standard + "BEGIN;\nDELETE FROM a;\n").expectFailure(1, "transaction is still open")
         #expect(!FileManager.default.fileExists(atPath: folder.path("e.db")))
     }
 }

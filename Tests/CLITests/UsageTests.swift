@@ -42,7 +42,7 @@ import TestSupport
 
     @Test func helpNamesTheStatuses() throws {
         let help = try Tool.output("--help")
-        for part in ["0 done", "1 failed", "3 wrong", "4 verify", "64 wrong usage", "130 interrupted", "never an argument"] {
+        for part in ["0 success", "1 failure", "3 wrong", "4 verify", "64 wrong usage", "130 interrupted", "never an argument"] {
             #expect(help.replacingOccurrences(of: "  ", with: " ").replacingOccurrences(of: "\n", with: " ").contains(part), "\(part)")
         }
         for command in Self.commands { #expect(help.contains("  \(command) "), "\(command)") }

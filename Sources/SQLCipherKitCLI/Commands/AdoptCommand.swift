@@ -6,12 +6,12 @@ struct AdoptCommand: ParsableCommand {
         commandName: "adopt",
         abstract: "Show how a database from elsewhere stores dates, UUIDs and numbers, and convert columns.",
         discussion: """
-            A row for each column and each form of its values, and the profile to open the database with: SQLite has no types for \
-            dates and the like, and compares wrongly what is stored in another form. What a number means is a guess, by the values \
-            beside it and by names.
+            Shows a row for each column and each form of its values, and the profile to open the database with. SQLite has no \
+            types for dates and the like, and compares values wrongly if they are stored in different forms. What a number means \
+            is guessed from the values beside it and from names.
 
-            --convert stores all values of a column in the form of a profile. It is one transaction for all columns that are \
-            named: one value that cannot be converted, and nothing has changed.
+            --convert stores all values of a column in the form of a profile. All the columns that you name are converted in one \
+            transaction: if one value cannot be converted, nothing changes.
 
             EXAMPLES
               sqlcipherkit adopt notes.db
@@ -25,7 +25,7 @@ struct AdoptCommand: ParsableCommand {
     @OptionGroup var file: FileOptions
     @OptionGroup var output: OutputOptions
 
-    @Option(help: ArgumentHelp("How many rows of each table to look at, the first and the last ones.", valueName: "rows"))
+    @Option(help: ArgumentHelp("How many rows of each table to look at, at its start and at its end.", valueName: "rows"))
     var sample = 10_000
 
     @Flag(help: "Look at all rows.")
@@ -35,17 +35,17 @@ struct AdoptCommand: ParsableCommand {
     var convert: [String] = []
 
     @Option(help: ArgumentHelp(
-        "The profile that says how: \(ValueProfile.named.map(\.name).joined(separator: ", ")).", valueName: "profile"))
+        "The profile to convert to: \(ValueProfile.named.map(\.name).joined(separator: ", ")).", valueName: "profile"))
     var to = "standard"
 
-    @Flag(help: "Let dates lose the part of a second that their new form has no room for.")
+    @Flag(help: "Allow dates to lose fractions of a second that the new form cannot hold.")
     var round = false
 
     func validate() throws {
         _ = try profile
-        if sample < 1 { throw ValidationError("--sample takes a number of rows from 1") }
+        if sample < 1 { throw ValidationError("--sample takes a number of rows, 1 or more") }
         if convert.contains(where: { !$0.contains(".") }) {
-            throw ValidationError("--convert takes a table and a column: note.created")
+            throw ValidationError("--convert takes a table and a column, such as note.created")
         }
     }
 
@@ -69,7 +69,7 @@ struct AdoptCommand: ParsableCommand {
         try output.write(Self.form.keys, rows)
         guard output.format == nil || output.format == .table else { return }
         for column in report.mixedColumns {
-            Output.line("\(column.place.onOneLine) mixes forms that SQL compares wrongly: --convert makes one of them")
+            Output.line("\(column.place.onOneLine) mixes forms that SQL compares wrongly: --convert stores all values in one")
         }
         let names = report.profileNames
         Output.line(
@@ -83,7 +83,7 @@ struct AdoptCommand: ParsableCommand {
         let db = try file.open(.readWrite)
         let report = try db.main.valueReport(sampling: all ? nil : sample)
         let changes = try db.transaction { db in
-            // A key and what refers to it are converted one after the other.
+            // A key and the columns that refer to it are converted one after the other.
             try db.execute("PRAGMA defer_foreign_keys = ON")
             return try convert.map { name -> (column: ValueReport.Column, count: Int) in
                 let dot = name.lastIndex(of: ".") ?? name.endIndex

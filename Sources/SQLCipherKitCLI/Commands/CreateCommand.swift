@@ -5,9 +5,9 @@ import SQLCipherKit
 struct CreateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
-        abstract: "Make a new encrypted database.",
+        abstract: "Create a new encrypted database.",
         discussion: """
-            The key is asked for twice, or comes from where an option says. Only the owner can read the file.
+            You type the key twice, unless an option says where it is. Only you can read the file.
 
             EXAMPLES
               sqlcipherkit create notes.db
@@ -23,7 +23,7 @@ struct CreateCommand: ParsableCommand {
     @OptionGroup var report: ReportOptions
 
     @Option(
-        help: ArgumentHelp("Run the SQL in a file; if it fails, there is no database.", valueName: "file"), completion: .file())
+        help: ArgumentHelp("Run the SQL in a file; if it fails, no database is created.", valueName: "file"), completion: .file())
     var script: String?
 
     func run() throws {
@@ -36,11 +36,11 @@ struct CreateCommand: ParsableCommand {
         _ = try Connection(.file(file.path), key: try file.key.newKey(for: file.path), configuration: configuration)
         try report.write(
             Self.form, [.string(file.path), .bool(!file.key.isPlain)],
-            "made \(file.path.onOneLine), \(file.key.isPlain ? "not encrypted" : "encrypted")")
+            "created \(file.path.onOneLine), \(file.key.isPlain ? "not encrypted" : "encrypted")")
     }
 
-    /// Runs a script in the transaction that makes the database, so that a dump's own transaction has nothing left to do. Its
-    /// tables may come in any order: references are checked at the end, and its `foreign_keys = OFF` is without effect here.
+    /// Runs a script in the transaction that creates the database; the script's own BEGIN and COMMIT are skipped. Tables may come
+    /// in any order: references are checked at the end, as a dump's `foreign_keys = OFF` has no effect in a transaction.
     private static func run(_ sql: String, on db: Connection, _ name: String) throws {
         try db.execute("PRAGMA defer_foreign_keys = ON")
         var isInScriptsTransaction = false
@@ -49,11 +49,11 @@ struct CreateCommand: ParsableCommand {
                 switch transaction(statement.sql) {
                 case .begin where !isInScriptsTransaction: isInScriptsTransaction = true
                 case .commit where isInScriptsTransaction: isInScriptsTransaction = false
-                case .rollback: throw Failure("ROLLBACK would leave no database: the script is one transaction")
+                case .rollback: throw Failure("the script runs in one transaction, and ROLLBACK would leave no database")
                 default: try db.execute(SQLScript(statement.sql))
                 }
             }
-            if isInScriptsTransaction { throw Failure("last line: a transaction is open, and there is no COMMIT") }
+            if isInScriptsTransaction { throw Failure("last line: a transaction is still open: COMMIT is missing") }
         } catch {
             let failure = Failure(describing: error)
             throw Failure("\(name), \(failure.message)", status: failure.status)
@@ -62,7 +62,7 @@ struct CreateCommand: ParsableCommand {
 
     private enum Transaction { case begin, commit, rollback }
 
-    /// What a statement does with the transaction, if it does nothing else.
+    /// What a statement does to the transaction; nil if it does anything else.
     private static func transaction(_ sql: String) -> Transaction? {
         let words = sql.lowercased().split { !$0.isLetter }.map(String.init)
         let rest = words.dropFirst().filter { !["transaction", "deferred", "immediate", "exclusive"].contains($0) }

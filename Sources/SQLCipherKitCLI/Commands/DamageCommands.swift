@@ -5,10 +5,10 @@ import SQLCipherKit
 struct RecoverCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "recover",
-        abstract: "Copy what can be read of a damaged database into a new one.",
+        abstract: "Copy the readable part of a damaged database into a new one.",
         discussion: """
-            Every row on a page that is whole is copied. What is lost is listed, and the status is 4 then. The damaged file is \
-            never written; other programs must not have it open. The new one has its key unless --new-key gives it another.
+            Copies every row that is on an intact page. If anything is lost, it is listed and the status is 4. The damaged file is \
+            never written to; other programs must not have it open. The new file has the same key unless --new-key gives it another.
 
             EXAMPLES
               sqlcipherkit recover notes.db rescued.db
@@ -23,7 +23,7 @@ struct RecoverCommand: ParsableCommand {
     @OptionGroup var file: FileOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: ArgumentHelp("The file to make.", valueName: "new-database"), completion: .file())
+    @Argument(help: ArgumentHelp("The file to create.", valueName: "new-database"), completion: .file())
     var target: String
 
     @Option(
@@ -44,11 +44,11 @@ struct RecoverCommand: ParsableCommand {
             fileAt: file.path, key: key, to: target, newKey: newKey, progress: ProgressBar.rewriting("Recovering"))
         if output.format == nil { describe(report) } else { try write(report) }
         guard report.isComplete else {
-            throw Failure("\(file.path) has lost something, and the rest is in \(target)", status: .different)
+            throw Failure("\(file.path) has lost data; everything else is in \(target)", status: .different)
         }
     }
 
-    /// A row for each thing that was found.
+    /// Writes a row for each finding.
     private func write(_ report: SalvageReport) throws {
         func pages(_ numbers: [Int]) -> SQLValue { .text(numbers.map(String.init).joined(separator: " ")) }
         var rows = report.tables.map { table -> [SQLValue] in
@@ -66,8 +66,8 @@ struct RecoverCommand: ParsableCommand {
 
     private func describe(_ report: SalvageReport) {
         for table in report.tables { Output.line(describe(table)) }
-        for object in report.lostObjects { Output.line("\(object.name.onOneLine): not made, \(object.message.onOneLine)") }
-        for name in report.rebuiltIndexes { Output.line("\(name.onOneLine): index built again") }
+        for object in report.lostObjects { Output.line("\(object.name.onOneLine): not created, \(object.message.onOneLine)") }
+        for name in report.rebuiltIndexes { Output.line("\(name.onOneLine): index rebuilt") }
         if !report.lostSchemaPages.isEmpty {
             Output.line("schema: lost pages \(list(report.lostSchemaPages)), tables may be missing")
         }
@@ -87,9 +87,9 @@ struct RecoverCommand: ParsableCommand {
 struct IdentifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "identify",
-        abstract: "Say whether a file is a database, and which version of SQLCipher fits the key.",
+        abstract: "Tell whether a file is a database, and with which version of SQLCipher the key opens it.",
         discussion: """
-            The file is only read. The status is 3 if it is neither plaintext nor opens with the key.
+            The file is only read. The status is 3 if the file is not plaintext and the key does not open it.
 
             EXAMPLES
               sqlcipherkit identify old.db
@@ -121,7 +121,8 @@ struct IdentifyCommand: ParsableCommand {
             }
         case .unknown:
             throw Failure(
-                "\(file.path) is no plaintext database, and the key fits no version of SQLCipher: it is wrong, or no database",
+                "\(file.path) is not a plaintext database, and the key opens it with no version of SQLCipher: "
+                    + "the key is wrong, or the file is not a database",
                 status: .key)
         }
     }

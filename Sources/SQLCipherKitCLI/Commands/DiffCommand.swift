@@ -4,11 +4,11 @@ import SQLCipherKit
 struct DiffCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
-        abstract: "Show what makes two databases different.",
+        abstract: "Show the differences between two databases.",
         discussion: """
-            A row for each table that differs, with the rows inserted, deleted and updated from the first database to the second; \
-            or with --sql the statements that turn the first into the second, with the data in the clear. Status 4 says that \
-            there is a difference.
+            Shows a row for each table that differs, with the number of rows inserted, deleted and updated from the first database \
+            to the second. --sql writes the statements that turn the first into the second, with the data in plaintext. The status \
+            is 4 if there is a difference.
 
             EXAMPLES
               sqlcipherkit diff monday.db notes.db
@@ -27,7 +27,7 @@ struct DiffCommand: ParsableCommand {
     @Option(
         help: ArgumentHelp(
             "Where the key of the second database comes from: \(KeyReference.grammar); none for plaintext. "
-                + "By default it is the same.",
+                + "By default it is the key of the first.",
             valueName: "source"))
     var otherKey: String?
 

@@ -4,10 +4,10 @@ import SQLCipherKit
 struct DumpCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dump",
-        abstract: "Write a database as SQL that makes it again.",
+        abstract: "Write a database as SQL that recreates it.",
         discussion: """
-            The script holds everything that the database holds, in the clear. It is one transaction. create --script, shell and \
-            SQLite's own shell read it; full-text indexes come with it as they are.
+            The script holds everything in the database, in plaintext, and is one transaction. create --script, shell and SQLite's \
+            own shell read it. Full-text indexes are included as they are.
 
             EXAMPLES
               sqlcipherkit dump notes.db > notes.sql

@@ -5,12 +5,12 @@ import SQLCipherKit
 struct EraseCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "erase",
-        abstract: "Make what was deleted from a database unrecoverable.",
+        abstract: "Make deleted data unrecoverable.",
         discussion: """
-            Deleted rows stay in free pages, in indexes of full-text search, in the samples of analyze, and in the log or the \
-            journal. All of it is rewritten or removed; rows keep their ids. Other programs must not use the database meanwhile. \
-            Backups made before are other files, and are not touched. What the file system and the drive keep is out of reach: for \
-            that, change the key. Status 4 says that something could not be erased; it is named.
+            Deleted rows remain in free pages, in full-text indexes, in the samples that analyze takes, and in the write-ahead log \
+            or the journal. erase rewrites or removes all of these; rows keep their ids. Other programs must not use the database \
+            meanwhile. Earlier backups are separate files and are not touched. Copies that the file system and the drive keep are \
+            out of reach: change the key for those. The status is 4 if something could not be erased, and the output names it.
 
             EXAMPLES
               sqlcipherkit erase notes.db
@@ -31,7 +31,7 @@ struct EraseCommand: ParsableCommand {
         let erased = try db.main.erase(progress: ProgressBar.rewriting("Erasing"))
         let indexes = erased.fullTextIndexes.count, trees = erased.trees.count, samples = erased.analyzedTables.count
         let unmatched = erased.unmatchedIndexes.map {
-            "\n\($0.onOneLine): holds other words than its content; rebuild it, and erase again"
+            "\n\($0.onOneLine): its words do not match its content; rebuild it, and erase again"
         }
         let others = erased.otherVirtualTables.map {
             "\n\($0.onOneLine): a virtual table of an unknown module, whose data was copied as it is"
@@ -47,21 +47,21 @@ struct EraseCommand: ParsableCommand {
                 + "\(trees.counted("R-Tree")) and the samples of \(samples.counted("table"))",
             "removed \(erased.freePages.counted("free page")) and \(erased.journalBytes.bytes) of log or journal"
                 + (unmatched + others).joined())
-        if !erased.isComplete { throw Failure("\(file.path) may still hold something that was deleted", status: .different) }
+        if !erased.isComplete { throw Failure("\(file.path) may still hold deleted data", status: .different) }
     }
 }
 
 struct ResidueCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "residue",
-        abstract: "Say where texts still stand in a database's files, deleted or not.",
+        abstract: "Find texts in a database's files, deleted or not.",
         discussion: """
-            Every page is decrypted and looked at, those that are free among them, and so are the log, the journal, and what \
-            interrupted work has left. A row of the output is a page where a text stands; "live" is content that is not deleted. \
-            Texts are named by their number, from 1. Status 4 says that one stands where something was deleted.
+            Decrypts and searches every page, including free pages, and the write-ahead log, the journal and files left by \
+            interrupted work. Each row of the output is a page that contains a text; "live" means content that is not deleted. \
+            Texts are identified by their number, from 1. The status is 4 if a text was found in deleted content.
 
-            Arguments are seen by every user of the machine, and kept by the shell's history. Without a text it is asked for on \
-            the terminal; - reads texts from standard input, a line each.
+            Arguments are visible to every user of the machine, and stay in the shell's history. Without an argument, you type \
+            the text on the terminal; - reads texts from standard input, one per line.
 
             EXAMPLES
               sqlcipherkit residue notes.db Foxes
@@ -75,7 +75,7 @@ struct ResidueCommand: ParsableCommand {
     @OptionGroup var file: FileOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: ArgumentHelp("What to look for; - for standard input. By default it is asked for.", valueName: "text"))
+    @Argument(help: ArgumentHelp("The text to look for; - for standard input. By default you are asked for it.", valueName: "text"))
     var texts: [String] = []
 
     @Flag(help: "The texts are bytes in hexadecimal.")
@@ -103,9 +103,9 @@ struct ResidueCommand: ParsableCommand {
             Output.error("\(report.unreadablePages.counted("page")) could not be decrypted with this key, and may hold anything")
         }
         guard report.isErased else {
-            throw Failure("what was deleted is still there: sqlcipherkit erase \(file.path) removes it", status: .different)
+            throw Failure("deleted data is still there: sqlcipherkit erase \(file.path) removes it", status: .different)
         }
-        if output.format == nil { Output.line("nothing deleted: \(report.pagesSearched.counted("page")) searched") }
+        if output.format == nil { Output.line("not found in deleted content: \(report.pagesSearched.counted("page")) searched") }
     }
 
     private func wantedTexts() throws -> [String] {

@@ -7,26 +7,26 @@ struct ImportCommand: ParsableCommand {
         commandName: "import",
         abstract: "Read text files, folders, CSV and JSON into a database.",
         discussion: """
-            The database is made if it does not exist. Each batch of rows is a transaction: interrupted or failed, the command \
-            leaves what is complete, and the same command goes on from there. What was imported before and has not changed is \
-            not imported again: repeat the command when there are new files.
+            Creates the database if it does not exist. Each batch of rows is one transaction: if the command fails or is \
+            interrupted, the complete batches stay, and the same command continues from there. Files that were imported before \
+            and have not changed are not imported again: repeat the command when there are new files.
 
-            A folder's text files become rows of the table document(id, source, path, title, size, modified, meta, body), with \
-            a full-text index; meta is JSON. So does a single file that is neither CSV nor JSON rows. A file that was changed \
-            since replaces its row. Only UTF-8 is text; binary files, large and hidden ones are left out and counted, and \
-            symbolic links are not followed.
+            The text files of a folder become rows of the table document(id, source, path, title, size, modified, meta, body), \
+            with a full-text index; meta is JSON. So does a single file that is neither CSV nor JSON rows. If a file has changed \
+            since the last import, it replaces its row. Only UTF-8 counts as text. Binary, large and hidden files are left out \
+            and counted, and symbolic links are not followed.
 
             The rows of a CSV file (.csv, .tsv) and the objects of JSON lines (.jsonl, .ndjson) or of a JSON array (.json) go \
-            into a table named like the file, which is made if it is not there, with a column for each name. A file that gzip \
-            has compressed is unpacked by the system's gzip.
+            into a table named after the file, with a column for each name. The table is created if it does not exist. The \
+            system's gzip unpacks a file that gzip has compressed.
 
-            How CSV is written (what stands between and around fields, whether the first line has names, the encoding) is found \
-            out and said; options say it better. An empty field is NULL, and an empty one in quotes empty text.
+            The form of a CSV file (delimiter, quote, whether the first line has names, encoding) is detected and reported; \
+            options override what is detected. An empty field is NULL, and an empty field in quotes is empty text.
 
-            A column of CSV is of numbers only if each of its fields is the number's usual form: with 01067, 1.10, +1 or 1e5 in \
-            it, it is text and nothing is lost; so is what stands in quotes. A later value that a column of numbers \
-            would change makes the column text. --types says otherwise. In JSON, objects and arrays in an object become JSON \
-            text, true and false 1 and 0; a column with texts and numbers keeps both.
+            A CSV column is numeric only if each of its fields is a number in its usual form. With 01067, 1.10, +1, 1e5 or a \
+            field in quotes, the column is text, so that nothing is lost. A later value that a numeric column would change makes \
+            the column text. --types overrides this. In JSON, objects and arrays inside an object become JSON text, and true and \
+            false become 1 and 0; a column with texts and numbers keeps both.
 
             EXAMPLES
               sqlcipherkit import notes.db ~/Documents
@@ -53,7 +53,7 @@ struct ImportCommand: ParsableCommand {
             }
         }
 
-        /// The beginnings of words that are indexed; of three letters there are none.
+        /// The lengths of the word prefixes to index; trigrams need none.
         var prefixes: [Int] { self == .trigram ? [] : [2, 3] }
     }
 
@@ -64,28 +64,28 @@ struct ImportCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("Files and folders to read; - is standard input.", valueName: "source"), completion: .file())
     var sources: [String]
 
-    @Option(name: .customLong("as"), help: "What the files are: csv, json, jsonl or text. By default their names tell.")
+    @Option(name: .customLong("as"), help: "The format of the files: csv, json, jsonl or text. By default their names decide.")
     var format: SourceFormat?
 
     @OptionGroup var rows: RowOptions
 
-    @Option(help: ArgumentHelp("Make a full-text index of these columns of the table.", valueName: "columns"))
+    @Option(help: ArgumentHelp("Create a full-text index over these columns of the table.", valueName: "columns"))
     var search: String?
 
     @Option(
         help: """
-            How a new full-text index takes texts apart: porter (English words by their stems), unicode61 (words as they are) or \
+            How a new full-text index splits texts: porter (English words by their stems), unicode61 (words as they are) or \
             trigram (parts of words, for any language).
             """)
     var tokenizer = Tokenizer.porter
 
-    @Flag(help: "Import files again that were imported before or have changed since.")
+    @Flag(help: "Import files again, even those that were imported before or have changed since.")
     var again = false
 
-    @Option(help: ArgumentHelp("The rows in a transaction.", valueName: "rows"))
+    @Option(help: ArgumentHelp("The number of rows in a transaction.", valueName: "rows"))
     var batch = 10_000
 
-    @Option(help: ArgumentHelp("The largest text file that is read, in MiB.", valueName: "MiB"))
+    @Option(help: ArgumentHelp("The size of the largest text file to read, in MiB.", valueName: "MiB"))
     var maxSize = 8
 
     @Flag(help: "Read hidden files and folders as well.")
@@ -96,21 +96,21 @@ struct ImportCommand: ParsableCommand {
     private var path: String { file.path }
 
     func validate() throws {
-        // SQLite's texts end at a thousand million bytes.
-        guard (1...900).contains(maxSize) else { throw ValidationError("--max-size is a number from 1 to 900") }
-        guard batch >= 1 else { throw ValidationError("--batch is a number from 1 on") }
+        // SQLite's texts have at most 1,000,000,000 bytes.
+        guard (1...900).contains(maxSize) else { throw ValidationError("--max-size takes a number from 1 to 900") }
+        guard batch >= 1 else { throw ValidationError("--batch takes a number, 1 or more") }
         if sources.contains("-"), format == nil || format == .text || rows.table == nil {
-            throw ValidationError("standard input has no name: --as csv, json or jsonl, and --table, are needed")
+            throw ValidationError("standard input has no file name: use --as (csv, json or jsonl) and --table")
         }
     }
 
     func run() throws {
-        // What is wrong with the sources is said before a key is typed.
+        // Problems with the sources are reported before the user types a key.
         let imports = try sources.flatMap(FilePattern.files).map(source)
         let isNew = !FileOptions.exists(path)
         let db = try isNew ? Connection(.file(path), key: file.key.newKey(for: path)) : file.open(.readWrite)
         try Interruption.stop(db)
-        // Room for what the index holds before it is written, so that pages are encrypted once and not over and over.
+        // A cache large enough for what the index collects before it writes: each page is encrypted once, not repeatedly.
         try db.execute("PRAGMA cache_size = -65536")
         var committed = 0
         var done = Done()
@@ -125,13 +125,13 @@ struct ImportCommand: ParsableCommand {
             if isNew, committed == 0 { remove(db) }
             guard Interruption.isWanted else {
                 let failure = Failure(describing: error)
-                let there = "\(committed.counted("row")) before it are in the database, and the same command goes on after them"
+                let there = "the same command continues after the \(committed.counted("row")) already imported"
                 let rest = committed == 0 ? "" : "; " + there
                 throw Failure(failure.message + rest, status: failure.status)
             }
             throw Failure(
                 committed == 0 ? "interrupted: nothing was imported"
-                    : "interrupted: \(committed.counted("row")) are in the database, and the same command goes on from there",
+                    : "interrupted after \(committed.counted("row")): the same command continues from there",
                 status: .interrupted)
         }
         let size = try db.fetchOne(Int.self, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size") ?? 0
@@ -161,7 +161,7 @@ struct ImportCommand: ParsableCommand {
         let isThere = stat(name, &info) == 0
         if kind == .text || (isThere && info.st_mode & S_IFMT == S_IFDIR) {
             if isThere, ![S_IFDIR, S_IFREG].contains(info.st_mode & S_IFMT) {
-                throw Failure("\(name) is a pipe or a device: --as csv, json or jsonl says what comes out of it")
+                throw Failure("\(name) is a pipe or a device: use --as to give its format: csv, json or jsonl")
             }
             return .folder(
                 try FolderImport(name, includesHidden: hidden, limit: maxSize << 20, isMirror: rows.mirror, tokenizer: tokenizer))
@@ -185,7 +185,7 @@ struct ImportCommand: ParsableCommand {
     static func tableName(_ path: String) -> String {
         let base = ((path as NSString).lastPathComponent as NSString).deletingPathExtension
         let name = String(base.map { $0.isLetter || $0.isNumber ? $0 : "_" })
-        // SQLite keeps names that begin so for itself.
+        // SQLite reserves names with this prefix.
         return name.lowercased().hasPrefix("sqlite_") || name.isEmpty ? "_" + name : name
     }
 
@@ -219,8 +219,9 @@ struct ImportCommand: ParsableCommand {
         }
     }
 
-    /// The full-text index that `--search` asks for, of a table that has the columns; triggers keep one that is there up to date.
-    /// - Returns: the name of an index that was made.
+    /// Creates the full-text index that `--search` asks for, if the table has the columns. Triggers keep an existing index up to
+    /// date.
+    /// - Returns: the name of the new index; nil if none was created.
     private func index(_ table: String, _ db: Connection) throws -> String? {
         guard let search else { return nil }
         let names = RowOptions.list(search)
@@ -238,11 +239,11 @@ struct ImportCommand: ParsableCommand {
             let share = Double(progress.indexed) / Double(max(1, progress.total))
             bar.show(share, "\(progress.indexed.grouped) of \(progress.total.counted("row"))")
         }
-        if !report.json { Output.line("made the full-text index \(name.onOneLine)") }
+        if !report.json { Output.line("created the full-text index \(name.onOneLine)") }
         return name
     }
 
-    /// A misspelt column should not go unnoticed.
+    /// Throws if no table has the index that `--search` asks for: a misspelt column should not go unnoticed.
     private func requireIndexes(_ sources: [Source], _ db: Connection) throws {
         guard let search else { return }
         let indexes = try db.main.fullTextIndexes().map(\.name)
@@ -252,7 +253,7 @@ struct ImportCommand: ParsableCommand {
         }
     }
 
-    /// Removes the database that this command has made, for nothing as it turned out.
+    /// Removes the database that this command has created, as nothing was imported into it.
     private func remove(_ db: Connection) {
         db.close()
         for suffix in ["", "-journal"] { unlink(path + suffix) }

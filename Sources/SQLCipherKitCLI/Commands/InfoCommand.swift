@@ -5,7 +5,7 @@ import SQLCipherKit
 struct InfoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "info",
-        abstract: "Show what a database is: its size, its encryption, its key slots, what is in it.",
+        abstract: "Show a database's size, encryption, key slots and contents.",
         discussion: """
             EXAMPLES
               sqlcipherkit info notes.db
@@ -25,7 +25,7 @@ struct InfoCommand: ParsableCommand {
     func run() throws {
         let db = try database.open(.readOnly)
         var members: [(String, SQLValue)] = [("file", .text(database.path))]
-        // Of an encrypted database the pragma gives text.
+        // For an encrypted database the pragma returns text.
         let pageSize = try db.fetchOne(Int64.self, "SELECT CAST(page_size AS INTEGER) FROM pragma_page_size") ?? 0
         let pages = try db.main.pragma("page_count", as: Int64.self) ?? 0
         members += [

@@ -4,11 +4,11 @@ import SQLCipherKit
 struct KeyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "key",
-        abstract: "Look after key slots: several passphrases and recovery keys for one database.",
+        abstract: "Manage key slots: several passphrases and recovery keys for one database.",
         discussion: """
-            A database with key slots has a random key, which a small file beside it (its name with .keys at the end) holds \
-            once for each slot, sealed with the slot's passphrase or recovery key. Each opens the database, in every command. \
-            Keep that file with the database: without it no passphrase opens it.
+            A database with key slots has a random key. A small file beside the database (the same name with .keys at the end) \
+            holds that key once for each slot, encrypted with the slot's passphrase or recovery key. Any of these opens the \
+            database, in every command. Keep the .keys file with the database: without it, no passphrase opens the database.
 
             EXAMPLES
               sqlcipherkit key init notes.db --label laptop
@@ -22,7 +22,7 @@ struct KeyCommand: ParsableCommand {
         ])
 }
 
-/// What a new slot is called, and how much an attempt at it costs.
+/// A new slot's name, and its key derivation, which sets the cost of guessing its passphrase.
 struct NewSlotOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The slot's name. It can be read without a key.", valueName: "name"))
     var label: String
@@ -36,7 +36,7 @@ struct NewSlotOptions: ParsableArguments {
 }
 
 extension SlotDerivation {
-    /// A derivation as an option names it.
+    /// Parses a derivation as the option writes it.
     static func parse(_ text: String) throws -> SlotDerivation {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         let numbers = parts.dropFirst().first?.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) } ?? []
@@ -57,7 +57,7 @@ extension FileOptions {
     /// The key slots of an existing database, opened.
     fileprivate func slots(first label: String? = nil) throws -> (slots: KeySlots, secret: SlotSecret) {
         try Self.requireDatabase(path)
-        guard try UnlockedKey.hasSlots(path) else { throw Failure("\(path) has no key slots: sqlcipherkit key init makes them") }
+        guard try UnlockedKey.hasSlots(path) else { throw Failure("\(path) has no key slots: sqlcipherkit key init creates them") }
         let secret = try key.secret(for: path)
         return (try UnlockedKey.slots(secret, of: path, first: label, acceptingRollback: key.acceptsRollback), secret)
     }
@@ -66,10 +66,10 @@ extension FileOptions {
 struct KeyInit: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "init",
-        abstract: "Give a database key slots.",
+        abstract: "Add key slots to a database.",
         discussion: """
-            The key options are about the key that the database has now. In place of a passphrase it gets a random key, which \
-            rewrites it; a raw key stays.
+            The key options give the key that the database has now. A random key takes the place of a passphrase, which rewrites \
+            the database; a raw key stays.
 
             \(form)
             """)
@@ -84,17 +84,17 @@ struct KeyInit: ParsableCommand {
     func run() throws {
         try FileOptions.requireDatabase(file.path)
         if try UnlockedKey.hasSlots(file.path) {
-            throw Failure("\(file.path) has key slots already: sqlcipherkit key add adds one")
+            throw Failure("\(file.path) already has key slots: sqlcipherkit key add adds one")
         }
         guard let key = try file.unlock() else {
-            throw Failure("a plaintext database has no key slots: sqlcipherkit encrypt comes first", status: .usage)
+            throw Failure("a plaintext database cannot have key slots: encrypt it first with sqlcipherkit encrypt", status: .usage)
         }
         let secret = try SlotSecret.passphrase(of: new.reference.key(for: "the slot \(slot.label)", isNew: true))
         _ = try KeySlots.create(secret, label: slot.label, for: .file(file.path), existingKey: key, derivation: slot.derivation)
         try report.write(
             Self.form, [.string(file.path), .string(file.path + ".keys"), .string(slot.label)],
-            "\(file.path.onOneLine) has key slots, in \(file.path.onOneLine).keys, the first of them \(slot.label)")
-        Output.error("sqlcipherkit key recovery makes a recovery key, for the day on which the passphrase is forgotten")
+            "\(file.path.onOneLine) has key slots now, in \(file.path.onOneLine).keys; the first is \(slot.label)")
+        Output.error("sqlcipherkit key recovery creates a recovery key, in case the passphrase is forgotten")
     }
 }
 
@@ -103,7 +103,7 @@ struct KeyList: ParsableCommand {
         commandName: "list",
         abstract: "Show the key slots of a database.",
         discussion: """
-            No key is needed, so what is shown is not proven: whoever can write the file could have changed the names.
+            No key is needed, so the list is not authenticated: anyone who can write to the .keys file could have changed it.
 
             \(form)
             """)
@@ -152,7 +152,7 @@ struct KeyRecovery: ParsableCommand {
         commandName: "recovery",
         abstract: "Add a key slot with a new recovery key, and show that key once.",
         discussion: """
-            The recovery key alone is written to standard output. It is kept nowhere: print it and put it away.
+            Only the recovery key is written to standard output. It is not stored anywhere: print it and keep it in a safe place.
 
             \(form)
             """)
@@ -175,7 +175,7 @@ struct KeyChange: ParsableCommand {
         commandName: "change",
         abstract: "Change the passphrase of a key slot.",
         discussion: """
-            The key options are about what opens the slot now. The database is not rewritten.
+            The key options give the passphrase or recovery key that opens the slot now. The database is not rewritten.
 
             \(form)
             """)
@@ -190,7 +190,7 @@ struct KeyChange: ParsableCommand {
 
     func run() throws {
         let (slots, secret) = try file.slots(first: label)
-        let changed = try SlotSecret.passphrase(of: new.reference.key(for: "the slot \(label), the new one", isNew: true))
+        let changed = try SlotSecret.passphrase(of: new.reference.key(for: "the slot \(label) (new)", isNew: true))
         try slots.changePassphrase(label, from: secret, to: changed)
         try report.write(
             Self.form, [.string(file.path), .string(label)], "the slot \(label.onOneLine) has the new passphrase")
@@ -200,10 +200,10 @@ struct KeyChange: ParsableCommand {
 struct KeyRevoke: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke",
-        abstract: "Take a key slot away.",
+        abstract: "Remove a key slot.",
         discussion: """
-            Its secret no longer opens the database. An older copy of the slot file can still be used with it, until key rotate \
-            gives the database another key.
+            The slot's passphrase or recovery key no longer opens the database. It still works with an older copy of the .keys \
+            file, until key rotate gives the database a new key.
 
             \(form)
             """)
@@ -226,8 +226,8 @@ struct KeyRotate: ParsableCommand {
         commandName: "rotate",
         abstract: "Give a database with key slots a new random key.",
         discussion: """
-            The database is rewritten. The slot that the key options open stays; all others go, as each could only be kept with \
-            its own secret, and are added again with key add.
+            The database is rewritten. The slot that the key options open stays. All others are removed, as each could be kept \
+            only with its own passphrase or recovery key; add them again with key add.
 
             \(form)
             """)
@@ -247,6 +247,6 @@ struct KeyRotate: ParsableCommand {
             of: db, keeping: [label: secret], droppingOthers: true, progress: ProgressBar.rewriting("Encrypting again"))
         try report.write(
             Self.form, [.string(file.path), .string(label), .strings(others.map(\.label))],
-            "\(file.path.onOneLine) has a new key, and \(label.onOneLine) opens it; other slots gone: \(others.count.grouped)")
+            "\(file.path.onOneLine) has a new key, and \(label.onOneLine) opens it; other slots removed: \(others.count.grouped)")
     }
 }

@@ -5,13 +5,13 @@ import SQLCipherKit
 struct KeyValueCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "kv",
-        abstract: "Read and write keys and values: settings, small state.",
+        abstract: "Read and write keys and values, such as settings.",
         discussion: """
-            A database may have any number of key-value stores; --store names one, which the first kv set makes. Programs reach \
+            A database may have any number of key-value stores; --store names one, which the first kv set creates. Programs use \
             the same values with KeyValueStore.
 
-            Values are text. With --as json they are JSON: null, a number or a string becomes SQL's, true and false become 1 and \
-            0, and arrays and objects are kept as JSONB.
+            Values are text. With --as json they are JSON: null, numbers and strings become SQL values, true and false become 1 \
+            and 0, and arrays and objects are stored as JSONB.
 
             EXAMPLES
               sqlcipherkit kv set notes.db theme dark
@@ -24,20 +24,20 @@ struct KeyValueCommand: ParsableCommand {
         subcommands: [KeyValueGet.self, KeyValueSet.self, KeyValueList.self, KeyValueRemove.self])
 }
 
-/// What a value is on the command line.
+/// The form of a value on the command line.
 enum ValueForm: String, CaseIterable, ExpressibleByArgument { case text, json }
 
-/// Which store it is.
+/// The database and the store in it.
 struct StoreOptions: ParsableArguments {
     @OptionGroup var file: FileOptions
 
     @Option(help: ArgumentHelp("The key-value store.", valueName: "name"))
     var store = "settings"
 
-    /// The store, to be made if need be.
+    /// Opens the store, and creates it if it does not exist.
     func open() throws -> KeyValueStore { try KeyValueStore(store, in: file.open(.readWrite)) }
 
-    /// The store, which must be there: a mistyped name is not an empty store.
+    /// Opens the store, which must exist: a mistyped name should not look like an empty store.
     func openExisting(_ access: DatabaseConfiguration.Access) throws -> KeyValueStore {
         let db = try file.open(access)
         let names = try KeyValueStore.names(in: db)
@@ -56,7 +56,7 @@ struct KeyValueGet: ParsableCommand {
         commandName: "get",
         abstract: "Show the value of a key.",
         discussion: """
-            Status 1 says that there is no such key, or that its time has run out.
+            The status is 1 if there is no such key, or if it has expired.
 
             \(form)
             """)
@@ -84,8 +84,8 @@ struct KeyValueSet: ParsableCommand {
         commandName: "set",
         abstract: "Set the value of a key.",
         discussion: """
-            An argument can be seen in the list of processes; standard input cannot. One line end at its end is left out. \
-            A value that begins with a hyphen goes after all options and --.
+            An argument is visible in the list of processes; standard input is not. One line end at the end of standard input is \
+            dropped. Put a value that begins with a hyphen after all options and --.
 
             \(form)
             """)
@@ -101,7 +101,7 @@ struct KeyValueSet: ParsableCommand {
     var form = ValueForm.text
     @Option(
         help: ArgumentHelp(
-            "How long the key is there, such as 90s, 15m, 12h or 30d. By default, and after a kv set without it, it stays.",
+            "How long to keep the key, such as 90s, 15m, 12h or 30d. Without it the key does not expire, even if it did before.",
             valueName: "duration"))
     var expires: Lifetime?
     @OptionGroup var report: ReportOptions
@@ -133,7 +133,7 @@ struct KeyValueList: ParsableCommand {
         commandName: "list",
         abstract: "Show the keys of a store with their values.",
         discussion: """
-            Keys are in the order of their UTF-8 bytes. Those whose time has run out are left out.
+            Keys are in the order of their UTF-8 bytes. Expired keys are left out.
 
             \(form)
             """)
@@ -141,7 +141,7 @@ struct KeyValueList: ParsableCommand {
     private static let form = JSONForm.rows("key", "value")
 
     @OptionGroup var store: StoreOptions
-    @Option(help: ArgumentHelp("Only the keys that begin with this.", valueName: "text"))
+    @Option(help: ArgumentHelp("Show only the keys that begin with this text.", valueName: "text"))
     var prefix = ""
     @Option(
         name: .customLong("as"),
@@ -167,9 +167,9 @@ struct KeyValueList: ParsableCommand {
 struct KeyValueRemove: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Remove a key with its value.",
+        abstract: "Remove a key and its value.",
         discussion: """
-            Status 1 says that there is no such key.
+            The status is 1 if there is no such key.
 
             \(form)
             """)

@@ -5,11 +5,11 @@ import SQLCipherKit
 struct BackupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
-        abstract: "Copy a database into a file while others use it.",
+        abstract: "Copy a database into a file while other programs use it.",
         discussion: """
-            The copy holds one snapshot of what is committed, and has the key of the database unless --new-key gives it \
-            another. It is checked page by page and on disk before it gets its name. A database with key slots opens with the key \
-            in them: copy the .keys file too, or give the backup a key of its own.
+            The copy holds one snapshot of the committed data, and has the key of the database unless --new-key gives it another. \
+            It is checked page by page and written to disk before it gets its name. If the database has key slots, its key is in \
+            the .keys file: copy that file too, or give the backup a key of its own.
 
             EXAMPLES
               sqlcipherkit backup notes.db monday.db
@@ -22,10 +22,10 @@ struct BackupCommand: ParsableCommand {
 
     @OptionGroup var file: FileOptions
 
-    @Argument(help: ArgumentHelp("The file to make.", valueName: "backup"), completion: .file())
+    @Argument(help: ArgumentHelp("The file to create.", valueName: "backup"), completion: .file())
     var target: String
 
-    @Flag(help: "Let the backup take the place of a file of its name, when it is whole.")
+    @Flag(help: "Replace an existing file of that name, once the backup is complete.")
     var replace = false
 
     @Option(
@@ -41,7 +41,7 @@ struct BackupCommand: ParsableCommand {
 
     func run() throws {
         if !replace, FileOptions.exists(target) {
-            throw Failure("\(target) exists already: --replace lets the backup take its place")
+            throw Failure("\(target) already exists: use --replace to replace it")
         }
         let db = try file.open(.readOnly)
         let encryption = try reference.map { try $0.key(for: "the backup \(target)", isNew: true) }
@@ -56,7 +56,7 @@ struct BackupCommand: ParsableCommand {
         try report.write(
             Self.form, [.string(file.path), .string(target)], "copied \(file.path.onOneLine) to \(target.onOneLine)")
         if encryption == nil, try UnlockedKey.hasSlots(file.path) {
-            Output.error("the backup opens with \(target.onOneLine).keys beside it: copy \(file.path.onOneLine).keys to that name")
+            Output.error("the backup needs \(target.onOneLine).keys beside it: copy \(file.path.onOneLine).keys to that name")
         }
     }
 }
@@ -64,10 +64,10 @@ struct BackupCommand: ParsableCommand {
 struct RestoreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Replace everything in a database by the content of a backup.",
+        abstract: "Replace everything in a database with the content of a backup.",
         discussion: """
-            The backup is checked before anything is written, and the database replaced in one transaction: interrupted, it is as \
-            before. It keeps its key. One that does not exist is made, with the backup's key.
+            The backup is checked before anything is written, and the content is replaced in one transaction: if interrupted, the \
+            database is unchanged. The database keeps its key. If it does not exist, it is created with the backup's key.
 
             EXAMPLES
               sqlcipherkit restore notes.db monday.db
@@ -86,7 +86,7 @@ struct RestoreCommand: ParsableCommand {
     @Option(
         name: .customLong("backup-key"),
         help: ArgumentHelp(
-            "Where the backup's key comes from, if it is another one: \(KeyReference.grammar); none for plaintext.",
+            "Where the backup's key comes from, if it differs: \(KeyReference.grammar); none for plaintext.",
             valueName: "source"))
     var source: String?
 
@@ -114,14 +114,16 @@ struct RestoreCommand: ParsableCommand {
     }
 
     private func say() throws {
-        try report.write(Self.form, [.string(file.path), .string(backup)], "\(file.path.onOneLine) is as \(backup.onOneLine)")
+        try report.write(
+            Self.form, [.string(file.path), .string(backup)], "restored \(file.path.onOneLine) from \(backup.onOneLine)")
     }
 
-    /// What was lost as a whole is copied back, with the key that the backup has.
+    /// Copies the backup to where no database exists, with the backup's key.
     private func restoreNewFile() throws {
         guard source == nil else {
             throw Failure(
-                "the database \(file.path) does not exist, and gets the backup's key: --key-file and the like give that one",
+                "the database \(file.path) does not exist, and gets the backup's key: leave out --backup-key, "
+                    + "and give that key with --key-file and the like",
                 status: .usage)
         }
         var configuration = DatabaseConfiguration()
@@ -139,9 +141,9 @@ struct VacuumCommand: ParsableCommand {
         commandName: "vacuum",
         abstract: "Rewrite a database without its free pages.",
         discussion: """
-            It is one transaction: interrupted, the database is as before. The new content is collected in a temporary file \
-            without a name, encrypted with the same key. Rows keep their ids. --into writes a compact copy instead. What was \
-            deleted is not gone for certain after it: sqlcipherkit erase does that.
+            Runs in one transaction: if interrupted, the database is unchanged. The new content is collected in an unnamed \
+            temporary file, encrypted with the same key. Rows keep their ids. --into writes a compact copy instead. vacuum does \
+            not guarantee that deleted data is gone: sqlcipherkit erase does.
 
             EXAMPLES
               sqlcipherkit vacuum notes.db
@@ -179,7 +181,7 @@ struct VacuumCommand: ParsableCommand {
 struct AnalyzeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "analyze",
-        abstract: "Gather what the query planner knows of a database's indexes.",
+        abstract: "Gather statistics on a database's indexes for the query planner.",
         discussion: """
             EXAMPLES
               sqlcipherkit analyze notes.db
@@ -192,7 +194,7 @@ struct AnalyzeCommand: ParsableCommand {
 
     @OptionGroup var file: FileOptions
 
-    @Option(help: ArgumentHelp("Look at about so many rows of each index, and not at all of them.", valueName: "rows"))
+    @Option(help: ArgumentHelp("Look at about this many rows of each index, instead of all.", valueName: "rows"))
     var limit: Int?
 
     @OptionGroup var report: ReportOptions
@@ -210,10 +212,10 @@ struct AnalyzeCommand: ParsableCommand {
 struct SpaceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "space",
-        abstract: "Show what takes the room in a database.",
+        abstract: "Show what takes up space in a database.",
         discussion: """
-            A row for each table and index, the largest first: its bytes, its share of the file, its pages and entries, and how \
-            full its pages are.
+            Shows a row for each table and index, the largest first: its bytes, its share of the file, its pages and entries, and \
+            how full its pages are.
 
             EXAMPLES
               sqlcipherkit space notes.db

@@ -36,7 +36,7 @@ enum ParameterValues {
         return .text(text)
     }
 
-    /// Whether zeros of the text would not be in the number: a column of text has them.
+    /// Whether the number would lose zeros of the text, which a column of text keeps.
     private static func losesZero(_ text: String) -> Bool {
         let digits = Array(text.utf8.drop { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "+") })
         guard digits.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }) else { return false }

@@ -9,12 +9,12 @@ struct QueryCommand: ParsableCommand {
         discussion: """
             The database is opened for reading only unless --write is given.
 
-            Values for the statement's parameters come from --param, in order; or, if the statement has named parameters, as \
-            --param NAME=VALUE. A value is what SQL would read there (a number, 'text', x'blob' or NULL), or else plain text; \
-            a number that would lose a zero, such as 01067 or 1.10, is text as well.
+            --param gives the values of the statement's parameters, in order, or as --param NAME=VALUE if the parameters are \
+            named. A value is read as SQL would read it (a number, 'text', x'blob' or NULL), or else as plain text. A number that \
+            would lose a zero, such as 01067 or 1.10, is text too.
 
-            Blobs are shown as x'…' in hexadecimal; where people read, JSON that is kept as JSONB is shown as text. \
-            In CSV, NULL is an empty field and empty text one in quotes.
+            Blobs are shown as x'…' in hexadecimal. The formats table, box, markdown and lines show JSONB as JSON text. In CSV, \
+            NULL is an empty field, and empty text is an empty field in quotes.
 
             EXAMPLES
               sqlcipherkit query notes.db "SELECT * FROM note WHERE id > ?" --param 3
@@ -64,7 +64,7 @@ struct QueryCommand: ParsableCommand {
 }
 
 extension Row {
-    /// The row's values; text that is not well-formed UTF-8 as the bytes that it is.
+    /// The row's values; text that is not valid UTF-8 becomes a blob.
     borrowing func shownValues() throws -> [SQLValue] {
         var values: [SQLValue] = []
         values.reserveCapacity(count)
@@ -72,7 +72,7 @@ extension Row {
         return values
     }
 
-    /// A value; text that is not well-formed UTF-8 as the bytes that it is.
+    /// A value; text that is not valid UTF-8 becomes a blob.
     borrowing func shownValue(_ index: Int) throws(DatabaseError) -> SQLValue {
         do throws(DatabaseError) { return try self[index] } catch {
             if error.reason == .typeMismatch { return .blob(try self[index]) }

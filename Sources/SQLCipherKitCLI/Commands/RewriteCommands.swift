@@ -5,10 +5,11 @@ import SQLCipherKit
 struct RekeyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rekey",
-        abstract: "Encrypt a database again, with another key.",
+        abstract: "Re-encrypt a database with a new key.",
         discussion: """
-            The database is written into a new file that takes the place of the old one when it is whole and on disk, or with \
-            --in-place in one transaction. Interrupted, it keeps the old key. Other programs must not have it open.
+            The database is written to a new file, which replaces the old one once it is complete and on disk; --in-place \
+            rewrites the old file in one transaction. If interrupted, the database keeps the old key. Other programs must not \
+            have it open.
 
             EXAMPLES
               sqlcipherkit rekey notes.db
@@ -29,12 +30,12 @@ struct RekeyCommand: ParsableCommand {
         try FileOptions.requireDatabase(file.path)
         if try UnlockedKey.hasSlots(file.path) {
             throw Failure(
-                "\(file.path) has key slots: sqlcipherkit key rotate gives it another key, and key change a slot another passphrase"
+                "\(file.path) has key slots: sqlcipherkit key rotate gives it a new key, key change gives a slot a new passphrase"
             )
         }
         let db = try file.open(.readWrite)
-        let key = try new.reference.key(for: "\(file.path), the new one", isNew: true)
-        // Interrupted by its own progress and not by the connection's, which would leave it half way.
+        let key = try new.reference.key(for: "\(file.path) (new)", isNew: true)
+        // Only the rewrite's own progress handler may interrupt it: the connection's would stop it halfway.
         try db.setProgressHandler(nil)
         try db.changeKey(to: key, mode: inPlace ? .inPlace : .newFile, progress: ProgressBar.rewriting("Encrypting again"))
         // The key that unlock keeps no longer opens it.
@@ -48,8 +49,8 @@ struct EncryptCommand: ParsableCommand {
         commandName: "encrypt",
         abstract: "Encrypt a plaintext SQLite database.",
         discussion: """
-            The encrypted file takes the place of the plaintext one when it is whole and on disk. What was plaintext may still be \
-            found in free blocks of the disk.
+            The encrypted file replaces the plaintext one once it is complete and on disk. Plaintext may remain in free blocks of \
+            the disk.
 
             EXAMPLES
               sqlcipherkit encrypt notes.db
@@ -87,8 +88,8 @@ struct DecryptCommand: ParsableCommand {
         commandName: "decrypt",
         abstract: "Turn an encrypted database into a plaintext one.",
         discussion: """
-            Afterwards anyone who can read the file can read its content. The plaintext file takes the place of the encrypted \
-            one when it is whole and on disk.
+            Afterwards anyone who can read the file can read its content. The plaintext file replaces the encrypted one once it is \
+            complete and on disk.
 
             EXAMPLES
               sqlcipherkit decrypt notes.db
@@ -108,7 +109,7 @@ struct DecryptCommand: ParsableCommand {
         try DatabaseConverter.decrypt(fileAt: file.path, key: key, progress: ProgressBar.rewriting("Decrypting"))
         try report.write(Self.form, [.string(file.path), false], "\(file.path.onOneLine) is plaintext")
         if try UnlockedKey.hasSlots(file.path) {
-            Output.error("its key slots, \(file.path.onOneLine).keys, no longer open anything and can be removed")
+            Output.error("the key slots in \(file.path.onOneLine).keys no longer open anything; you can delete that file")
         }
     }
 }
@@ -116,10 +117,10 @@ struct DecryptCommand: ParsableCommand {
 struct MigrateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
-        abstract: "Bring a database of SQLCipher 1, 2 or 3 to version 4.",
+        abstract: "Convert a database of SQLCipher 1, 2 or 3 to version 4.",
         discussion: """
-            The version is found out with the key, which stays. The new file takes the place of the old one when it is whole and \
-            on disk.
+            The key, which stays the same, tells which version the file is from. The new file replaces the old one once it is \
+            complete and on disk.
 
             EXAMPLES
               sqlcipherkit migrate old.db --key-env OLD_KEY
@@ -137,7 +138,7 @@ struct MigrateCommand: ParsableCommand {
             throw Failure("migrate needs the key, and --no-key says there is none", status: .usage)
         }
         let version = try DatabaseConverter.migrate(fileAt: file.path, key: key, progress: ProgressBar.rewriting("Migrating"))
-        let said = version == 4 ? "is of SQLCipher 4 already" : "was of SQLCipher \(version) and is of 4 now"
+        let said = version == 4 ? "already is a database of SQLCipher 4" : "was converted from SQLCipher \(version) to 4"
         try report.write(Self.form, [.string(file.path), .integer(Int64(version)), 4], "\(file.path.onOneLine) \(said)")
     }
 }

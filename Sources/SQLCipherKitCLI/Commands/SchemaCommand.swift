@@ -17,7 +17,7 @@ struct SchemaCommand: ParsableCommand {
 
     @OptionGroup var database: DatabaseOptions
 
-    @Argument(help: ArgumentHelp("Only these tables, with their indexes and triggers, and these views.", valueName: "name"))
+    @Argument(help: ArgumentHelp("Show only these tables, with their indexes and triggers, and these views.", valueName: "name"))
     var names: [String] = []
 
     @OptionGroup var report: ReportOptions

@@ -7,11 +7,11 @@ struct SearchCommand: ParsableCommand {
         commandName: "search",
         abstract: "Search the full text of a database.",
         discussion: """
-            All words must be found, in any of their forms if the index stems (run finds running); the best hits come first. \
-            "two words" in double quotes are a phrase, encr* is the beginning of a word, -word must not be found, one OR other, \
-            title:word looks only in that column. After -- words may begin with a dash.
+            All words must be found, in any of their forms if the index uses stems (run finds running); the best hits come first. \
+            "two words" in double quotes finds a phrase, encr* finds words that begin with encr, -word excludes a word, one OR \
+            other finds either, and title:word looks only in that column. After --, words may begin with a hyphen.
 
-            The format table is for people: a numbered list with the words marked. The others have the words in brackets. \
+            The format table is for people: a numbered list with the words marked. The other formats put the words in brackets. \
             The status is 1 if nothing is found.
 
             EXAMPLES
@@ -40,7 +40,7 @@ struct SearchCommand: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if limit < 1 { throw ValidationError("--limit is a number from 1 on") }
+        if limit < 1 { throw ValidationError("--limit takes a number, 1 or more") }
     }
 
     func run() throws {

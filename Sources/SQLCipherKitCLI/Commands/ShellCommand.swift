@@ -5,18 +5,19 @@ import SQLCipherKit
 struct ShellCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "shell",
-        abstract: "Type SQL and see what comes.",
+        abstract: "Type SQL statements and see their results.",
         discussion: """
-            Statements end with a semicolon and may go over several lines; .help shows the commands that are not SQL. \
-            Control-C stops a statement and not the shell, control-D leaves it. The tab key completes keywords, the names of \
-            tables, columns and functions, and files; control-R searches what was typed. Results that are longer than the terminal \
-            go through $PAGER, or less.
+            Statements end with a semicolon and may span several lines; .help lists the commands that are not SQL. Control-C stops \
+            the running statement but not the shell; control-D leaves the shell. The tab key completes keywords, the names of \
+            tables, columns and functions, and files; control-R searches what was typed. Results longer than the terminal go \
+            through $PAGER, or less.
 
-            Without a terminal, statements are read from standard input, and the first error is the end: the line is named, and \
-            what was not committed is undone. So is a transaction that is open at the end, which is an error.
+            Without a terminal, statements are read from standard input, and the first error ends the shell: the message names the \
+            line, and uncommitted changes are rolled back. A transaction that is still open at the end is rolled back too, and is \
+            an error.
 
-            What is typed is forgotten with the shell, as it holds what the database keeps secret. --history, or the environment \
-            variable SQLCIPHERKIT_HISTORY, names a file that keeps it, without statements that have a key in them.
+            What you type is forgotten when the shell ends, as it may hold what the database keeps secret. --history, or the \
+            environment variable SQLCIPHERKIT_HISTORY, names a file that keeps it, except for statements that contain a key.
 
             EXAMPLES
               sqlcipherkit shell notes.db
@@ -31,7 +32,7 @@ struct ShellCommand: ParsableCommand {
     @Flag(help: "Do not allow changes.")
     var readOnly = false
 
-    @Option(help: ArgumentHelp("Keep what is typed in a file, which only you can read.", valueName: "file"), completion: .file())
+    @Option(help: ArgumentHelp("Keep what you type in a file that only you can read.", valueName: "file"), completion: .file())
     var history: String?
 
     private static var usualHistory: String? {
@@ -49,7 +50,7 @@ struct ShellCommand: ParsableCommand {
         Interruption.ofStatements()
         Output.pager = Pager.usual
         let versions = "SQLCipher \(SQLCipherEngine.cipherVersion), SQLite \(SQLCipherEngine.sqliteVersion)"
-        Output.line(versions + "; .help shows what there is besides SQL")
+        Output.line(versions + "; .help lists the commands that are not SQL")
         try TerminalMode.givingKeys(STDIN_FILENO) { try shell.run() }
     }
 }

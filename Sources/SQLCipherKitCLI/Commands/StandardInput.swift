@@ -1,9 +1,9 @@
 import Foundation
 
-/// Standard input, where an argument of `-` asks for it.
+/// Standard input, which the argument `-` stands for.
 enum StandardInput {
-    /// All of it.
-    /// - Parameter subject: what it is, for the error.
+    /// Reads all of it.
+    /// - Parameter subject: what the input is, for the error.
     static func text(_ subject: String) throws -> String {
         let bytes = try FileHandle.standardInput.readToEnd() ?? Data()
         guard let text = String(validating: bytes, as: UTF8.self) else {

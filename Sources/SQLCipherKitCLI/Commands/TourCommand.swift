@@ -6,9 +6,9 @@ struct TourCommand: ParsableCommand {
         commandName: "tour",
         abstract: "Show the package at work, step by step, on the text files of a folder.",
         discussion: """
-            Makes an encrypted database of the folder's text files, searches it, queries JSON, attaches a second database, \
-            changes the key and looks at the bytes on disk. The databases stay, with their random keys in files beside them that \
-            only you can read; the next tour into the same folder replaces them. The folder's files are only read.
+            Creates an encrypted database of the folder's text files, searches it, queries JSON, attaches a second database, \
+            changes the key and looks at the bytes on disk. The databases are kept, with their random keys in files beside them \
+            that only you can read; the next tour into the same folder replaces them. The folder's own files are only read.
 
             \(form)
             """)
@@ -18,7 +18,7 @@ struct TourCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("The folder to read.", valueName: "folder"))
     var folder = "."
 
-    @Option(help: ArgumentHelp("Where to make the databases.", valueName: "folder"))
+    @Option(help: ArgumentHelp("The folder to create the databases in.", valueName: "folder"))
     var into = "sqlcipherkit-tour"
 
     @Option(help: ArgumentHelp("What to search for; by default the tour chooses words itself.", valueName: "words"))
@@ -51,7 +51,7 @@ struct TourCommand: ParsableCommand {
 }
 
 extension String {
-    /// The text as a shell takes it for one word.
+    /// The text, quoted so that a shell reads it as one word.
     fileprivate var shellQuoted: String {
         let isPlain = !isEmpty && utf8.allSatisfy { byte in
             let character = Character(Unicode.Scalar(byte))

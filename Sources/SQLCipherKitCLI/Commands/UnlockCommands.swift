@@ -5,14 +5,14 @@ import SQLCipherKit
 struct UnlockCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unlock",
-        abstract: "Open a database without asking for its key, for a while.",
+        abstract: "Keep a database's key for a while, so that commands do not ask for it.",
         discussion: """
-            Puts the database's key into the user's keyring of the Linux kernel. Until the time is over, every command of this \
-            user that is given no key takes it from there. The kernel forgets it by itself; sqlcipherkit lock and a restart end it \
+            Puts the database's key into your user keyring in the Linux kernel. Until the time is up, every command that you run \
+            without a key option takes the key from there. Then the kernel removes it; sqlcipherkit lock and a restart remove it \
             sooner.
 
-            What is kept is the key that the passphrase was turned into, and not the passphrase. It is in no file, in no \
-            environment and on no command line, and other users cannot read it. Every program that this user runs can.
+            The keyring holds the key that was derived from the passphrase, not the passphrase. The key is in no file, environment \
+            variable or command line, and other users cannot read it. Every program that you run can read it.
 
             EXAMPLES
               sqlcipherkit unlock notes.db
@@ -27,7 +27,7 @@ struct UnlockCommand: ParsableCommand {
 
     @Option(
         name: .customLong("for"),
-        help: ArgumentHelp("For how long, from 1s to 7d, such as 90s, 15m, 8h or 1d.", valueName: "time"))
+        help: ArgumentHelp("How long to keep the key, from 1s to 7d, such as 90s, 15m, 8h or 1d.", valueName: "time"))
     var time = Lifetime(seconds: 900)
 
     @OptionGroup var report: ReportOptions
@@ -45,7 +45,7 @@ struct UnlockCommand: ParsableCommand {
         let shown = end.formatted(date: time.seconds < 43_200 ? .omitted : .abbreviated, time: .shortened)
         try report.write(
             Self.form, [.string(file.path), .string(end.formatted(.iso8601))],
-            "\(file.path.onOneLine) is unlocked until \(shown); sqlcipherkit lock ends it sooner")
+            "\(file.path.onOneLine) is unlocked until \(shown); sqlcipherkit lock locks it sooner")
     }
 }
 
@@ -54,7 +54,7 @@ struct LockCommand: ParsableCommand {
         commandName: "lock",
         abstract: "Forget the keys that unlock keeps.",
         discussion: """
-            Without a file, all of this user's. Programs that have a database open keep it open.
+            Without a file, all of your keys are forgotten. Programs that have a database open keep it open.
 
             EXAMPLES
               sqlcipherkit lock notes.db

@@ -6,8 +6,8 @@ struct VerifyCommand: ParsableCommand {
         commandName: "verify",
         abstract: "Check every page, the structure and the foreign keys of a database.",
         discussion: """
-            The whole file is read, and those attached. Every changed bit is found; a file that was exchanged for an older one is \
-            not. Status 4 says that something is wrong; the problems are shown.
+            Reads the whole file, and all attached files. Every changed bit is found; an older version of the whole file is not \
+            recognised as such. The status is 4 if something is wrong, and the problems are shown.
 
             EXAMPLES
               sqlcipherkit verify notes.db
@@ -20,7 +20,7 @@ struct VerifyCommand: ParsableCommand {
 
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
-    @Flag(help: "Leave out the comparison of indexes with their tables.")
+    @Flag(help: "Skip the comparison of indexes with their tables.")
     var quick = false
 
     func run() throws {
@@ -28,7 +28,7 @@ struct VerifyCommand: ParsableCommand {
         var pages = 0
         let db: Connection
         do { db = try database.open(.readOnly) } catch let error as DatabaseError where .corrupt ~= error.code {
-            // What cannot even be opened is damage, too: a program gets it in the same form.
+            // A file that is too damaged to open is reported in the same form.
             try output.write(Self.form.keys, [[.text("main"), .text(error.message)]])
             throw Self.damage(1)
         }
@@ -38,12 +38,12 @@ struct VerifyCommand: ParsableCommand {
             rows += report.problems.map { [.text(schema.name), .text($0.sentence)] }
             if !report.isAuthenticated {
                 Output.error(
-                    "\(schema.name.onOneLine): its pages carry no authentication code, so that a changed one may go unnoticed")
+                    "\(schema.name.onOneLine): its pages have no authentication codes, so changes to them may go unnoticed")
             }
         }
         if output.format != nil || !rows.isEmpty { try output.write(Self.form.keys, rows) }
         guard rows.isEmpty else { throw Self.damage(rows.count) }
-        if output.format == nil { Output.line("whole: \(pages.counted("page")) checked") }
+        if output.format == nil { Output.line("no problems: \(pages.counted("page")) checked") }
     }
 
     private static func damage(_ problems: Int) -> Failure {

@@ -4,9 +4,9 @@ import SQLCipherKit
 struct VersionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "version",
-        abstract: "Show the versions and features of the engine that is compiled in.",
+        abstract: "Show the versions and features of the built-in engine.",
         discussion: """
-            Everything shown is asked of the running engine. --json has the compile options, too.
+            Everything shown comes from the running engine. --json includes the compile options.
 
             \(form)
             """)
