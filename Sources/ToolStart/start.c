@@ -1,8 +1,8 @@
-/* Lets the statically linked tool run where no /proc is mounted, as in an empty folder that is its root.
+/* Lets the statically linked tool run where /proc is not mounted, for instance in an empty folder as its root.
 
-   On Linux, Swift's runtime reads two files there: /proc/self/exe before main, to find its libraries, and without it ends the
-   program ("Unable to obtain Swift runtime path", runtime/Paths.cpp) unless SWIFT_ROOT names their folder; and
-   /proc/self/cmdline, for CommandLine.arguments, which is empty without it. */
+   On Linux, Swift's runtime reads two files in /proc. It reads /proc/self/exe before main to find its libraries; without that file
+   it ends the program ("Unable to obtain Swift runtime path", runtime/Paths.cpp), unless SWIFT_ROOT names their folder. It reads
+   /proc/self/cmdline for CommandLine.arguments, which is empty without it. */
 
 #include "ToolStart.h"
 
@@ -12,10 +12,10 @@
 static char *const *arguments;
 
 #if defined(__linux__) && defined(__GLIBC__)
-/* glibc hands main's parameters to constructors. This one has to run before those of Swift's runtime, which have no priority. */
+/* glibc passes main's parameters to constructors. This one must run before those of Swift's runtime, which have no priority. */
 __attribute__((constructor(101))) static void note_arguments(int count, char **values) {
     if (count > 0) arguments = values;
-    /* A static program has no libraries to find. The folder only has to be there. */
+    /* A static program has no libraries to find. The folder only has to exist. */
     if (access("/proc/self/exe", F_OK) != 0) setenv("SWIFT_ROOT", "/", 0);
 }
 #endif

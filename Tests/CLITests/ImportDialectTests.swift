@@ -108,7 +108,7 @@ import TestSupport
         }
         #expect(try rows("pad").0 == ["1,2", "3", "4,5,6"])
         let skipped = try rows("skip")
-        #expect(skipped.0 == ["1,2"] && skipped.1.contains("left out 2 lines with another number of fields"))
+        #expect(skipped.0 == ["1,2"] && skipped.1.contains("left out 2 lines with a different number of fields"))
         try Tool.run("import", folder.path("a.db"), path, "--no-key", "--table", "e").expectFailure(1, "line 3", "1 field", "--ragged")
     }
 }

@@ -127,7 +127,7 @@ import TestSupport
         try sample.write("new.txt", "something new")
         let outcome = try sample.index()
         #expect(outcome.output.hasPrefix("imported 2 files ("))
-        #expect(outcome.output.contains("; 2 files there already\n"))
+        #expect(outcome.output.contains("; 2 files already there\n"))
         #expect(try sample.rows("SELECT count(*), count(DISTINCT path), sum(title LIKE 'A changed%') FROM document") == ["4,4,1"])
         // The index has followed.
         #expect(try Tool.run(["search", sample.database, "cakes"] + Tool.key).output.hasSuffix("1 hit\n"))

@@ -1,17 +1,17 @@
 import SQLCipherKit
 
-/// Writes any number of rows, each batch of them in a transaction of its own: what is interrupted or fails undoes one batch.
+/// Writes any number of rows, each batch in its own transaction: an interruption or an error undoes one batch.
 final class BatchWriter {
-    /// A batch of long rows ends earlier, as a transaction's pages should fit into the cache.
+    /// In bytes. A batch of long rows ends early, as the pages of a transaction should fit into the cache.
     private static let byteLimit = 64 << 20
 
     private let db: Connection
     private let rowsPerBatch: Int
     private var rows = 0
     private var bytes = 0
-    /// The rows that are in the database permanently.
+    /// The number of rows that were committed.
     private(set) var committed = 0
-    /// Runs in each transaction before it is committed, told how many rows there are then.
+    /// Called in each transaction before it is committed, with the number of rows written so far.
     var beforeCommit: ((Int) throws -> Void)?
 
     init(_ db: Connection, rowsPerBatch: Int) {

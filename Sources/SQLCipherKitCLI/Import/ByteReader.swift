@@ -1,7 +1,7 @@
 import Foundation
 
-/// The bytes of a file, or of standard input, one after the other, without ever holding more than a piece of it. UTF-16 comes as
-/// UTF-8, and what is compressed comes unpacked; a byte order mark is left out.
+/// Reads the bytes of a file or of standard input in order, and holds only a piece in memory. It converts UTF-16 to UTF-8, unpacks
+/// compressed files, and leaves out a byte order mark.
 final class ByteReader {
     private static let capacity = 1 << 18
 
@@ -11,19 +11,19 @@ final class ByteReader {
     private var raw: [UInt8]
     private var buffer: [UInt8] = []
     private var position = 0
-    /// The place in the input that the buffer begins at, in bytes.
+    /// The offset in the input at which the buffer begins, in bytes.
     private var bufferStart = 0
-    /// How far bytes of UTF-8 were counted as bytes of UTF-16.
+    /// The position in the buffer up to which bytes were counted, and the bytes of UTF-16 that they stand for.
     private var counted = (position: 0, bytes: 0)
     private var wide: UTF16Reader?
-    /// What the file is in; nil as long as all of it is ASCII.
+    /// The encoding of the file; nil as long as everything read is ASCII.
     private(set) var encoding: TextEncoding?
-    /// Whether the encoding was found out, and not said.
+    /// Whether the encoding was detected, not given.
     private let isEncodingFound: Bool
     private(set) var hasMark = false
     private(set) var isAtEnd = false
 
-    /// The place of the next byte in the input; in what is compressed, in what comes out of it.
+    /// The offset of the next byte in the input; for a compressed file, in its unpacked content.
     var offset: Int {
         guard wide != nil else { return bufferStart + position }
         while counted.position < position {
@@ -36,7 +36,7 @@ final class ByteReader {
 
     /// - Parameters:
     ///   - path: the file; `-` is standard input.
-    ///   - encoding: what the file is in, if that is known.
+    ///   - encoding: the encoding of the file, if it is known.
     init(_ path: String, encoding: TextEncoding? = nil) throws {
         name = path
         raw = [UInt8](repeating: 0, count: Self.capacity)
@@ -47,7 +47,7 @@ final class ByteReader {
         try begin()
     }
 
-    /// Bytes that are at hand, in UTF-8.
+    /// Reads bytes of UTF-8 that are already in memory.
     init(_ bytes: [UInt8]) {
         (name, descriptor, raw, buffer, isAtEnd, isEncodingFound) = ("", -1, [], bytes, true, false)
     }
@@ -56,10 +56,10 @@ final class ByteReader {
 
     var isCompressed: Bool { gzip != nil }
 
-    /// What comes next, in UTF-8, without taking it: the first piece of a file.
+    /// The bytes that come next, in UTF-8, without consuming them: at first, the first piece of the file.
     var sample: ArraySlice<UInt8> { buffer[position...] }
 
-    /// Goes on at another place of a file.
+    /// Continues at another offset of the file.
     func seek(to offset: Int) throws {
         if gzip != nil {
             let again = try GzipProcess(name)
@@ -86,13 +86,13 @@ final class ByteReader {
         return buffer[position]
     }
 
-    /// The next byte, which is read again.
+    /// The next byte, without consuming it.
     func peek() throws -> UInt8? {
         if position == buffer.count, try !fill() { return nil }
         return buffer[position]
     }
 
-    /// The bytes up to the next line feed, without it; nil at the end.
+    /// The bytes up to the next line feed, without the line feed; nil at the end.
     func line() throws -> [UInt8]? {
         var line: [UInt8] = []
         var isEmpty = true
@@ -106,21 +106,21 @@ final class ByteReader {
         return isEmpty ? nil : line
     }
 
-    /// The text of bytes that were read. What is neither ASCII nor UTF-8 is Windows-1252 unless UTF-8 was seen before.
+    /// The text of bytes that were read. Bytes that are neither ASCII nor UTF-8 are Windows-1252, unless UTF-8 was seen before.
     func text(_ bytes: [UInt8]) throws -> String {
         switch encoding {
         case .windows1252, .latin1:
             let text = bytes.allSatisfy { $0 < 0x80 } ? nil : encoding?.text(ofSingleBytes: bytes)
             if let text {
                 guard !isEncodingFound || String(validating: bytes, as: UTF8.self) == nil else {
-                    throw Failure("it is UTF-8, and others before it are not: --encoding says what the file is in")
+                    throw Failure("this is UTF-8, but text before it is not: give the encoding of the file with --encoding")
                 }
                 return text
             }
             return String(decoding: bytes, as: UTF8.self)
         case .utf8, .utf16LittleEndian, .utf16BigEndian:
             guard let text = String(validating: bytes, as: UTF8.self) else {
-                throw Failure("it is not UTF-8: --encoding says what the file is in")
+                throw Failure("this is not UTF-8: give the encoding of the file with --encoding")
             }
             return text
         case nil:
@@ -132,7 +132,7 @@ final class ByteReader {
 
     // MARK: Reading
 
-    /// Reads the first piece, as large as it gets, and finds out what it is in.
+    /// Reads the first piece, up to the buffer's size, and detects its encoding.
     private func begin() throws {
         var start: [UInt8] = []
         while start.count < Self.capacity {
@@ -154,7 +154,7 @@ final class ByteReader {
 
     private func fill() throws -> Bool {
         if isAtEnd { return false }
-        // The place of what comes; in UTF-16 the position is that of the buffer's end, and so is what was counted.
+        // The offset of the next piece: the position is at the buffer's end, and UTF-16 is counted up to there.
         bufferStart = offset
         (buffer, position, counted) = ([], 0, (0, 0))
         while buffer.isEmpty {

@@ -1,4 +1,4 @@
-/// What the user says of a CSV file. What is nil is found out.
+/// What the user says about a CSV file. Whatever is nil is detected.
 struct CSVOptions {
     enum Quote { case none, byte(UInt8) }
     enum Ragged: String, CaseIterable { case error, pad, skip }
@@ -6,18 +6,18 @@ struct CSVOptions {
     var delimiter: UInt8?
     var quote: Quote?
     var hasHeader: Bool?
-    /// What becomes of a record that has more or fewer fields than the first line.
+    /// What to do with a record that has more or fewer fields than the first line.
     var ragged = Ragged.error
-    /// Whether every field stays the text that it is.
+    /// Whether every field is stored as text.
     var keepsText = false
 }
 
 extension CSVDialect {
-    /// The dialect that fits the beginning of a file best.
+    /// Detects the dialect that fits the beginning of a file best.
     /// - Parameters:
     ///   - sample: UTF-8.
-    ///   - isWhole: whether that is all of the file: otherwise its last record may be cut.
-    ///   - usual: the delimiter that the file's name stands for.
+    ///   - isWhole: whether the sample is the whole file: otherwise its last record may be cut off.
+    ///   - usual: the delimiter that the file's name suggests.
     init(of sample: ArraySlice<UInt8>, isWhole: Bool, _ options: CSVOptions, usual: UInt8) {
         let sample = Array(sample)
         lineEnd = Self.lineEnd(of: sample)
@@ -35,7 +35,7 @@ extension CSVDialect {
                 (dialect.delimiter, dialect.quote) = (delimiter, quote)
                 let isUsual = delimiter == delimiters[0] || options.ragged != .error
                 let reading = Reading(sample, isWhole: isWhole, isUsual: isUsual, dialect)
-                // An apostrophe is a quote only where nothing else explains the file: taken for one, it would be lost.
+                // An apostrophe is a quote only if nothing else explains the file: quotes are not part of the text.
                 if quote == 0x27, quotes.count > 1, let best, !reading.explainsMore(than: best) { continue }
                 if best.map({ reading.isBetter(than: $0) }) ?? true { best = reading }
             }
@@ -47,7 +47,7 @@ extension CSVDialect {
 }
 
 extension CSVDialect {
-    /// A line feed, unless carriage returns alone stand outside of quotes.
+    /// A line feed, unless only carriage returns occur outside of quotes.
     private static func lineEnd(of sample: [UInt8]) -> UInt8 {
         var isInQuotes = false
         var hasReturn = false
@@ -63,7 +63,7 @@ extension CSVDialect {
 /// The beginning of a file, read in one of the dialects.
 private struct Reading {
     let dialect: CSVDialect
-    /// Whether several columns in the first line are enough of a sign.
+    /// Whether several columns in the first line are sufficient evidence.
     private let isUsual: Bool
     private var records: [[CSVField]] = []
     private var isBroken = false
@@ -75,20 +75,20 @@ private struct Reading {
             while records.count < 1000, let record = try scanner.record() { records.append(record) }
             if !isWhole, records.count > 1, records.count < 1000 { records.removeLast() }
         } catch {
-            // The end of a sample is no end of a quoted field.
+            // A sample may end inside a quoted field.
             isBroken = isWhole || scanner.bytes.offset < sample.count
         }
     }
 
     private var width: Int { records.first?.count ?? 0 }
-    /// The part of the records that have as many fields as the first one.
+    /// The fraction of records that have as many fields as the first one.
     private var evenness: Double { Double(records.count { $0.count == width }) / Double(max(1, records.count)) }
     private var isEven: Bool { !isBroken && evenness == 1 }
     private var hasQuoted: Bool { records.contains { $0.contains(where: \.isQuoted) } }
 
     func isBetter(than other: Reading) -> Bool {
         if isBroken != other.isBroken { return !isBroken }
-        // Several columns that all records have; then several that most have; then one column.
+        // Prefer several columns that all records have, then several that most have, then one column.
         if (width > 1) != (other.width > 1) {
             let wide = width > 1 ? self : other
             let narrow = width > 1 ? other : self
@@ -100,7 +100,7 @@ private struct Reading {
         return other.delimitersAreDecimal && !delimitersAreDecimal
     }
 
-    /// Whether this reading, with apostrophes as quotes, is even and the other one is not; or every field of it is quoted.
+    /// Whether this reading, with apostrophes as quotes, is even and the other is not, or has all of its fields quoted.
     func explainsMore(than other: Reading) -> Bool {
         guard isEven, hasQuoted else { return false }
         return !other.isEven || !other.hasQuoted && records.allSatisfy { $0.allSatisfy { $0.isQuoted || $0.bytes.isEmpty } }
@@ -115,7 +115,7 @@ private struct Reading {
         }
     }
 
-    /// The first line has values and no names if a column of numbers, dates and the like begins in it.
+    /// Whether the first line has names. It has values if a column of numbers, dates and the like begins in it.
     var hasHeader: Bool {
         guard let first = records.first else { return true }
         return !first.indices.contains { column in
@@ -126,7 +126,7 @@ private struct Reading {
 }
 
 extension CSVField {
-    /// Whether the field is made of digits and what stands between them in numbers, dates and times.
+    /// Whether the field consists of digits and the signs that numbers, dates and times have between them.
     fileprivate var looksLikeData: Bool {
         !isQuoted && bytes.contains { (0x30...0x39).contains($0) }
             && bytes.allSatisfy { (0x30...0x39).contains($0) || "+-.,:/ TZeE%".utf8.contains($0) }

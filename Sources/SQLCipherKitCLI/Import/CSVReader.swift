@@ -1,6 +1,6 @@
 import SQLCipherKit
 
-/// The records of a CSV file. What is unquoted and empty is NULL, and what is quoted and empty is empty text, as
+/// The records of a CSV file. An empty field without quotes is NULL, and an empty field in quotes is empty text, as
 /// `query --format csv` writes them.
 final class CSVReader: RecordReader {
     private var scanner: CSVScanner
@@ -9,7 +9,7 @@ final class CSVReader: RecordReader {
     let dialect: CSVDialect
     private var names = ColumnList([])
     private var first: [CSVField]?
-    /// Records that were left out because they have another number of fields.
+    /// The number of records that were left out because their number of fields differs.
     private(set) var skipped = 0
     var line: Int { scanner.line }
     var offset: Int { bytes.offset }
@@ -18,7 +18,7 @@ final class CSVReader: RecordReader {
     let keepsNumbersApart = false
     var isCompressed: Bool { bytes.isCompressed }
 
-    /// - Parameter usual: the delimiter that the file's name stands for.
+    /// - Parameter usual: the delimiter that the file's name suggests.
     init(_ bytes: ByteReader, _ options: CSVOptions, usual: UInt8) throws {
         (self.bytes, self.options) = (bytes, options)
         let sample = bytes.sample.prefix(1 << 16)
@@ -55,12 +55,12 @@ final class CSVReader: RecordReader {
             case .error:
                 throw Failure(
                     "it has \(record.count.counted("field")), and the first line has \(names.names.count.grouped): "
-                        + "--ragged pad or --ragged skip, or another --delimiter")
+                        + "use --ragged pad, --ragged skip or another --delimiter")
             }
         }
     }
 
-    /// What is missing is NULL, and what is too much is in further columns.
+    /// Missing fields are NULL, and surplus fields go into further columns.
     private func padded(_ record: [CSVField]) throws -> ImportRecord {
         let missing = Array(repeating: ImportValue.null, count: max(0, names.names.count - record.count))
         let values = try record.map(value) + missing
@@ -89,7 +89,7 @@ final class CSVReader: RecordReader {
 }
 
 extension ByteReader {
-    /// What the input is in, for people.
+    /// The encoding of the input, for people.
     var encodingName: String {
         let name = switch encoding {
         case nil: "ASCII"

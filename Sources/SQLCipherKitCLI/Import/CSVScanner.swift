@@ -1,7 +1,7 @@
 /// How a CSV file is written.
 struct CSVDialect: Equatable {
     var delimiter = UInt8(ascii: ",")
-    /// What stands around a field that has delimiters or line ends in it, doubled inside; nil if nothing does.
+    /// The quote around a field that contains delimiters or line ends, doubled inside the field; nil if there is none.
     var quote: UInt8? = UInt8(ascii: "\"")
     var lineEnd: UInt8 = 0x0a
     var hasHeader = true
@@ -13,12 +13,12 @@ struct CSVField {
     var isQuoted = false
 }
 
-/// Takes CSV apart (RFC 4180, and its relatives), byte by byte: a file may be larger than memory, and an import must know at
-/// which byte to go on.
+/// Parses CSV (RFC 4180 and its variants) byte by byte: a file may be larger than memory, and an import must know the byte at
+/// which to continue.
 struct CSVScanner {
     let bytes: ByteReader
     let dialect: CSVDialect
-    /// The line that the last record began in, counted from 1.
+    /// The line on which the last record began, counted from 1.
     private(set) var line = 0
     private(set) var nextLine = 1
 
@@ -39,7 +39,7 @@ struct CSVScanner {
             switch byte {
             case dialect.lineEnd, nil:
                 if byte != nil { nextLine += 1 }
-                // A line without anything is not a row of one empty field.
+                // An empty line is not a row of one empty field.
                 if record.isEmpty && field.bytes.isEmpty && !field.isQuoted {
                     if byte == nil { return nil }
                     line = nextLine
@@ -54,8 +54,8 @@ struct CSVScanner {
             case let byte? where byte == dialect.quote:
                 guard field.bytes.isEmpty, !field.isQuoted else {
                     throw Failure(
-                        "a quote stands in the middle of a field: the whole field has to be quoted, and quotes in it doubled; "
-                            + "or --quote none, if quotes are characters like others")
+                        "there is a quote in the middle of a field: quote the whole field and double the quotes in it, "
+                            + "or use --quote none if quotes are ordinary characters")
                 }
                 try readQuoted(byte, &field)
             case let byte?: field.bytes.append(byte)
@@ -69,7 +69,7 @@ struct CSVScanner {
             if byte == quote {
                 guard try bytes.peek() == quote else {
                     if let next = try bytes.peek(), next != dialect.delimiter, next != 0x0a, next != 0x0d {
-                        throw Failure("something stands between a closing quote and the next field")
+                        throw Failure("there is text between a closing quote and the next field")
                     }
                     return
                 }

@@ -9,7 +9,7 @@ struct Document {
     /// In bytes of UTF-8.
     let size: Int
     let modified: Date
-    /// The file's name, its extension, the folders from the indexed one down to it, and how many lines and words it has.
+    /// The file's name and extension, the folders between the indexed one and the file, and its numbers of lines and words.
     let meta: JSONValue
 
     init(path: String, body: String, modified: Date) {
@@ -28,15 +28,15 @@ struct Document {
         ]
     }
 
-    /// What is after the last dot; a version such as `2.0` has none.
+    /// The text after the last dot; a version such as `2.0` has no extension.
     private static func `extension`(of name: String) -> String {
         let found = (name as NSString).pathExtension.lowercased()
         return found.first?.isLetter == true ? found : ""
     }
 
-    /// The first line that says something, without a comment's or a heading's signs around it.
+    /// The first line with at least three letters, without the signs of a comment or a heading around it.
     private static func title(of body: String) -> String? {
-        // Looking at the beginning only: a file may be a single line of megabytes.
+        // Only the beginning: a file may be a single line of megabytes.
         for line in body.prefix(4000).split(whereSeparator: \.isNewline) where !line.hasPrefix("#!") {
             let words = line.drop { !$0.isLetter && !$0.isNumber }.prefix(120)
             if words.count(where: \.isLetter) >= 3 {

@@ -9,11 +9,11 @@ struct DocumentTable {
     private let db: Connection
     private let upsert: Statement
     private let source: String
-    /// What is there from this source already, by path.
+    /// The documents of this source that are already in the table, by path.
     private var known: [[UInt8]: (size: Int, modified: Date)] = [:]
 
-    /// Makes the table if it is not there.
-    /// - Parameter source: the absolute path of the folder that the documents' paths are below.
+    /// Creates the table if it does not exist.
+    /// - Parameter source: the absolute path of the folder that the documents' paths are relative to.
     init(in db: Connection, source: String, _ tokenizer: ImportCommand.Tokenizer) throws {
         self.db = db
         try db.transaction { db in
@@ -48,20 +48,20 @@ struct DocumentTable {
         for (path, size, modified) in rows { known[path.bytes] = (size, modified) }
     }
 
-    /// Whether the file is there as it was when it had this size and time. A byte order mark, three bytes, is not stored.
+    /// Whether the table has the file with this size and time. A byte order mark, three bytes, is not stored.
     func has(_ path: String, size: Int, modified: Date) -> Bool {
         guard let known = known[path.bytes] else { return false }
         return (known.size == size || known.size + 3 == size) && abs(known.modified.timeIntervalSince(modified)) < 0.002
     }
 
-    /// Adds a document, or replaces the one of the same path.
+    /// Adds a document, or replaces the one with the same path.
     func put(_ document: Document) throws {
         try upsert.execute(
             binding: source, document.path, document.title, document.size, document.modified, document.meta, document.body)
     }
 
-    /// Removes the documents of this source that are not among these.
-    /// - Returns: how many.
+    /// Removes the documents of this source whose paths are not in `paths`.
+    /// - Returns: the number of documents removed.
     func remove(allBut paths: Set<[UInt8]>) throws -> Int {
         let gone = known.keys.filter { !paths.contains($0) }
         for path in gone {

@@ -4,18 +4,18 @@ import SQLCipherKit
 /// Reads the records of a file, or of standard input, into a table.
 struct FileImport {
     enum Format {
-        /// CSV, and the delimiter that the file's name stands for.
+        /// CSV, and the delimiter that the file's name suggests.
         case csv(CSVOptions, usual: UInt8)
         case json
     }
 
     struct Report {
         var rows = 0
-        /// Rows that an earlier run has imported.
+        /// Rows that an earlier run imported.
         var earlier = 0
         var isNothingNew = false
         var skipped = 0
-        /// Rows that a mirror has removed.
+        /// Rows that a mirror removed.
         var removed = 0
         var duration = Duration.zero
         /// How the file was read, and into what.
@@ -28,7 +28,7 @@ struct FileImport {
     let format: Format
     let encoding: TextEncoding?
     let plan: RowPlan
-    /// Whether what an earlier run has imported is imported again.
+    /// Whether to import again what an earlier run imported.
     let again: Bool
     private let bytes: Int
     private let modified: Date
@@ -45,7 +45,7 @@ struct FileImport {
         (bytes, modified) = isStream ? (0, Date(timeIntervalSince1970: 0)) : (Int(info.st_size), info.modified)
     }
 
-    /// - Parameter isLast: whether no other file goes into the table: then a mirror removes what was in none of them.
+    /// - Parameter isLast: whether this is the last file for the table. A mirror then removes rows that were in none of the files.
     func run(_ db: Connection, _ writer: BatchWriter, isLast: Bool) throws -> Report {
         let ledger = try ImportLedger(db)
         let source = ImportLedger.Source(path: path == "-" ? "-" : FilePath.absolute(path), bytes: bytes, modified: modified)
@@ -54,7 +54,7 @@ struct FileImport {
             guard plan.mode != .insert else {
                 throw Failure(
                     "\(path) has changed since \(found.rows.counted("row")) of it went into \(table): "
-                        + "--again imports all of it once more, --upsert and --mirror what has changed")
+                        + "--again imports all of it once more, --upsert and --mirror only the changes")
             }
             entry = nil
         }
@@ -93,9 +93,9 @@ struct FileImport {
                     bar.show(share, "\(report.rows.counted("row")), \(speed)")
                 }
             }
-            // What wrote it may have failed: a file without rows still has the names, or the brackets of an array.
+            // The program that wrote it may have failed: even without rows, a file has column names or the brackets of an array.
             if plan.mode == .mirror, reader.offset == 0 {
-                throw Failure("\(path) is empty: --mirror would remove rows of \(table) for it, and removes none")
+                throw Failure("\(path) is empty: --mirror removes no rows of \(table) for an empty file")
             }
             if isLast { report.removed = try target.removeOthers() }
             isFinished = true
@@ -116,7 +116,7 @@ struct FileImport {
         }
     }
 
-    /// Says where in the file an error is: in the record that the reader has begun.
+    /// Adds to an error where in the file it is: in the record that the reader has begun.
     private func at<R>(_ reader: any RecordReader, _ body: () throws -> R) throws -> R {
         do { return try body() } catch { throw located(error, reader.line) }
     }
@@ -138,8 +138,8 @@ extension FileImport.Report {
         if isNothingNew { return ["\(file.path) was imported before, \(earlier.counted("row")): --again imports it once more"] }
         let before = earlier == 0 ? "" : ", after \(earlier.grouped) of an earlier run"
         var lines = ["imported \(rows.counted("row")) into \(file.table) in \(duration.readable)" + before]
-        if skipped > 0 { lines.append("left out \(skipped.counted("line")) with another number of fields") }
-        if removed > 0 { lines.append("removed \(removed.counted("row")) that the input does not have") }
+        if skipped > 0 { lines.append("left out \(skipped.counted("line")) with a different number of fields") }
+        if removed > 0 { lines.append("removed \(removed.counted("row")) that the input does not contain") }
         lines.append("read as " + reading)
         if !columns.isEmpty { lines.append("columns: " + columns.map(\.description).joined(separator: ", ")) }
         return lines
@@ -158,16 +158,16 @@ extension FileImport.Report {
 }
 
 extension RowTable.Column {
-    /// Its name and type, and why it is text if it might be numbers.
+    /// The column's name and type, and why it is text if it could have been numbers.
     fileprivate var description: String {
         let reason = type == .text ? textLine.map { " (a number would change line \($0.grouped))" } ?? "" : ""
         return "\(name) \(type.rawValue)\(reason)"
     }
 }
 
-/// The records of a reader, the first of which are read ahead: they decide what the columns are.
+/// The records of a reader. The first ones are read ahead, as they decide the columns.
 final class SampledRecords {
-    /// Where a record ends, for another run to go on.
+    /// Where a record ends, so that another run can continue there.
     struct Place {
         var began: Int
         var offset: Int
@@ -180,7 +180,7 @@ final class SampledRecords {
     private let reader: any RecordReader
     private var waiting: [(record: ImportRecord, place: Place)] = []
     private var position = 0
-    /// What has ended the sample, thrown after its records.
+    /// The error that ended the sample, thrown after its records.
     private var error: (any Error)?
     private(set) var place: Place
     var sample: [(record: ImportRecord, line: Int)] { waiting.map { ($0.record, $0.place.began) } }

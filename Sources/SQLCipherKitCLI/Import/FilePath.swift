@@ -28,7 +28,7 @@ struct FilePath {
         }
     }
 
-    /// The path from the root, without links, if there is something.
+    /// The absolute path without symbolic links; `path` itself if nothing exists there.
     static func absolute(_ path: String) -> String {
         guard let resolved = realpath(path, nil) else { return path }
         defer { free(resolved) }

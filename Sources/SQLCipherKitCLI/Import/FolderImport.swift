@@ -3,14 +3,14 @@ import SQLCipherKit
 
 /// Reads the text files of a folder, or a single one, into the table of documents.
 struct FolderImport {
-    /// What was asked for: the folder, or a file of it.
+    /// The path that was given: the folder, or a single file in it.
     let path: String
     let folder: String
     private let scan: FolderScan
     private let isFolder: Bool
     /// The largest file that is read, in bytes.
     private let limit: Int
-    /// Whether documents go whose files are gone.
+    /// Whether to remove documents whose files are gone.
     private let isMirror: Bool
     private let tokenizer: ImportCommand.Tokenizer
 
@@ -36,7 +36,7 @@ struct FolderImport {
         }
     }
 
-    /// Adds the files that are new or have changed. Those that the database has as they are, are not even opened.
+    /// Adds the files that are new or have changed. Unchanged files are not opened.
     /// - Throws: ``Failure`` if no file is text.
     func run(_ db: Connection, _ writer: BatchWriter) throws -> FolderReport {
         let rate = Rate()
@@ -67,9 +67,9 @@ struct FolderImport {
         return report
     }
 
-    /// Removes the documents whose files are not in the folder any more, unless a part of the folder could not be read.
+    /// Removes the documents whose files are no longer in the folder. Throws if a part of the folder could not be read.
     private func removeGone(_ table: DocumentTable, _ report: FolderReport) throws -> Int {
-        guard isFolder else { throw Failure("--mirror needs a folder: \(folder) has other files, too", status: .usage) }
+        guard isFolder else { throw Failure("--mirror needs a folder: \(folder) may have other files", status: .usage) }
         guard report.unreadable.isEmpty else { throw Failure("--mirror removes nothing, as a part of \(folder) cannot be read") }
         return try table.remove(allBut: Set(scan.files.map { $0.name.bytes }))
     }
@@ -88,13 +88,13 @@ struct FolderImport {
     }
 }
 
-/// What became of a folder's files.
+/// What was done with a folder's files.
 struct FolderReport {
     /// Documents that were added or replaced.
     var documents = 0
-    /// Files that the database has already.
+    /// Files that the database already has.
     var unchanged = 0
-    /// Documents that a mirror has removed.
+    /// Documents that a mirror removed.
     var removed = 0
     /// In bytes.
     var textSize = 0
@@ -113,7 +113,7 @@ struct FolderReport {
 
     /// What was done, in a line.
     var summary: String {
-        let before = unchanged == 0 ? "" : "; \(unchanged.counted("file")) there already"
+        let before = unchanged == 0 ? "" : "; \(unchanged.counted("file")) already there"
         let gone = removed == 0 ? "" : "; \(removed.counted("document")) removed"
         return "imported \(documents.counted("file")) (\(textSize.bytes) of text) in \(duration.readable)" + before + gone
     }
@@ -141,7 +141,7 @@ struct FolderReport {
         return parts.isEmpty ? nil : parts.joined(separator: ", ") + " left out"
     }
 
-    /// Names the files that could not be read, the first of them.
+    /// Reports the first ten files that could not be read, and the number of others.
     func warn() {
         for file in unreadable.prefix(10) { Output.error("cannot read \(file.name.onOneLine): \(file.reason)") }
         if unreadable.count > 10 { Output.error("… and \((unreadable.count - 10).grouped) more") }

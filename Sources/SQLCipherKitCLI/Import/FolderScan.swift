@@ -1,6 +1,6 @@
 import Foundation
 
-/// What is in a folder and in those below it, found without opening any file.
+/// The files in a folder and its subfolders, found without opening any of them.
 struct FolderScan {
     struct File {
         let path: FilePath
@@ -11,7 +11,7 @@ struct FolderScan {
         let modified: Date
     }
 
-    /// A file or folder that the system would not let us read, and why.
+    /// A file or folder that could not be read, and why.
     struct Unreadable {
         let name: String
         let reason: String
@@ -35,7 +35,7 @@ struct FolderScan {
         root = FilePath(folder)
         self.includesHidden = includesHidden
         try Self.check(folder)
-        // A list in place of recursion: folders may be nested deeper than the stack.
+        // A list in place of recursion: deeply nested folders would overflow the stack.
         var folders = [root]
         while let next = folders.popLast() {
             folders += scan(next).reversed()
@@ -43,7 +43,7 @@ struct FolderScan {
         }
     }
 
-    /// A single file in place of a folder.
+    /// Holds a single file in place of a folder.
     init(file path: String, _ info: stat) {
         root = FilePath((path as NSString).deletingLastPathComponent)
         includesHidden = true
@@ -60,7 +60,7 @@ struct FolderScan {
         closedir(stream)
     }
 
-    /// Takes in one folder's files and gives back the folders in it.
+    /// Adds one folder's files, and returns the folders in it.
     private mutating func scan(_ folder: FilePath) -> [FilePath] {
         guard let names = names(in: folder) else { return [] }
         var folders: [FilePath] = []

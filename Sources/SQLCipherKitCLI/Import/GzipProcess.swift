@@ -1,6 +1,6 @@
 import Foundation
 
-/// A compressed file that the system's `gzip` unpacks, as the tool has no inflating of its own.
+/// Unpacks a compressed file with the system's `gzip`, as the tool has no decompression of its own.
 final class GzipProcess {
     private let process = Process()
     private let output = Pipe()
@@ -16,19 +16,19 @@ final class GzipProcess {
         try? output.fileHandleForWriting.close()
     }
 
-    /// Checks at the end of the output that all of it came.
+    /// Checks at the end of the output that it is complete.
     func finish(_ path: String) throws {
         process.waitUntilExit()
-        guard process.terminationStatus != 127 else { throw Failure("\(path) is compressed, and there is no program gzip") }
-        guard process.terminationStatus == 0 else { throw Failure("\(path) cannot be unpacked: gzip says that it is damaged") }
+        guard process.terminationStatus != 127 else { throw Failure("\(path) is compressed, and gzip is not installed") }
+        guard process.terminationStatus == 0 else { throw Failure("\(path) cannot be unpacked: gzip reports that it is damaged") }
     }
 
     deinit { if process.isRunning { process.terminate() } }
 
-    /// Whether a file begins as gzip's do (RFC 1952, 2.3.1).
+    /// Whether a file begins with the bytes that identify gzip (RFC 1952, 2.3.1).
     static func isNeeded(for path: String) -> Bool {
         var info = stat()
-        // Not even opened unless it is a file: what writes into a pipe would take this for its reader.
+        // Only a regular file is opened: a program that writes into a pipe would take this for its reader.
         guard stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { return false }
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { return false }

@@ -1,8 +1,7 @@
 import Foundation
 import SQLCipherKit
 
-/// How far each file has been imported. It is written in the transaction of the rows themselves, so that both are right
-/// whatever happens.
+/// Records how far each file has been imported. It is written in the same transaction as the rows, so that the two always agree.
 struct ImportLedger {
     /// A file that rows come from.
     struct Source {
@@ -51,7 +50,7 @@ struct ImportLedger {
         return row.map { Entry(bytes: $0.0, modified: $0.1, offset: $0.2, line: $0.3, rows: $0.4, isFinished: $0.5) }
     }
 
-    /// Whether an import has made the table.
+    /// Whether an import created the table.
     func hasMade(_ table: String) throws -> Bool {
         try db.fetchOne(Bool.self, "SELECT max(made_table) FROM sqlcipherkit_import WHERE target = \(table) HAVING count(*) > 0")
             ?? false

@@ -1,6 +1,6 @@
 import SQLCipherKit
 
-/// Objects, one in each line (<https://jsonlines.org>), or in one array. Objects and arrays in them become JSON text.
+/// JSON objects, one on each line (<https://jsonlines.org>) or in one array. Objects and arrays inside them become JSON text.
 final class JSONReader: RecordReader {
     private enum Form { case lines, array }
 
@@ -39,9 +39,9 @@ final class JSONReader: RecordReader {
         guard let text = try form == .array ? element() : nextLine() else { return nil }
         let value: JSONValue
         do { value = try JSONValue(text: try bytes.text(text)) } catch let error as DatabaseError {
-            throw Failure("it is no JSON: \(error.message)")
+            throw Failure("it is not JSON: \(error.message)")
         }
-        guard case .object(let object) = value else { throw Failure("it is no JSON object, such as {\"name\": \"value\"}") }
+        guard case .object(let object) = value else { throw Failure("it is not a JSON object, such as {\"name\": \"value\"}") }
         var columns: [String] = []
         var values: [ImportValue] = []
         for (name, value) in object {
@@ -72,12 +72,12 @@ final class JSONReader: RecordReader {
         if byte == UInt8(ascii: "]") {
             isAfterArray = true
             line = linesRead
-            if try token() != nil { throw Failure("there is something behind the array") }
+            if try token() != nil { throw Failure("there is text after the array") }
             return nil
         }
         line = linesRead
         var element = [byte]
-        guard byte == UInt8(ascii: "{") else { throw Failure("it is no JSON object, such as {\"name\": \"value\"}") }
+        guard byte == UInt8(ascii: "{") else { throw Failure("it is not a JSON object, such as {\"name\": \"value\"}") }
         var depth = 1
         var isInString = false
         while depth > 0 {
@@ -92,7 +92,7 @@ final class JSONReader: RecordReader {
             default: break
             }
         }
-        // What comes after the element is part of it, so that another run may begin with the next one.
+        // The blanks and the comma after the element are read with it, so that another run can begin with the next element.
         while let next = try bytes.peek(), Self.isBlank(next) || next == UInt8(ascii: ",") {
             _ = try bytes.next()
             if next == 0x0a { linesRead += 1 }
@@ -118,7 +118,7 @@ final class JSONReader: RecordReader {
         case .bool(let value): .value(.integer(value ? 1 : 0))
         case .integer(let value): .value(.integer(value))
         case .real(let value): .value(.real(value))
-        // More digits than a number of SQLite's holds.
+        // A decimal has more digits than a number in SQLite holds.
         case .decimal, .array, .object: .value(.text(try value.text()))
         case .string(let value): .value(.text(value))
         }

@@ -8,7 +8,7 @@ final class MirrorRows {
     private let name: String
     private let insert: Statement
 
-    /// - Parameter name: the table. What was kept for it before, from another file, stays.
+    /// - Parameter name: the table. Rows that an earlier file has kept stay.
     init(_ db: Connection, _ name: String) throws {
         (self.db, self.name) = (db, name)
         let columns = "(target TEXT, id INTEGER, PRIMARY KEY (target, id)) WITHOUT ROWID"
@@ -18,7 +18,7 @@ final class MirrorRows {
 
     func keep(_ row: Int64) throws { try insert.execute(binding: name, row) }
 
-    /// - Returns: how many rows are gone.
+    /// - Returns: the number of rows removed.
     func removeOthers() throws -> Int {
         let kept = "SELECT id FROM \(Self.table) WHERE target = \(name.sqlText)"
         try db.execute(SQL(raw: "DELETE FROM \(name.quotedSQLIdentifier) WHERE rowid NOT IN (\(kept))"))

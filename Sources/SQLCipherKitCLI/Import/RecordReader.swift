@@ -1,6 +1,6 @@
 import SQLCipherKit
 
-/// Names of columns, in order. Records that share the object have the same ones.
+/// Names of columns, in order. Records that share the object have the same columns.
 final class ColumnList: Sendable {
     let names: [String]
 
@@ -11,39 +11,39 @@ final class ColumnList: Sendable {
     }
 }
 
-/// A value to be.
+/// A value that is to be stored.
 enum ImportValue {
     case null
-    /// A field that does not say what it is: the column does.
+    /// A field without a type: the column's type decides.
     case field(String)
-    /// A value that says what it is.
+    /// A value with a type.
     case value(SQLValue)
 }
 
-/// A row to be.
+/// A row that is to be stored.
 struct ImportRecord {
     let list: ColumnList
     let values: [ImportValue]
 }
 
-/// Reads the records of a file one after the other, and can go on where another run stopped.
+/// Reads the records of a file one after the other, and can continue where another run stopped.
 protocol RecordReader: AnyObject {
-    /// The line that the last record began in, counted from 1.
+    /// The line on which the last record began, counted from 1.
     var line: Int { get }
     /// The place after the last record, in bytes and in lines, for ``resume(at:line:)``.
     var offset: Int { get }
     var resumeLine: Int { get }
-    /// The columns that every record has, if that is known beforehand.
+    /// The columns that every record has, if they are known beforehand.
     var columns: [String]? { get }
-    /// Whether a column keeps texts and numbers beside each other: the input says which is which.
+    /// Whether a column keeps texts and numbers apart, as the input tells which is which.
     var keepsNumbersApart: Bool { get }
-    /// Whether the input comes out of a compressed file.
+    /// Whether the input is a compressed file.
     var isCompressed: Bool { get }
-    /// Records that were left out so far.
+    /// The number of records left out so far.
     var skipped: Int { get }
     /// How the file is read, for people.
     var description: String { get }
-    /// Goes on after a record that an earlier run has read.
+    /// Continues after a record that an earlier run has read.
     func resume(at offset: Int, line: Int) throws
     /// - Throws: ``Failure`` that says what is wrong with the record, without the place.
     func next() throws -> ImportRecord?

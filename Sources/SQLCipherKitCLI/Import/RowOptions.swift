@@ -6,16 +6,16 @@ import SQLCipherKit
 struct RowOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The table for rows. By default it is named like the file; several files make several.", valueName: "name"))
+            "The table for the rows. By default, each file has a table that is named after it.", valueName: "name"))
     var table: String?
 
-    @Option(help: ArgumentHelp("What stands between CSV fields: a character or tab.", valueName: "character"))
+    @Option(help: ArgumentHelp("The delimiter between CSV fields: a character, or tab.", valueName: "character"))
     var delimiter: String?
 
-    @Option(help: ArgumentHelp("What stands around CSV fields: a character or none.", valueName: "character"))
+    @Option(help: ArgumentHelp("The quote around CSV fields: a character, or none.", valueName: "character"))
     var quote: String?
 
-    @Option(help: "What the characters are in.")
+    @Option(help: "The character encoding. By default it is detected.")
     var encoding: TextEncoding?
 
     @Flag(inversion: .prefixedNo, help: "Whether the first line of CSV has names. If not, columns are column1, column2 and so on.")
@@ -23,31 +23,31 @@ struct RowOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A CSV line with another number of fields than the first: error, pad (NULL where fields are missing, further columns "
-                + "for those that are too many) or skip (left out and counted).", valueName: "what"))
+            "What to do with a CSV line that has more or fewer fields than the first: error, pad (missing fields are NULL, "
+                + "surplus fields go into further columns) or skip (leave the line out and count it).", valueName: "what"))
     var ragged: CSVOptions.Ragged = .error
 
     @Option(
         help: ArgumentHelp(
-            "Types of columns, such as zip=text,price=real: text, integer, real, numeric or any. The others are found out.",
+            "Types of columns, such as zip=text,price=real: text, integer, real, numeric or any. Other types are detected.",
             valueName: "name=type,…"))
     var types: String?
 
-    @Flag(name: [.customLong("text"), .customLong("keep-text")], help: "Keep every CSV field as the text that it is.")
+    @Flag(name: [.customLong("text"), .customLong("keep-text")], help: "Store every CSV field as text.")
     var text = false
 
-    @Option(help: ArgumentHelp("The columns that tell rows apart: the primary key of a table to be made.", valueName: "columns"))
+    @Option(help: ArgumentHelp("The columns that identify a row: the primary key of a new table.", valueName: "columns"))
     var pk: String?
 
-    @Flag(help: "A row whose key is there already changes that row.")
+    @Flag(help: "If a row with the same key exists, update it.")
     var upsert = false
 
-    @Flag(help: "A row whose key is there already takes its place; columns that the input lacks get their defaults.")
+    @Flag(help: "If a row with the same key exists, replace it; columns that the input lacks get their defaults.")
     var replace = false
 
     @Flag(
         help: """
-            Like --upsert, and what is not in the input is removed: rows of the table, or documents whose files are gone.
+            Like --upsert, and remove what is not in the input: rows of the table, or documents whose files are gone.
             """)
     var mirror = false
 
@@ -55,11 +55,11 @@ struct RowOptions: ParsableArguments {
         _ = try options(for: "")
         _ = try plan()
         if [upsert, replace, mirror].count(where: { $0 }) > 1 {
-            throw ValidationError("only one of --upsert, --replace and --mirror is possible")
+            throw ValidationError("only one of --upsert, --replace and --mirror can be given")
         }
     }
 
-    /// How a file of that name is read.
+    /// How to read a file with that name.
     func options(for name: String) throws -> CSVOptions {
         CSVOptions(
             delimiter: try delimiter.map { try Self.byte($0, "--delimiter", word: "tab", 0x09) },
@@ -82,7 +82,7 @@ struct RowOptions: ParsableArguments {
                 let type = ColumnType(rawValue: part[part.index(after: equals)...].lowercased())
             else {
                 let names = ColumnType.allCases.map(\.rawValue).joined(separator: ", ")
-                throw ValidationError("--types is a list such as zip=text,price=real, of \(names)")
+                throw ValidationError("--types takes a list such as zip=text,price=real, with the types \(names)")
             }
             plan.types[String(part[..<equals]).sqlName] = type
             plan.typedNames.append(String(part[..<equals]))
@@ -97,14 +97,14 @@ struct RowOptions: ParsableArguments {
 
 extension CSVOptions.Ragged: ExpressibleByArgument {}
 
-/// The files that a pattern such as `data/*.csv` stands for, where the user's shell has not found them.
+/// The files that match a pattern such as `data/*.csv`, if the user's shell has not replaced it.
 enum FilePattern {
     static func files(_ pattern: String) throws -> [String] {
         guard pattern.contains(where: { "*?[".contains($0) }), access(pattern, F_OK) != 0 else { return [pattern] }
         var found = glob_t()
         defer { globfree(&found) }
         guard glob(pattern, GLOB_MARK, nil, &found) == 0, let paths = found.gl_pathv else {
-            throw Failure("no file is named like \(pattern)")
+            throw Failure("no file matches \(pattern)")
         }
         return (0..<Int(found.gl_pathc)).compactMap { paths[$0].map { String(cString: $0) } }
     }

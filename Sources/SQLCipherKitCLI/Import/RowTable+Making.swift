@@ -25,9 +25,9 @@ extension RowTable {
                 }
             }
         }
-        // What JSON lines hold is known at the end only; a header is all that CSV has.
+        // The names in JSON lines are known only at the end; those of CSV are all in its header.
         if !names.isEmpty, let missing = plan.typedNames.first(where: { places[$0.sqlName] == nil }) {
-            throw Failure("--types names \(missing), and \(name) gets no such column", status: .usage)
+            throw Failure("--types names \(missing), but \(name) gets no such column", status: .usage)
         }
         for place in columns.indices where !columns[place].isFixed {
             columns[place].type = ColumnType(forms[place], keepsNumbersApart: keepsNumbersApart)
@@ -36,7 +36,7 @@ extension RowTable {
         try takeKey(plan.key)
         if keyPlaces.isEmpty {
             guard plan.mode == .insert else {
-                throw Failure("--upsert, --replace and --mirror need --pk: the columns that tell rows apart", status: .usage)
+                throw Failure("--upsert, --replace and --mirror need --pk: the columns that identify a row", status: .usage)
             }
             let key = ["id", "row_id", "import_row_id"].first { places[$0.sqlName] == nil }
             ownKey = key ?? "sqlcipherkit_row_id"
@@ -51,7 +51,7 @@ extension RowTable {
             let wanted = plan.types[column.name.sqlName]
             columns.append(Column(name: column.name, type: type, isFixed: !isMade || wanted != nil, isEmpty: false))
             if let wanted, wanted != type {
-                throw Failure("the column \(column.name) is there already, and is \(type.rawValue)", status: .usage)
+                throw Failure("the column \(column.name) already exists, and is \(type.rawValue)", status: .usage)
             }
         }
         let key = try db.main.primaryKey(of: name)
@@ -61,7 +61,7 @@ extension RowTable {
         }
         try takeKey(plan.key.isEmpty ? key : plan.key)
         if keyPlaces.isEmpty {
-            throw Failure("the table \(name) has no primary key: --pk names the columns that tell rows apart", status: .usage)
+            throw Failure("the table \(name) has no primary key: use --pk to name the columns that identify a row", status: .usage)
         }
     }
 
@@ -72,7 +72,7 @@ extension RowTable {
         }
     }
 
-    /// The statement that makes the table.
+    /// The statement that creates the table.
     func definition(of name: String) -> String {
         var parts = ownKey.map { ["\($0) INTEGER PRIMARY KEY"] } ?? []
         let made = ownKey.map { key in columns.filter { $0.name != key } } ?? columns

@@ -1,7 +1,7 @@
 import SQLCipherKit
 
 extension RowTable {
-    /// Whether the column holds the value as it is.
+    /// Whether the column can hold the value unchanged.
     func fits(_ value: ImportValue, _ place: Int, _ line: Int) throws -> Bool {
         let column = columns[place]
         let forms: ValueForms
@@ -27,23 +27,23 @@ extension RowTable {
         if columns[place].textLine == nil, Double(text) != nil { columns[place].textLine = line }
     }
 
-    /// A column of numbers that the user wants may drop zeros, but no digit.
+    /// A column that the user declares as numbers may drop zeros, but no other digit.
     private func requireDigits(_ text: String, _ column: Column) throws {
         guard isMade, column.type != .text, column.type != .any, Int64(text) == nil, Double(text) != nil else { return }
         let digits = text.prefix { $0 != "e" && $0 != "E" }.filter(\.isNumber).drop { $0 == "0" }
         let significant = text.contains(".") ? String(digits.reversed().drop { $0 == "0" }) : String(digits)
         if significant.count > 15 {
-            throw Failure("\(column.name) has more digits than a number holds: --types \(column.name)=text")
+            throw Failure("\(column.name) has more digits than a number holds: use --types \(column.name)=text")
         }
     }
 
-    /// What is bound.
+    /// The value to bind.
     func stored(_ value: ImportValue, _ column: Column) -> SQLValue {
         switch value {
         case .null: return .null
         case .value(let value): return value
         case .field(let text):
-            // A column of one's own without a type, or of numbers, gets a number where one is; SQLite converts the rest.
+            // A column without a type, or of numbers, gets a number if the field is one; SQLite converts the rest.
             if column.type == .text { return .text(text) }
             switch ValueForms.of(field: text) {
             case .integer: return Int64(text).map { .integer($0) } ?? .text(text)

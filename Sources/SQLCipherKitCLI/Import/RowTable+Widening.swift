@@ -1,8 +1,8 @@
 import SQLCipherKit
 
 extension RowTable {
-    /// Gives a column the type that holds what it has and one more value. SQLite cannot change a column's type, so the table is
-    /// made again around its rows, with its indexes and triggers.
+    /// Gives a column the type that holds its values and one more. SQLite cannot change a column's type, so the table is rebuilt
+    /// with its rows, indexes and triggers.
     func widen(_ place: Int, by value: ImportValue) throws {
         let former = columns[place]
         let old = try db.main.table(name)?.sql
@@ -34,7 +34,7 @@ extension RowTable {
         let other = "sqlcipherkit_import_wider"
         let quoted = name.quotedSQLIdentifier
         layout = nil
-        // The row's number stays; and what refers to the table goes on doing so, which a renaming would follow.
+        // Rowids stay. References to the table stay as well: without the legacy setting, they would follow the renaming.
         let wasLegacy = try db.fetchOne(Int.self, "PRAGMA legacy_alter_table") ?? 0
         try db.execute("PRAGMA legacy_alter_table = ON")
         defer { try? db.execute(SQL(raw: "PRAGMA legacy_alter_table = \(wasLegacy)")) }
@@ -47,7 +47,7 @@ extension RowTable {
         for sql in dependents { try db.execute(SQL(raw: sql)) }
     }
 
-    /// The forms of what is in a column.
+    /// The forms of the values in a column.
     private func present(_ column: Column) throws -> ValueForms {
         let name = column.name.quotedSQLIdentifier
         func has(_ condition: String) throws -> Bool {

@@ -1,13 +1,13 @@
 import SQLCipherKit
 
-/// How the tables of an import are made and filled.
+/// How the tables of an import are created and filled.
 struct RowPlan {
     enum Mode { case insert, upsert, replace, mirror }
 
     var mode = Mode.insert
-    /// The columns of the primary key of a table to be made, and what tells rows apart.
+    /// The columns that identify a row, and that are the primary key of a new table.
     var key: [String] = []
-    /// What the user says of columns' types, by name.
+    /// The column types that the user gives, by name.
     var types: [[UInt8]: ColumnType] = [:]
     /// The names of these columns, as the user has written them.
     var typedNames: [String] = []
@@ -15,22 +15,22 @@ struct RowPlan {
 
 /// The table that records go into.
 ///
-/// A column's type is decided by the records that are there when it is made. A value that the type would change makes it a wider
-/// one: numbers that are in the column by then have the form of text that they came in, so nothing is lost by that.
+/// The records that are known when a column is created decide its type. A value that the type would change makes the type wider.
+/// Nothing is lost by that: numbers already in the column become the same text that they were imported from.
 final class RowTable {
     struct Column {
         let name: String
         var type: ColumnType
-        /// Whether the user has said the type, or the table is not of an import's making.
+        /// Whether the user gave the type, or the table was not created by an import.
         var isFixed: Bool
-        /// Whether no value was seen yet.
+        /// Whether no value has been seen yet.
         var isEmpty: Bool
-        /// The line whose value made text of what might be numbers.
+        /// The line whose value made the column text that could have been numbers.
         var textLine: Int?
     }
 
     let name: String
-    /// Whether the table was made by an import, so that a member that has no column yet may get one.
+    /// Whether an import created the table, so that it may get further columns.
     let isMade: Bool
     let plan: RowPlan
     let db: Connection
@@ -44,8 +44,8 @@ final class RowTable {
     private var mirror: MirrorRows?
 
     /// - Parameters:
-    ///   - wasMade: whether an earlier import has made the table, if it is there.
-    ///   - columns: the columns of a table to be made, if they are known.
+    ///   - wasMade: whether an earlier import created the table, if it exists.
+    ///   - columns: the columns of a new table, if they are known.
     ///   - sample: the first records.
     init(
         _ db: Connection, _ name: String, wasMade: Bool, plan: RowPlan, keepsNumbersApart: Bool, columns names: [String],
@@ -84,15 +84,15 @@ final class RowTable {
     }
 
     /// Removes the rows that were not in the input.
-    /// - Returns: how many.
+    /// - Returns: the number of rows removed.
     func removeOthers() throws -> Int { try mirror?.removeOthers() ?? 0 }
 
-    /// Finds or makes the columns of a record, and compiles the statement that adds it.
+    /// Finds or adds the columns of a record, and compiles the statement that inserts it.
     func prepare(_ record: ImportRecord, _ line: Int) throws {
         try Self.requireDistinct(record.list.names)
         for (name, value) in zip(record.list.names, record.values) where places[name.sqlName] == nil {
             guard isMade else {
-                throw Failure("the table \(self.name) has no column \(name): ALTER TABLE adds one, and --table names another table")
+                throw Failure("the table \(self.name) has no column \(name): add it with ALTER TABLE, or use another --table")
             }
             var column = newColumn(name)
             note(value, in: &column)
@@ -115,7 +115,7 @@ final class RowTable {
         sql += names.isEmpty ? " DEFAULT VALUES" : "(\(names.joined(separator: ", "))) VALUES (\(marks))"
         if plan.mode == .upsert || plan.mode == .mirror {
             let keys = keyPlaces.map { columns[$0].name.quotedSQLIdentifier }
-            // Where there is nothing but the key, the row is written as it is, so that a mirror learns of it.
+            // If there are only key columns, the row is rewritten unchanged, so that RETURNING tells a mirror its rowid.
             let others = names.filter { !keys.contains($0) }
             let changed = (others.isEmpty ? keys : others).map { "\($0) = excluded.\($0)" }
             sql += " ON CONFLICT (\(keys.joined(separator: ", "))) DO UPDATE SET \(changed.joined(separator: ", "))"
@@ -128,7 +128,7 @@ final class RowTable {
         return Column(name: name, type: type ?? .text, isFixed: type != nil, isEmpty: true)
     }
 
-    /// Takes a value into account for a column that is to be made.
+    /// Takes a value into account for the type of a new column.
     func note(_ value: ImportValue, in column: inout Column) {
         guard !column.isFixed else { return }
         var forms: ValueForms = column.isEmpty ? [] : column.type == .real ? .real : column.type.forms
@@ -146,7 +146,7 @@ final class RowTable {
     static func requireDistinct(_ columns: [String]) throws {
         var seen: Set<[UInt8]> = []
         for column in columns where !seen.insert(column.sqlName).inserted {
-            throw Failure("two values are named \(column), which as columns would be one")
+            throw Failure("two values are named \(column), and a table cannot have two columns of one name")
         }
     }
 }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// How the bytes of a CSV or JSON file are characters.
+/// The character encoding of a CSV or JSON file.
 enum TextEncoding: String, CaseIterable, ExpressibleByArgument {
     case utf8 = "utf-8"
     case utf16LittleEndian = "utf-16le"
@@ -20,15 +20,15 @@ enum TextEncoding: String, CaseIterable, ExpressibleByArgument {
         return nil
     }
 
-    /// What the first bytes of a file without a mark show; nil if they are ASCII.
+    /// The encoding that the first bytes of a file without a mark suggest; nil if they are ASCII.
     static func found(in start: ArraySlice<UInt8>) -> TextEncoding? {
-        // In the scripts that a CSV file has its names in, every second byte of UTF-16 is zero.
+        // ASCII and Latin-1 characters have a zero in one of the two bytes of UTF-16.
         var zeros = [0, 0]
         for (index, byte) in start.enumerated() where byte == 0 { zeros[index & 1] += 1 }
         if zeros[1] > 0 && zeros[1] * 4 >= start.count / 2 && zeros[0] == 0 { return .utf16LittleEndian }
         if zeros[0] > 0 && zeros[0] * 4 >= start.count / 2 && zeros[1] == 0 { return .utf16BigEndian }
         if start.allSatisfy({ $0 < 0x80 }) { return nil }
-        // The last character may be cut.
+        // The last character may be cut off.
         let isUTF8 = (0..<4).contains { cut in
             let rest = start.suffix(cut)
             return (cut == 0 || rest.first.map { $0 >= 0xc0 } ?? false) && rest.dropFirst().allSatisfy { 0x80..<0xc0 ~= $0 }
@@ -37,8 +37,8 @@ enum TextEncoding: String, CaseIterable, ExpressibleByArgument {
         return isUTF8 ? .utf8 : .windows1252
     }
 
-    /// The characters of single bytes. Windows-1252 is Latin-1 with other characters at 0x80 to 0x9f, but for five bytes that
-    /// stand for nothing (<https://encoding.spec.whatwg.org/#windows-1252>), and stay the controls that they are in Latin-1.
+    /// Decodes an encoding with one byte per character. Windows-1252 is Latin-1 with other characters at 0x80 to 0x9f, except for
+    /// five unassigned bytes (<https://encoding.spec.whatwg.org/#windows-1252>), which stay control characters as in Latin-1.
     func text(ofSingleBytes bytes: some Sequence<UInt8>) -> String {
         var text = String.UnicodeScalarView()
         for byte in bytes {
@@ -54,14 +54,14 @@ enum TextEncoding: String, CaseIterable, ExpressibleByArgument {
     ]
 }
 
-/// UTF-16 as UTF-8. What is cut at the end of a piece waits for the next one.
+/// Converts UTF-16 to UTF-8. A character that is cut off at the end of a piece waits for the next piece.
 struct UTF16Reader {
     let isBigEndian: Bool
     private var rest: [UInt8] = []
 
     init(isBigEndian: Bool) { self.isBigEndian = isBigEndian }
 
-    /// Whether a character was begun and not ended.
+    /// Whether the last character is incomplete.
     var isInCharacter: Bool { !rest.isEmpty }
 
     /// - Throws: ``Failure`` if half of a surrogate pair is missing.

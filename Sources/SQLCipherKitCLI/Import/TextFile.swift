@@ -16,18 +16,18 @@ enum TextFile {
         defer { close(descriptor) }
         var info = stat()
         guard fstat(descriptor, &info) == 0 else { return .unreadable(systemMessage(errno)) }
-        guard info.st_mode & S_IFMT == S_IFREG else { return .unreadable("it is no regular file any more") }
+        guard info.st_mode & S_IFMT == S_IFREG else { return .unreadable("it is no longer a regular file") }
         guard info.st_size <= limit else { return .tooLarge }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(Int(info.st_size) + 1)
-        // Not the size that was announced: a file may grow, and those of the kernel announce none.
+        // The size in `info` is not relied on: a file may grow, and the kernel's own files have no size.
         var chunk = [UInt8](repeating: 0, count: 65_536)
         while true {
             let count = chunk.withUnsafeMutableBytes { Foundation.read(descriptor, $0.baseAddress, $0.count) }
             if count < 0 && errno == EINTR { continue }
             if count < 0 { return .unreadable(systemMessage(errno)) }
             if count == 0 { break }
-            // The first part of most binary files tells what they are.
+            // Most binary files have a NUL byte in their first part.
             if chunk[..<count].contains(0) { return .binary }
             bytes += chunk[..<count]
             if bytes.count > limit { return .tooLarge }

@@ -12,8 +12,8 @@ struct ValueForms: OptionSet {
     static let wholeReal = ValueForms(rawValue: 4)
     static let text = ValueForms(rawValue: 8)
 
-    /// What a field is. It is a number only if the number, written as text, is the field again: no leading zero, no zero at the
-    /// end of a fraction, no plus sign, no exponent, and no more digits than a number of SQLite's has.
+    /// The form of a field. It is a number only if the number, written as text, is the field again: no leading zero, no zero at
+    /// the end of a fraction, no plus sign, no exponent, and no more digits than a number in SQLite has.
     static func of(field: String) -> ValueForms {
         var field = field
         return field.withUTF8 { form($0) }
@@ -49,15 +49,15 @@ struct ValueForms: OptionSet {
     }
 }
 
-/// The type of a column that an import makes.
+/// The type of a column that an import creates.
 enum ColumnType: String, CaseIterable, ExpressibleByArgument {
     case text, integer, real
     /// Integers beside numbers with fractions.
     case numeric
-    /// Whatever comes, compared as what it is.
+    /// Any value, compared by its own type.
     case any
 
-    /// The type that holds values of these forms, and gives back each as it was.
+    /// The type that holds values of these forms, and returns each unchanged.
     /// - Parameter keepsNumbersApart: whether a number beside texts stays a number.
     init(_ forms: ValueForms, keepsNumbersApart: Bool) {
         if forms.contains(.text) {
@@ -68,13 +68,13 @@ enum ColumnType: String, CaseIterable, ExpressibleByArgument {
             case .integer: self = .integer
             case [.integer, .real]: self = .numeric
             case .real, .wholeReal, [.real, .wholeReal]: self = .real
-            // An integer and 2.0: no column of numbers tells them apart. Of values that are numbers, the number is kept.
+            // No numeric column tells 2 from 2.0: a CSV column becomes text; in JSON the number counts, not its form.
             default: self = keepsNumbersApart ? .numeric : .text
             }
         }
     }
 
-    /// The type of a column that is there, by its affinity (<https://sqlite.org/datatype3.html#determination_of_column_affinity>).
+    /// The type of an existing column, by its affinity (<https://sqlite.org/datatype3.html#determination_of_column_affinity>).
     init(declared: String) {
         let name = declared.uppercased()
         if name.contains("INT") {
@@ -88,10 +88,10 @@ enum ColumnType: String, CaseIterable, ExpressibleByArgument {
         }
     }
 
-    /// What stands behind the column's name.
+    /// The type as it follows the column's name in SQL.
     var declaration: String { self == .any ? "" : " " + rawValue.uppercased() }
 
-    /// The forms that come out of the column as they went in.
+    /// The forms that the column returns unchanged.
     var forms: ValueForms {
         switch self {
         case .text, .any: [.text, .integer, .real, .wholeReal]

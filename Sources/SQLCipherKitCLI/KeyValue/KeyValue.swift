@@ -1,12 +1,12 @@
 import SQLCipherKit
 
-/// A value of a key-value store, in the form in which the store keeps it.
+/// A value of a key-value store, in the form that the store keeps.
 enum KeyValue {
     case plain(SQLValue)
     case json(JSONValue)
 
-    /// - Parameter json: whether the text is JSON, and not the value itself. What JSON and SQL both have is kept as SQL's, as a
-    ///   program keeps its `Int` or `String`.
+    /// - Parameter json: whether the text is JSON, and not the value itself. Values that both JSON and SQL have are stored as SQL
+    ///   values, as a program stores its `Int` or `String`.
     init(parsing text: String, json: Bool) throws {
         guard json else {
             self = .plain(.text(text))
@@ -33,7 +33,7 @@ enum KeyValue {
         }
     }
 
-    /// The value as text; JSON that is kept as such is so in either form.
+    /// The value as text. Stored JSON is written as JSON in either case.
     func text(json: Bool) throws -> String {
         switch self {
         case .plain(let value): json ? try self.json.line() : value.plainText
@@ -50,7 +50,7 @@ enum KeyValue {
     }
 }
 
-/// Any JSON, for a store to keep as such: a bare ``JSONValue`` has a form of its own in SQL.
+/// Any JSON, which a store keeps as JSON: a bare ``JSONValue`` has its own form in SQL.
 struct CodedJSON: Codable {
     let value: JSONValue
 

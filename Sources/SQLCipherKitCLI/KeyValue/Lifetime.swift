@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// A time such as `90s`, `15m`, `12h` or `30d`.
+/// A duration such as `90s`, `15m`, `12h` or `30d`.
 struct Lifetime: ExpressibleByArgument {
     let seconds: Double
 

@@ -9,31 +9,31 @@ struct FileOptions: ParsableArguments {
 
     @OptionGroup(title: "Key") var key: KeyOptions
 
-    /// That the file is there is checked before anything else, so that no key is typed for nothing.
+    /// Throws if there is no database file: commands check that first, so that no key is typed for nothing.
     static func requireDatabase(_ path: String) throws {
         var info = stat()
         guard stat(path, &info) == 0 else {
-            let advice = errno == ENOENT ? "; sqlcipherkit create makes one" : ""
+            let advice = errno == ENOENT ? "; sqlcipherkit create creates one" : ""
             throw Failure("the database \(path) cannot be opened: \(systemMessage(errno))\(advice)")
         }
         guard info.st_mode & S_IFMT != S_IFDIR else { throw Failure("the database \(path) cannot be opened: it is a folder") }
-        // SQLite would take it for a new database: a mistake, where one is expected that exists.
+        // SQLite would treat an empty file as a new database, but the command expects an existing one.
         guard info.st_mode & S_IFMT != S_IFREG || info.st_size > 0 else {
             throw Failure("\(path) is empty: there is no database in it")
         }
     }
 
     static func requireNothing(at path: String) throws {
-        if exists(path) { throw Failure("\(path) exists already, and is not written over: give another name") }
+        if exists(path) { throw Failure("\(path) already exists, and is not overwritten: give another name") }
     }
 
-    /// Whether there is something of that name, be it a link to nothing.
+    /// Whether anything has that name, even a link to nothing.
     static func exists(_ path: String) -> Bool {
         var info = stat()
         return lstat(path, &info) == 0
     }
 
-    /// The key of the existing file; nil for a plaintext one.
+    /// Gets the key of the existing file; nil for a plaintext one.
     func unlock(_ access: DatabaseConfiguration.Access = .readWriteCreate) throws -> Encryption? {
         try Self.requireDatabase(path)
         var configuration = DatabaseConfiguration()
@@ -44,8 +44,8 @@ struct FileOptions: ParsableArguments {
     /// Opens the existing file.
     func open(_ access: DatabaseConfiguration.Access) throws -> Connection { try openWithKey(access).db }
 
-    /// The same, with the key.
-    /// - Parameter asking: whether the key is asked for even where the database is unlocked.
+    /// Opens the existing file, and returns its key as well.
+    /// - Parameter asking: whether to ask for the key even if the database is unlocked.
     func openWithKey(_ access: DatabaseConfiguration.Access, asking: Bool = false) throws -> (db: Connection, key: Encryption?) {
         try Self.requireDatabase(path)
         var configuration = DatabaseConfiguration()
@@ -72,7 +72,7 @@ struct DatabaseOptions: ParsableArguments {
     /// Opens the existing file and attaches the others.
     func open(_ access: DatabaseConfiguration.Access) throws -> Connection { try openWithKey(access).db }
 
-    /// The same, with the main database's key.
+    /// Opens the existing file, attaches the others, and returns the main database's key as well.
     func openWithKey(_ access: DatabaseConfiguration.Access) throws -> (db: Connection, key: Encryption?) {
         let (db, key) = try file.openWithKey(access)
         try attachments.attach(to: db, key)
@@ -92,7 +92,7 @@ struct AttachOptions: ParsableArguments {
         help: ArgumentHelp(
             """
             Where the key of an attached database comes from: \(KeyReference.grammar); same for the key of the main database, \
-            none for plaintext. By default it is asked for.
+            none for plaintext. By default you are asked for it.
             """, valueName: "name=source"))
     var keys: [String] = []
 
@@ -141,7 +141,7 @@ struct Attachment {
     }
 
     func attach(to db: Connection, _ mainKey: Encryption?, checksStructure: Bool = false) throws {
-        // SQLite would make a new file of a mistyped name.
+        // For a mistyped name, SQLite would create a new file.
         try FileOptions.requireDatabase(path)
         let attachKey: Encryption? =
             switch key {
@@ -156,8 +156,8 @@ struct Attachment {
 }
 
 extension DatabaseConfiguration.Safeguards {
-    /// The tool has no functions that a schema could need, and cannot know whose a file is. The script of a diff writes tables that
-    /// a defensive connection keeps from being written.
+    /// The tool registers no functions that a schema could call, and cannot know where a file comes from. The script of a diff
+    /// writes to tables that a defensive connection protects.
     static var ofTheTool: Self {
         var safeguards = Self()
         (safeguards.checksStructure, safeguards.isDefensive) = (false, false)
@@ -168,7 +168,7 @@ extension DatabaseConfiguration.Safeguards {
 }
 
 extension String {
-    /// What stands before and behind the first equals sign, if neither is empty.
+    /// The texts before and after the first equals sign; nil if either is empty.
     var splitAtEquals: (String, String)? {
         let parts = split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         return parts.count == 2 && !parts[0].isEmpty && !parts[1].isEmpty ? (parts[0], parts[1]) : nil

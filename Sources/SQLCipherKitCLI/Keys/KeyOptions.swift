@@ -2,13 +2,13 @@ import ArgumentParser
 import Foundation
 import SQLCipherKit
 
-/// Where a command gets the key from. There is no option for the key itself: arguments are seen by everyone who can list
-/// processes, and kept by the shell's history.
+/// Where a command gets the key from. There is no option for the key itself: arguments are visible to anyone who can list
+/// processes, and stay in the shell's history.
 struct KeyOptions: ParsableArguments {
     @Option(
         name: .customLong("key-file"),
         help: ArgumentHelp(
-            "Read the key from a file that only its owner may read; a newline at its end does not count.", valueName: "file"),
+            "Read the key from a file that only its owner may read; a newline at its end is ignored.", valueName: "file"),
         completion: .file())
     var file: String?
 
@@ -18,7 +18,7 @@ struct KeyOptions: ParsableArguments {
     @Option(
         name: .customLong("key-fd"),
         help: ArgumentHelp(
-            "Read the key from an open file descriptor, to its end; a newline there does not count.", valueName: "number"))
+            "Read the key from an open file descriptor, to its end; a newline there is ignored.", valueName: "number"))
     var descriptor: Int32?
 
     @Option(
@@ -28,7 +28,7 @@ struct KeyOptions: ParsableArguments {
 
     @Flag(
         name: .customLong("raw-key"),
-        help: "The key is no passphrase but 64 hexadecimal digits, or 96 with the salt.")
+        help: "The key is not a passphrase but 64 hexadecimal digits, or 96 with the salt.")
     var isRaw = false
 
     @Flag(name: .customLong("recovery-key"), help: "The key is a recovery key of the database's key slots.")
@@ -39,7 +39,7 @@ struct KeyOptions: ParsableArguments {
 
     @Flag(
         name: .customLong("accept-rollback"),
-        help: "Go on with key slots, or a database with key slots, that are not the latest, after a restore for instance.")
+        help: "Continue if key slots, or a database with key slots, are not the latest, for instance after a restore.")
     var acceptsRollback = false
 
     func validate() throws {
@@ -47,14 +47,14 @@ struct KeyOptions: ParsableArguments {
         if given > 1 {
             throw ValidationError("only one of --key-file, --key-env, --key-fd, --key-credential and --no-key can be given")
         }
-        if let descriptor, descriptor < 0 { throw ValidationError("--key-fd needs a descriptor's number, 0 or more") }
+        if let descriptor, descriptor < 0 { throw ValidationError("--key-fd takes the number of a file descriptor, 0 or more") }
         if [isRaw, isRecoveryKey, isPlain].count(where: { $0 }) > 1 {
             throw ValidationError("only one of --raw-key, --recovery-key and --no-key can be given")
         }
     }
 
-    /// Where the key is if no option says so: the file that the environment names, or the user's head. The environment holds no
-    /// key by itself, as every program that is started from here inherits it.
+    /// Where the key is if no option says so: in the file that the environment names, or else the user types it. The environment
+    /// variable does not hold the key itself, as every child process inherits it.
     private static func usualPlace(_ isRecoveryKey: Bool) -> KeyReference.Place {
         let path = ProcessInfo.processInfo.environment["SQLCIPHERKIT_KEY_FILE"] ?? ""
         return path.isEmpty || isRecoveryKey ? .prompt : .file(path)
@@ -71,13 +71,13 @@ struct KeyOptions: ParsableArguments {
     /// The key for a new database; nil for a plaintext one.
     func newKey(for path: String) throws -> Encryption? {
         if isRecoveryKey {
-            throw Failure("a new database has no recovery key yet: sqlcipherkit key recovery makes one", status: .usage)
+            throw Failure("a new database has no recovery key yet: sqlcipherkit key recovery creates one", status: .usage)
         }
         return isPlain ? nil : try reference.key(for: path, isNew: true)
     }
 
-    /// How an existing database is unlocked; nil for a plaintext one.
-    /// - Parameter asking: whether the key is asked for even where the database is unlocked.
+    /// Unlocks an existing database; nil for a plaintext one.
+    /// - Parameter asking: whether to ask for the key even if the database is unlocked.
     func access(
         to path: String, _ configuration: DatabaseConfiguration = DatabaseConfiguration(), asking: Bool = false
     ) throws -> UnlockedKey? {
@@ -86,7 +86,7 @@ struct KeyOptions: ParsableArguments {
             reference, to: path, isRecoveryKey: isRecoveryKey, acceptsRollback: acceptsRollback, asking: asking, configuration)
     }
 
-    /// What opens a slot of a database that has key slots.
+    /// The secret that opens a slot of a database that has key slots.
     func secret(for path: String) throws -> SlotSecret {
         if isRaw || isPlain {
             throw Failure("key slots open with a passphrase or a recovery key: leave out --raw-key and --no-key", status: .usage)
@@ -96,12 +96,12 @@ struct KeyOptions: ParsableArguments {
     }
 }
 
-/// Where a new key comes from, on commands that have an old one too.
+/// Where a new key comes from, for commands that take the old one too.
 struct NewKeyOptions: ParsableArguments {
     @Option(
         name: .customLong("new-key"),
         help: ArgumentHelp(
-            "Where the new key comes from: \(KeyReference.grammar). By default it is asked for.", valueName: "source"))
+            "Where the new key comes from: \(KeyReference.grammar). By default you are asked for it.", valueName: "source"))
     var source = "prompt"
 
     func validate() throws { _ = try reference }
@@ -114,8 +114,8 @@ struct UnlockedKey {
     let key: Encryption
     let slots: KeySlots?
 
-    /// Asks for the key, and opens the database's key slots with it if it has any. A raw key passes them by.
-    /// - Parameter asking: whether it is asked for even where the database is unlocked.
+    /// Gets the key, and opens the database's key slots with it if there are any. A raw key bypasses the slots.
+    /// - Parameter asking: whether to ask for the key even if the database is unlocked.
     init(
         _ reference: KeyReference, to path: String, isRecoveryKey: Bool = false, acceptsRollback: Bool = false,
         asking: Bool = false,
@@ -137,7 +137,7 @@ struct UnlockedKey {
         (key, self.slots) = (slots.key, slots)
     }
 
-    /// The key slots of a database, opened, with a word about what was accepted or is unfinished.
+    /// Opens the key slots of a database, and reports a rollback that was accepted or a key change that is unfinished.
     static func slots(
         _ secret: SlotSecret, of path: String, first label: String? = nil, acceptingRollback: Bool,
         _ configuration: DatabaseConfiguration = DatabaseConfiguration()
@@ -149,13 +149,13 @@ struct UnlockedKey {
         } catch let error as DatabaseError where error.reason == .keySlotsRolledBack {
             let what = (error.underlyingError as? KeySlotsRollback)?.description ?? error.message
             throw Failure(
-                "the key slots of \(path) are not the latest of their database: \(what). --accept-rollback goes on with them",
+                "the key slots of \(path) are not the latest of their database: \(what); --accept-rollback continues with them",
                 status: .key)
         }
         if let rollback = slots.acceptedRollback { Output.error("accepted: \(rollback)") }
         if slots.isRotationUnfinished {
-            let what = "a change of the key of \(path) was cut off, and something keeps it from being finished"
-            // What would be written now would be written under the old key.
+            let what = "a change of the key of \(path) was interrupted, and cannot be finished now"
+            // Anything written now would be encrypted with the old key.
             if configuration.access != .readOnly { throw Failure("\(what): close other connections and try again") }
             Output.error(what)
         }

@@ -3,7 +3,7 @@ import SQLCipherKit
 
 /// Asks for a key on the terminal, without showing what is typed.
 enum KeyPrompt {
-    /// A terminal's line editing holds no longer line than this, and drops what is beyond it silently.
+    /// The longest line that a terminal's line editing holds, in bytes. The terminal silently drops the rest.
     private static let lineLimit = 4095
 
     /// Whether there is a terminal to ask on.
@@ -16,8 +16,8 @@ enum KeyPrompt {
 
     /// - Parameters:
     ///   - question: the prompt.
-    ///   - again: the prompt for a second time, which must give the same; nil asks once.
-    ///   - encoding: what is typed.
+    ///   - again: the prompt for the second entry, which must be the same; nil asks once.
+    ///   - encoding: how the key is written.
     static func ask(_ question: String, again: String?, _ encoding: KeyEncoding) throws -> KeySource {
         // The terminal itself, so that standard input and output stay free for data.
         let own = open("/dev/tty", O_RDWR | O_CLOEXEC)
@@ -37,7 +37,7 @@ enum KeyPrompt {
         return try source(first, encoding)
     }
 
-    /// Another text that must not be seen over a shoulder, or in the shell's history.
+    /// Asks for another text that must not be visible on the screen or in the shell's history.
     static func text(_ question: String) throws -> String {
         let own = open("/dev/tty", O_RDWR | O_CLOEXEC)
         defer { if own >= 0 { close(own) } }
@@ -51,7 +51,7 @@ enum KeyPrompt {
         }
     }
 
-    /// What was typed, filled up with zeroes.
+    /// Reads the typed line, padded with zeros.
     private static func line(_ terminal: Int32, _ question: String) throws -> SecureBytes {
         let messages = terminal == STDIN_FILENO ? STDERR_FILENO : terminal
         Output.write(question.onOneLine, to: messages)
@@ -75,16 +75,16 @@ enum KeyPrompt {
         return memory
     }
 
-    /// Hands the typed line over through a pipe, so that it is understood as a file's or a descriptor's content would be.
+    /// Passes the typed line through a pipe, so that it is parsed as the content of a file or a descriptor is.
     private static func source(_ typed: borrowing SecureBytes, _ encoding: KeyEncoding) throws -> KeySource {
         var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw Failure("no pipe can be made: \(systemMessage(errno))") }
+        guard pipe(&ends) == 0 else { throw Failure("a pipe cannot be created: \(systemMessage(errno))") }
         defer { close(ends[1]) }
         try typed.withUnsafeBytes { bytes in
             let count = bytes.firstIndex(of: 0) ?? bytes.count
             guard write(ends[1], bytes.baseAddress, count) == count else {
                 close(ends[0])
-                throw Failure("the key cannot be handed over: \(systemMessage(errno))")
+                throw Failure("the key cannot be passed on: \(systemMessage(errno))")
             }
         }
         return .descriptor(ends[0], as: encoding)

@@ -18,8 +18,8 @@ struct KeyReference: Equatable {
     var place = Place.prompt
     var encoding = KeyEncoding.passphrase
 
-    /// What an option says.
-    /// - Throws: an error that does not repeat the text, as it may be a key, given in place of its source.
+    /// Parses the value of an option.
+    /// - Throws: an error that does not repeat the text, as it may be a key that was given by mistake.
     static func parse(_ text: String, option: String) throws -> KeyReference {
         var rest = text[...]
         var reference = KeyReference()
@@ -30,7 +30,7 @@ struct KeyReference: Equatable {
         if rest == "prompt" { return reference }
         let parts = rest.split(separator: ":", maxSplits: 1).map(String.init)
         guard parts.count == 2 else {
-            throw ValidationError("\(option) says where the key is, \(grammar); it is not the key itself")
+            throw ValidationError("\(option) says where the key is (\(grammar)), and is not the key itself")
         }
         switch parts[0] {
         case "file": reference.place = .file(parts[1])
@@ -38,18 +38,18 @@ struct KeyReference: Equatable {
         case "credential": reference.place = .credential(parts[1])
         case "fd":
             guard let number = Int32(parts[1]), number >= 0 else {
-                throw ValidationError("\(option) needs a descriptor's number behind fd:")
+                throw ValidationError("\(option) needs the number of a file descriptor after fd:")
             }
             reference.place = .descriptor(number)
-        default: throw ValidationError("\(option) says where the key is, \(grammar); it is not the key itself")
+        default: throw ValidationError("\(option) says where the key is (\(grammar)), and is not the key itself")
         }
         return reference
     }
 
     private var canBeAskedAgain: Bool { place == .prompt && KeyPrompt.hasTerminal }
 
-    /// Asks again after a wrong key was typed, three times in all.
-    /// - Parameter body: uses the key; it is told whether this is another try.
+    /// Runs `body`, and again if a wrong key was typed, three times in all.
+    /// - Parameter body: uses the key; its argument says whether this is a retry.
     func retrying<R>(_ body: (_ isAgain: Bool) throws -> R) throws -> R {
         var triesLeft = canBeAskedAgain ? 3 : 1
         var isAgain = false
@@ -58,16 +58,16 @@ struct KeyReference: Equatable {
                 where [.wrongKeyOrNotADatabase, .noSlotOpens].contains(error.reason) && triesLeft > 1
             {
                 Output.error(
-                    encoding == .passphrase ? "wrong passphrase, or no database that it opens; try again" : "wrong key; try again")
+                    encoding == .passphrase ? "wrong passphrase, or not a database; try again" : "wrong key; try again")
                 (triesLeft, isAgain) = (triesLeft - 1, true)
             }
         }
     }
 
-    /// The key; asked for on the terminal if that is where it comes from.
+    /// Gets the key, and asks for it on the terminal if it comes from there.
     /// - Parameters:
     ///   - subject: what the prompt says the key is for.
-    ///   - isNew: whether the key will be set, so that a slip of the finger would lock the user out: it is asked for twice.
+    ///   - isNew: whether the key will be set. It is then asked for twice, as a typing mistake would lock the user out.
     func key(for subject: String, isNew: Bool = false) throws -> Encryption {
         let (source, missing): (KeySource, String?) =
             switch place {

@@ -5,7 +5,7 @@ import SQLCipherKit
 enum UnlockedFiles {
     private static let start = "sqlcipherkit:"
 
-    /// Names the database's key by the file's salt and path, so that another file in its place is not taken for it.
+    /// The name of the database's key: the file's salt and path, so that another file at that path does not match.
     private static func name(of path: String) -> String? {
         guard let file = FileHandle(forReadingAtPath: path) else { return nil }
         defer { try? file.close() }
@@ -20,7 +20,7 @@ enum UnlockedFiles {
     }
 
     #if os(Linux)
-        /// The key of a database, if it is unlocked. A kernel that forbids the keyring has none.
+        /// The key of a database; nil if it is not unlocked, or if the kernel forbids the keyring.
         static func key(of path: String) -> Encryption? {
             guard let name = name(of: path) else { return nil }
             return try? KeySource.keyring(name, in: .user, as: .hexadecimal).key()
@@ -35,8 +35,8 @@ enum UnlockedFiles {
             throw Failure("the kernel keeps the key of \(path), but does not let this user read it", status: .key)
         }
 
-        /// Forgets the key of a database, or all.
-        /// - Returns: how many there were.
+        /// Forgets the key of a database, or all keys.
+        /// - Returns: the number of keys removed.
         @discardableResult
         static func remove(_ path: String?) throws -> Int {
             let end = path.map { ":" + fullPath($0) }

@@ -1,7 +1,7 @@
 import SQLCipherKit
 
 /// Comma-separated values with a header (RFC 4180, with the line ends of the system). NULL is an empty field, and empty
-/// text one in quotes.
+/// text is an empty field in quotes.
 final class CSVWriter: RowWriter {
     private let delimiter: UInt8
 

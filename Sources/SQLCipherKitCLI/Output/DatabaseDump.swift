@@ -1,8 +1,8 @@
 import SQLCipherKit
 
-/// A database as the SQL that makes it: the difference to an empty one.
+/// A database as the SQL that creates it: its difference from an empty one.
 enum DatabaseDump {
-    /// Gives the statements of the script, one after the other.
+    /// Passes the statements of the script to `write`, one after the other.
     static func write(_ db: Connection, to write: (String) throws -> Void) throws {
         let empty = try Connection(.memory)
         try empty.execute(SQL(raw: "PRAGMA encoding = '\(db.fetchOne(String.self, "PRAGMA main.encoding") ?? "UTF-8")'"))

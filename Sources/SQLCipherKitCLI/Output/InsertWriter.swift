@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
 
-/// A statement for each row that adds it to a table.
+/// An INSERT statement for each row.
 final class InsertWriter: RowWriter {
     private let start: String
 
@@ -27,7 +27,7 @@ extension SQLValue {
         }
     }
 
-    /// The value for people: JSON that is kept as JSONB as its text, and other blobs as SQL writes them.
+    /// The value for people: JSONB as JSON text, and other blobs as SQL writes them.
     var readableText: String {
         guard case .blob(let bytes) = self, let first = bytes.first, first & 15 == 11 || first & 15 == 12,
             let value = try? JSONValue(jsonb: bytes), let text = try? value.text()

@@ -3,9 +3,9 @@ import SQLCipherKit
 
 /// What a command writes with `--json`: its help lists the keys, and a test compares them with what is printed.
 struct JSONForm: CustomStringConvertible {
-    /// The help of every `--json`: the manual has it once.
+    /// The help of every `--json`; the manual prints it once.
     static let help: ArgumentHelp =
-        "Write JSON, with the keys that the command's help lists. The same as --format json where there is that option."
+        "Write JSON, with the keys that the command's help lists. For commands with --format, the same as --format json."
 
     let keys: [String]
     private let text: String
@@ -18,7 +18,7 @@ struct JSONForm: CustomStringConvertible {
         JSONForm(keys: keys, text: "An array of objects: " + keys.joined(separator: ", "))
     }
 
-    /// An array with an object for each row, whose keys depend on what is asked.
+    /// An array with an object for each row; the keys depend on the query.
     static func rows(with keys: String) -> JSONForm { JSONForm(keys: [], text: "An array of objects, with \(keys)") }
 
     /// An object with these values.
@@ -31,12 +31,12 @@ struct JSONForm: CustomStringConvertible {
     var description: String { "JSON\n" + text }
 }
 
-/// The option of commands that say what they have done.
+/// The option of commands that report what they have done.
 struct ReportOptions: ParsableArguments {
     @Flag(help: JSONForm.help)
     var json = false
 
-    /// Says what was done: in sentences, or with `--json` as one object with the form's keys.
+    /// Reports what was done: in sentences, or with `--json` as one object with the form's keys.
     func write(_ form: JSONForm, _ values: [JSONValue], _ sentences: String...) throws {
         if json { return Output.line(try form.object(values).line()) }
         for sentence in sentences { Output.line(sentence) }

@@ -1,7 +1,7 @@
 import SQLCipherKit
 
 extension JSONValue {
-    /// A database's value. A blob, which JSON has no form for, is written as SQL writes it.
+    /// A database's value. JSON has no form for a blob, which is written as SQL writes it.
     init(shown value: SQLValue) {
         switch value {
         case .null: self = .null
@@ -12,8 +12,8 @@ extension JSONValue {
         }
     }
 
-    /// The value on one line, fit for a terminal: DEL and the C1 control characters, which JSON allows as they are and a
-    /// terminal obeys, are escaped as well.
+    /// The value on one line, safe for a terminal: DEL and the C1 control characters are escaped as well. JSON allows them
+    /// unescaped, and a terminal obeys them.
     func line() throws -> String {
         let text = try text()
         guard text.unicodeScalars.contains(where: { (0x7f..<0xa0).contains($0.value) }) else { return text }

@@ -5,7 +5,7 @@ private struct ObjectText {
     private let names: [String]
 
     init(_ columns: [String]) {
-        // An object with two members of one name would lose a value in most readers.
+        // Most readers of an object with two members of one name lose a value.
         var seen: [String: Int] = [:]
         names = columns.map { name in
             seen[name, default: 0] += 1
@@ -27,7 +27,7 @@ extension ObjectWriter {
     func write(_ row: [SQLValue]) throws { try write(row.map { JSONValue(shown: $0) }) }
 }
 
-/// An object per row, a line each.
+/// One JSON object per row, each on its own line.
 final class JSONLinesWriter: ObjectWriter {
     private let object: ObjectText
 
@@ -38,10 +38,10 @@ final class JSONLinesWriter: ObjectWriter {
     func finish() {}
 }
 
-/// A JSON array with an object per row, a line each.
+/// A JSON array with one object per row, each on its own line.
 final class JSONWriter: ObjectWriter {
     private let object: ObjectText
-    // A row is written when the next one comes, as only the last has no comma after it.
+    // A row is written when the next one arrives, as only the last has no comma after it.
     private var pending: String?
 
     init(_ columns: [String]) { object = ObjectText(columns) }

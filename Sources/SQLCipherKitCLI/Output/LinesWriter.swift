@@ -1,6 +1,6 @@
 import SQLCipherKit
 
-/// A line for each value, with the column's name before it, and an empty one between rows.
+/// A line for each value, with the column's name before it, and an empty line between rows.
 final class LinesWriter: RowWriter {
     private let labels: [String]
     private let style = Terminal.style

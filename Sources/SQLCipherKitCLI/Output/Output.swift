@@ -2,25 +2,24 @@ import Foundation
 
 /// Standard output and standard error.
 enum Output {
-    // What is written to standard output gathers here: a call of the system for each line would cost more than a query. There is
-    // one thread.
+    // Buffers standard output: a system call for each line would cost more than a query. The tool has one thread.
     nonisolated(unsafe) private static var buffer: [UInt8] = []
-    /// Where it goes: standard output, or the file of ``redirect(to:)``.
+    /// Where output goes: standard output, or the file of ``redirect(to:)``.
     nonisolated(unsafe) private static var descriptor = STDOUT_FILENO
     nonisolated(unsafe) private static var failure: Int32 = 0
     private static let limit = 1 << 16
-    /// On a terminal each line is wanted as it comes.
+    /// On a terminal, each line is written at once.
     private static let isLive = Terminal.isTerminal(STDOUT_FILENO)
 
-    /// The command for results that are longer than the terminal; nil shows them as they come.
+    /// The command that shows results longer than the terminal; nil writes them directly.
     nonisolated(unsafe) static var pager: String?
     nonisolated(unsafe) private static var running: Pager?
-    /// How many lines more may be held back until a pager is started; nil if none is wanted.
+    /// How many more lines to hold back before a pager is started; nil if none is wanted.
     nonisolated(unsafe) private static var linesHeld: Int?
-    /// Whether the user has left the pager, so that no more is read.
+    /// Whether the user has left the pager, which then reads no more.
     static var readerHasLeft: Bool { running != nil && failure == EPIPE }
 
-    /// Shows what `body` writes through the pager, if it is more than the terminal's lines.
+    /// Runs `body`, and shows what it writes through the pager if it has more lines than the terminal.
     static func paged<R>(_ body: () throws -> R) rethrows -> R {
         guard pager != nil, isLive, descriptor == STDOUT_FILENO, linesHeld == nil, running == nil else { return try body() }
         empty()
@@ -66,7 +65,7 @@ enum Output {
         } else if buffer.count >= limit || isLive && running == nil && buffer.last == 0x0a { empty() }
     }
 
-    /// Sends what follows to a file; nil is standard output again.
+    /// Sends later output to a file; nil returns to standard output.
     static func redirect(to path: String?) throws {
         try flush()
         var new = STDOUT_FILENO
@@ -92,7 +91,7 @@ enum Output {
     /// Writes a line to standard error.
     static func error(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
 
-    /// Writes text to a descriptor at once, past any buffer. What cannot be written is lost: these are messages.
+    /// Writes text to a descriptor at once, unbuffered. It is for messages: text that cannot be written is lost.
     static func write(_ text: String, to descriptor: Int32) {
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {
@@ -103,7 +102,7 @@ enum Output {
         }
     }
 
-    /// Writes out what is buffered; without this a full disk behind `> file` would pass unnoticed.
+    /// Writes out the buffer. Without this, a full disk would go unnoticed when output goes to a file.
     static func flush() throws(Failure) {
         empty()
         guard failure == 0, fflush(nil) == 0 else {
@@ -114,15 +113,14 @@ enum Output {
     }
 }
 
-/// The system's `write`, which inside of `Output` is another one.
+/// The system's `write`; inside `Output` that name means another function.
 private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int { write(descriptor, bytes, count) }
 
 /// The system's text for an error number.
 func systemMessage(_ number: Int32) -> String { String(cString: strerror(number)) }
 
 extension String {
-    /// The text on one line, and without characters that would command a terminal: file names and database contents come
-    /// from others.
+    /// The text on one line, without characters that control a terminal: file names and database contents are untrusted.
     var onOneLine: String {
         guard unicodeScalars.contains(where: \.isControl) else { return self }
         return unicodeScalars.reduce(into: "") { text, scalar in
@@ -138,7 +136,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Control characters, and those that turn the direction of text around.
+    /// Whether this is a control character, or one that changes the direction of text.
     fileprivate var isControl: Bool {
         switch value {
         case 0..<0x20, 0x7f..<0xa0, 0x2028...0x202e, 0x2066...0x2069: true

@@ -6,7 +6,7 @@ import SQLCipherKit
 enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
     case table, box, markdown, lines, json, jsonl, csv, tsv, insert
 
-    /// The writer for the rows of a statement: a tree for a query plan, where people read.
+    /// The writer for the rows of a statement. `table` and `box` show a query plan as a tree.
     func writer(of sql: String, _ columns: [String], hasHeader: Bool = true, table: String = "result") -> any RowWriter {
         let isForPeople = [.table, .box].contains(self)
         return isForPeople && PlanWriter.isFor(sql, columns) ? PlanWriter() : writer(columns, hasHeader: hasHeader, table: table)
@@ -14,7 +14,7 @@ enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
 
     /// The writer for a result with these columns.
     /// - Parameters:
-    ///   - hasHeader: whether the names of columns come first, where a format has them in a line of their own.
+    ///   - hasHeader: whether the column names come first, in formats that put them on their own line.
     ///   - table: the table that `insert` names.
     func writer(_ columns: [String], hasHeader: Bool = true, table: String = "result") -> any RowWriter {
         switch self {
@@ -35,8 +35,8 @@ enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
 struct FormatOption: ParsableArguments {
     @Option(
         help: """
-            table, box, markdown, lines (a line for each value), json (an array of objects), jsonl (an object in each line), csv, \
-            tsv (both with a header) or insert (SQL).
+            The format: table, box, markdown, lines (a line for each value), json (an array of objects), jsonl (an object on each \
+            line), csv, tsv (both with a header) or insert (SQL).
             """)
     var format: OutputFormat?
 

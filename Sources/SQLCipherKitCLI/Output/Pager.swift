@@ -1,8 +1,8 @@
 import Foundation
 
-/// A program that shows long output in pages. It is started when there is more than the terminal has lines.
+/// A program that shows long output in pages. It is started when the output has more lines than the terminal.
 final class Pager {
-    /// The one that the environment names, or else `less`. Nil where the output would not be looked at, but only copied.
+    /// The pager that the environment names, or else `less`. Nil if the name is empty or `cat`, or if there is no `less`.
     static var usual: String? {
         let environment = ProcessInfo.processInfo.environment
         guard let named = environment["PAGER"] else {
@@ -16,23 +16,23 @@ final class Pager {
     private let mode: termios?
     var descriptor: Int32 { fileno(file) }
 
-    /// - Parameter command: run by the system's shell, as others run $PAGER.
+    /// - Parameter command: run by the system's shell, as other programs run $PAGER.
     init?(_ command: String) {
-        // Leaves what fits on the screen there, and keeps no file of what was searched for.
+        // Output that fits stays on the screen, and `less` keeps no file of search terms.
         setenv("LESS", "FRSX", 0)
         setenv("LESSHISTFILE", "-", 1)
-        // In the terminal's own mode, and in this process group, so that it may read keys.
+        // The pager needs the terminal's original mode and this process group, to be able to read keys.
         mode = TerminalMode.lend()
         guard let file = popen(command, "w") else {
             TerminalMode.takeBack(mode)
             return nil
         }
         self.file = file
-        // The user may leave before all of it is read; writing then gives an error, and no signal.
+        // If the user leaves before the pager has read everything, writing fails instead of raising a signal.
         signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Waits until the user has seen enough.
+    /// Waits until the user leaves the pager.
     func finish() {
         pclose(file)
         TerminalMode.takeBack(mode)

@@ -1,9 +1,9 @@
 import SQLCipherKit
 
-/// The plan of a statement, drawn as a tree, with the time that SQLite expects a step to take in relation to the others
+/// The plan of a statement, drawn as a tree, with the time that SQLite expects each step to take relative to the others
 /// (<https://sqlite.org/eqp.html>).
 final class PlanWriter: RowWriter {
-    /// Whether rows are those of `EXPLAIN QUERY PLAN`.
+    /// Whether the rows come from `EXPLAIN QUERY PLAN`.
     static func isFor(_ sql: String, _ columns: [String]) -> Bool {
         let words = SQLWords.tokens(String(sql.prefix(1000))).words.prefix(3).map { $0.lowercased() }
         return columns == ["id", "parent", "notused", "detail"] && words == ["explain", "query", "plan"]
@@ -34,7 +34,7 @@ final class PlanWriter: RowWriter {
         let children = steps[parent] ?? []
         for (index, step) in children.enumerated() {
             let isLast = index == children.count - 1
-            // SQLite keeps ten times the binary logarithm.
+            // SQLite gives ten times the binary logarithm.
             let cost = step.cost > 0 ? style.dim("  (cost \(Self.power(step.cost)))") : ""
             Output.line(style.dim(indentation + (isLast ? "└─ " : "├─ ")) + step.text + cost)
             write(step.id, indentation + (isLast ? "   " : "│  "))

@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
 
-/// A line on the terminal's standard error that shows how far a long task is. Silent where there is no terminal.
+/// A line on standard error that shows the progress of a long task. Silent if standard error is not a terminal.
 final class ProgressBar {
     private let label: String
     private let isVisible = Terminal.isTerminal(STDERR_FILENO)
@@ -10,8 +10,8 @@ final class ProgressBar {
 
     init(_ label: String) { self.label = label }
 
-    /// Shows the state, at most ten times a second, as drawing must not cost more than the work.
-    /// - Parameter share: what is done, from 0 to 1; nil where that is not known.
+    /// Shows the progress, at most ten times a second, as drawing must not cost more than the work.
+    /// - Parameter share: the part that is done, from 0 to 1; nil if it is not known.
     func show(_ share: Double?, _ detail: @autoclosure () -> String) {
         guard isVisible else { return }
         let now = clock.now
@@ -27,7 +27,7 @@ final class ProgressBar {
         Output.write("\r" + line.cut(toColumns: Terminal.width(STDERR_FILENO) - 1) + "\u{1b}[K", to: STDERR_FILENO)
     }
 
-    /// Takes the line away, for what is written next.
+    /// Removes the line, to make room for other output.
     func clear() {
         if lastDrawn != nil { Output.write("\r\u{1b}[K", to: STDERR_FILENO) }
         lastDrawn = nil
@@ -35,7 +35,7 @@ final class ProgressBar {
 
     deinit { clear() }
 
-    /// A bar for the rewriting of a database, which control-C ends with the database as it was.
+    /// A bar for rewriting a database. Control-C stops the rewrite and leaves the database unchanged.
     static func rewriting(_ label: String) -> RewriteProgressHandler {
         Interruption.catchSignals()
         let bar = ProgressBar(label)
@@ -47,13 +47,13 @@ final class ProgressBar {
     }
 }
 
-/// How fast a task goes.
+/// The speed of a task.
 struct Rate {
     private let start = ContinuousClock.now
 
     var elapsed: Duration { start.duration(to: .now) }
 
-    /// So many a second, on average since the start.
+    /// The average per second since the start.
     func perSecond(_ count: Int) -> Int {
         let components = elapsed.components
         let seconds = Double(components.seconds) + Double(components.attoseconds) / 1e18

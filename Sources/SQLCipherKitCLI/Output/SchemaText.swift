@@ -1,10 +1,10 @@
 import SQLCipherKit
 
-/// What is in the databases of a connection, for `schema` and for the shell.
+/// The contents of a connection's databases, for `schema` and for the shell.
 enum SchemaText {
-    /// The names of the tables and views, those of attached databases with the name of the database before them. The tables
-    /// that virtual tables and full-text indexes keep for themselves are left out.
-    /// - Parameter pattern: only those whose name is like it.
+    /// The names of the tables and views, with the database's name before those of attached databases. The internal tables of
+    /// virtual tables and full-text indexes are left out.
+    /// - Parameter pattern: the pattern, as in LIKE, that a name must match; nil for all names.
     static func tables(_ db: Connection, like pattern: String? = nil) throws -> [String] {
         let rows: [(String, String)] = try db.fetchAll(
             """
@@ -22,12 +22,12 @@ enum SchemaText {
     struct Part {
         let database: String, type: String, name: String, table: String, sql: String
 
-        /// The SQL as a statement, with a comment on which database it is of where that is not the main one.
+        /// The SQL as a statement, after a comment that names the database unless it is the main one.
         var statement: String { (database == "main" ? "" : "-- in \(database.onOneLine)\n") + sql + ";" }
     }
 
     /// The tables, indexes, views and triggers.
-    /// - Parameter names: which of them; all if empty. A table's name stands for its indexes and triggers as well.
+    /// - Parameter names: which of them; all if empty. A table's name includes its indexes and triggers.
     static func parts(_ db: Connection, _ names: [String] = []) throws -> [Part] {
         var parts: [Part] = []
         var missing = Set(names)
@@ -59,7 +59,7 @@ enum SchemaText {
 }
 
 extension String {
-    /// Text of several lines, fit for a terminal.
+    /// Text of several lines, safe for a terminal.
     var onItsLines: String {
         split(separator: "\n", omittingEmptySubsequences: false).map { String($0).onOneLine }.joined(separator: "\n")
     }

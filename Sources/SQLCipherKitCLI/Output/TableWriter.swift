@@ -1,18 +1,18 @@
 import Foundation
 import SQLCipherKit
 
-/// Rows in columns of equal width. The widths come from the first thousand rows; those after them may stick out.
+/// Rows in aligned columns. The first thousand rows decide the widths; later values may be wider.
 final class TableWriter: RowWriter {
-    /// What stands between the cells.
+    /// What is drawn between the cells.
     enum Shape { case plain, box, markdown }
 
     private let columns: [String]
     private var waiting: [[SQLValue]] = []
     private var widths: [Int]?
-    /// Columns of numbers stand at the right.
+    /// Columns of numbers are aligned to the right.
     private var isRight: [Bool] = []
     private let style = Terminal.style
-    /// On a terminal no cell is wider than this; in a file nothing is cut.
+    /// The widest cell on a terminal, in columns; in a file nothing is cut.
     private let limit = Terminal.isTerminal(STDOUT_FILENO) ? 60 : Int.max
     private let indentation: String
     private let shape: Shape
@@ -82,14 +82,14 @@ final class TableWriter: RowWriter {
         left + widths.map { String(repeating: "─", count: $0 + 2) }.joined(separator: middle) + right
     }
 
-    /// A cell's text with the blanks that bring the next column to its place.
+    /// A cell's text, padded so that the next column is aligned.
     private func filled(_ text: String, _ index: Int, _ width: Int) -> String {
         let isLast = index == columns.count - 1 && shape == .plain
         return isLast && !isRight[index] ? text : text.padded(toColumns: width, alignedRight: isRight[index])
     }
 
     private func cell(_ text: String) -> String {
-        // Long texts are not looked at beyond what can be shown.
+        // Only the part of a long text that can be shown is processed.
         let start = limit == Int.max ? text : String(text.prefix(limit + 1))
         let shown = start.onOneLine.cut(toColumns: limit)
         return shape == .markdown ? shown.replacingOccurrences(of: "|", with: "\\|") : shown

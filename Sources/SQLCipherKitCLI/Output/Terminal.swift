@@ -1,24 +1,24 @@
 import Foundation
 
-/// What is known of the terminal, if there is one.
+/// The properties of the terminal, if there is one.
 enum Terminal {
     static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
-    /// The number of columns; 80 where it is not known.
+    /// The number of columns; 80 if it is not known.
     static func width(_ descriptor: Int32) -> Int {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
         return Int(size.ws_col)
     }
 
-    /// The number of lines; 24 where it is not known.
+    /// The number of lines; 24 if it is not known.
     static func height(_ descriptor: Int32) -> Int {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0 else { return 24 }
         return Int(size.ws_row)
     }
 
-    /// How standard output is written: with colours only on a terminal that has them, and not where NO_COLOR asks for none
+    /// The style of standard output: with colours only on a terminal that supports them, and only if NO_COLOR is not set
     /// (<https://no-color.org>).
     static var style: Style {
         let environment = ProcessInfo.processInfo.environment
@@ -41,8 +41,8 @@ enum Terminal {
 }
 
 extension Character {
-    /// The number of terminal columns: 0 for a mark on its own, 2 for East Asian wide characters and emoji
-    /// (Unicode's UAX #11, its large blocks).
+    /// The number of terminal columns: 0 for a combining mark on its own, 2 for East Asian wide characters and emoji
+    /// (the large blocks of Unicode's UAX #11).
     var columns: Int {
         guard let scalar = unicodeScalars.first else { return 0 }
         switch scalar.value {

@@ -1,12 +1,12 @@
 import Foundation
 
-/// A terminal that takes input in another way for a while, and is as it was on every way out, signals included.
+/// Changes a terminal's input mode for a while, and restores it on every way out, signals included.
 enum TerminalMode {
-    /// What a signal's handler needs to make the terminal what it was at first; handlers can be given nothing. It is set by the
-    /// one thread there is.
+    /// The original settings, which the signal handler restores: no argument can be passed to a handler. The tool's only thread
+    /// sets them.
     nonisolated(unsafe) private static var saved: (descriptor: Int32, settings: termios)?
 
-    /// Takes a line and does not show what is typed. What was typed ahead may be meant for another program, and is dropped.
+    /// Reads lines without showing what is typed. Input typed ahead may be meant for another program, and is dropped.
     static func hidingInput<R: ~Copyable>(_ descriptor: Int32, _ body: () throws -> R) throws -> R {
         try during(descriptor, TCSAFLUSH, endedBy: [SIGINT, SIGTERM, SIGHUP, SIGQUIT], body) { settings in
             settings.c_lflag &= ~tcflag_t(ECHO)
@@ -15,7 +15,7 @@ enum TerminalMode {
         }
     }
 
-    /// Gives every key as it is pressed, also what is typed before it is read. Control-C is a signal all the same.
+    /// Delivers every key as it is pressed, including keys typed ahead. Control-C remains a signal.
     static func givingKeys(_ descriptor: Int32, _ body: () throws -> Void) throws {
         try during(descriptor, TCSADRAIN, endedBy: [SIGTERM, SIGHUP, SIGQUIT], body) { settings in
             settings.c_lflag &= ~tcflag_t(ECHO | ICANON | IEXTEN)
@@ -23,13 +23,13 @@ enum TerminalMode {
         }
     }
 
-    /// Makes control-C a key like others.
+    /// Makes control-C an ordinary key.
     static func withoutSignals<R>(_ descriptor: Int32, _ body: () throws -> R) throws -> R {
         try during(descriptor, TCSADRAIN, endedBy: [], body) { $0.c_lflag &= ~tcflag_t(ISIG) }
     }
 
-    /// Makes the terminal what it was at first, for another program.
-    /// - Returns: the mode to come back to; nil if it was not changed.
+    /// Restores the terminal's original mode for another program.
+    /// - Returns: the mode to return to afterwards; nil if nothing was changed.
     static func lend() -> termios? {
         guard var saved else { return nil }
         var mode = termios()
@@ -49,14 +49,14 @@ enum TerminalMode {
     ) throws -> R {
         var settings = termios()
         guard tcgetattr(descriptor, &settings) == 0 else {
-            throw Failure("the terminal cannot be asked: \(systemMessage(errno))")
+            throw Failure("the terminal's mode cannot be read: \(systemMessage(errno))")
         }
         let former = settings
         let isOutermost = saved == nil
         if isOutermost { saved = (descriptor, settings) }
         change(&settings)
         let handlers = ending.map { signal($0, restoreAndDie) }
-        // Stopped, the process would leave the user's shell with this mode.
+        // If the process were stopped now, the user's shell would get this mode.
         let stopHandler = signal(SIGTSTP, SIG_IGN)
         defer {
             var former = former

@@ -33,25 +33,25 @@ enum DotCommand: String, CaseIterable {
         case .attach: "attach a database; its key is asked for, or comes from SOURCE as with --attach-key"
         case .databases: "show the databases and their files"
         case .detach: "detach a database"
-        case .dump: "show the SQL that makes the database again, with what is in it"
-        case .headers: "whether the names of columns come first"
-        case .help: "show this"
+        case .dump: "show the SQL that recreates the database and its content"
+        case .headers: "whether to show the names of columns"
+        case .help: "show this list"
         case .import: "read a CSV or JSON file into a table"
-        case .mode: "how rows are shown: " + OutputFormat.allCases.map(\.rawValue).joined(separator: ", ")
-        case .output: "write what follows to a file, or again to standard output"
-        case .pager: "whether long results go through a program that shows them in pages: $PAGER, less, or this command"
-        case .parameter: "values for the parameters of statements, such as :name"
-        case .plan: "show how SQLite would run a statement, as a tree with its guess of the costs"
-        case .quit: "leave; control-D does, too"
+        case .mode: "how to show rows: " + OutputFormat.allCases.map(\.rawValue).joined(separator: ", ")
+        case .output: "write results to a file from now on, or to standard output again"
+        case .pager: "whether long results go through a program that shows them in pages: $PAGER, less, or COMMAND"
+        case .parameter: "set, remove or show values for the parameters of statements, such as :name"
+        case .plan: "show how SQLite would run a statement, as a tree with estimated costs"
+        case .quit: "leave the shell, as control-D does"
         case .read: "run the SQL and the commands in a file"
         case .schema: "show the SQL that made tables, indexes, views and triggers"
-        case .tables: "show the names of tables and views, those like PATTERN (% and _ as in LIKE)"
-        case .timer: "show how long each statement takes"
+        case .tables: "show the names of tables and views, or of those that match PATTERN (% and _ as in LIKE)"
+        case .timer: "whether to show how long each statement takes"
         }
     }
 
-    /// Whether the history may keep a line: not one that no command understands, as a word of it may be a key that was typed in
-    /// the place of its source.
+    /// Whether the history may keep a line. A line that is not a valid command is not kept: one of its words may be a key that
+    /// was typed in place of its source.
     static func isFitForHistory(_ line: String) -> Bool {
         let words = words(of: line)
         guard let name = words.first?.dropFirst(), name == "exit" || Self(rawValue: String(name)) != nil else { return false }
@@ -59,7 +59,7 @@ enum DotCommand: String, CaseIterable {
         return words.count == 2 || words.count == 3 && (try? Attachment(name: "", path: "", source: words[2])) != nil
     }
 
-    /// The words of a line. A word may stand in double quotes; single quotes are those of SQL, and stay.
+    /// The words of a line. A word may be in double quotes; single quotes belong to SQL, and stay.
     static func words(of line: String) -> [String] {
         var words: [String] = []
         var word: String?
@@ -89,7 +89,7 @@ enum DotCommand: String, CaseIterable {
         let words = words(of: line)
         let name = words[0].dropFirst()
         guard let command = name == "exit" ? .quit : Self(rawValue: String(name)) else {
-            throw Failure("there is no command \(words[0]): .help shows those that there are", status: .usage)
+            throw Failure("there is no command \(words[0]): .help lists the commands", status: .usage)
         }
         if command == .quit { return false }
         try command.run(Array(words.dropFirst()), line, shell)
@@ -103,8 +103,8 @@ enum DotCommand: String, CaseIterable {
             for command in Self.allCases { Output.line(command.usage.padded(toColumns: width) + "  " + command.meaning) }
             Output.line("""
 
-                SQL ends with a semicolon, and may go over several lines. The tab key completes names, control-R searches what was \
-                typed, and control-C stops a statement.
+                A statement ends with a semicolon, and may span several lines. Tab completes names, control-R searches what \
+                was typed, and control-C stops a statement.
                 """)
         case (.tables, 0), (.tables, 1):
             for name in try SchemaText.tables(shell.db, like: words.first) { Output.line(name.onOneLine) }
@@ -134,7 +134,7 @@ enum DotCommand: String, CaseIterable {
     }
 
     private func importFile(_ words: [String], _ shell: Shell) throws {
-        if shell.db.isInTransaction { throw Failure("a transaction is open: .import needs COMMIT or ROLLBACK before it") }
+        if shell.db.isInTransaction { throw Failure("a transaction is open: use COMMIT or ROLLBACK before .import") }
         let name = (words[0] as NSString).lastPathComponent
         let isJSON = [".json", ".jsonl", ".ndjson"].contains { name.lowercased().hasSuffix($0) }
         let usual: UInt8 = name.lowercased().hasSuffix(".tsv") ? 0x09 : UInt8(ascii: ",")
@@ -156,5 +156,5 @@ enum DotCommand: String, CaseIterable {
         }
     }
 
-    private var wrongUse: Failure { Failure("the command is used as \(usage)", status: .usage) }
+    private var wrongUse: Failure { Failure("usage: \(usage)", status: .usage) }
 }

@@ -1,6 +1,6 @@
 import SQLCipherKit
 
-/// Runs the statements of a script one after the other, and says in which line one has failed.
+/// Runs the statements of a script one after the other, and names the line of one that fails.
 struct ScriptRunner {
     private var splitter = StatementSplitter()
 
@@ -21,7 +21,7 @@ struct ScriptRunner {
         if let statement = splitter.rest() { try Self.locating(line: statement.line) { try body(statement) } }
     }
 
-    /// Says in which line of the script an error is.
+    /// Adds the line of the script to an error.
     static func locating<R>(line: Int?, _ body: () throws -> R) throws -> R {
         do { return try body() } catch {
             guard let line, !Interruption.isWanted else { throw error }

@@ -4,26 +4,26 @@ import SQLCipherKit
 /// Reads statements and commands line by line and runs them.
 final class Shell {
     let db: Connection
-    /// The key of the main database, for those attached with the same.
+    /// The key of the main database, for databases that are attached with the same key.
     let key: Encryption?
     var format: OutputFormat
     /// The table that the format `insert` names.
     var insertTable = "result"
     var showsHeaders = true
     var showsTime = false
-    /// Values for statements' parameters, by their names with the sign before them.
+    /// Values for the parameters of statements, by name.
     var parameters: [String: SQLValue] = [:]
-    /// How many files read each other.
+    /// How deeply files that `.read` runs are nested.
     private var depth = 0
     private let lines: any LineSource
     private let history: History?
     /// Whether the user has left the pager before the end of the rows.
     private var hasLeft = false
-    /// Whether a person types: errors are shown and the shell goes on.
+    /// Whether a person is typing: then the shell shows errors and continues.
     private let isInteractive: Bool
-    /// Whether lines come from a file, so that an error says in which one it is.
+    /// Whether lines come from a file, so that an error names its line.
     private var isScript: Bool { !isInteractive || depth > 0 }
-    /// The lines of what is begun, for the history.
+    /// The lines of the unfinished statement, for the history.
     private var pending: [String] = []
     private var splitter = StatementSplitter()
 
@@ -68,7 +68,7 @@ final class Shell {
         splitter.reset()
     }
 
-    /// The end of what is read.
+    /// Handles the end of the input.
     private func end() throws {
         if let statement = splitter.rest() { try guarding { try self.run([statement]) } }
         guard db.isInTransaction else { return }
@@ -77,7 +77,8 @@ final class Shell {
         Output.error(message)
     }
 
-    /// - Returns: whether the shell goes on.
+    /// Takes a line.
+    /// - Returns: whether the shell continues.
     private func take(_ line: String) throws -> Bool {
         if splitter.isEmpty {
             if line.utf8.first(where: { $0 != 0x20 && $0 != 0x09 }) == UInt8(ascii: ".") {
@@ -116,7 +117,7 @@ final class Shell {
         var writer: (any RowWriter)?
         func show(_ row: borrowing Row) throws {
             try Interruption.check()
-            // What changes nothing need not go on for a pager that was left.
+            // A statement that has changed nothing can stop when the user leaves the pager.
             if Output.readerHasLeft, db.totalChanges == changes {
                 hasLeft = true
                 throw Failure("the pager was left")
@@ -147,7 +148,7 @@ final class Shell {
         format.writer(columns, hasHeader: showsHeaders, table: insertTable)
     }
 
-    /// Shows rows that are at hand.
+    /// Shows rows that are already in memory.
     func show(_ columns: [String], _ rows: [[SQLValue]]) throws {
         let writer = writer(columns)
         for row in rows { try writer.write(row) }
@@ -162,7 +163,7 @@ final class Shell {
         let missing: SQLValue? = binding ? nil : .null
         for name in names {
             guard let value = parameters[name] ?? parameters[String(name.dropFirst())] ?? missing else {
-                throw Failure("\(name) has no value: .parameter set \(name) VALUE")
+                throw Failure("\(name) has no value: set it with .parameter set \(name) VALUE")
             }
             values[name] = value
         }
@@ -171,7 +172,7 @@ final class Shell {
 
     /// Runs the lines of a file.
     func read(_ path: String) throws {
-        guard depth < 20 else { throw Failure("\(path) is read by what it reads") }
+        guard depth < 20 else { throw Failure("\(path) is read by a file that it reads") }
         let text = try SQLScript(contentsOf: URL(fileURLWithPath: path)).text
         let outer = splitter
         splitter = StatementSplitter()
@@ -191,7 +192,7 @@ final class Shell {
         }
     }
 
-    /// Shows an error to a user at the terminal, and forgets an interruption; a script ends with it.
+    /// Runs `body`. Shows an error to a user at the terminal, and forgets an interruption; in a script, throws the error.
     private func guarding(_ body: () throws -> Void) throws {
         Interruption.reset()
         do { try body() } catch {

@@ -1,27 +1,27 @@
 import SQLCipherKit
 
-/// Takes SQL apart into statements, line by line, in a time that grows with its length: where a line ends is kept, and nothing is
-/// looked at twice. A semicolon ends a statement unless it stands in a string, in a comment or in a trigger's body
+/// Splits SQL into statements, line by line, in linear time: the state at the end of a line is kept, and no byte is looked at
+/// twice. A semicolon ends a statement unless it is in a string, in a comment or in a trigger's body
 /// (<https://sqlite.org/c3ref/complete.html>).
 struct StatementSplitter {
     struct Statement {
         let sql: String
-        /// The line that it begins in, counted from 1.
+        /// The line on which it begins, counted from 1.
         let line: Int
     }
 
     private enum Mode { case plain, quoted(until: UInt8), lineComment, blockComment }
-    /// What the statement is so far; `semicolon` and `end` come after those of a trigger's body.
+    /// What the statement is so far. `semicolon` and `end` are the states after these tokens in a trigger's body.
     private enum Phase { case start, explain, create, other, trigger, semicolon, end }
 
     private var mode = Mode.plain
     private var phase = Phase.start
     private var text: [UInt8] = []
     private var textLine = 1
-    /// The line that was taken last, counted from 1.
+    /// The number of the last line taken, counted from 1.
     private(set) var line = 0
 
-    /// Whether nothing is begun: not even a comment.
+    /// Whether no statement and no comment has begun.
     var isEmpty: Bool {
         guard phase == .start, text.isEmpty else { return false }
         if case .plain = mode { return true }
@@ -29,7 +29,7 @@ struct StatementSplitter {
     }
 
     /// Takes a line.
-    /// - Returns: the statements that it ends.
+    /// - Returns: the statements that end on it.
     mutating func take(_ source: String) -> [Statement] {
         line += 1
         var source = source
@@ -39,7 +39,7 @@ struct StatementSplitter {
     private mutating func take(_ bytes: UnsafeBufferPointer<UInt8>) -> [Statement] {
         var statements: [Statement] = []
         var position = 0
-        /// Where the part of the statement begins that is not in `text` yet.
+        /// Where the part of the statement that is not in `text` yet begins.
         var start = 0
         var isBegun = !text.isEmpty
         while position < bytes.count {
@@ -67,7 +67,7 @@ struct StatementSplitter {
             case .plain where Self.isWordPart(byte):
                 let wordStart = position
                 while position < bytes.count, Self.isWordPart(bytes[position]) { position += 1 }
-                // Most words are inside of a statement that they tell nothing about.
+                // Most words say nothing about the kind of statement they are in.
                 if phase != .other { token(bytes[wordStart..<position].prefix(10)) }
             case .plain:
                 let next = position + 1 < bytes.count ? bytes[position + 1] : 0
@@ -99,21 +99,21 @@ struct StatementSplitter {
             text += bytes[start...]
             text.append(0x0a)
         }
-        // A comment on its own is no statement that waits for its end.
+        // A comment on its own does not begin a statement.
         if phase == .start, case .plain = mode { text.removeAll(keepingCapacity: true) }
         return statements
     }
 
-    /// Counts a line that is no SQL.
+    /// Counts a line that is not SQL.
     mutating func skipLine() { line += 1 }
 
-    /// What has no semicolon at its end.
+    /// The text at the end that has no semicolon.
     mutating func rest() -> Statement? {
         defer { reset() }
         return isEmpty ? nil : Statement(sql: String(decoding: text, as: UTF8.self), line: textLine)
     }
 
-    /// Forgets what is begun.
+    /// Discards an unfinished statement.
     mutating func reset() { (mode, phase, text) = (.plain, .start, []) }
 
     private static func isWordPart(_ byte: UInt8) -> Bool {
@@ -123,7 +123,7 @@ struct StatementSplitter {
         }
     }
 
-    /// - Parameter bytes: the start of a word; none for all that is not a word.
+    /// - Parameter bytes: the start of a word; empty for a token that is not a word.
     private mutating func token(_ bytes: some Collection<UInt8>) {
         guard phase != .other else { return }
         let word = String(decoding: bytes.map { $0 | 0x20 }, as: UTF8.self)

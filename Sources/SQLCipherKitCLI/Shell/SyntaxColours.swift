@@ -4,7 +4,7 @@ import SQLCipherKit
 enum SyntaxColours {
     private static let keywords = Set(SQLCipherEngine.keywords)
 
-    /// The attribute (ECMA-48, 8.3.117) of each character; nil is the terminal's own.
+    /// The attribute (ECMA-48, 8.3.117) of each character; nil for the terminal's default.
     static func attributes(_ characters: [Character]) -> [String?] {
         var result = [String?](repeating: nil, count: characters.count)
         var index = 0

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A file's bytes, looked at for signs of what is in it.
+/// A file's bytes, examined for signs of its content.
 struct CipherProof {
     private let bytes: Data
 
@@ -31,7 +31,7 @@ struct CipherProof {
         }
     }
 
-    /// Shannon's entropy of the bytes, in bits per byte: 8 for random ones, about 5 for English text.
+    /// The Shannon entropy of the bytes, in bits per byte: 8 for random bytes, about 5 for English text.
     var entropy: Double {
         var counts = [Int](repeating: 0, count: 256)
         bytes.withUnsafeBytes { for byte in $0 { counts[Int(byte)] += 1 } }

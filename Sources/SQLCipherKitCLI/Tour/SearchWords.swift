@@ -2,7 +2,7 @@ import SQLCipherKit
 
 /// Words worth searching for in documents of unknown content.
 enum SearchWords {
-    /// A word of many documents but not of most, and the one that is found together with it most often. Fewer if there are none.
+    /// A word that many but not most documents contain, and the word found together with it most often. Fewer if there are none.
     static func choose(from db: Connection) throws -> [String] {
         let bodies = try db.fetchAll(String.self, "SELECT substr(body, 1, 20000) FROM document ORDER BY size DESC LIMIT 200")
         let counts = bodies.map(count)
@@ -24,13 +24,13 @@ enum SearchWords {
         }
     }
 
-    /// The word of most documents; of several, the one that occurs most often; of several, the first in the alphabet, so that
-    /// the same folder gives the same words.
+    /// The word that is in most documents. Of several, the one that occurs most often; of several such, the first in the alphabet,
+    /// so that the same folder gives the same words.
     private static func best(_ totals: Totals) -> String? {
         totals.max { a, b in a.value != b.value ? a.value < b.value : a.key > b.key }?.key
     }
 
-    /// How often each word of six letters or more occurs. Shorter ones are mostly those that every text has.
+    /// How often each word of 6 to 24 bytes occurs. Shorter words are mostly those that every text has.
     private static func count(_ text: String) -> [String: Int] {
         var counts: [String: Int] = [:]
         for word in text.split(whereSeparator: { !$0.isLetter }) where word.utf8.count >= 6 && word.utf8.count <= 24 {

@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
 
-/// What the package can do, shown on the files of a folder.
+/// Shows what the package can do, on the files of a folder.
 struct Tour {
     private static let steps = 6
 
@@ -144,7 +144,7 @@ struct Tour {
             for (_, text) in pieces where proof.contains(text) { throw Failure("\(file) holds the plaintext “\(text)”") }
             say("  no SQLite header, and an entropy of " + String(format: "%.4f bits per byte, 8 being the most", proof.entropy))
         }
-        // The same search where the text must be found, so that finding nothing means something.
+        // Also search where the text must be found: otherwise finding nothing would prove nothing.
         let found = try pieces.count { path, text in try CipherProof(source.folder + "/" + path).contains(text) }
         say(
             "\(pieces.count.counted("piece")) of text searched for: \(found.grouped) found in the folder's files, "

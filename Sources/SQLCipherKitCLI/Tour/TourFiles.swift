@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
 
-/// The files that the tour makes, side by side in a folder.
+/// The files that the tour creates, side by side in a folder.
 struct TourFiles {
     let folder: String
 
@@ -15,17 +15,17 @@ struct TourFiles {
         return databases + [keyFile, keyFile + ".new", archiveKeyFile]
     }
 
-    /// Makes the folder, and removes what an earlier tour left in it.
-    /// - Throws: ``Failure`` if a database of that name is there without the key file that a tour leaves beside it.
+    /// Creates the folder, and removes what an earlier tour left in it.
+    /// - Throws: ``Failure`` if a database of that name exists without the key file that a tour leaves beside it.
     func prepare() throws {
         if !exists(keyFile), let other = [database, archive].first(where: exists) {
-            throw Failure("\(other) is no database of an earlier tour, and stays: --into names another folder")
+            throw Failure("\(other) is not from an earlier tour, and is kept: choose another folder with --into")
         }
         do {
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw Failure("the folder \(folder) cannot be made")
+            throw Failure("the folder \(folder) cannot be created")
         }
         for path in all where unlink(path) != 0 && errno != ENOENT {
             throw Failure("\(path) cannot be removed: \(systemMessage(errno))")
@@ -40,7 +40,7 @@ struct TourFiles {
     /// Writes a key to a new file that only its owner can read.
     func write(_ key: String, to path: String) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Failure("the key file \(path) cannot be made: \(systemMessage(errno))") }
+        guard descriptor >= 0 else { throw Failure("the key file \(path) cannot be created: \(systemMessage(errno))") }
         defer { close(descriptor) }
         let bytes = Array((key + "\n").utf8)
         guard Foundation.write(descriptor, bytes, bytes.count) == bytes.count, fsync(descriptor) == 0 else {

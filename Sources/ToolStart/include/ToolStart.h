@@ -1,7 +1,7 @@
 #ifndef TOOLSTART_H
 #define TOOLSTART_H
 
-/* What the program was called with, ended by NULL; NULL where the C library does not tell before main. */
+/* The program's arguments, ended by NULL; NULL if the C library does not pass them to constructors. */
 char *_Nullable const *_Nullable toolstart_arguments(void);
 
 #endif

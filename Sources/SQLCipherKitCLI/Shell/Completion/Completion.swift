@@ -1,11 +1,11 @@
-/// What the tab key can put in the place of what was typed.
+/// What the tab key can insert in place of the text before the cursor.
 struct Completion: Equatable {
     struct Candidate: Equatable {
-        /// What is inserted.
+        /// The text to insert.
         let text: String
-        /// What a list shows.
+        /// The text to show in a list.
         let shown: String
-        /// Whether nothing else can follow without a blank.
+        /// Whether a blank must follow.
         let isWhole: Bool
 
         init(_ text: String, shown: String? = nil, isWhole: Bool = true) {
@@ -19,7 +19,7 @@ struct Completion: Equatable {
     let length: Int
     let candidates: [Candidate]
 
-    /// What all candidates begin with.
+    /// The text that all candidates begin with.
     var commonStart: String {
         guard let first = candidates.first?.text else { return "" }
         return candidates.dropFirst().reduce(first) { $0.commonPrefix(with: $1.text) }

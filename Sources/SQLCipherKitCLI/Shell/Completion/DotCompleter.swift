@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
 
-/// Completes the commands of the shell that are not SQL, and what follows them.
+/// Completes the commands of the shell that are not SQL, and their arguments.
 struct DotCompleter {
     let db: Connection
 
@@ -37,7 +37,7 @@ struct DotCompleter {
         return Completion(length: start.count, candidates: fitting)
     }
 
-    /// Files and folders whose path begins so. Hidden ones only where the dot was typed.
+    /// Files and folders whose paths begin with `start`. Hidden ones only if the dot was typed.
     static func files(_ start: String) -> Completion {
         let slash = start.lastIndex(of: "/")
         let folder = slash.map { String(start[...$0]) } ?? ""

@@ -1,8 +1,8 @@
 import Foundation
 import SQLCipherKit
 
-/// Completes SQL from the schema as it is now: what fits behind the word before, and the columns of the tables that the statement
-/// names.
+/// Completes SQL from the current schema: names that fit after the previous word, and the columns of the tables that the
+/// statement names.
 struct SQLCompleter {
     private let words: SchemaWords
 
@@ -44,7 +44,7 @@ struct SQLCompleter {
             if used.isEmpty { names = words.columns() }
             names += words.tables()
             guard !isQuoted else { break }
-            // As it was begun: in capitals, or not.
+            // Keywords in the case in which the word was begun.
             let isLower = start.contains { $0.isLowercase }
             others = SQLCipherEngine.keywords.map { Completion.Candidate(isLower ? $0.lowercased() : $0) }
             others += words.functions.map { Completion.Candidate($0 + "(", shown: $0 + "()", isWhole: false) }
@@ -61,7 +61,7 @@ struct SQLCompleter {
 }
 
 extension String {
-    /// The name as SQL needs it: in quotes where it is not a plain word, or a keyword.
+    /// The name as SQL needs it: in quotes if it is not a plain word, or if it is a keyword.
     func asSQLName(quoted: Bool = false) -> String {
         let isPlain = !isEmpty && allSatisfy(\.isSQLName) && !(first?.isNumber ?? false)
             && !SQLCipherEngine.keywords.contains(uppercased())
@@ -70,6 +70,6 @@ extension String {
 }
 
 extension Character {
-    /// Whether a name without quotes can have it.
+    /// Whether a name without quotes can contain the character.
     var isSQLName: Bool { isASCII ? isLetter || isNumber || self == "_" || self == "$" : true }
 }

@@ -1,10 +1,10 @@
-/// The words of SQL that may be unfinished, as completion needs them.
+/// The words of possibly unfinished SQL, for completion.
 struct SQLWords {
     /// Names without their quotes, and signs as they are.
     var words: [String] = []
     /// Whether the end is inside a string or a comment, where nothing is completed.
     var isInText = false
-    /// What a name in double quotes, which is still open, is so far.
+    /// The text so far of a name in double quotes that are still open.
     var openName: String?
 
     static func tokens(_ sql: String) -> SQLWords {
@@ -38,14 +38,14 @@ struct SQLWords {
                 result.words.append(String(word))
             } else {
                 rest.removeFirst()
-                // What comes before the statement is none of its words.
+                // The words of an earlier statement do not count.
                 if character == ";", !rest.isEmpty { result.words = [] } else { result.words.append(String(character)) }
             }
         }
         return result
     }
 
-    /// The tables that a statement names, and what it calls them.
+    /// The tables that a statement names, and their aliases.
     static func tables(of words: [String]) -> [(table: String, alias: String)] {
         var tables: [(table: String, alias: String)] = []
         var index = 0
@@ -71,7 +71,7 @@ struct SQLWords {
         return tables
     }
 
-    /// What follows a table's name and is no name for it.
+    /// Words that can follow a table's name and are not an alias.
     private static let clauses: Set<String> = [
         "cross", "default", "except", "full", "group", "having", "indexed", "inner", "intersect", "join", "left", "limit",
         "natural",

@@ -1,6 +1,6 @@
 import SQLCipherKit
 
-/// The names that a connection knows, read when they are asked for, so that they are those that there are now.
+/// The names that a connection knows. Each access reads them again, so that they are current.
 struct SchemaWords {
     let db: Connection
 

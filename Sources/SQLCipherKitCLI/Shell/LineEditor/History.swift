@@ -1,17 +1,17 @@
 import Foundation
 import SQLCipherKit
 
-/// The statements and commands that were typed, and perhaps a file that keeps them.
+/// The statements and commands that were typed, and optionally a file that keeps them.
 ///
-/// Without a file they are gone with the shell: what is typed holds what the encrypted database holds. A statement with a key in it
-/// is never kept.
+/// Without a file they are lost when the shell ends, as what is typed may hold what the encrypted database holds. A statement that
+/// contains a key is never kept.
 final class History {
     private static let limit = 1000
 
     /// Each a whole statement or command, the latest last.
     private(set) var entries: [String] = []
     private var position = 0
-    /// What was being typed before the first look back.
+    /// The text that was being typed before the user went back in the history.
     private var unfinished = ""
     private let path: String?
 
@@ -21,7 +21,7 @@ final class History {
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
             throw Failure("the history file \(path) cannot be read")
         }
-        // A line that begins with a tab goes on with the statement before it.
+        // A line that begins with a tab continues the statement before it.
         for line in text.split(separator: "\n") {
             if line.hasPrefix("\t"), !entries.isEmpty {
                 entries[entries.count - 1] += "\n" + line.dropFirst()
@@ -43,7 +43,7 @@ final class History {
 
     func rewind() { position = entries.count }
 
-    /// Goes on from an entry that a search has found.
+    /// Continues from an entry that a search has found.
     func move(to place: Int) { position = min(place, entries.count) }
 
     func previous(_ current: String) -> String? {
@@ -59,7 +59,7 @@ final class History {
         return position == entries.count ? unfinished : entries[position]
     }
 
-    /// Whether SQL has a key in it: an error with that SQL would hide it.
+    /// Whether SQL contains a key: an error would redact such SQL.
     static func holdsKey(_ sql: String) -> Bool { DatabaseError(message: "", sql: sql).sql != sql }
 
     private func append(_ entry: String, to path: String) throws {
@@ -67,7 +67,7 @@ final class History {
         guard descriptor >= 0 else { throw Failure("the history file \(path) cannot be written: \(systemMessage(errno))") }
         defer { close(descriptor) }
         var info = stat()
-        // A file that was there before may have been open to others.
+        // An existing file may have been readable by others.
         if fstat(descriptor, &info) == 0, info.st_mode & S_IFMT == S_IFREG, info.st_mode & 0o077 != 0,
             fchmod(descriptor, 0o600) != 0
         {

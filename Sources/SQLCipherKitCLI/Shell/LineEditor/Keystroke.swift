@@ -81,7 +81,7 @@ enum Keystroke: Equatable {
         return .hangUp
     }
 
-    /// Whether there is more to read, at once or in a while.
+    /// Whether there is more to read, now or within the given time.
     static func isWaiting(_ descriptor: Int32, milliseconds: Int32 = 0) -> Bool {
         var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return poll(&state, 1, milliseconds) > 0

@@ -1,7 +1,7 @@
 /// A line that is being edited, and the cursor in it.
 struct LineBuffer {
     private(set) var characters: [Character] = []
-    /// How many characters stand before the cursor.
+    /// The number of characters before the cursor.
     private(set) var cursor = 0
 
     var text: String { String(characters) }
@@ -12,7 +12,7 @@ struct LineBuffer {
     }
 
     mutating func insert(_ text: String) {
-        // Joined again, as a combining sign belongs to the character before it.
+        // Joined as one text, as a combining mark belongs to the character before it.
         let before = String(characters[..<cursor]) + text
         let after = characters[cursor...]
         let start = Array(before)
@@ -39,7 +39,7 @@ struct LineBuffer {
         characters.remove(at: cursor)
     }
 
-    /// Puts a text in the place of the characters before the cursor.
+    /// Replaces `count` characters before the cursor with a text.
     mutating func replaceBackward(_ count: Int, with text: String) {
         let start = max(0, cursor - count)
         characters.removeSubrange(start..<cursor)

@@ -1,9 +1,9 @@
 import Foundation
 
-/// What a line of input is.
+/// The result of reading a line of input.
 enum LineInput: Equatable {
     case line(String)
-    /// Control-C: what was begun is given up.
+    /// Control-C: an unfinished statement is discarded.
     case interrupted
     case end
 }
@@ -22,12 +22,12 @@ final class PlainLines: LineSource {
     }
 }
 
-/// Lines typed on a terminal: with the arrow keys, the keys of Emacs, a history with search, and completion. A line longer than
-/// the terminal is wide is scrolled sideways, and a statement of several lines from the history shows `⏎` between them. The
-/// terminal is one that gives keys (``TerminalMode``).
+/// Lines typed on a terminal, with the arrow keys, the keys of Emacs, a history with search, and completion. A line that is wider
+/// than the terminal scrolls sideways, and a statement of several lines from the history shows `⏎` between them. The terminal
+/// must deliver single keys (``TerminalMode``).
 final class LineEditor: LineSource {
     let history: History
-    /// What the tab key completes, from the text before and after the cursor.
+    /// Finds what the tab key completes, from the text before and after the cursor.
     var completer: ((_ before: String, _ after: String) -> Completion)?
     /// The attributes of a text's characters.
     var colours: (([Character]) -> [String?])?
@@ -51,13 +51,13 @@ final class LineEditor: LineSource {
                     Output.write(input == .interrupted ? "^C\n" : "\n", to: STDOUT_FILENO)
                     return input
                 }
-                // What is pasted is shown when all of it is there.
+                // Pasted text is shown when all of it has arrived.
                 if !Keystroke.isWaiting(descriptor) { draw() }
             }
         }
     }
 
-    /// What a key does; the input if it ends the line.
+    /// Does what a key stands for. Returns the input if the key ends the line.
     private func take(_ key: Keystroke) -> LineInput? {
         switch key {
         case .text(let text): buffer.insert(text)
@@ -88,7 +88,7 @@ final class LineEditor: LineSource {
         return nil
     }
 
-    /// Completes what stands before the cursor as far as it is certain, and lists what it can be where it is not.
+    /// Completes the text before the cursor as far as it is unambiguous, or else lists the candidates.
     private func complete() {
         let before = String(buffer.characters[..<buffer.cursor])
         // Indentation, or pasted text with tabs in it.
@@ -124,7 +124,7 @@ final class LineEditor: LineSource {
         Output.write(text, to: STDOUT_FILENO)
     }
 
-    /// Looks for a text in the history as it is typed, the latest first; control-R goes on to the one before.
+    /// Searches the history for a text as it is typed, the latest entry first; control-R finds the one before.
     private func search() -> LineInput? {
         let (line, usual) = (buffer, prompt)
         defer { prompt = usual }
@@ -153,7 +153,7 @@ final class LineEditor: LineSource {
                 buffer = line
                 return nil
             default:
-                // What was found is the line, and the key does what it does there.
+                // The entry found becomes the line, and the key acts on it.
                 history.move(to: place)
                 return take(key)
             }
@@ -163,7 +163,7 @@ final class LineEditor: LineSource {
     private func draw() {
         let room = max(8, Terminal.width(STDOUT_FILENO) - prompt.columns - 1)
         let shown = buffer.characters.map { $0 == "\n" ? "⏎" : $0 }
-        // From the cursor back, as much as there is room for; then on after it.
+        // As much as there is room for before the cursor, then after it.
         var start = buffer.cursor
         var before = 0
         while start > 0, before + shown[start - 1].columns <= room {
