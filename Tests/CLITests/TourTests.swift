@@ -67,7 +67,7 @@ import TestSupport
         try Data().write(to: URL(fileURLWithPath: file))
         let script = Repository.file("scripts/quickstart").path
         for (arguments, status, message) in [
-            (["--frob"], 2, "unknown argument '--frob'"), ([folder.url.path, "b"], 2, "one folder at most"), ([""], 2, "empty"),
+            (["--frob"], 2, "unknown argument '--frob'"), ([folder.url.path, "b"], 2, "only one folder"), ([""], 2, "empty"),
             ([folder.path("no such")], 1, "there is no folder"), ([file], 1, "not a folder"),
         ] as [([String], Int32, String)] {
             let outcome = try Command.run(script, arguments)

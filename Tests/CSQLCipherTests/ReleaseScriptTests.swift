@@ -241,7 +241,7 @@ let testsReleases = ProcessInfo.processInfo.environment["SQLCIPHERKIT_RELEASE_TE
         #expect(try checkout.git("rev-parse", "--abbrev-ref", "HEAD") == "main")
         #expect(try checkout.git("rev-parse", "HEAD") == head)
         #expect(try checkout.git("status", "--porcelain") == "")
-        expectOneLine(try checkout.run(releaseVersion, "--tag"), saying: "the tag \(releaseVersion) is there already")
+        expectOneLine(try checkout.run(releaseVersion, "--tag"), saying: "the tag \(releaseVersion) already exists")
 
         let worktree = checkout.folder.url.appendingPathComponent("tagged").path
         _ = try checkout.git("worktree", "add", "--quiet", "--detach", worktree, releaseVersion)

@@ -271,8 +271,8 @@ import Testing
         let there = shelf.url.path, options = "['--index-url', 'https://a/simple', '--find-link', '\(there)', "
             + "'--find-link', 'file://\(there)', '--find-link', 'https://b/links']"
         #expect(outcome.output.split(separator: "\n") == [
-            "vendor: pip's find-links names \(there)/gone, which is not there: left out",
-            "vendor: pip's find-links names file://\(there)/gone, which is not there: left out", Substring(options),
+            "vendor: pip's find-links names \(there)/gone, which does not exist: left out",
+            "vendor: pip's find-links names file://\(there)/gone, which does not exist: left out", Substring(options),
         ])
     }
 

@@ -1,7 +1,7 @@
 """Compiles and runs the package's sources for Apple's Keychain and file protection, with Tests/AppleSecurity for Apple's modules.
 
-scripts/check-platforms runs it. What it shows: the sources fit the declarations that Apple has documented, without a warning, and
-ask the Keychain for what they should. What it does not show: that Apple's Keychain does what that one in memory does.
+scripts/check-platforms runs it. It shows that the sources compile against the declarations that Apple documents, without a warning,
+and that they send the right requests to the Keychain. It does not show that Apple's Keychain behaves as the one in memory does.
 """
 
 import shutil
@@ -17,7 +17,7 @@ WHAT = "Swift for the Keychain and file protection"
 
 
 def sources():
-    """The files of which nothing is compiled but on Apple's platforms."""
+    """The files that are compiled only on Apple's platforms."""
     marks = ("#if canImport(Security)", "#if canImport(Darwin)")
     return [path for path in sorted(KEYS.glob("*.swift")) if path.read_text(encoding="utf-8").startswith(marks)]
 
@@ -50,7 +50,7 @@ def build_and_run(folder):
     targets = ("SQLCipherKit", "CSQLCipher", "CSQLCipherProvider")
     objects = [path for target in targets for path in sorted((BUILD / f"{target}.build").rglob("*.o"))]
     chosen = sources()
-    # The package's internal names are theirs as they are in the package; -testable-import-module gives them those.
+    # The files use the package's internal names, which -testable-import-module gives them.
     swiftc("-module-name", "AppleSecurity", "-Xfrontend", "-testable-import-module", "-Xfrontend", "SQLCipherKit",
            "-I", folder, "-I", BUILD / "Modules",
            "-Xcc", f"-fmodule-map-file={BUILD}/CSQLCipher.build/module.modulemap",

@@ -33,23 +33,23 @@ WORKLOADS = {
     "open-raw": "open with a raw key and read the schema",
     "insert": "insert rows into a new database, in transactions",
     "scan": "read every row of the large table, with a small page cache",
-    "lookup-small-cache": "read rows by their keys, in no order, with a cache of 100 pages",
+    "lookup-small-cache": "read rows by their keys, in random order, with a cache of 100 pages",
     "lookup-default": "the same with the default page cache",
-    "fts-build": "make a full-text index of documents",
+    "fts-build": "create a full-text index of documents",
     "fts-query": "search the full-text index",
-    "rekey": "encrypt the large database again with another key (plain: vacuum)",
-    "vacuum": "write the large database again without free pages",
-    "scan-2-threads": "read every row in two threads, each with a connection of its own",
+    "rekey": "re-encrypt the large database with another key (plain: vacuum)",
+    "vacuum": "rewrite the large database without free pages",
+    "scan-2-threads": "read every row in two threads, each with its own connection",
 }
 FULL_ROWS = 1_450_000
 QUICK_ROWS = 150_000
 
-# Peers keep SQLite's own default for the page cache: this package's is part of what is compared.
+# Peers keep SQLite's own default for the page cache: this package's default is part of the comparison.
 PEER_CACHE = "-DSQLITE_DEFAULT_CACHE_SIZE=-2000"
 
 
 class Stop(Exception):
-    """An end that the user should read about in one line."""
+    """An error that is shown to the user in one line."""
 
 
 def say(text):
@@ -67,7 +67,7 @@ def command(*arguments):
 
 
 def fetch_mc():
-    """The amalgamation of SQLite3 Multiple Ciphers, through the package index that pip is configured for."""
+    """Fetches the amalgamation of SQLite3 Multiple Ciphers from the package index that pip is configured for."""
     source = WORK / "sqlite3mc.c"
     if source.exists():
         return source
@@ -104,7 +104,7 @@ def engine_objects(variant):
     if variant == "openssl":
         return [compile_object(target, ENGINE / "Engine" / "engine.c", PEER_CACHE, "-DSQLCIPHERKIT_OPENSSL")], ["-lcrypto"]
     if variant == "sqlite3mc":
-        # As its own build files compile it, with the options of the others that matter here.
+        # Compiled as its own build files do, with those options of the other engines that matter here.
         hardware = ["-maes", "-msse4.2"] if os.uname().machine == "x86_64" else []
         return [compile_object(target, fetch_mc(), "-DSQLITE_ENABLE_FTS5", "-DSQLITE_THREADSAFE=2", "-DNDEBUG",
                                "-DSQLITE_DEFAULT_MEMSTATUS=0", "-DSQLITE_TEMP_STORE=3", "-DSQLITE_DQS=0",
@@ -121,7 +121,7 @@ def driver_of(variant):
 
 
 def build(variants):
-    """Compiles every engine with its driver. The same compiler and -O2 for all."""
+    """Compiles every engine with its driver, all with the same compiler and -O2."""
     WORK.mkdir(parents=True, exist_ok=True)
     flags = {"plain": ["-DPEER_PLAIN"], "sqlite3mc": ["-DPEER_MC"], "ours": ["-DPEER_KIT"]}
 
@@ -162,7 +162,7 @@ class Runner:
         self.run(variant, "fts-build", "text")
 
     def measure(self, variant, workload):
-        """Seconds, or None where the workload means nothing to the variant."""
+        """Seconds, or None if the workload does not apply to the variant."""
         if workload == "open-passphrase":
             return None if variant == "plain" else self.run(variant, workload, "small")
         if workload in ("insert", "fts-build"):
@@ -177,12 +177,12 @@ class Runner:
 
 
 def data_folder(rows, variants):
-    """Memory where there is some: the disk is not what is compared."""
+    """A folder in memory if there is room: the comparison is not about the disk."""
     needed = rows * 160 * 4 * len(variants)
     memory = Path("/dev/shm")
     if memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > needed:
         return tempfile.TemporaryDirectory(prefix="sqlcipherkit-bench-", dir=memory)
-    say("no room in memory (/dev/shm): the data goes to a disk, whose speed is then part of the figures")
+    say("no room in memory (/dev/shm): the data goes to a disk, and the figures include the disk's speed")
     return tempfile.TemporaryDirectory(prefix="sqlcipherkit-bench-")
 
 
@@ -190,11 +190,11 @@ def main():
     width = max(map(len, WORKLOADS))
     parser = argparse.ArgumentParser(
         prog="scripts/bench engine", formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Compares engines on the same workloads, all of them in turn in each round. Smaller is better.\n"
-        "A run says after its first round how long the others will take; --quick is about a tenth of the time.",
+        description="Compares engines on the same workloads, all engines in turn in each round. Smaller is better.\n"
+        "After its first round, a run says how long the others will take; --quick takes about a tenth of the time.",
         epilog="workloads:\n" + "\n".join(f"  {name:{width}}  {meaning}" for name, meaning in WORKLOADS.items()))
     parser.add_argument("--rounds", type=int, default=5, help="rounds of all workloads and variants (default 5)")
-    parser.add_argument("--quick", action="store_true", help="a tenth of the data: for a look, not for a figure")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the data: for an impression, not for a figure")
     parser.add_argument("--json", metavar="FILE", help="write the figures as JSON")
     parser.add_argument("--svg", metavar="FILE", help="write a chart")
     parser.add_argument("--variants", default=",".join(VARIANTS), help="some of: " + ", ".join(VARIANTS))
@@ -204,7 +204,7 @@ def main():
     variants = options.variants.split(",")
     workloads = options.workloads.split(",")
     if options.rounds < 1 or not set(variants) <= set(VARIANTS) or not set(workloads) <= set(WORKLOADS):
-        parser.error("unknown variant or workload, or no round")
+        parser.error("unknown variant or workload, or fewer than one round")
     if not (ROOT / "Vendor" / "sqlcipher" / "sqlite3.c").exists():
         raise Stop("the engine's source is missing: run ./scripts/setup first")
 
@@ -224,7 +224,7 @@ def main():
             for workload in workloads:
                 if round_number == 0:
                     say(f"{workload}: {WORKLOADS[workload]}")
-                # Another one goes first each time, so that no variant always profits from its place.
+                # A different variant goes first in each round, so that none always benefits from its place.
                 turn = round_number % len(variants)
                 for variant in variants[turn:] + variants[:turn]:
                     seconds = runner.measure(variant, workload)

@@ -1,12 +1,12 @@
-"""What becomes of measured times: medians and ratios, as a table, as JSON and as a chart. Shared by the suites."""
+"""Turns measured times into medians and ratios, as a table, as JSON and as a chart. Shared by the suites."""
 
 from html import escape
 from statistics import median
 
 
 def summarize(suite, workloads, variants, times):
-    """A list of {"suite", "workload", "variant", "seconds", "ratios"}: `seconds` is the median, `ratios` maps each other
-    variant to the median of this one's time over that one's, round by round."""
+    """A list of {"suite", "workload", "variant", "seconds", "ratios"}. `seconds` is the median. `ratios` maps each other variant to
+    the median, over the rounds, of this variant's time divided by that one's."""
     results = []
     for workload in workloads:
         for variant in variants:
@@ -31,7 +31,7 @@ def shown_seconds(seconds):
 
 
 def table(results, workloads, variants):
-    """Seconds for each variant, with the ratio to the first one in parentheses where that was measured."""
+    """Seconds for each variant, with the ratio to the first variant in parentheses if that one was measured."""
     found = {(r["workload"], r["variant"]): r for r in results}
     rows = [["workload", *variants]]
     for workload in workloads:
@@ -49,7 +49,7 @@ def table(results, workloads, variants):
 
 
 def chart(results, workloads, variants, baseline, title):
-    """Bars of each variant's time over the baseline's (over the slowest one's where there is no baseline), as SVG."""
+    """Bars of each variant's time divided by the baseline's (or by the slowest one's if there is no baseline), as SVG."""
     found = {(r["workload"], r["variant"]): r for r in results}
     colours = ["#9aa0a6", "#c5483f", "#d79b28", "#7a5aa6", "#1f7a4d", "#6fb58f", "#3b6fb5", "#555555"]
     bar, gap, left, width = 13, 22, 150, 560

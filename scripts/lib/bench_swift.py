@@ -20,16 +20,16 @@ WORK = ROOT / ".build" / "benchmarks"
 PACKAGE = ROOT / "Tests" / "Benchmarks"
 
 VARIANTS = ["c", "ours", "grdb", "grdb-system"]
-# Which executable of which package graph a variant is; Tests/Benchmarks/Package.swift says why there are two graphs.
+# The package graph and the executable of each variant; Tests/Benchmarks/Package.swift says why there are two graphs.
 PRODUCTS = {"c": ("engine", "BenchC"), "ours": ("engine", "BenchOurs"), "grdb": ("engine", "BenchGRDB"),
             "grdb-system": ("system", "BenchGRDB")}
 QUICK_SCALE = 20
 
-# What one run of a workload does, at full size. Time is for all of it; the tables have the same rows for each variant.
+# What one run of a workload does, at full size. The time is for the whole run; all variants have the same rows in their tables.
 WORKLOADS = {
     "fetch-ints-index": "read 200,000 rows of ten integers, by the columns' positions",
     "fetch-ints-name": "the same by the columns' names",
-    "fetch-ints-struct": "the same into structures, by the type's own code",
+    "fetch-ints-struct": "the same into structures, by handwritten code",
     "fetch-ints-codable": "the same into structures, by Codable",
     "fetch-mixed": "read 200,000 rows of an integer, a real, a text and bytes into structures",
     "fetch-mixed-data": "the same with the bytes as Foundation's Data",
@@ -40,8 +40,8 @@ WORKLOADS = {
     "insert-codable-ints": "insert 50,000 records of ten integers",
     "insert-codable-mixed": "insert 200,000 mixed records",
     "lookup-pk": "find 200,000 rows by their primary key, with one prepared statement",
-    "lookup-pk-text": "the same, the SQL interpolated in each call",
-    "lookup-pk-arguments": "the same, the SQL and its arguments given in each call",
+    "lookup-pk-text": "the same, with SQL interpolated in each call",
+    "lookup-pk-arguments": "the same, with the SQL and its arguments given in each call",
     "lookup-sql-text": "the same through the connection's cache of statements",
     "read-one": "20,000 calls of a queue, each of which reads one row",
     "read-one-pool": "10,000 calls of a pool, each of which reads one row",
@@ -49,18 +49,18 @@ WORKLOADS = {
     "async-read": "10,000 awaited reads of one row each, from one task",
     "async-read-busy": "the same from eight tasks",
     "pool-2-readers-writer": "two readers count 20,000 rows ten times each while a writer inserts",
-    "pool-open-second": "open a second pool on a file that is open",
+    "pool-open-second": "open a second pool on a file that is already open",
     "open-slots": "open a database through its key slots",
     "fts-search": "200 ranked searches with snippets in 20,000 texts",
-    "json-extract": "one member of each of 100,000 JSON documents",
-    "json-codable": "100,000 JSON documents into structures, by Codable",
+    "json-extract": "extract one member of each of 100,000 JSON documents",
+    "json-codable": "decode 100,000 JSON documents into structures, by Codable",
     "keyed-fetch-mixed": "fetch-mixed from an encrypted file",
     "keyed-insert-mixed": "insert 50,000 mixed rows into an encrypted file",
 }
 
 
 class Stop(Exception):
-    """An end that the user should read about in one line."""
+    """An error that is shown to the user in one line."""
 
 
 def say(text):
@@ -68,7 +68,7 @@ def say(text):
 
 
 def command(arguments, **options):
-    """Runs a tool and returns what it printed; shows that only where the tool fails."""
+    """Runs a tool and returns its output, which is shown only if the tool fails."""
     try:
         result = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
     except OSError as error:
@@ -83,10 +83,10 @@ def command(arguments, **options):
 
 
 def fetch_grdb(graph):
-    """Clones GRDB at its tag into a graph's build folder and, for this engine, swaps the lines of its manifest."""
+    """Clones GRDB at its tag into a graph's build folder. For this engine, also swaps lines of its manifest."""
     folder = WORK / graph / "GRDB.swift"
     stamp = WORK / graph / "GRDB.stamp"
-    # The stamp is written last, and a copy made for other swaps is made again.
+    # The stamp is written last. A copy that was made for other swaps is made again.
     wanted = repr((grdb.VERSION, grdb.SWAPS if graph == "engine" else ()))
     if stamp.is_file() and stamp.read_text() == wanted:
         return
@@ -102,7 +102,7 @@ def fetch_grdb(graph):
 
 
 def build(variants):
-    """Builds in release what the variants need. Returns the path of each one's executable."""
+    """Builds what the variants need, in release. Returns the path of each variant's executable."""
     executables = {}
     for graph in dict.fromkeys(PRODUCTS[variant][0] for variant in variants):
         fetch_grdb(graph)
@@ -121,10 +121,11 @@ def build(variants):
 
 
 class Runner:
-    """A process that has prepared one workload, and runs it for each line it is sent.
+    """A process that has prepared one workload, and runs it once for each line that it is sent.
 
-    Without arguments an executable prints the names of its workloads. With a workload, an empty folder and a divisor of the
-    rows it prepares, prints `ready`, and answers each empty line by a line of nanoseconds and check number."""
+    Without arguments, an executable prints the names of its workloads. With a workload, an empty folder and a divisor of the
+    number of rows, it prepares the workload and prints `ready`. It answers each empty line with a line that has the nanoseconds
+    and the check number."""
 
     def __init__(self, executable, workload, folder, scale):
         folder.mkdir()
@@ -154,7 +155,7 @@ class Runner:
 
 
 def data_folder():
-    """Memory where there is some: the disk is not what is compared."""
+    """A folder in memory if there is one: the comparison is not about the disk."""
     memory = Path("/dev/shm")
     folder = memory if memory.is_dir() and os.access(memory, os.W_OK) else None
     return tempfile.TemporaryDirectory(prefix="sqlcipherkit-bench-", dir=folder)
@@ -167,14 +168,14 @@ def measure(executables, workload, rounds, scale):
         try:
             for variant, executable in executables.items():
                 runners[variant] = Runner(executable, workload, Path(folder) / variant, scale)
-            # A round that does not count: caches fill, column names are learnt. All must have done the same work.
+            # This round does not count: it fills caches and learns column names. All variants must have done the same work.
             numbers = {variant: runner.once()[1] for variant, runner in runners.items()}
             if len(set(numbers.values())) != 1:
                 raise Stop(f"{workload}: the variants come to different results: {numbers}")
             times = {variant: [] for variant in runners}
             order = list(runners)
             for number in range(rounds):
-                # Another one goes first each time, so that no variant always profits from its place.
+                # A different variant goes first in each round, so that none always benefits from its place.
                 turn = number % len(order)
                 for variant in order[turn:] + order[:turn]:
                     times[variant].append(runners[variant].once()[0])
@@ -185,8 +186,8 @@ def measure(executables, workload, rounds, scale):
 
 
 def table(workloads, variants, times):
-    """The median of each variant, and ours over each other one: the median of the rounds' ratios, and in parentheses the
-    ratio of the best rounds, as noise only ever slows down."""
+    """The median of each variant, and the ratio of ours to each other variant: the median of the rounds' ratios, and in
+    parentheses the ratio of the best rounds, as noise can only slow a run down."""
     others = [variant for variant in variants if variant != "ours"] if "ours" in variants else []
     rows = [["workload", *variants, *(f"ours / {other}" for other in others)]]
     for workload in workloads:
@@ -211,20 +212,20 @@ def arguments():
         description="Compares the Swift layer with C and with GRDB, all variants of a workload in turn in each round.\n"
         "Smaller is better. "
         "The first run also builds the variants in release, which takes longer than measuring. From its second workload on,\n"
-        "a run says how much time is left; --quick has a twentieth of the rows.",
+        "a run says how much time is left; --quick uses a twentieth of the rows.",
         epilog="workloads:\n" + "\n".join(f"  {name:{width}}  {text}" for name, text in WORKLOADS.items()),
     )
     parser.add_argument("--rounds", type=int, default=9, help="rounds of each workload, all variants in turn (default 9)")
-    parser.add_argument("--quick", action="store_true", help="a twentieth of the rows: for a look, not for a figure")
+    parser.add_argument("--quick", action="store_true", help="a twentieth of the rows: for an impression, not for a figure")
     parser.add_argument("--json", metavar="FILE", help="write the figures as JSON")
     parser.add_argument("--svg", metavar="FILE", help="write a chart")
-    parser.add_argument("--only", metavar="WORKLOAD,…", help="these workloads alone")
+    parser.add_argument("--only", metavar="WORKLOAD,…", help="only these workloads")
     parser.add_argument("--variants", default=",".join(VARIANTS), help="some of: " + ", ".join(VARIANTS))
     parser.add_argument("--list", action="store_true", help="print what each workload does, and build nothing")
     options = parser.parse_args()
     options.variants = options.variants.split(",")
     if options.rounds < 1 or not set(options.variants) <= set(VARIANTS):
-        parser.error("unknown variant, or no round")
+        parser.error("unknown variant, or fewer than one round")
     return options
 
 

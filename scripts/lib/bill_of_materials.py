@@ -24,7 +24,7 @@ def identifier(name):
 
 
 def package(upstream, version, licence=None, **more):
-    """A component. Where it comes from is its purl, which names a kind of registry and no host."""
+    """A component. Its purl says where it comes from, and names a kind of registry, not a host."""
     entry = {
         "SPDXID": identifier(upstream["name"]),
         "name": upstream["name"],
@@ -88,7 +88,7 @@ def document(version, created, pins, files):
                 links.append((here, "OPTIONAL_DEPENDENCY_OF", there))
             else:
                 links.append((there, "DYNAMIC_LINK", here))
-    # Every byte of the release, in one sum: a document of its own for each.
+    # A sum over every byte of the release, so that each release has its own document.
     whole = digest(
         "sha256", "".join(f"{digest('sha256', data)} {mode} {path}\n" for path, (mode, data) in sorted(files.items())).encode()
     )

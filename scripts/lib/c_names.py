@@ -1,11 +1,12 @@
-"""Holds every C name that the Swift sources use against the headers of each C library that they are compiled with.
+"""Checks every C name that the Swift sources use against the headers of each C library that they are compiled with.
 
 Usage: c_names.py HEADERS [FOLDER…]
-HEADERS: lib/libc/include of the PyPI package ziglang; FOLDER: sources, the package's own if none is given
+HEADERS: lib/libc/include of the PyPI package ziglang; FOLDER: sources, by default the package's own
 
-A name counts as C's if the headers of glibc, musl or Darwin declare it and no Swift source does. Each file is read once for each of
-the three, as its #if branches have it there: a name that this library's headers lack, or a file that imports nothing that has C's
-names, is a finding. Types and the meaning of names are beyond this: it shows what cannot compile, not what can.
+A name counts as a C name if the headers of glibc, musl or Darwin declare it and no Swift source does. Each file is read once for
+each of the three, with the #if branches that are compiled there. A finding is a name that this library's headers lack, or a file
+that uses C names without an import that provides them. Types and the meaning of names are not checked: this shows what cannot
+compile, not what can.
 """
 
 import re
@@ -23,11 +24,10 @@ WORLDS = {
     "Musl": {"folders": ["generic-musl", "any-linux-any", "x86_64-linux-musl", "x86-linux-any", "x86_64-linux-any"],
              "os": {"Linux"}, "modules": {"Musl", "Foundation", "Dispatch"}},
 }
-# Modules of which one must be imported for the names of C. The engine's own headers include <string.h> and pass it on,
-# and ArgumentParser's commands have an exit() of their own.
+# A file that uses C names must import one of these modules. The engine's own headers include <string.h> and pass it on,
+# and ArgumentParser's commands have their own exit().
 C_MODULES = {"Glibc", "Musl", "Darwin", "Foundation", "FoundationEssentials", "Dispatch", "CSQLCipher", "ArgumentParser"}
-# Swift's own, whatever the C library is: words of the language and of SQL, and functions of its
-# standard library.
+# Names that are not C's with any C library: words of Swift and of SQL, and functions of Swift's standard library.
 OF_SWIFT = set("""
 as any async await case catch class convenience defer deinit do else fileprivate final for func get guard if import in init inout
 internal is isolated lazy let mutating nonisolated nonmutating open operator override package precondition private protocol public
@@ -55,7 +55,7 @@ def words(headers, world):
 
 @lru_cache(maxsize=None)
 def declared(headers, world):
-    """The names of functions and of macros and enumerators in capitals."""
+    """The names of functions, and of macros and enumerators in capitals."""
     names = set()
     for text in texts(headers, world):
         names.update(re.findall(r"\b([a-z_]\w*)\s*\(", text))
@@ -65,7 +65,7 @@ def declared(headers, world):
 
 
 def holds(condition, world):
-    """A condition of #if, in one of the worlds."""
+    """Whether a condition of #if is true in one of the worlds."""
     facts = WORLDS[world]
 
     def value(match):
@@ -82,8 +82,8 @@ def holds(condition, world):
 
 
 def lines_of(text, world):
-    """The lines that are compiled, with their numbers; comments and the text of strings left out."""
-    # What is inside \( ) of a string is code; a string's own words are not.
+    """The lines that are compiled, with their numbers, without comments and the text of strings."""
+    # The inside of \( ) in a string is code; the string's own words are not.
     text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m[0].count("\n"), text, flags=re.DOTALL)
     text = re.sub(r'"""(.*?)"""', lambda m: "\n" * m[0].count("\n"), text, flags=re.DOTALL)
     taken, stack = [], []
@@ -106,7 +106,7 @@ def lines_of(text, world):
 
 
 def swift_names(files):
-    """What Swift sources declare themselves: then it is theirs."""
+    """The names that the Swift sources declare themselves, which are not C's."""
     names = set()
     for text in files.values():
         names.update(

@@ -1,10 +1,10 @@
-"""Checks what docc does not: that symbols stand in lists of topics."""
+"""Checks what docc does not: that symbols are listed under topics."""
 
 import json
 import sys
 from pathlib import Path
 
-# A type with more members than this needs groups of its own; docc's, by kind, do for smaller ones.
+# A type with more members than this needs its own groups; for smaller types, docc's groups by kind are enough.
 MEMBERS = 60
 
 
@@ -20,7 +20,7 @@ def uncurated(site):
         kind = page["metadata"].get("symbolKind")
         if kind == "module" and count or count > MEMBERS:
             members = [i.rsplit("/", 1)[1] for s in generated for i in s["identifiers"]]
-            yield f"{name} has {count} symbols that stand under no topic: {', '.join(members)}"
+            yield f"{name} has {count} symbols that are listed under no topic: {', '.join(members)}"
 
 
 problems = list(uncurated(Path(sys.argv[1])))

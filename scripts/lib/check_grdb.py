@@ -24,17 +24,17 @@ ENCRYPTED = ["-Xswiftc", "-DGRDBCIPHER_USE_ENCRYPTION"]
 EXPECTED = {
     "DatabaseQueueInMemoryTests.test_shared_in_memory_database": "the shared cache is an error",
     "DatabaseQueueInMemoryTests.test_shared_in_memory_databases_are_shared_by_name": "the shared cache is an error",
-    "Issue1838Tests.test_interrupted_commit": "it expects a commit that is interrupted to fail, as a bug of older FTS5 made it",
+    "Issue1838Tests.test_interrupted_commit": "it expects an interrupted commit to fail, which was a bug of an older FTS5",
 }
 
 HELP = """\
-Fetches GRDB as it is published, switches its SQLCipher option on as its README says, with this package's product SQLCipher, and
-runs GRDB's own tests, every database of theirs encrypted. It fails if another test fails than those that are known to differ,
-or if one of these no longer does. Then GRDB and SQLCipherKit write one file in turns, and at once in two processes."""
+Fetches GRDB as it is published, switches on its SQLCipher option as its README says, with this package's product SQLCipher, and
+runs GRDB's own tests with every database encrypted. It fails if a test fails that is not known to differ, or if one that is known
+to differ passes. Then GRDB and SQLCipherKit write to one file, first in turns, then at the same time in two processes."""
 
 
 class Stop(Exception):
-    """An end that the user should read about in one line."""
+    """An error that is shown to the user in one line."""
 
 
 def say(text):
@@ -42,7 +42,7 @@ def say(text):
 
 
 def run(arguments, what, **options):
-    """Runs a command whose output is shown only where it fails. Returns that output."""
+    """Runs a command and returns its output, which is shown only if the command fails."""
     done = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
                           **options)
     if done.returncode != 0:
@@ -74,7 +74,7 @@ def swift_test(*arguments):
 
 
 def results(output):
-    """Test cases that passed and failed, by name. A process that crashed names the one that it was in."""
+    """The names of test cases that passed, failed and were skipped. A test in which the process crashed counts as failed."""
     passed = set(re.findall(r"^Test Case '(\S+)' passed", output, re.MULTILINE))
     failed = set(re.findall(r"^Test Case '(\S+)' failed", output, re.MULTILINE))
     skipped = set(re.findall(r"^Test Case '(\S+)' skipped", output, re.MULTILINE))
@@ -92,7 +92,7 @@ def check_tests():
     output = swift_test()
     (WORK / "tests.log").write_text(output)
     passed, failed, skipped = results(output)
-    # Some wait for a fixed time on threads of their own, which a busy machine may not give: they get one more run, alone.
+    # Some tests wait a fixed time for threads that a busy machine may not run in time: failed tests run once more, alone.
     again = sorted(failed - set(EXPECTED))
     for name in again if len(again) <= 20 else []:
         if name in results(swift_test("--filter", f"^GRDBTests.{name.replace('.', '/')}$"))[0]:
@@ -149,13 +149,13 @@ def main():
     options = parser.parse_args()
     if not (ROOT / "Vendor" / "sqlcipher" / "sqlite3.c").exists():
         raise Stop("the engine's source is missing: run ./scripts/setup first")
-    # SwiftPM would build the tool and its tests for a package that only uses the engine.
+    # With this variable set, SwiftPM would also build the tool and the tests, which a package that only uses the engine needs not.
     os.environ.pop("SQLCIPHERKIT_DEVELOPMENT", None)
     prepare()
     if not options.layers:
         check_tests()
     check_layers()
-    say("nothing differs that was not known")
+    say("no unexpected difference")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Looks for the words that CONTRIBUTING.md replaces by others, and for lines that are too long. Run through scripts/check-prose."""
+"""Finds words that CONTRIBUTING.md replaces with others, and lines that are too long. Run through scripts/check-prose."""
 
 import re
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 SUFFIXES = {".swift", ".c", ".h", ".md", ".py", ""}
 COLUMNS = 132
-# Where code is shown to readers: a site on a phone wraps or cuts what is longer.
+# The limit for code that is shown to readers: on a phone, a site wraps or cuts off longer lines.
 SHOWN_COLUMNS = 72
 
 
@@ -41,14 +41,14 @@ def main():
             isComment = line.lstrip().startswith(("#",) if path.suffix in (".py", "") else ("//", "* "))
             isTest = path.relative_to(ROOT).parts[0] == "Tests"
             place = f"{path.relative_to(ROOT)}:{number}"
-            # What is in a test's code may be data.
+            # A word in a test's code may be data.
             for word in pattern.findall(line) if isComment or not isTest else []:
-                # A name in code is no prose.
+                # A name in code is not prose.
                 if not re.search(rf"(\.|let |case |`){word}\b", line):
                     problems.append(f"{place}: '{word}'; CONTRIBUTING.md has a plainer word")
             isShown = inCode and path.suffix == ".md" and (path.name == "README.md" or path.parent.suffix == ".docc")
             limit = SHOWN_COLUMNS if isShown else COLUMNS
-            # A table's row or an address cannot be broken, nor can a test's vector.
+            # The row of a table, an address and a test's vector cannot be broken.
             canBreak = (
                 not (path.suffix == ".md" and line.startswith("|")) and "http" not in line and not re.search(r'[0-9a-f]{64}', line)
             )

@@ -1,4 +1,4 @@
-"""Sources/CSQLCipher/Engine/ENGINE.md as a list: what it names, what the fragments use, what an engine's source says.
+"""Reads Sources/CSQLCipher/Engine/ENGINE.md: the names it lists, the names the fragments use, their definitions in an engine.
 
 Run through scripts/check-engine; scripts/vendor --update uses it too."""
 
@@ -16,7 +16,7 @@ HEADER = ROOT / "Vendor" / "sqlcipher" / "sqlite3.h"
 
 
 def fragments():
-    """What is compiled after the amalgamation, in its translation unit."""
+    """The files that are compiled after the amalgamation, in its translation unit."""
     return sorted([*SOURCES.glob("Engine/*.h"), SOURCES / "Provider" / "Plug" / "plug.h"])
 
 
@@ -24,7 +24,7 @@ def fragments():
 
 
 def rows(text):
-    """Name and the tests' cell of each row: a row of the table begins with one or more names in backticks."""
+    """The name and the cell of tests of each row: a row of the table begins with one or more names in backticks."""
     found = []
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
@@ -41,7 +41,7 @@ def listed(text):
 
 
 def squeezed(text):
-    """Without comments and spacing: what is left differs only if the code does."""
+    """The text without comments and spacing, which differs only if the code does."""
     return re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL)).strip()
 
 
@@ -52,7 +52,7 @@ class Source:
         self.text = text
 
     def lines_with(self, word):
-        """Where the lines begin and end that have a word in them. A search for fixed text: the file has nine megabytes."""
+        """Where the lines that contain a word begin and end. Searches for fixed text, as the file has nine megabytes."""
         position, end = self.text.find(word), -1
         while position >= 0:
             if position > end:
@@ -73,7 +73,7 @@ class Source:
             elif re.match(rf"[A-Za-z_][\w \t*]*\b{name}[ \t]*\(", line):
                 head = re.compile(r"[^;{}#]*\)\s*\{").match(self.text, start)
                 if head:
-                    # A body ends with a brace in the first column, as everywhere in these sources, or on its own line.
+                    # In these sources, a body ends with a brace in the first column, or on the line on which it begins.
                     stop = re.compile(r"[^\n]*\}[ \t]*$|.*?^\}", re.MULTILINE | re.DOTALL).match(self.text, head.end())
                     found.append(self.text[start:stop.end()])
             elif re.match(rf"(?:static|SQLITE_PRIVATE|SQLITE_WSD)\b[^(){{}};=]*\b{name}\b", line):
@@ -82,7 +82,7 @@ class Source:
         return squeezed("\n".join(found)) if found else None
 
     def members(self, owner):
-        """What stands between the braces of a struct or union."""
+        """The text between the braces of a struct or union."""
         for start, end in self.lines_with(owner):
             line = self.text[start:end]
             head = re.match(rf"([ \t]*)(?:typedef[ \t]+)?(?:struct|union)[ \t]+{owner}[ \t]*\{{", line)
@@ -90,7 +90,7 @@ class Source:
                 closing = re.compile(rf"^{head.group(1)}\}}", re.MULTILINE).search(self.text, end)
                 yield self.text[start + head.end():closing.start()]
             elif re.match(rf"\}}[ \t]*{owner}[ \t]*;", line):
-                # A struct without a name, which gets it from the typedef around it.
+                # A struct without a name, which the typedef around it names.
                 opening = self.text.rfind("typedef struct", 0, start)
                 yield self.text[self.text.index("{", opening) + 1:start]
             else:
@@ -109,7 +109,7 @@ class Source:
 
 
 def differences(names, before, after):
-    """Which of the names are gone, new or changed between two amalgamations, a line for each."""
+    """The names that are gone, new or changed between two amalgamations, one line for each."""
     old, new = Source(before), Source(after)
     lines = []
     for name in names:
@@ -136,7 +136,7 @@ def functions(text):
 
 
 def syntax_trees(pattern):
-    """The compiler's account of the translation unit's declarations with the pattern in their names."""
+    """The compiler's syntax trees of the declarations in the translation unit whose names contain the pattern."""
     command = ["clang", "-std=gnu11", "-fsyntax-only", "-Xclang", "-ast-dump=json", "-Xclang", f"-ast-dump-filter={pattern}",
                "-I", str(SOURCES / "include"), str(SOURCES / "Engine" / "engine.c")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -156,13 +156,13 @@ def nodes(tree):
 
 
 def record(expression):
-    """The struct that an expression is, or points to."""
+    """The struct that is an expression's type, or that it points to."""
     kind = expression.get("type", {})
     return re.sub(r"\b(?:const|volatile|struct|union)\b|[*\s]|\[\d*\]", "", kind.get("qualType", ""))
 
 
 def uses_of(tree):
-    """Names of fields (Type.field), functions and variables that a function refers to."""
+    """The fields (Type.field), functions and variables that a function refers to."""
     local = {node["id"] for node in nodes(tree) if node.get("kind") in ("VarDecl", "ParmVarDecl")}
     for node in nodes(tree):
         if node.get("kind") == "MemberExpr" and node.get("name"):
@@ -179,7 +179,7 @@ def uses_of(tree):
 
 
 def used():
-    """What the fragments use that only the amalgamation declares."""
+    """The names that the fragments use and only the amalgamation declares."""
     source, header = AMALGAMATION.read_text(encoding="utf-8"), HEADER.read_text(encoding="utf-8")
     engine = Source(source)
     public = set(re.findall(r"\b(?:sqlite3_|SQLITE_|fts5_|Fts5)\w+", re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)))
@@ -192,15 +192,15 @@ def used():
             if tree.get("kind") == "FunctionDecl" and name in own and any(n.get("kind") == "CompoundStmt" for n in nodes(tree)):
                 seen.add(name)
                 names |= set(uses_of(tree))
-    # Those of overrides_end.h do nothing.
+    # These two of overrides_end.h do nothing.
     unseen = own - seen - {"sqlcipher_atexit", "sqlcipher_fini"}
     if unseen:
         sys.exit(f"check-engine: not looked at: {', '.join(sorted(unseen))}; add a pattern for their names to used()")
     words = set(re.findall(r"\b[A-Za-z_]\w*\b", "\n".join(texts)))
-    # Fields that only a macro of the amalgamation's reads belong to the macro.
+    # A field that is read only by a macro of the amalgamation belongs to the macro.
     names = {name for name in names if name.rpartition(".")[2] in words}
     names |= words & set(re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", source, re.MULTILINE))
-    # A macro or a constant of our own may have a name of the amalgamation's.
+    # One of our macros or constants may have the same name as one of the amalgamation's.
     ours = {word for path in [*fragments(), *SOURCES.glob("include/*.h"), *SOURCES.glob("Provider/*/*.h")]
             for word in re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", code(path), re.MULTILINE)} | {"memcpy", "double"}
     overridden = set(re.findall(r"\b((?:sqlcipher|sqlite3|attach|readDb|pageRe|unixRe|fts5Integ)\w+)\(",
@@ -214,7 +214,7 @@ def used():
 
 
 def missing_tests(text):
-    """Names in the last column that no test has: `Suite/function`, `Suite` or a file of a probe."""
+    """Names in the last column that no test has. A name is `Suite/function`, `Suite` or a file of a probe."""
     tests = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "Tests").glob("*Tests/**/*.swift")))
     gone = set()
     for _, cell in rows(text):
@@ -223,7 +223,7 @@ def missing_tests(text):
             if name.endswith(".c"):
                 known = (ROOT / "Tests" / "ProviderProbe" / name).exists()
             else:
-                # A suite is a type and may go on in an extension, so that the two are looked for apart.
+                # A suite is a type, and an extension may continue it, so suite and function are searched for separately.
                 known = re.search(rf"\b(?:struct|class|enum|extension) {suite}\b", tests) and (
                     not function or re.search(rf"\bfunc {function}\b", tests))
             if not known:
@@ -237,11 +237,11 @@ def main():
     problems += [f"{name} is listed and not used" for name in listed(text) if name not in names]
     problems += [f"{name} is listed more than once" for name in listed(text) if [n for n, _ in rows(text)].count(name) > 1]
     problems += [f"there is no test {name}" for name in missing_tests(text)]
-    problems += [f"{name} has no test and no word of why not" for name, cell in rows(text) if not cell]
+    problems += [f"{name} has no test and no reason why not" for name, cell in rows(text) if not cell]
     for problem in problems:
         print(f"ENGINE.md: {problem}", file=sys.stderr)
     if not problems:
-        print(f"check-engine: the {len(names)} private names in ENGINE.md are those that the fragments use")
+        print(f"check-engine: ENGINE.md lists exactly the {len(names)} private names that the fragments use")
     return 1 if problems else 0
 
 

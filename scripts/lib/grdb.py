@@ -1,4 +1,4 @@
-"""GRDB as it is published, on this package's engine: its own SQLCipher option, as the comments of its manifest describe it.
+"""Puts GRDB as it is published on this package's engine, through its own SQLCipher option, as the comments of its manifest say.
 
 Used by scripts/check-grdb and scripts/bench."""
 
@@ -8,7 +8,7 @@ import subprocess
 URL = "https://github.com/groue/GRDB.swift"
 VERSION = "7.10.0"
 
-# The lines of GRDB's manifest that its README says to change, and what they become. DEPENDENCY is the package with the engine.
+# The lines of GRDB's manifest that its README says to change, with their replacements. DEPENDENCY is the package with the engine.
 # The article "The engine under GRDB" shows the same lines; a test compares the two.
 SWAPS = (
     ('//dependencies.append(.package(url: "https://github.com/sqlcipher/SQLCipher.swift.git", from: "4.11.0"))',
@@ -39,11 +39,11 @@ SWAPS = (
 
 
 class Unexpected(Exception):
-    """GRDB is not the one that was expected, or cannot be fetched."""
+    """GRDB is not the expected version, or cannot be fetched."""
 
 
 def swapped(manifest, dependency):
-    """GRDB's manifest on this engine. `dependency` is what stands in `dependencies`, as Swift."""
+    """GRDB's manifest for this engine. `dependency` is the Swift code of the entry in `dependencies`."""
     for old, new in SWAPS:
         if manifest.count(old) != 1:
             raise Unexpected(f"GRDB's manifest is not the one expected; it lacks: {old.strip()}")
@@ -52,7 +52,7 @@ def swapped(manifest, dependency):
 
 
 def clone(folder):
-    """GRDB's source at its tag, in a folder that is made for it."""
+    """Clones GRDB's source at its tag into a new folder."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -65,7 +65,7 @@ def clone(folder):
 
 
 def on_engine(folder, package):
-    """GRDB in a folder, on the engine of the package at a path that is absolute or relative to GRDB."""
+    """Puts GRDB into a folder, on the engine of the package at a path that is absolute or relative to GRDB."""
     clone(folder)
     manifest = folder / "Package.swift"
     manifest.write_text(swapped(manifest.read_text(), f'.package(name: "SQLCipherKit", path: "{package}")'))

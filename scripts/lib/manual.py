@@ -1,6 +1,6 @@
 """Writes the manual page of the tool, in mdoc, from the commands' own declarations. Run through scripts/manual.
 
-usage: manual.py TOOL, which is asked for them; the page goes to standard output.
+usage: manual.py TOOL; the tool is asked for its declarations, and the page goes to standard output.
 """
 
 import datetime
@@ -10,7 +10,7 @@ import subprocess
 import sys
 import textwrap
 
-# Options of these groups, and these on their own, are the same for many commands: they are explained once.
+# The options of these groups, and these single options, are the same for many commands, and are explained once.
 SHARED = {"Key": "Key options", "Attached databases": "Attached databases"}
 EVERYWHERE = {"version", "help"}
 FORMATS = {"format", "json"}
@@ -22,7 +22,7 @@ def escaped(text):
 
 
 def line(text):
-    """Running text, each sentence on a line of its own as mdoc wants it."""
+    """Running text, with each sentence on its own line, as mdoc wants it."""
     text = re.sub(r"(?<=[.?!])\s+(?=\S)", "\n", escaped(text))
     rows = [row for sentence in text.split("\n") for row in
             textwrap.wrap(sentence, 76, break_long_words=False, break_on_hyphens=False) or [""]]
@@ -31,7 +31,7 @@ def line(text):
 
 
 def macro_text(text):
-    """Arguments of a macro: words that are macros themselves, and quotes, are made harmless."""
+    """Arguments of a macro: escapes quotes, and words that are themselves macros."""
     return '"' + escaped(text).replace('"', "\\(dq") + '"'
 
 
@@ -85,7 +85,7 @@ class Page:
         self.add(".El")
 
     def prose(self, text, first=True):
-        """Paragraphs; what is indented stays as it is."""
+        """Paragraphs; indented lines stay as they are."""
         for part in text.split("\n\n"):
             rows = part.split("\n")
             if not first:
@@ -103,7 +103,7 @@ class Page:
 
 
 def sections(discussion):
-    """The running text, and what stands below headings in capitals."""
+    """The running text, and the text below each heading in capitals."""
     found, current = {"": []}, ""
     for row in discussion.split("\n"):
         if re.fullmatch(r"[A-Z][A-Z ]+", row):
@@ -149,12 +149,12 @@ def main():
     )
     parts = sections(root["discussion"])
     page.prose(parts[""])
-    page.add(".Pp", line(f"This page is of {version}."))
+    page.add(".Pp", line(f"This page describes {version}."))
 
     shared = {title: {} for title in SHARED}
     formats = {}
     page.add(".Sh COMMANDS")
-    page.add(line("What a command shares with others is explained once, in the sections after this one."))
+    page.add(line("Options that commands share are explained once, in the sections after this one."))
     for name, command in everything:
         words = synopsis(command)
         # A bracket or dots at the end would be taken for the end of a sentence.

@@ -133,7 +133,7 @@ def ranking(colours):
 
 
 def measured_rows():
-    """The table of the article on performance: the pictures show what it says."""
+    """The table of the article on performance, which the charts show."""
     text = (ARTICLES / "Performance.md").read_text()
     rows = re.findall(r"^\| ([^|]+) \| ([\d.–]+) \| ([\d.–]+) \| ([\d.–]+) \|$", text, re.M)
     if len(rows) < 5:
@@ -204,7 +204,7 @@ def main():
                 FOLDER.mkdir(exist_ok=True)
                 path.write_text(text)
     if check and stale:
-        sys.exit(f"pictures: {', '.join(stale)} do not show what the scripts and the articles say; run scripts/pictures")
+        sys.exit(f"pictures: {', '.join(stale)} differ from what the scripts and the articles say; run scripts/pictures")
 
 
 main()

@@ -32,17 +32,18 @@ VERSION = re.compile(
 )
 
 HELP = """\
-Makes a release of the commit that is checked out. The working tree has to be clean, and Vendor/sqlcipher verified.
+Makes a release of the commit that is checked out. The working tree must be clean, and Vendor/sqlcipher verified.
 
-Without an option: writes NAME-VERSION.tar.bz2, a source archive that is complete, with the engine's source and the licences
-inside, its bill of materials (SPDX 2.3, JSON), and SHA256SUMS of both. The same commit gives the same bytes, wherever and whenever.
+Without an option, it writes NAME-VERSION.tar.bz2, a complete source archive that includes the engine's source and the licences,
+the archive's bill of materials (SPDX 2.3, JSON), and SHA256SUMS of both. The same commit gives the same bytes on every machine, at
+any time.
 
-With --tool, on Linux: also TOOL-VERSION-linux-MACHINE.tar.bz2, the command-line tool as one program that is linked statically and
-runs on any Linux of this machine's processor, in an empty folder too; its sum is in SHA256SUMS. It is built from the release's
-files (swift build, ten minutes), and its bytes are the compiler's.
+With --tool, on Linux, it also writes TOOL-VERSION-linux-MACHINE.tar.bz2: the command-line tool as one statically linked program,
+which runs on any Linux with this machine's processor, even with an empty folder as its root. Its sum is in SHA256SUMS. It is built
+from the release's files (swift build, ten minutes), and its bytes depend on the compiler.
 
-With --commit: adds a commit with the same files to the branch release/VERSION; the branch and the files that are checked
-out stay as they are. With --tag: tags it too, so that SwiftPM can depend on it by URL and version. Nothing is pushed."""
+With --commit, it adds a commit with the same files to the branch release/VERSION; the branch and the files that are checked
+out are not changed. With --tag, it tags that commit too, so that SwiftPM can depend on it by URL and version. Nothing is pushed."""
 
 
 def say(text):
@@ -63,7 +64,7 @@ def git_line(*arguments, **options):
 
 
 class Commit:
-    """What a release is made from, and nothing else counts: no clock, no user, no setting of this machine."""
+    """The only source of a release: no clock, user name or setting of this machine counts."""
 
     def __init__(self):
         try:
@@ -72,10 +73,10 @@ class Commit:
         except FileNotFoundError as error:
             raise Stop("git is not installed") from error
         except Stop as stop:
-            raise Stop(f"a release is made from a git checkout of this package, which this folder is not ({stop})") from stop
+            raise Stop(f"a release needs a git checkout of this package, and this folder is not one ({stop})") from stop
         changed = git("status", "--porcelain", "-z", "--untracked-files=no").decode(errors="replace").split("\0")[0]
         if changed:
-            raise Stop(f"{changed[3:]} is changed and not committed; a release is made from a commit")
+            raise Stop(f"{changed[3:]} is changed and not committed; a release needs a commit")
         self.id = git_line("rev-parse", "HEAD")
         self.time = int(git_line("show", "--no-patch", "--format=%ct", "HEAD"))
 
@@ -102,7 +103,7 @@ class Commit:
 
 
 def engine(pins):
-    """The files of Vendor/sqlcipher, verified. The notice of a library that is only linked is not the local system's."""
+    """The verified files of Vendor/sqlcipher. The notice of LibTomCrypt, which is only linked, is not the local system's."""
     problem = vendor.inspect(pins)
     if problem is not None:
         raise Stop(f"{problem}; run ./scripts/vendor")
@@ -124,7 +125,7 @@ def contents(commit, version):
 
 def tar(files, folder, time):
     output = io.BytesIO()
-    # USTAR has no room for anything that differs from machine to machine but for what is set here.
+    # USTAR stores nothing that differs between machines, except the fields that are set here.
     with tarfile.open(fileobj=output, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for path, (mode, data) in files.items():
             entry = tarfile.TarInfo(f"{folder}/{path}")
@@ -147,7 +148,7 @@ def write_archive(version, folder, with_tool):
     commit = Commit()
     files = contents(commit, version)
     name = f"{NAME}-{version}"
-    # bzip2, as its one library has written the same bytes for twenty years; those of gzip depend on whose zlib it is.
+    # bzip2 has one library, which has written the same bytes for twenty years; gzip's bytes depend on the zlib in use.
     made = {
         f"{name}.spdx.json": files[f"{NAME}.spdx.json"][1],
         f"{name}.tar.bz2": bz2.compress(tar(files, name, commit.time), 9),
@@ -155,7 +156,7 @@ def write_archive(version, folder, with_tool):
     if with_tool:
         say("building the tool, which takes ten minutes")
         tool = static_tool.name(version)
-        # What is linked into it is under these licences.
+        # The licences of everything that is linked into it.
         inside = {static_tool.PRODUCT: ("100755", static_tool.build(files))}
         inside.update({path: files[path] for path in files if path in ("LICENSE", "NOTICE.md") or "/LICENSE." in path})
         made[f"{tool}.tar.bz2"] = bz2.compress(tar({path: inside[path] for path in sorted(inside)}, tool, commit.time), 9)
@@ -165,7 +166,7 @@ def write_archive(version, folder, with_tool):
     try:
         for path, data in made.items():
             vendor.write(fresh[path], data)
-        # SHA256SUMS comes last: what is half done does not look whole.
+        # SHA256SUMS comes last, so that an incomplete release does not look complete.
         for path in made:
             os.replace(fresh[path], folder / path)
     finally:
@@ -182,7 +183,7 @@ def write_commit(version, with_tag):
     branch = f"refs/heads/release/{version}"
     taken = [name for name in git("for-each-ref", "--format=%(refname)", f"refs/tags/{version}").decode().split()]
     if with_tag and taken:
-        raise Stop(f"the tag {version} is there already; a tag that may have been fetched is never moved")
+        raise Stop(f"the tag {version} already exists; a tag that may have been fetched is never moved")
     files = contents(commit, version)
     with tempfile.TemporaryDirectory(prefix="release-") as scratch:
         index = {"GIT_INDEX_FILE": f"{scratch}/index"}
@@ -191,7 +192,7 @@ def write_commit(version, with_tag):
             rows.append(f"{mode} {git_line('hash-object', '-w', '--stdin', data=data)}\t{path}\0")
         git("update-index", "-z", "--index-info", data="".join(rows).encode(), environment=index)
         tree = git_line("write-tree", environment=index)
-    # Name and time are those of the commit that it is made from, so that the same release has the same commit everywhere.
+    # The name and the time are those of the source commit, so that the same release is the same commit everywhere.
     who, mail = git_line("show", "--no-patch", "--format=%cn%n%ce", "HEAD").split("\n")
     identity = {}
     for role in ("AUTHOR", "COMMITTER"):
@@ -209,7 +210,7 @@ def write_commit(version, with_tag):
 
 def checked_version(text):
     if VERSION.fullmatch(text) is None:
-        raise argparse.ArgumentTypeError(f"'{text}' is no semantic version such as 1.2.0 or 1.2.0-beta.1")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a semantic version such as 1.2.0 or 1.2.0-beta.1")
     return text
 
 
@@ -221,11 +222,11 @@ def main():
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--commit", action="store_true", help="make the commit on the branch release/VERSION")
     kind.add_argument("--tag", action="store_true", help="make the commit and tag it")
-    kind.add_argument("--tool", action="store_true", help="beside the archive, the command-line tool as one static program")
+    kind.add_argument("--tool", action="store_true", help="also write the command-line tool as one static program")
     parser.add_argument("--output", metavar="FOLDER", type=Path, help="where the archive goes (default: .build/release-VERSION)")
     arguments = parser.parse_args()
     if arguments.output is not None and (arguments.commit or arguments.tag):
-        parser.error("--output is for an archive, and a commit makes none")
+        parser.error("--output is for an archive, and --commit and --tag write none")
     signal.signal(signal.SIGTERM, vendor.terminated)
     try:
         if arguments.commit or arguments.tag:

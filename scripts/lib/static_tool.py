@@ -19,15 +19,15 @@ def name(version):
 
 
 def check_machine():
-    """Before anything is written: an archive without its tool looks like a whole release."""
+    """Runs before anything is written, as an archive without the tool would look like a complete release."""
     if platform.system() != "Linux":
-        raise Stop("the tool is linked statically on Linux alone: no other system has a static C library")
+        raise Stop("the tool is linked statically only on Linux: no other system has a static C library")
     if shutil.which("swift") is None:
-        raise Stop("swift is not installed; ./scripts/setup says from where")
+        raise Stop("swift is not installed; ./scripts/setup says where to get it")
 
 
 def unpack(files, folder):
-    """The release's files, those that are there and the same untouched, so that only what has changed is compiled."""
+    """Writes the release's files. Files that are unchanged are not touched, so that only what has changed is compiled."""
     wanted = {folder / path for path in files}
     for path in sorted(folder.rglob("*"), reverse=True) if folder.exists() else []:
         if (path.is_symlink() or not path.is_dir()) and path not in wanted:
@@ -44,14 +44,14 @@ def unpack(files, folder):
 def program_headers(data):
     """The types of the program headers of an ELF file of 64 bits (https://refspecs.linuxfoundation.org/elf/gabi4+/ch5.pheader.html)."""
     if data[:5] != b"\x7fELF\x02":
-        raise Stop("the tool that was built is no ELF file of 64 bits")
+        raise Stop("the tool that was built is not a 64-bit ELF file")
     start, = struct.unpack_from("<Q", data, 32)
     size, count = struct.unpack_from("<HH", data, 54)
     return {struct.unpack_from("<I", data, start + size * index)[0] for index in range(count)}
 
 
 def build(files):
-    """The program's bytes."""
+    """Builds the program and returns its bytes."""
     source = FOLDER / "source"
     unpack(files, source)
     command = ["swift", "build", "--package-path", str(source), "--scratch-path", str(FOLDER / "build"), *FLAGS]
@@ -62,9 +62,9 @@ def build(files):
     if status != 0:
         lines = log.read_text(errors="replace").splitlines()
         reason = next((line for line in lines if "error:" in line), lines[-1] if lines else f"exit status {status}")
-        raise Stop(f"the tool could not be built: {reason.strip()}; {shown(log)} says more")
+        raise Stop(f"the tool could not be built: {reason.strip()}; see {shown(log)}")
     data = (FOLDER / "build" / "release" / PRODUCT).read_bytes()
-    # PT_DYNAMIC and PT_INTERP: what needs another file to start.
+    # PT_DYNAMIC and PT_INTERP: a program with either needs another file to start.
     if program_headers(data) & {2, 3}:
         raise Stop("the tool that was built is not linked statically")
     return data

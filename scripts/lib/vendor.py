@@ -31,20 +31,20 @@ RETIRED = VENDOR / ".sqlcipher.old"
 FRESH_PINS = VENDOR / ".pins.json.new"
 SUMS = "SHA256SUMS"
 REQUIREMENTS = ROOT / "scripts" / "lib" / "download-requirements.txt"
-# What the throw-away Python environment of a download takes, with some room.
+# The size of the temporary Python environment of a download, with some room to spare.
 SCRATCH_BYTES = 64 << 20
 SYSTEM_NOTICE = Path("/usr/share/doc/libtomcrypt-dev/copyright")
 
 HELP = """\
 Puts the engine's source, as Vendor/pins.json pins it, into Vendor/sqlcipher: sqlite3.c, sqlite3.h, the generated
-symbols.h, the licences, and SHA256SUMS. A run that finds all of it in order changes nothing.
+symbols.h, the licences, and SHA256SUMS. A run that finds everything in order changes nothing.
 
-The archive comes from the package index that pip is configured for, is verified, and is kept in
+The archive comes from the package index that pip is configured for. It is verified, and kept in
 $SQLCIPHERKIT_CACHE, or else $XDG_CACHE_HOME/sqlcipherkit, or else ~/.cache/sqlcipherkit."""
 
 
 class Stop(Exception):
-    """An end that the user should read about in one line."""
+    """An error that is shown to the user in one line."""
 
 
 def say(text):
@@ -52,7 +52,7 @@ def say(text):
 
 
 def shown(path):
-    """A path as the user would type it: relative to the package where it lies inside."""
+    """A path as the user would type it: relative to the package if it is inside."""
     try:
         return str(Path(path).relative_to(ROOT))
     except ValueError:
@@ -67,7 +67,7 @@ def sha256(data):
 
 
 class Pins:
-    """What Vendor/pins.json says, or `pins` in its place."""
+    """The content of Vendor/pins.json, or of `pins` if given."""
 
     def __init__(self, pins=None):
         path = VENDOR / "pins.json"
@@ -99,15 +99,15 @@ def require_sum(path, data, expected, authority, remedy):
 def exported_symbols(source):
     """Every global name that the amalgamation can define, whatever options it is compiled with."""
     names = set()
-    # What SQLite itself declares as its interface. The name is the first of SQLite's that something other than a
-    # further word follows; a declaration without one is news that must not be missed.
+    # The interface that SQLite itself declares. The symbol is the first sqlite… name that no further word follows; a
+    # declaration without such a name is of a new form, which must not be missed.
     for match in re.finditer(r"^SQLITE_API\b[^;{]*", source, re.MULTILINE):
         name = re.search(r"\b(sqlite\w+)\s*(?:[(\[=)]|$)", match.group())
         if name is None:
             line = source.count("\n", 0, match.start()) + 1
             raise Stop(f"sqlite3.c:{line}: this SQLITE_API declaration names no symbol that scripts/vendor understands")
         names.add(name.group(1))
-    # Functions that are simply not static: SQLCipher's own, and what it brings with it.
+    # Functions that are not static: SQLCipher's own, and those of code that it includes.
     plain = r"^(?!static\b|SQLITE_|typedef\b)[A-Za-z_][\w \t*]*?\b((?:sqlite|sqlcipher|xoshiro)\w*)[ \t]*\([^;{}#]*\)\s*\{"
     # A definition without "static" is still private where an earlier declaration said so.
     private = set(re.findall(r"^(?:SQLITE_PRIVATE|static)\b[^;{=()]*?\b(\w+)[ \t]*\(", source, re.MULTILINE))
@@ -132,7 +132,7 @@ def comment_text(comment):
 
 
 def licences(source):
-    """The notices that stand in the source itself."""
+    """The licence notices in the source itself."""
     sqlcipher = re.search(r"/\*+ Begin file sqlcipher\.c \*+/\n/\*\n(.*?)\*/", source, re.DOTALL)
     blessing = re.search(r"^\*\* The author disclaims copyright.*?taking more than you give\.$", source, re.DOTALL | re.MULTILINE)
     if sqlcipher is None or "Redistribution and use" not in sqlcipher.group(1) or blessing is None:
@@ -144,14 +144,14 @@ def licences(source):
 
 
 def libtomcrypt_notice(pins):
-    """LibTomCrypt is linked, not vendored: the system's own notice where there is one."""
+    """The system's own notice if there is one, as LibTomCrypt is linked, not vendored."""
     with contextlib.suppress(OSError, UnicodeDecodeError):
         return SYSTEM_NOTICE.read_text(encoding="utf-8")
     return linked_notice(pins)
 
 
 def linked_notice(pins):
-    """The same on every system."""
+    """A notice that is the same on every system."""
     return (
         f"LibTomCrypt ({pins.libtomcrypt['minimumVersion']} or newer) by Tom St Denis and contributors is linked from\n"
         "the system. Its authors dedicate it to the public domain, or license it under the WTFPL, version 2, as one prefers.\n"
@@ -174,7 +174,7 @@ def write(path, data):
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        # A failed write(2) does not know the name of the file.
+        # The error of a failed write(2) does not have the file's name.
         raise Stop(f"{shown(path)}: {error.strerror}") from error
 
 
@@ -187,7 +187,7 @@ def sync_folder(path):
 
 
 def remove(path):
-    """Removes a file, a link or a folder, whichever it is, if it is there."""
+    """Removes a file, a link or a folder, if it exists."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -196,7 +196,7 @@ def remove(path):
 
 @contextlib.contextmanager
 def locked(folder):
-    """One run at a time. The lock is on the folder itself, so there is no lock file, and a killed run holds none."""
+    """Lets one run in at a time. The lock is on the folder itself, so there is no lock file, and a killed run leaves no lock."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         try:
@@ -222,7 +222,7 @@ def cache_folder():
     try:
         return Path.home() / ".cache" / "sqlcipherkit"
     except RuntimeError as error:
-        raise Stop("no home folder to keep the archive in; set SQLCIPHERKIT_CACHE to a folder") from error
+        raise Stop("there is no home folder to keep the archive in; set SQLCIPHERKIT_CACHE to a folder") from error
 
 
 def read_archive(path, pins, remedy):
@@ -232,8 +232,8 @@ def read_archive(path, pins, remedy):
 
 
 def run_tool(what, command, environment, folder):
-    """Runs a program that writes into folder, quietly; its failure becomes one line with the reason that it gave."""
-    # A session of its own, so that a run that is told to end takes the program's own children along.
+    """Runs a program that writes into `folder`, without showing its output. A failure becomes one line with its reason."""
+    # In its own session, so that the program's children are killed with it.
     process = subprocess.Popen(
         command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, errors="replace", start_new_session=True)
@@ -249,7 +249,7 @@ def run_tool(what, command, environment, folder):
         causes = re.findall(r"\[Errno -?\d+\] [^'\")\n]+", output)
         lines = [line.strip() for line in output.splitlines() if line.strip()]
         reason = causes[-1] if causes else lines[-1] if lines else f"exit status {process.returncode}"
-        # venv says only that something failed when it is the disk that is full.
+        # When the disk is full, venv says only that something failed.
         if shutil.disk_usage(folder).free < SCRATCH_BYTES:
             reason = f"{shown(folder.parent)}: No space left on device"
         raise Stop(f"{what} failed: {reason} (offline, use --from DIR)")
@@ -257,7 +257,7 @@ def run_tool(what, command, environment, folder):
 
 
 def pip_settings(python, environment, folder):
-    """pip's own configuration, from its files and from PIP_… variables: the downloader does not read it by itself."""
+    """pip's own configuration, from its files and from PIP_… variables, which the downloader does not read."""
     ranks = {"global": 0, "download": 1, ":env:": 2}
     found = []
     listing = run_tool("asking pip for its configuration", [python, "-m", "pip", "config", "list"], environment, folder)
@@ -272,21 +272,22 @@ def pip_settings(python, environment, folder):
 
 
 def download_options(settings):
-    """Where pip would look, as the downloader's arguments. pip passes over a place that is gone; the downloader would not."""
+    """The places where pip would look, as the downloader's arguments. A missing folder is left out: pip skips it, the downloader
+    fails."""
     options = []
     for name, option in (("index-url", "--index-url"), ("extra-index-url", "--index-url"),
                          ("find-links", "--find-link"), ("trusted-host", "--trusted-host")):
         for value in settings.get(name, "").split():
             path = url2pathname(urlsplit(value).path) if value.startswith("file:") else value
             if name == "find-links" and "://" not in path and not Path(path).expanduser().exists():
-                say(f"pip's find-links names {value}, which is not there: left out")
+                say(f"pip's find-links names {value}, which does not exist: left out")
             else:
                 options += [option, value]
     return options
 
 
 def download(pins, cache, package, file, expected):
-    """An archive into the cache, by way of a throw-away Python environment: it is needed once for each pin."""
+    """Downloads an archive into the cache with a temporary Python environment, once for each pin."""
     for stale in cache.glob(".download-*"):
         shutil.rmtree(stale, ignore_errors=True)
     scratch = Path(tempfile.mkdtemp(prefix=".download-", dir=cache))
@@ -308,7 +309,7 @@ def download(pins, cache, package, file, expected):
             environment.setdefault("HTTPS_PROXY", settings["proxy"])
             environment.setdefault("HTTP_PROXY", settings["proxy"])
         if "index-url" not in settings:
-            # The downloader forgets its default index as soon as it is given find-links; pip knows pip's default.
+            # Given find-links, the downloader drops its default index; pip is asked for its own.
             default = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
             settings["index-url"] = run_tool("asking pip for its default index", [python, "-c", default], environment, scratch)
         command = [python, "-m", "unearth", "--no-binary", "--download", str(scratch / "archive")]
@@ -367,7 +368,7 @@ def sums_text(files, pins):
 
 
 def inspect(pins):
-    """What is wrong with the folder that a run may put right, or None. A changed byte is not put right: it stops the run."""
+    """What is wrong with the folder and can be repaired by a run, or None. A changed byte is not repaired: it stops the run."""
     remedy = "remove Vendor/sqlcipher and run ./scripts/vendor again"
     try:
         head, *rows = (FOLDER / SUMS).read_text(encoding="utf-8").splitlines()
@@ -390,7 +391,7 @@ def inspect(pins):
             require_sum(FOLDER / name, data, recorded[name], f"Vendor/sqlcipher/{SUMS}", remedy)
         if name == "sqlite3.c":
             source = data
-    # The files are as they were written; this script may have learnt to write them better since.
+    # The files are as they were written, but this script may generate them differently by now.
     for name, data in generated(source, pins).items():
         if sha256(data) != recorded.get(name):
             return f"Vendor/sqlcipher/{name} is not what scripts/vendor generates"
@@ -400,7 +401,7 @@ def inspect(pins):
 
 
 def install(files):
-    """All files at once: written and synced beside the folder, then renamed into its place."""
+    """Installs all files at once: writes and syncs them beside the folder, then renames that into its place."""
     FRESH.mkdir()
     try:
         for name, data in files.items():
@@ -422,7 +423,7 @@ def install(files):
 
 @contextlib.contextmanager
 def ready():
-    """Alone with Vendor, and without what a run that was killed has left behind."""
+    """Locks Vendor, and removes what a killed run has left behind."""
     with locked(VENDOR):
         for path in (FRESH, RETIRED, FRESH_PINS):
             remove(path)
@@ -430,7 +431,7 @@ def ready():
 
 
 def complete(files, pins):
-    """The members of the archive and what is made from them: all that goes into the folder."""
+    """All files that go into the folder: the members of the archive, and the files generated from them."""
     files = {**files, **generated(files["sqlite3.c"], pins)}
     files["LICENSE.LibTomCrypt"] = libtomcrypt_notice(pins).encode()
     files[SUMS] = sums_text(files, pins).encode()
@@ -464,12 +465,12 @@ def check(pins):
 def found(pattern, text, where):
     match = re.search(pattern, text, re.MULTILINE)
     if match is None:
-        raise Stop(f"{where}: does not say what scripts/vendor looks for: {pattern}")
+        raise Stop(f"{where}: has no text that matches {pattern}, which scripts/vendor looks for")
     return match.group(1)
 
 
 def members_of(archive, file, names):
-    """Path and bytes of each member, wherever it stands in the archive."""
+    """The path and bytes of each member, wherever it is in the archive."""
     members = {}
     try:
         with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as tar:
@@ -484,7 +485,7 @@ def members_of(archive, file, names):
 
 
 def pins_for(pins, version, file, archive):
-    """The pins as they will be, from what the archive itself says, and its files."""
+    """The new pins, from the archive's own content, and its files."""
     members = members_of(archive, file, pins.members)
     source, header = (members[name][1].decode("utf-8", "replace") for name in ("sqlite3.c", "sqlite3.h"))
     fresh = json.loads(json.dumps(pins.all))
@@ -515,7 +516,7 @@ def listed_symbols(text):
 
 
 def changes(old, new, new_files):
-    """What is another in the new pins, a line for each."""
+    """What differs in the new pins, one line for each difference."""
     rows = [
         ("package", old.package, new.package),
         ("SQLCipher", old.source["cipherVersion"], new.source["cipherVersion"]),
@@ -546,7 +547,7 @@ def changes(old, new, new_files):
 
 
 def private_changes(old, new_source):
-    """What the engine's private parts that the package uses have become, a line for each."""
+    """How the engine's private parts that the package uses have changed, one line for each."""
     names = engine_table.listed(engine_table.TABLE.read_text(encoding="utf-8"))
     try:
         before = (FOLDER / "sqlite3.c").read_bytes()
@@ -561,16 +562,16 @@ def private_changes(old, new_source):
 
 
 def update(pins, wanted, offline):
-    """Pins another version. Vendor/pins.json changes last, when all else has succeeded."""
+    """Pins another version. Vendor/pins.json changes last, after everything else has succeeded."""
     name = pins.source["package"]["name"]
     match = re.fullmatch(r"([\w.-]+)==(\d[\w.]*)", wanted)
     if match is None or match.group(1) != name:
-        raise Stop(f"'{wanted}' cannot be pinned; what can is {name}==VERSION")
+        raise Stop(f"'{wanted}' cannot be pinned; give {name}==VERSION")
     version = match.group(2)
     file = f"{name}-{version}.tar.gz"
     with ready():
         if version == pins.source["package"]["version"]:
-            say(f"{wanted} is pinned already")
+            say(f"{wanted} is already pinned")
             return
         if offline is not None:
             archive = (Path(offline) / file).read_bytes()
@@ -588,7 +589,7 @@ def update(pins, wanted, offline):
         lines = changes(pins, fresh, files) + private_changes(pins, files["sqlite3.c"].decode("utf-8"))
         try:
             write(FRESH_PINS, (json.dumps(fresh.all, indent=2, ensure_ascii=False) + "\n").encode())
-            # A run that dies between the two leaves the old pins, by which the next run puts the old files back.
+            # A run that dies between the two leaves the old pins, and the next run restores the old files from them.
             install(files)
             os.replace(FRESH_PINS, VENDOR / "pins.json")
         finally:
@@ -606,13 +607,13 @@ def update(pins, wanted, offline):
         if path.exists() and any(v in path.read_text(encoding="utf-8") for v in old)
     ]
     if stale:
-        say(f"the old version still stands in {' and '.join(stale)}")
+        say(f"the old version is still named in {' and '.join(stale)}")
     say(f"{fresh.title} is pinned and unpacked; compare the sum of {file} with the upstream's")
     say("the build stops until it is reviewed: follow Vendor/README.md, then run ./scripts/test")
 
 
 def terminated(number, _frame):
-    # Raised where the program stands, so that temporary folders are removed on the way out.
+    # Raises where the program is, so that temporary folders are removed on the way out.
     sys.exit(128 + number)
 
 
@@ -628,7 +629,7 @@ def main():
     parser.add_argument("--from", dest="offline", metavar="DIR", help="take the archive from DIR; use no network and no cache")
     arguments = parser.parse_args()
     if arguments.offline is not None and (arguments.check or arguments.fetch):
-        parser.error("--from goes with neither --check nor --fetch")
+        parser.error("--from cannot be combined with --check or --fetch")
     signal.signal(signal.SIGTERM, terminated)
     try:
         pins = Pins()
