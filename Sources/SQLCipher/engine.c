@@ -1,4 +1,4 @@
-/* The engine under SQLite's and SQLCipher's plain names: the same translation unit as CSQLCipher's, compiled for itself. What is
- * different of it stands where SQLCIPHERKIT_PLAIN_SYMBOLS does, which the manifest defines. The crypto provider, whose names have
- * a prefix, is CSQLCipherProvider for both. */
+/* The engine under SQLite's and SQLCipher's plain names: the same translation unit as CSQLCipher's, compiled separately. The
+ * differences are where the sources test SQLCIPHERKIT_PLAIN_SYMBOLS, which the manifest defines. Both use the same crypto provider,
+ * CSQLCipherProvider, whose names have a prefix. */
 #include "../CSQLCipher/Engine/engine.c"

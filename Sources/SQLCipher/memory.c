@@ -1,4 +1,4 @@
-/* What overrides.h puts in the place of SQLCipher's own function, which writes byte by byte through a volatile pointer.
+/* The function with which overrides.h replaces SQLCipher's own, which writes byte by byte through a volatile pointer.
  * System/secure.c has it for the other engine. */
 #include <stddef.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* An authorizer that is asked for everything that a statement reads. engine.c includes this after the amalgamation; nothing else
- * does. overrides.h makes the engine call sqlcipherkit_select_is_resolved, and sqlcipherkit_finish the last function here. */
+/* An authorizer that is asked about everything that a statement reads. Only engine.c includes this, after the amalgamation.
+ * overrides.h makes the engine call sqlcipherkit_select_is_resolved, and sqlcipherkit_finish calls the last function here. */
 #include "../include/access.h"
 
 #define SQLCIPHERKIT_ACCESS "sqlcipherkit access"
@@ -14,7 +14,7 @@ int sqlcipherkit_is_inner(sqlite3 *db) {
     return db->nVdbeExec > 0 || (db->pParse != NULL && db->pParse->pOuterParse != NULL);
 }
 
-/* Whether the authorizer is one that is asked more, and is asked at all: SQLite itself suspends it for parses of its own. */
+/* Whether the authorizer is one that is asked more, and is active: SQLite suspends it for its own parses. */
 static int sqlcipherkit_asks(Parse *parse) {
     sqlite3 *db = parse->db;
     return db->xAuth != NULL && !db->init.busy && parse->eParseMode == PARSE_MODE_NORMAL &&
@@ -36,8 +36,8 @@ static int sqlcipherkit_ask_column(Walker *walker, Expr *expression) {
     return parse->nErr > 0 ? WRC_Abort : WRC_Continue;
 }
 
-/* Takes the indexes from a table of the FROM clause if one of them would sort its rows by what may not be seen. The key of a
- * table WITHOUT ROWID is the table itself. */
+/* Disables the indexes of a table in the FROM clause if one of them would sort its rows by columns that may not be read. The key
+ * of a table WITHOUT ROWID is the table itself. */
 static void sqlcipherkit_ask_order(Parse *parse, SrcItem *item) {
     sqlite3 *db = parse->db;
     Table *table = item->pSTab;
@@ -52,7 +52,7 @@ static void sqlcipherkit_ask_order(Parse *parse, SrcItem *item) {
             if (db->xAuth(db->pAuthArg, SQLCIPHERKIT_SORTS_BY, table->zName, name, db->aDb[schema].zDbSName, NULL) == SQLITE_OK) {
                 continue;
             }
-            /* NOT INDEXED means nothing to a table WITHOUT ROWID: each of its indexes holds a key of the table. */
+            /* NOT INDEXED has no effect on a table WITHOUT ROWID: each of its indexes holds a key of the table. */
             if (item->fg.isIndexedBy || !HasRowid(table)) {
                 sqlite3ErrorMsg(parse, "access to the indexes of %s is prohibited", table->zName);
                 parse->rc = SQLITE_AUTH;
@@ -71,7 +71,7 @@ static int sqlcipherkit_ask_select(Walker *walker, Select *select) {
         for (int i = 0; i < select->pSrc->nSrc; i++) {
             SrcItem *item = &select->pSrc->a[i];
             if (item->fg.isSubquery) {
-                /* As the engine itself says where a name is resolved: the innermost view. */
+                /* As in the engine's own name resolution: the innermost view. */
                 if (item->zName != NULL) parse->zAuthContext = item->zName;
                 int rc = sqlite3WalkSelect(walker, item->u4.pSubq->pSelect);
                 parse->zAuthContext = context;
@@ -130,7 +130,7 @@ static void sqlcipherkit_program_is_complete(Parse *parse) {
         const VdbeOp *op = &parse->pVdbe->aOp[i];
         int isVirtual = op->opcode == OP_VOpen;
         if (!isVirtual && op->opcode != OP_OpenRead && op->opcode != OP_OpenWrite && op->opcode != OP_ReopenIdx) continue;
-        /* The root page is in a register only where the same program makes the table. */
+        /* The root page is in a register only if the same program creates the table. */
         if (!isVirtual && (op->p5 & OPFLAG_P2ISREG) != 0) continue;
         int schema;
         Table *table = sqlcipherkit_opened(db, op, &schema);

@@ -1,4 +1,4 @@
-/* What observing a database takes. engine.c includes this after the amalgamation; nothing else does. */
+/* The functions that observing a database needs. Only engine.c includes this, after the amalgamation. */
 #include "../include/changes.h"
 
 typedef struct {
@@ -8,7 +8,7 @@ typedef struct {
 
 #define SQLCIPHERKIT_CHANGE_HOOK "sqlcipherkit change hook"
 
-/* The argument is the sessions' list, as they expect it, so that the hook itself is kept beside it. */
+/* Sessions expect their list as the argument, so the hook itself is stored elsewhere, in the connection's client data. */
 static void sqlcipherkit_preupdate(void *sessions, sqlite3 *db, int operation, const char *schema, const char *table,
                                    sqlite3_int64 old_key, sqlite3_int64 new_key) {
     if (sessions != NULL) xPreUpdate(sessions, db, operation, schema, table, old_key, new_key);
@@ -24,7 +24,7 @@ int sqlcipherkit_set_change_hook(sqlite3 *db, sqlcipherkit_change_callback callb
         hook->callback = callback;
         hook->context = context;
     }
-    /* Frees the one before. */
+    /* Frees the previous hook. */
     int rc = sqlite3_set_clientdata(db, SQLCIPHERKIT_CHANGE_HOOK, hook, sqlite3_free);
     if (rc != SQLITE_OK) return rc;
     void *sessions = db->pPreUpdateArg;
@@ -80,7 +80,7 @@ sqlcipherkit_table sqlcipherkit_find_table(sqlite3 *db, const char *schema, cons
 }
 
 sqlite3_uint64 sqlcipherkit_schema_stamp(sqlite3 *db) {
-    /* FNV-1a, by words. */
+    /* FNV-1a, over words instead of bytes. */
     sqlite3_uint64 stamp = 14695981039346656037u;
     for (int i = 0; i < db->nDb; i++) {
         if (db->aDb[i].pSchema == NULL) continue;

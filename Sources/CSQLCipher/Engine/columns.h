@@ -1,7 +1,7 @@
-/* The columns of a row. engine.c includes this after the amalgamation; nothing else does. */
+/* The columns of a row. Only engine.c includes this, after the amalgamation. */
 #include "../include/columns.h"
 
-/* columnMem without the connection's mutex, which the thread that steps the statement does not need, and without an error left
+/* columnMem without the connection's mutex, which the thread that steps the statement does not need, and without setting an error
  * on the connection. NULL outside the row. */
 static inline Mem *sqlcipherkit_column(sqlite3_stmt *statement, int index) {
     Vdbe *vm = (Vdbe *)statement;
@@ -18,7 +18,7 @@ int sqlcipherkit_column_int64(sqlite3_stmt *statement, int index, sqlite3_int64 
     Mem *column = sqlcipherkit_column(statement, index);
     if (column == NULL) return SQLITE_NULL;
     int type = sqlite3_value_type((sqlite3_value *)column);
-    /* The storage class says that the integer is there: nothing is converted, so nothing can fail. */
+    /* With this storage class the value is an integer: nothing is converted, so nothing can fail. */
     if (type == SQLITE_INTEGER) *value = column->u.i;
     return type;
 }
@@ -42,13 +42,13 @@ int sqlcipherkit_column_bytes(sqlite3_stmt *statement, int index, const void **b
         *count = column->n;
         return type;
     }
-    /* Converting may take memory: this is SQLite's own way, with its mutex and its account of a failure. */
+    /* Converting may allocate memory: do it as SQLite does, with its mutex and its record of a failure. */
     column = columnMem(statement, index);
     if (type == SQLITE_TEXT || type == SQLITE_BLOB) {
         *bytes = type == SQLITE_TEXT ? (const void *)sqlite3_value_text((sqlite3_value *)column)
                                      : sqlite3_value_blob((sqlite3_value *)column);
         *count = sqlite3_value_bytes((sqlite3_value *)column);
-        /* Text is never a NULL pointer unless its conversion to UTF-8, or the expansion of a zero-blob, had no memory. */
+        /* A NULL pointer for text means that its conversion to UTF-8, or the expansion of a zero-blob, ran out of memory. */
         if (*bytes == NULL && (*count > 0 || type == SQLITE_TEXT)) *count = -1;
     }
     columnMallocFailure(statement);

@@ -1,4 +1,4 @@
-/* Rows as they are, whatever their table asks of new ones. engine.c includes this after the amalgamation; nothing else does. */
+/* Copies existing rows even if their table would refuse them as new. Only engine.c includes this, after the amalgamation. */
 #include "../include/constraints.h"
 
 int sqlcipherkit_allow_nulls(sqlite3 *db, const char *schema) {

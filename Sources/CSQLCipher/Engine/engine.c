@@ -1,16 +1,16 @@
-/* The engine: SQLCipher's amalgamation, compiled as it was vendored, as one translation unit.
+/* The engine: SQLCipher's amalgamation, compiled unchanged, as one translation unit.
  *
- * Before it stand the options that no client of the headers may see. Warnings are silenced here and only here:
- * the file is not ours to change.
+ * The options before it are those that no client of the headers may see. Warnings are silenced only here, as the vendored file is
+ * never changed.
  */
 
-/* The engine's asserts are slow, and some are reachable by a corrupt file; SQLite says to leave them out of every build
- * but its own tests (https://sqlite.org/assert.html). */
+/* The engine's asserts are slow, and a corrupt file can trigger some of them. SQLite says to leave them out of every build except
+ * its own tests (https://sqlite.org/assert.html). */
 #ifndef NDEBUG
 #define NDEBUG 1
 #endif
 
-/* What the C library has, as SQLite's own configure script would find it. Without HAVE_STDINT_H the codec does not
+/* What the C library provides, as SQLite's own configure script would find it. Without HAVE_STDINT_H the codec does not
  * compile on Linux; without HAVE_USLEEP a busy handler sleeps whole seconds; without HAVE_LOCALTIME_R and HAVE_GMTIME_R
  * dates take a global mutex; without HAVE_PREAD and HAVE_PWRITE a page costs two system calls; fdatasync saves a metadata
  * write on each commit. */
@@ -32,8 +32,8 @@
 #define HAVE_MALLOC_USABLE_SIZE 1
 #endif
 
-/* What the pages are encrypted with: this package's own provider; or SQLCipher's stock provider for
- * OpenSSL, or (for comparison, in tests and benchmarks) its stock one for LibTomCrypt. */
+/* The provider that encrypts pages: this package's own, SQLCipher's stock provider for OpenSSL, or (for comparison, in tests and
+ * benchmarks) its stock provider for LibTomCrypt. */
 #if defined(SQLCIPHERKIT_OPENSSL)
 #define SQLCIPHER_CRYPTO_OPENSSL 1
 #elif defined(SQLCIPHERKIT_STOCK_PROVIDER)
@@ -46,8 +46,8 @@
 /* The engine prints nothing to standard error unless a program asks for a log (PRAGMA cipher_log). */
 #define SQLCIPHER_OMIT_DEFAULT_LOGGING 1
 
-/* And nothing to the system's log on Apple's platforms and Android: SQLCipher marks what it writes there as public, the statements
- * of a profile among it. */
+/* It writes nothing to the system's log on Apple's platforms and Android: SQLCipher marks its messages there as public, including
+ * the statements of a profile. */
 #define SQLCIPHER_OMIT_LOG_DEVICE 1
 
 #ifdef SQLCIPHERKIT_PLAIN_SYMBOLS
@@ -65,9 +65,9 @@
 #include "reviewed.h"
 #include "overrides_end.h"
 
-/* One aspect each. What they use of SQLite's and SQLCipher's private functions and fields is listed in ENGINE.md. */
+/* One aspect each. ENGINE.md lists the private functions and fields of SQLite and SQLCipher that they use. */
 #include "schemas.h"
-/* What replaces something: unused, it no longer does. */
+/* These replace functions of the engine: an unused one no longer replaces anything. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wunused-function"
 #include "reads.h"
@@ -77,7 +77,7 @@
 #include "start.h"
 #include "fork.h"
 
-/* What the Swift layer calls. */
+/* The functions that the Swift layer calls. */
 #ifndef SQLCIPHERKIT_PLAIN_SYMBOLS
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wunused-function"
@@ -98,7 +98,7 @@
 #include "snapshots.h"
 #include "logging.h"
 #include "tokens.h"
-/* Unused, these would no longer be called in the place of what they guard. */
+/* An unused function here would no longer be called in place of the one that it guards. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wunused-function"
 #include "access.h"
@@ -110,7 +110,7 @@
 
 #ifdef SQLCIPHERKIT_OWN_PROVIDER
 #include "../Provider/Plug/plug.h"
-/* sqlite3Codec is the end of an override: unused, it no longer replaces SQLCipher's. */
+/* sqlite3Codec is an override: if it is unused, it no longer replaces SQLCipher's. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wunused-function"
 #include "codec.h"

@@ -1,23 +1,23 @@
-/* What a fork leaves of the engine's locks. engine.c includes this after the amalgamation; nothing else does.
+/* Keeps the engine's locks usable after a fork. Only engine.c includes this, after the amalgamation.
  *
- * A child has the forking thread alone. A mutex that another thread held stays locked in it, and what that mutex guards stays half
- * changed: the child would wait for ever, mostly when it opens its first database. So the forking thread takes all mutexes that
- * are not a connection's own, and lets go of them in parent and child.
+ * A child process has only the forking thread. A mutex that another thread held stays locked in the child, and the data that it
+ * guards may be half changed: the child would wait forever, mostly when it opens its first database. So the forking thread takes
+ * all mutexes except those of connections, and releases them in parent and child.
  */
 #include "../include/fork.h"
 
 unsigned sqlcipherkit_fork_count;
 
 #if SQLITE_OS_UNIX
-/* In the order in which the engine takes one while it holds another, after that of its start: a name for a temporary file (VFS1)
- * takes random numbers (PRNG), whose first seed looks for a file layer (MAIN), under which SQLCipher starts and takes its own. */
+/* In the order in which the engine nests them, after the mutex of its start: a name for a temporary file (VFS1) needs random
+ * numbers (PRNG), whose first seed looks for a file layer (MAIN), under which SQLCipher starts and takes its own mutexes. */
 static const int sqlcipherkit_fork_order[] = {
     SQLITE_MUTEX_STATIC_VFS1, SQLITE_MUTEX_STATIC_PRNG, SQLITE_MUTEX_STATIC_MAIN,
     SQLITE_MUTEX_STATIC_LRU,  SQLITE_MUTEX_STATIC_PMEM, SQLITE_MUTEX_STATIC_MEM,
 };
 
-/* Calls `act` for each mutex, by its pthread: the engine's own functions are not there before it was started. SQLCipher's are
- * made under MAIN, and so are looked at while that one is held. */
+/* Calls `act` for each mutex's pthread mutex: the engine's own functions are not available before its start. SQLCipher creates its
+ * mutexes under MAIN, so they are read while MAIN is held. */
 static void sqlcipherkit_each_mutex(int (*act)(pthread_mutex_t *)) {
     act(&sqlcipherkit_start_mutex);
     for (unsigned i = 0; i < sizeof sqlcipherkit_fork_order / sizeof *sqlcipherkit_fork_order; i++) {
@@ -30,8 +30,8 @@ static void sqlcipherkit_each_mutex(int (*act)(pthread_mutex_t *)) {
 
 static void sqlcipherkit_before_fork(void) {
     sqlcipherkit_each_mutex(pthread_mutex_lock);
-    /* Another thread may be starting the engine other than by sqlcipherkit_start, for a while without MAIN: first SQLite, then
-     * SQLCipher. That is waited for, and given up after once if SQLCipher cannot start. */
+    /* Another thread may be starting the engine other than by sqlcipherkit_start, at times without MAIN: first SQLite, then
+     * SQLCipher. Wait for that, but only once if SQLCipher cannot start. */
     for (int once = 1; sqlite3GlobalConfig.nRefInitMutex > 0 || (once && sqlite3GlobalConfig.isInit && !sqlcipher_init); once = 0) {
         sqlcipherkit_each_mutex(pthread_mutex_unlock);
         if (sqlite3_initialize() == SQLITE_OK) sqlcipher_extra_init(NULL);
@@ -43,8 +43,8 @@ static void sqlcipherkit_after_fork(void) { sqlcipherkit_each_mutex(pthread_mute
 
 static void sqlcipherkit_in_child(void) {
     sqlcipherkit_fork_count++;
-    /* The locks that the engine believes to hold are the parent's: POSIX gives a child none of them. A file that the child opens
-     * itself starts without any. */
+    /* The locks that the engine believes it holds are the parent's: under POSIX, a child inherits none. A file that the child opens
+     * itself starts without locks. */
     inodeList = NULL;
     sqlcipherkit_after_fork();
 }

@@ -1,7 +1,7 @@
-/* Whether a full-text index is whole. engine.c includes this after the amalgamation; nothing else does.
+/* The integrity check of a full-text index. Only engine.c includes this, after the amalgamation.
  *
- * FTS5 keeps what it has read of an index, and looks whether others have written since when a query begins, but not when
- * integrity_check does: a connection that had read the index before reported damage that was none.
+ * FTS5 caches what it has read of an index. When a query begins, it checks whether other connections have written since, but not
+ * when integrity_check begins: a connection that had read the index before would report damage where there is none.
  */
 
 static int fts5IntegrityMethod(sqlite3_vtab *table, const char *schema, const char *name, int quick, char **message) {

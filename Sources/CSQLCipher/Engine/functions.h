@@ -1,12 +1,12 @@
-/* Removing functions and collations. engine.c includes this after the amalgamation; nothing else does. */
+/* Removing functions and collations. Only engine.c includes this, after the amalgamation. */
 #include "../include/functions.h"
 
-/* More parameters than any call can have. The definition itself cannot go: statements that have expired point to it. */
+/* More parameters than any call can have. The definition itself cannot be freed: expired statements point to it. */
 enum { sqlcipherkit_no_count = 0x7fff };
 
 void sqlcipherkit_hide_removed_function(sqlite3 *db, const char *name, int count, int hidden) {
     const int from = hidden ? count : sqlcipherkit_no_count;
-    /* SQLite changes no definition while statements run, but makes a new one. */
+    /* While statements run, SQLite creates a new definition instead of changing an existing one. */
     if (!hidden && db->nVdbeActive > 0) return;
     for (FuncDef *definition = sqlite3HashFind(&db->aFunc, name); definition != NULL; definition = definition->pNext) {
         if (definition->nArg == from && definition->xSFunc == NULL) {

@@ -1,29 +1,29 @@
-/* Guarded connections: the Swift layer's. engine.c includes this after the amalgamation; nothing else does.
+/* Guarded connections: the Swift layer's. Only engine.c includes this, after the amalgamation.
  *
- * overrides.h puts the functions of this file and of guarded_pragmas.h in the places where the engine would act on SQL, so that it
- * does not matter how the SQL came. */
+ * overrides.h puts the functions of this file and of guarded_pragmas.h where the engine would act on SQL, so it does not matter
+ * where the SQL comes from. */
 #include "../include/guard.h"
 #include "../include/wipe.h"
 
 typedef struct sqlcipherkit_guard {
-    /* The settings of the key that the Swift layer is setting right now: the permission to set one. */
+    /* The settings of the key that the Swift layer is setting at this moment: the permission to set a key. NULL for none. */
     const sqlcipherkit_cipher_settings *granted;
     /* How many callers are writing the mark of the key slots, or copying it with the rest of a database. */
     int mark_writers;
-    /* Whether the connection is one of several that must not differ. */
+    /* Whether the connection is one of several that must stay alike. */
     int is_one_of_many;
 } sqlcipherkit_guard;
 
 static const char sqlcipherkit_guard_name[] = "sqlcipherkit_guard";
 
-/* NULL for a connection that others than the Swift layer opened. */
+/* NULL for a connection that was not opened by the Swift layer. */
 static sqlcipherkit_guard *sqlcipherkit_guard_of(sqlite3 *db) {
     return (sqlcipherkit_guard *)sqlite3_get_clientdata(db, sqlcipherkit_guard_name);
 }
 
 static const char sqlcipherkit_file_refusal[] = "ATTACH of a file is refused: use attach(_:as:key:)";
 
-/* Whether what ATTACH is given names a file. A URI always does. */
+/* Whether the location given to ATTACH names a file. A URI always does. */
 static int sqlcipherkit_is_file(const char *location) {
     return location != NULL && *location != 0 && strcmp(location, ":memory:") != 0;
 }
@@ -32,11 +32,11 @@ int sqlcipherkit_check_location(const char *location) {
     if (strncmp(location, "file:", 5) != 0) return SQLITE_OK;
     int rc = sqlcipherkit_start();
     if (rc != SQLITE_OK) return rc;
-    /* With leave for every mode that a URI can ask for. */
+    /* Allows every mode that a URI can ask for. */
     unsigned int flags = SQLITE_OPEN_URI | SQLITE_OPEN_READONLY | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY;
     sqlite3_vfs *vfs = NULL;
     char *name = NULL, *message = NULL;
-    /* What else is wrong with it is for the opening to say. */
+    /* Opening reports anything else that is wrong with the URI. */
     rc = sqlcipherkit_sqlite_parse_uri(NULL, location, &flags, &vfs, &name, &message);
     int has_key = rc == SQLITE_OK && (uriParameter(name, "key") != NULL || uriParameter(name, "hexkey") != NULL ||
                                       uriParameter(name, "textkey") != NULL);
@@ -50,8 +50,8 @@ void sqlcipherkit_set_one_of_many(sqlite3 *db, int is_one_of_many) {
     if (guard != NULL) guard->is_one_of_many = is_one_of_many;
 }
 
-/* Whether a statement that is being compiled must not make the connection differ from the others. A schema that is being read, and
- * the copy that VACUUM attaches, differ in nothing. */
+/* Whether a statement that is being compiled must not make the connection differ from the others. Reading a schema, and the copy
+ * that VACUUM attaches, make no difference. */
 static int sqlcipherkit_must_be_like_others(sqlite3 *db) {
     const sqlcipherkit_guard *guard = sqlcipherkit_guard_of(db);
     return guard != NULL && guard->is_one_of_many && guard->granted == NULL && !db->init.busy &&
@@ -64,7 +64,7 @@ static int sqlcipherkit_refuse_difference(Parse *parse, const char *message) {
     return SQLITE_DENY;
 }
 
-/* ATTACH and DETACH, as the authorizer is asked for them. */
+/* Refuses ATTACH and DETACH where the authorizer would be asked about them. */
 static int sqlcipherkit_ask_attaching(Parse *parse, int code) {
     if (code != SQLITE_ATTACH && code != SQLITE_DETACH) return SQLITE_OK;
     if (!sqlcipherkit_must_be_like_others(parse->db)) return SQLITE_OK;
@@ -74,8 +74,8 @@ static int sqlcipherkit_ask_attaching(Parse *parse, int code) {
                                      : "DETACH would change one connection of the pool only: use detach() of the pool's schema");
 }
 
-/* Whatever creates or alters something temporary reads the temporary schema again, and no other: however its name was written.
- * ALTER of another schema's table reads both. */
+/* Refuses statements that create or alter something temporary. However its name is written, such a statement reads only the
+ * temporary schema again. ALTER of another schema's table reads both. */
 static void sqlcipherkit_ask_temporary(Parse *parse) {
     if (parse->nested || parse->nErr > 0 || parse->pVdbe == NULL || parse->explain) return;
     if (parse->pVdbe->readOnly || !sqlcipherkit_must_be_like_others(parse->db)) return;
@@ -136,9 +136,9 @@ int sqlcipherkit_attach(sqlite3 *db, const char *location, const char *name, con
     return rc == SQLITE_DONE ? SQLITE_OK : finalized != SQLITE_OK ? finalized : rc;
 }
 
-/* Every setting of a codec that has not been used yet, in an order in which each is checked against those before it. */
+/* Sets every setting of a codec that has not been used yet, in an order that checks each against those before it. */
 static int sqlcipherkit_set_cipher(sqlite3 *db, Db *schema, codec_ctx *codec, const sqlcipherkit_cipher_settings *cipher) {
-    /* One more default of the process, which only the derivation looks at. */
+    /* Another process-wide default, which only the key derivation reads. */
     if (hmac_salt_mask != HMAC_SALT_MASK) return SQLITE_MISUSE;
     int rc = SQLITE_OK;
     if (codec->page_sz != cipher->page_size) rc = sqlcipher_codec_ctx_set_pagesize(codec, cipher->page_size);
@@ -162,16 +162,16 @@ static int sqlcipherkit_is_main_key(sqlite3 *db, const void *key, int count) {
     return is_same;
 }
 
-/* In place of sqlcipherCodecAttach, which gives a database its key. */
+/* Replaces sqlcipherCodecAttach, which gives a database its key. */
 static int sqlcipherkit_attach_codec(sqlite3 *db, int index, const void *key, int count) {
     sqlcipherkit_guard *guard = sqlcipherkit_guard_of(db);
-    /* Without a key it fails and changes nothing. */
+    /* Without a key, SQLCipher's function fails and changes nothing. */
     if (guard == NULL || key == NULL || count <= 0) return sqlcipherkit_sqlcipher_codec_attach(db, index, key, count);
     sqlcipherkit_cipher_settings cipher;
     if (guard->granted != NULL) {
         cipher = *guard->granted;
     } else if (index > 1 && sqlcipherkit_is_main_key(db, key, count)) {
-        /* VACUUM's copy has the form of the database that is vacuumed. */
+        /* VACUUM's copy gets the settings of the database that is vacuumed. */
         const codec_ctx *like = sqlcipherkit_vacuumed_codec(db, index);
         if (like == NULL) like = sqlcipherkit_codec_of(db->aDb[0].pBt);
         cipher = sqlcipherkit_settings_of(like);
@@ -183,7 +183,7 @@ static int sqlcipherkit_attach_codec(sqlite3 *db, int index, const void *key, in
     return codec == NULL ? rc : sqlcipherkit_set_cipher(db, &db->aDb[index], codec, &cipher);
 }
 
-/* In place of SQLite's, which opens the file that an ATTACH or a VACUUM INTO names: SQL alone reaches no file. */
+/* Replaces SQLite's function, which opens the file that an ATTACH or a VACUUM INTO names: SQL alone reaches no file. */
 static void attachFunc(sqlite3_context *context, int count, sqlite3_value **values) {
     const sqlcipherkit_guard *guard = sqlcipherkit_guard_of(sqlite3_context_db_handle(context));
     if (guard != NULL && guard->granted == NULL && sqlcipherkit_is_file((const char *)sqlite3_value_text(values[0]))) {

@@ -1,9 +1,9 @@
-/* Pragmas and ATTACH on guarded connections. engine.c includes this after guard.h; nothing else does.
+/* Pragmas and ATTACH on guarded connections. Only engine.c includes this, after guard.h.
  *
  * SQLite runs most pragmas that set something while it compiles them. Here they are compiled when they are stepped: until then the
- * statement is an empty program that SQLite believes to be out of date, and so compiles again at its first step. */
+ * statement is an empty program that is marked as out of date, so that SQLite compiles it again at its first step. */
 
-/* What a refused statement is told, by the pragma's name in LIKE's terms; the first line that matches counts. */
+/* The messages for refused statements, by a LIKE pattern for the pragma's name. The first line that matches counts. */
 static const struct { const char *pattern, *message; } sqlcipherkit_refusals[] = {
     {"%rekey%", "PRAGMA rekey is refused: use changeKey(to:)"},
     {"key", "PRAGMA key is refused: give the key when opening, or to attach(_:as:key:)"},
@@ -20,7 +20,7 @@ static const struct { const char *pattern, *message; } sqlcipherkit_refusals[] =
     {"%kdf%", "PRAGMA kdf_iter is refused: use CipherConfiguration.kdfIterations"},
 };
 
-/* SQLCipher's pragmas that tell something and change nothing. What is not here, and is none of SQLite's own, is not run. */
+/* SQLCipher's pragmas that only return something. A pragma that is neither listed here nor one of SQLite's own is not run. */
 static const char *const sqlcipherkit_readable[] = {
     "cipher", "cipher_default_hmac_algorithm", "cipher_default_kdf_algorithm", "cipher_default_kdf_iter",
     "cipher_default_page_size", "cipher_default_plaintext_header_size", "cipher_default_settings", "cipher_default_use_hmac",
@@ -44,21 +44,21 @@ static void sqlcipherkit_refuse(Parse *parse, const char *message) {
     parse->rc = SQLITE_AUTH;
 }
 
-/* The compilation whose statement is to be compiled again at its first step. */
+/* The compilation whose statement will be compiled again at its first step. */
 static _Thread_local Parse *sqlcipherkit_deferred = NULL;
 
-/* An empty program in the place of a pragma, with the columns that SQLite gives it. */
+/* Compiles an empty program in place of a pragma, with the columns that SQLite gives the pragma. */
 static void sqlcipherkit_defer(Parse *parse, const PragmaName *known, const char *name, const char *value, const char *schema) {
     Vdbe *program = sqlite3GetVdbe(parse);
     if (program == NULL || sqlcipherkit_sqlite_auth_check(parse, SQLITE_PRAGMA, name, value, schema) != SQLITE_OK ||
         known == NULL) return;
     int hidden = known->mPragFlg & (value == NULL ? PragFlg_NoColumns : PragFlg_NoColumns | PragFlg_NoColumns1);
     if (!hidden) setPragmaResultColumnNames(program, known);
-    /* EXPLAIN shows the empty program and never the pragma's, as compiling that runs it. */
+    /* EXPLAIN shows the empty program, never the pragma's own: compiling that would run it. */
     if (!parse->explain) sqlcipherkit_deferred = parse;
 }
 
-/* In place of sqlite3Pragma. */
+/* Replaces sqlite3Pragma. */
 static void sqlcipherkit_pragma(Parse *parse, Token *first, Token *second, Token *value, int minus) {
     sqlite3 *db = parse->db;
     if (sqlcipherkit_guard_of(db) == NULL) {
@@ -77,11 +77,11 @@ static void sqlcipherkit_pragma(Parse *parse, Token *first, Token *second, Token
     for (size_t i = 0; is_refused && message == NULL && i < ArraySize(sqlcipherkit_refusals); i++) {
         if (sqlite3_strlike(sqlcipherkit_refusals[i].pattern, name, 0) == 0) message = sqlcipherkit_refusals[i].message;
     }
-    /* SQLite itself knows which pragmas are queries. But naming the temporary database opens it. */
+    /* SQLite itself knows which pragmas are queries. But a pragma that names the temporary database opens it. */
     int query = value != NULL ? PragFlg_Result1 : PragFlg_Result0;
     int is_query = known == NULL || (index != 1 && (known->mPragFlg & query) != 0);
     int is_stepped = parse->pReprepare != NULL && !parse->explain;
-    /* A lock that is kept would keep the others out. */
+    /* Exclusive locking mode would lock the pool's other connections out. */
     int locks = known != NULL && known->ePragTyp == PragTyp_LOCKING_MODE && value != NULL;
     if (message != NULL) {
         sqlcipherkit_refuse(parse, message);
@@ -98,17 +98,17 @@ static void sqlcipherkit_pragma(Parse *parse, Token *first, Token *second, Token
     sqlite3DbFree(db, name);
 }
 
-/* In place of sqlite3FinishCoding, which ends the compilation of each statement. */
+/* Replaces sqlite3FinishCoding, which ends the compilation of each statement. */
 static void sqlcipherkit_finish(Parse *parse) {
     int is_deferred = sqlcipherkit_deferred == parse;
     sqlcipherkit_deferred = NULL;
     sqlcipherkit_sqlite_finish(parse);
     if (is_deferred && parse->nErr == 0 && parse->pVdbe != NULL) {
         parse->pVdbe->expired = 1;
-        /* Who knows what it will do. */
+        /* The pragma may write when it runs. */
         parse->pVdbe->readOnly = 0;
     }
-    /* So that what it has written can be undone where the caller's own code fails on one of its rows. */
+    /* Lets the statement's changes be undone if the caller's own code fails on one of its rows. */
     if (parse->nErr == 0 && parse->pVdbe != NULL && parse->bReturning && sqlcipherkit_guard_of(parse->db) != NULL) {
         parse->pVdbe->usesStmtJournal = 1;
     }
@@ -116,7 +116,7 @@ static void sqlcipherkit_finish(Parse *parse) {
     sqlcipherkit_program_is_complete(parse);
 }
 
-/* In place of sqlite3Attach, which compiles an ATTACH. */
+/* Replaces sqlite3Attach, which compiles an ATTACH. */
 static void sqlcipherkit_attach_statement(Parse *parse, Expr *location, Expr *name, Expr *key) {
     sqlcipherkit_guard *guard = sqlcipherkit_guard_of(parse->db);
     const char *message = NULL;

@@ -1,9 +1,9 @@
-/* Interrupts. engine.c includes this after the amalgamation; nothing else does. */
+/* Interrupts. Only engine.c includes this, after the amalgamation. */
 #include "../include/interrupts.h"
 
 void sqlcipherkit_forget_interrupt(sqlite3 *db) {
     sqlite3_mutex_enter(db->mutex);
-    /* As sqlite3_step() does it for the first statement. */
+    /* As sqlite3_step() does for the first statement. */
     if (db->nVdbeActive == 0) AtomicStore(&db->u1.isInterrupted, 0);
     sqlite3_mutex_leave(db->mutex);
 }

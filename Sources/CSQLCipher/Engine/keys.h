@@ -1,4 +1,4 @@
-/* The key of an open database. engine.c includes this after the amalgamation; nothing else does. */
+/* The key of an open database. Only engine.c includes this, after the amalgamation. */
 #include "../include/keys.h"
 #include "../include/wipe.h"
 
@@ -9,10 +9,10 @@ int sqlcipherkit_copy_key(sqlite3 *db, const char *schema, unsigned char *key) {
     int rc = SQLITE_NOTFOUND;
     codec_ctx *codec = sqlcipherkit_codec_of(btree);
     if (codec != NULL && codec->key_sz == 32 && codec->kdf_salt_sz == 16) {
-        /* A database in memory may have had no use for its key yet. */
+        /* A database in memory may not have used its key yet. */
         rc = sqlcipherkit_ensure_key(codec);
         if (rc == SQLITE_OK) {
-            /* The key lies masked in memory. */
+            /* The key is masked in memory. */
             sqlcipher_shield(codec->read_ctx->key, codec->key_sz);
             memcpy(key, codec->read_ctx->key, 32);
             sqlcipher_shield(codec->read_ctx->key, codec->key_sz);
@@ -24,7 +24,7 @@ int sqlcipherkit_copy_key(sqlite3 *db, const char *schema, unsigned char *key) {
     return rc;
 }
 
-/* The settings of an open database. Memory security is the process's. */
+/* The settings of an open database, without memory security, which is a setting of the process. */
 static sqlcipherkit_cipher_settings sqlcipherkit_settings_of(const codec_ctx *codec) {
     return (sqlcipherkit_cipher_settings){
         .page_size = codec->page_sz,
@@ -74,7 +74,7 @@ int sqlcipherkit_derived_key(sqlite3 *db, const char *schema, void *text, int ca
     if (rc != SQLITE_OK) return rc;
     if (size > capacity) rc = SQLITE_TOOBIG;
     else memcpy(text, copy, *count = size);
-    /* Wipes it. */
+    /* Wipes the copy. */
     sqlcipher_free(copy, size);
     sqlcipherkit_wipe_traces();
     return rc;

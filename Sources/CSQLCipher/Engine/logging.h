@@ -1,4 +1,4 @@
-/* SQLite's log and SQLCipher's, in one function. engine.c includes this after the amalgamation; nothing else does. */
+/* Sends SQLite's log and SQLCipher's to one function. Only engine.c includes this, after the amalgamation. */
 #include "../include/logging.h"
 
 static sqlcipherkit_log_sink sqlcipherkit_sink = NULL;
@@ -12,8 +12,8 @@ static void sqlcipherkit_sqlite_log(void *unused, int code, const char *message)
     if (sink != NULL) sink(code, sqlcipherkit_secret_depth > 0 ? sqlite3_errstr(code) : message);
 }
 
-/* SQLCipher logs to a FILE and nowhere else: this one has our function behind it, and is buffered by lines. It is never closed
- * by us, as another thread may be writing; PRAGMA cipher_log closes it, and is told of by the function at the end. */
+/* SQLCipher logs only to a FILE. This one calls our function and is line-buffered. We never close it, as another thread may be
+ * writing to it; if PRAGMA cipher_log closes it, sqlcipherkit_cipher_close is called. */
 static FILE *sqlcipherkit_cipher_file = NULL;
 
 static void sqlcipherkit_cipher_lines(const char *bytes, size_t count) {
@@ -62,7 +62,7 @@ static FILE *sqlcipherkit_open_file(void) {
 #endif
 
 int sqlcipherkit_set_log(sqlcipherkit_log_sink sink, unsigned int cipher_level) {
-    /* The engine's own settings for both must be there before they are changed. */
+    /* The engine must have set its own defaults for both logs before they are changed. */
     int rc = sqlcipherkit_start();
     if (rc != SQLITE_OK) return rc;
     __atomic_store_n(&sqlcipherkit_sink, sink, __ATOMIC_RELEASE);
@@ -80,7 +80,7 @@ int sqlcipherkit_set_log(sqlcipherkit_log_sink sink, unsigned int cipher_level) 
     sqlcipher_log_device = 0;
     sqlcipher_log_file = sqlcipherkit_cipher_file;
     sqlcipher_log_set = 1;
-    /* One of SQLCipher's messages about its memory has a %zu, which SQLite's printf takes for another conversion: it crashes. */
+    /* One of SQLCipher's messages about its memory has a %zu, which SQLite's printf misreads, and crashes. */
     sqlcipher_log_source = cipher_level >= SQLCIPHER_LOG_TRACE ? SQLCIPHER_LOG_ANY & ~SQLCIPHER_LOG_MEMORY : SQLCIPHER_LOG_ANY;
     sqlcipher_log_level = cipher_level;
     return SQLITE_OK;

@@ -1,17 +1,17 @@
-/* What SQLCipher defines and this package replaces, with the pinned file unchanged. engine.c includes this before the
- * amalgamation, and overrides_end.h after it, which stops the build if one of these no longer replaces anything.
+/* Replaces functions that SQLCipher defines, without changing the pinned file. engine.c includes this before the amalgamation, and
+ * overrides_end.h after it, which stops the build if one of these no longer replaces anything.
  *
- * A macro with parameters applies where a parenthesis follows the name: at the definition, which thus gets another name. Where
- * the name stands alone, as a function to be called later, it is the package's own function, declared here.
+ * A macro with parameters applies where a parenthesis follows the name: at the definition, which thus gets another name. Where the
+ * name is used alone, as a function pointer, it means the package's own function, declared here.
  */
 
-/* Weak, so that the definition in System/secure.c takes the place of SQLCipher's own, which writes byte by byte through a
- * volatile pointer: a twelfth of what opening a database with a raw key takes. */
+/* Weak, so that the definition in System/secure.c takes the place of SQLCipher's own. That one writes byte by byte through a
+ * volatile pointer, which takes a twelfth of the time of opening a database with a raw key. */
 __attribute__((weak)) void *sqlcipher_memset(void *, unsigned char, unsigned long long);
 
 /* SQLCipher frees its keys and its provider when the process exits, while other threads may still be writing: they would
- * crash, or encrypt with what is left of a key. Ours do nothing, as the memory goes with the process. Apple's address sanitizer
- * has the second called instead of registered, which its empty parenthesis tells from the definition. */
+ * crash, or encrypt with a freed key. Ours do nothing, as the memory is freed with the process. With Apple's address sanitizer the
+ * second is called instead of registered; the call's empty parenthesis distinguishes it from the definition. */
 static void sqlcipher_atexit(void);
 static void sqlcipher_fini(void);
 #define sqlcipher_atexit(none) sqlcipherkit_sqlcipher_atexit(none)
@@ -19,26 +19,26 @@ static void sqlcipher_fini(void);
 #define SQLCIPHERKIT_FINI_void sqlcipherkit_sqlcipher_fini(void)
 #define SQLCIPHERKIT_FINI_ sqlcipher_fini()
 
-/* Reads a page from the file or the log and decrypts it: reads.h has ours, which keeps an error to the page that has it. The
- * definition's parameter begins with its type, and the calls' argument with a variable: that tells one from the others. */
+/* Reads a page from the file or the log and decrypts it: reads.h has ours, which limits an error to the page that has it. The
+ * definition's parameter begins with its type, and the calls' argument with a variable, which distinguishes the two. */
 struct PgHdr;
 static int sqlcipherkit_read_page(struct PgHdr *);
 #define readDbPage(page) SQLCIPHERKIT_READ_##page)
 #define SQLCIPHERKIT_READ_PgHdr sqlcipherkit_sqlite_read_page(PgHdr
 #define SQLCIPHERKIT_READ_pPg sqlcipherkit_read_page(pPg
 
-/* What the pager calls for a page in use whose bytes were rolled back: reads.h has ours, which takes no ciphertext for a node. */
+/* The pager calls this for a page in use whose bytes were rolled back: reads.h has ours, which does not parse ciphertext. */
 static void pageReinit(struct PgHdr *);
 #define pageReinit(page) sqlcipherkit_sqlite_reinit_page(page)
 
 #if defined(__unix__) || defined(__APPLE__)
-/* Reads from a file: reads.h has ours, for which a disk that fails is no damage. */
+/* Reads from a file: reads.h has ours, which does not report a failing disk as damage. */
 struct sqlite3_file;
 static int unixRead(struct sqlite3_file *, void *, int, long long);
 #define unixRead(file, bytes, count, offset) sqlcipherkit_sqlite_unix_read(file, bytes, count, offset)
 #endif
 
-/* Reads the salt, and takes a random one if that fails in any way: reads.h has ours, which does so for a new file only. */
+/* Reads the salt, and takes a random one if that fails in any way: reads.h has ours, which does that only for a new file. */
 static int sqlcipherkit_read_salt(void *);
 #define sqlcipher_codec_ctx_init_kdf_salt(codec) SQLCIPHERKIT_SALT_##codec)
 #define SQLCIPHERKIT_SALT_codec_ctx sqlcipherkit_sqlcipher_read_salt(codec_ctx
@@ -50,13 +50,13 @@ static void *sqlite3Codec(void *, void *, unsigned int, int);
 #define sqlite3Codec(codec, data, number, mode) sqlcipherkit_sqlcipher_codec(codec, data, number, mode)
 #endif
 
-/* How integrity_check looks at a full-text index: full_text.h has why. */
+/* How integrity_check examines a full-text index: full_text.h says why it is replaced. */
 struct sqlite3_vtab;
 static int fts5IntegrityMethod(struct sqlite3_vtab *, const char *, const char *, int, char **);
 #define fts5IntegrityMethod(table, schema, name, quick, message) \
     sqlcipherkit_sqlite_fts5_integrity(table, schema, name, quick, message)
 
-/* What every name of a database goes through: shared_cache.h has ours, which refuses the shared cache. */
+/* Parses the name of every database: shared_cache.h has ours, which refuses the shared cache. */
 struct sqlite3_vfs;
 static int sqlcipherkit_parse_uri(const char *, const char *, unsigned int *, struct sqlite3_vfs **, char **, char **);
 #define sqlite3ParseUri(first, ...) SQLCIPHERKIT_URI_##first, __VA_ARGS__)
@@ -67,7 +67,7 @@ static int sqlcipherkit_parse_uri(const char *, const char *, unsigned int *, st
 #ifndef SQLCIPHERKIT_PLAIN_SYMBOLS
 /* The rest is for the Swift layer's connections. */
 
-/* Whether a temporary database is kept in memory, which is always so: vacuum.h has ours, with one exception. */
+/* Whether a temporary database is kept in memory, which it always is: vacuum.h has ours, with one exception. */
 struct sqlite3;
 static int sqlcipherkit_temporary_is_in_memory(const struct sqlite3 *);
 #define sqlite3TempInMemory(db) SQLCIPHERKIT_TEMPORARY_##db)
@@ -75,14 +75,15 @@ static int sqlcipherkit_temporary_is_in_memory(const struct sqlite3 *);
 #define SQLCIPHERKIT_TEMPORARY_db sqlcipherkit_temporary_is_in_memory(db
 #define SQLCIPHERKIT_TEMPORARY_p sqlcipherkit_temporary_is_in_memory(p
 
-/* What ATTACH and VACUUM INTO call when they run: ours refuses a file that only SQL names. */
+/* ATTACH and VACUUM INTO call this when they run: ours refuses a file that only SQL names. */
 struct sqlite3_context;
 struct sqlite3_value;
 static void attachFunc(struct sqlite3_context *, int, struct sqlite3_value **);
 #define attachFunc(context, count, values) sqlcipherkit_sqlite_attach_function(context, count, values)
 
-/* Where SQL would reach a key or a setting, guard.h and guarded_pragmas.h come first. These are called by name, so that the first
- * argument has to tell a call from a definition and a declaration, which begin with its type. The originals get other names. */
+/* Where SQL would reach a key or a setting, guard.h and guarded_pragmas.h come first. These functions are called by name, so the
+ * first argument must distinguish a call from a definition and a declaration, which begin with its type. The originals get other
+ * names. */
 struct sqlite3;
 struct Parse;
 struct Token;
@@ -104,14 +105,15 @@ static void sqlcipherkit_finish(struct Parse *);
 #define SQLCIPHERKIT_FINISH_Parse sqlcipherkit_sqlite_finish(Parse
 #define SQLCIPHERKIT_FINISH_pParse sqlcipherkit_finish(pParse
 
-/* Where the names of a query are resolved: access.h asks the authorizer for what SQLite does not ask it. */
+/* Where the names of a query are resolved: access.h asks the authorizer about accesses that SQLite does not ask about. */
 struct Select;
 static void sqlcipherkit_select_is_resolved(struct Parse *, struct Select *);
 #define sqlite3SelectAddTypeInfo(first, ...) SQLCIPHERKIT_SELECT_##first, __VA_ARGS__)
 #define SQLCIPHERKIT_SELECT_Parse sqlcipherkit_sqlite_select_types(Parse
 #define SQLCIPHERKIT_SELECT_pParse sqlcipherkit_select_is_resolved(pParse
 
-/* Where SQL would change or drop a table, or make something of a name: slot_mark.h keeps SQL from the mark of the key slots. */
+/* Where SQL would change or drop a table, or create something under a name: slot_mark.h keeps SQL away from the mark of the key
+ * slots. */
 static int sqlcipherkit_may_change(struct Parse *, int, const char *, const char *, const char *);
 static int sqlcipherkit_may_be_named(struct Parse *, const char *, const char *, const char *);
 #define sqlite3AuthCheck(first, ...) SQLCIPHERKIT_AUTH_##first, __VA_ARGS__)

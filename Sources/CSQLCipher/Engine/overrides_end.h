@@ -1,7 +1,7 @@
 /* The end of overrides.h: engine.c includes this after the amalgamation.
  *
- * An override lapses without a sound when upstream renames what it replaces. Each line here is an error then: a definition that
- * was not renamed is an undeclared name, and a replacement that nothing refers to is an unused function.
+ * If upstream renames a function, its override would silently stop working. The lines here turn that into an error: a definition
+ * that was not renamed is an undeclared name, and a replacement that nothing refers to is an unused function.
  */
 #undef sqlcipher_atexit
 #undef sqlcipher_fini
@@ -40,8 +40,7 @@ static void sqlcipher_atexit(void) {}
 static void sqlcipher_fini(void) {}
 #pragma GCC diagnostic pop
 
-/* An alias is an error where its target has no definition. Apple's object files have no aliases; what they would show there the
- * other systems show. */
+/* An alias is an error if its target has no definition. Apple's object files have no aliases, so the other systems check this. */
 #ifndef __APPLE__
 #ifdef SQLCIPHERKIT_PLAIN_SYMBOLS
 #define SQLCIPHERKIT_MEMSET_SYMBOL "sqlcipher_memset"

@@ -1,4 +1,4 @@
-/* How many pages a database has, and should have. engine.c includes this after the amalgamation; nothing else does. */
+/* How many pages a database has, and should have. Only engine.c includes this, after the amalgamation. */
 #include "../include/page_counts.h"
 
 int sqlcipherkit_page_counts(sqlite3 *db, const char *schema, unsigned int *declared, unsigned int *present) {
@@ -14,7 +14,7 @@ int sqlcipherkit_page_counts(sqlite3 *db, const char *schema, unsigned int *decl
         *declared = sqlite3Get4byte((unsigned char *)sqlite3PagerGetData(page) + 28);
         sqlite3PagerPagecount(pager, &count);
         *present = (unsigned int)count;
-        /* Also gives the lock back, unless a transaction has it. */
+        /* Also releases the lock, unless a transaction holds it. */
         sqlite3PagerUnrefPageOne(page);
     }
     sqlite3_mutex_leave(db->mutex);

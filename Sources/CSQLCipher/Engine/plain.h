@@ -1,5 +1,5 @@
-/* The engine of the product SQLCipher: SQLite's and SQLCipher's functions have their plain names. What else is global gets names
- * that differ from those of the engine under SQLCipherKit, so that a program can have both. engine.c includes this first. */
+/* The engine of the product SQLCipher: SQLite's and SQLCipher's functions have their plain names. Other global symbols get names
+ * that differ from those of the engine under SQLCipherKit, so that a program can contain both. engine.c includes this first. */
 #define sqlcipherkit_fork_count sqlcipherkit_plain_fork_count
 #define sqlcipherkit_provider_setup sqlcipherkit_plain_provider_setup
 #define xoshiro_next sqlcipherkit_plain_xoshiro_next

@@ -1,8 +1,8 @@
-/* Random bytes and key derivation, from the provider. engine.c includes this after the amalgamation; nothing else does. */
+/* Random bytes and key derivation, from the provider. Only engine.c includes this, after the amalgamation. */
 #include "../include/primitives.h"
 #include "../include/wipe.h"
 
-/* The provider with a context of its own: there may be no open connection yet. */
+/* The provider with a separate context, as there may be no open connection yet. */
 static int sqlcipherkit_with_provider(sqlcipher_provider **provider, void **context) {
     int rc = sqlcipherkit_start();
     if (rc != SQLITE_OK) return rc;

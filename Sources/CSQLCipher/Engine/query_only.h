@@ -1,8 +1,8 @@
-/* A connection that may not write. engine.c includes this after the amalgamation; nothing else does. */
+/* A connection that may not write. Only engine.c includes this, after the amalgamation. */
 #include "../include/query_only.h"
 
 void sqlcipherkit_set_query_only(sqlite3 *db, int on) {
-    /* Looked at when a statement begins to write, not when it is compiled. */
+    /* Checked when a statement begins to write, not when it is compiled. */
     if (on) db->flags |= SQLITE_QueryOnly;
     else db->flags &= ~(u64)SQLITE_QueryOnly;
 }

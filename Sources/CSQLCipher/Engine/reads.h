@@ -1,26 +1,26 @@
-/* How a page comes in, and what its errors are. engine.c includes this after the amalgamation; nothing else does.
+/* How a page is read, and what its errors are. Only engine.c includes this, after the amalgamation.
  *
- * SQLite's own function hands a page to SQLCipher's codec even if reading it failed, and SQLCipher lets one page that it cannot
- * decrypt end the use of the whole database. Here a failed read keeps its own error, a damaged page is an error of the statement
- * that reads it, and the next statement goes on. SQLite's and SQLCipher's functions are sqlcipherkit_sqlite_read_page and
- * sqlcipherkit_sqlcipher_read_salt there.
+ * SQLite's own function passes a page to SQLCipher's codec even if reading it failed, and in SQLCipher one page that cannot be
+ * decrypted makes the whole database unusable. Here a failed read keeps its own error, a damaged page is an error of the statement
+ * that reads it, and the next statement works. SQLite's and SQLCipher's functions are sqlcipherkit_sqlite_read_page and
+ * sqlcipherkit_sqlcipher_read_salt here.
  *
- * After damage SQLite commits nothing of a transaction that was open. Errors while a page is encrypted, or taken from a journal,
- * remain SQLCipher's: they end the use of the database, so that nothing wrong is written.
+ * After damage, SQLite commits nothing of an open transaction. Errors while a page is encrypted, or read from a journal, are left
+ * to SQLCipher: they make the database unusable, so that nothing wrong is written.
  */
 
 #if SQLITE_OS_UNIX
-/* SQLite has a code of its own for some errors of a disk, which it then reports as damage of the database. */
+/* SQLite has a special code for some disk errors, which it then reports as damage of the database. */
 static int unixRead(sqlite3_file *file, void *bytes, int count, sqlite3_int64 offset) {
     int rc = sqlcipherkit_sqlite_unix_read(file, bytes, count, offset);
     return rc == SQLITE_IOERR_CORRUPTFS ? SQLITE_IOERR_READ : rc;
 }
 #endif
 
-/* SQLite parses a node again as soon as its bytes have come back from a journal. SQLCipher decrypts them only after that: what is
- * parsed is ciphertext, which passes for a node once in some hundred times, and the node, as a rule the root of the schema, is then
- * read and written by a header of random bytes. So it is only marked here, and parsed when it is used. What comes back from a
- * write-ahead log is decrypted before. */
+/* SQLite parses a node again as soon as its bytes are restored from a journal. SQLCipher decrypts them only after that, so the
+ * parser gets ciphertext. Once in some hundred times, ciphertext passes for a node, which is then read and written by a header of
+ * random bytes; it is usually the root of the schema. So the node is only marked here, and parsed when it is used. A page restored
+ * from a write-ahead log is already decrypted. */
 static void pageReinit(PgHdr *page) {
     MemPage *node = sqlite3PagerGetExtra(page);
     if (page->pPager->xCodec != NULL && !pagerUseWal(page->pPager)) {
@@ -30,7 +30,7 @@ static void pageReinit(PgHdr *page) {
     }
 }
 
-/* The page's bytes as they are in the file or the log. */
+/* Reads the page's bytes as they are in the file or the log. */
 static int sqlcipherkit_read_raw_page(PgHdr *page) {
     Pager *pager = page->pPager;
     void *(*const codec)(void *, void *, Pgno, int) = pager->xCodec;
@@ -40,7 +40,7 @@ static int sqlcipherkit_read_raw_page(PgHdr *page) {
     return rc;
 }
 
-/* The salt as the file has it. Only a file that is too short to have one gets another. */
+/* Reads the salt from the file. Only a file that is too short to have one gets a new salt. */
 static int sqlcipherkit_read_salt(void *argument) {
     codec_ctx *codec = argument;
     if (SQLCIPHER_FLAG_GET(codec->flags, CIPHER_FLAG_HAS_KDF_SALT)) return SQLITE_OK;
@@ -57,13 +57,13 @@ static int sqlcipherkit_read_salt(void *argument) {
     return sqlcipherkit_sqlcipher_read_salt(codec);
 }
 
-/* Derives the key, if that was not done yet. SQLCipher's function has one code for every failure. */
+/* Derives the key, if that has not been done yet. SQLCipher's function returns one code for every failure. */
 static int sqlcipherkit_ensure_key(codec_ctx *codec) {
     int rc = codec->read_ctx->derive_key ? sqlcipherkit_read_salt(codec) : SQLITE_OK;
     return rc == SQLITE_OK && sqlcipher_codec_key_derive(codec) != SQLITE_OK ? SQLITE_NOMEM : rc;
 }
 
-/* Whether the page's bytes have the authentication code that they should have: an error code, or SQLITE_CORRUPT. */
+/* Checks the page's authentication code. Returns SQLITE_OK if it matches, SQLITE_CORRUPT if not, or another error. */
 static int sqlcipherkit_authenticate(codec_ctx *codec, Pgno number, unsigned char *bytes) {
     unsigned char mac[64];
     const int skipped = number > 1 ? 0 : codec->plaintext_header_sz ? codec->plaintext_header_sz : FILE_HEADER_SZ;
@@ -74,7 +74,7 @@ static int sqlcipherkit_authenticate(codec_ctx *codec, Pgno number, unsigned cha
     return sqlcipher_memcmp(bytes + size, mac, codec->hmac_sz) == 0 ? SQLITE_OK : SQLITE_CORRUPT;
 }
 
-/* Decrypts a page's bytes in their place. An error leaves SQLCipher's state, and the b-tree's, as they were. */
+/* Decrypts a page's bytes in place. An error leaves SQLCipher's state and the b-tree's unchanged. */
 static int sqlcipherkit_decrypt_bytes(codec_ctx *codec, Pgno number, void *bytes) {
     BtShared *tree = codec->pBt->pBt;
     const u16 flags = tree->btsFlags;
@@ -91,7 +91,7 @@ static int sqlcipherkit_decrypt_page(codec_ctx *codec, PgHdr *page) {
     return sqlcipherkit_decrypt_bytes(codec, page->pgno, page->pData);
 }
 
-/* What has kept a page from being decrypted, or SQLITE_OK if nothing does when it is read again. */
+/* Reads a page again that could not be decrypted. Returns the reason, or SQLITE_OK if it succeeds this time. */
 static int sqlcipherkit_decrypt_again(codec_ctx *codec, PgHdr *page) {
     int rc = sqlcipherkit_read_raw_page(page);
     if (rc != SQLITE_OK) return rc;
@@ -100,12 +100,12 @@ static int sqlcipherkit_decrypt_again(codec_ctx *codec, PgHdr *page) {
     if (rc == SQLITE_OK) return sqlcipherkit_decrypt_page(codec, page) == SQLITE_OK ? SQLITE_OK : SQLITE_NOMEM;
     if (rc != SQLITE_CORRUPT) return rc;
     sqlite3_log(SQLITE_CORRUPT, "page %u of %s does not match its authentication code", page->pgno, page->pPager->zFilename);
-    /* The first page tells whether it is a database of this key at all. */
+    /* The first page shows whether this is a database with this key at all. */
     return page->pgno == 1 ? SQLITE_NOTADB : SQLITE_CORRUPT;
 }
 
-/* Whether SQLCipher would take the page for valid although nothing vouches for it: with auto_vacuum it takes one of zeros for one
- * beyond the end of the file, which SQLite fills with zeros. In the file, or the log, SQLCipher never writes such a page. */
+/* Whether SQLCipher would accept the page although nothing authenticates it. With auto_vacuum it takes a page of zeros for one
+ * beyond the end of the file, which SQLite fills with zeros. SQLCipher never writes such a page to the file or the log. */
 static int sqlcipherkit_is_forged_zero(codec_ctx *codec, PgHdr *page) {
     static const unsigned char zeros[16];
     const unsigned char *bytes = page->pData;
@@ -117,7 +117,7 @@ static int sqlcipherkit_is_forged_zero(codec_ctx *codec, PgHdr *page) {
     return sqlite3OsFileSize(pager->fd, &size) == SQLITE_OK && size >= (i64)page->pgno * codec->page_sz;
 }
 
-/* What the pager calls to read a page. */
+/* The pager calls this to read a page. */
 static int sqlcipherkit_read_page(PgHdr *page) {
     Pager *pager = page->pPager;
     codec_ctx *codec = pager->xCodec ? pager->pCodec : NULL;

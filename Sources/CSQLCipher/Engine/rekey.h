@@ -1,4 +1,4 @@
-/* Another key for every page. engine.c includes this after the amalgamation; nothing else does. */
+/* Changes the key of every page. Only engine.c includes this, after the amalgamation. */
 #include "../include/rekey.h"
 #include "../include/wipe.h"
 
@@ -18,7 +18,7 @@ static int sqlcipherkit_rewrite_pages(Pager *pager, int (*progress)(void *, unsi
     sqlite3PagerPagecount(pager, &total);
     for (Pgno number = 1; number <= (Pgno)total; number++) {
         if (progress && number % 64 == 1 && progress(argument, number - 1, (unsigned int)total)) return SQLITE_INTERRUPT;
-        /* The page with the byte that locks are taken on is never used. */
+        /* The page of the lock byte is never used. */
         if (sqlite3pager_is_sj_pgno(pager, number)) continue;
         int rc = sqlcipherkit_journal_page(pager, number);
         if (rc != SQLITE_OK) return rc;
@@ -35,12 +35,12 @@ int sqlcipherkit_rekey(sqlite3 *db, const char *schema, const void *key, int cou
     Btree *btree = db->aDb[index].pBt;
     codec_ctx *codec = sqlcipherkit_codec_of(btree);
     if (codec != NULL) {
-        /* Deriving the new key may bring a new salt, which both keys share. */
+        /* Deriving the new key may set a new salt, which both keys share. */
         unsigned char salt[FILE_HEADER_SZ];
         memcpy(salt, codec->kdf_salt, sizeof salt);
         rc = sqlite3BtreeBeginTrans(btree, 1, 0);
-        /* The first page goes to the journal before the new key is set. After it, the journal would have the old page under
-         * the new salt, and a passphrase could not open what a rollback restores. */
+        /* The first page goes to the journal before the new key is set. Otherwise the journal would have the old page under
+         * the new salt, and after a rollback the passphrase could not open the database. */
         if (rc == SQLITE_OK) rc = sqlcipherkit_journal_page(sqlite3BtreePager(btree), 1);
         if (rc == SQLITE_OK) rc = codec_set_pass_key(db, index, key, count, CIPHER_WRITE_CTX);
         if (rc == SQLITE_OK) rc = sqlcipherkit_rewrite_pages(sqlite3BtreePager(btree), progress, argument);

@@ -1,5 +1,5 @@
-/* The engine that ENGINE.md was last held against. engine.c includes this after the amalgamation, and so stops the build for any
- * other: private functions and fields may have changed their meaning without a word from the compiler.
+/* The engine that ENGINE.md was last checked against. engine.c includes this after the amalgamation, and so stops the build for
+ * any other: private functions and fields may have changed their meaning without a compiler error.
  */
 #define SQLCIPHERKIT_REVIEWED_SQLITE "2026-07-24 19:02:57 bf7c7f30031888f4e796e429ab3978879485813aaca6f641c7b33e4e0945alt1"
 #define SQLCIPHERKIT_REVIEWED_SQLCIPHER "4.19.0"

@@ -1,4 +1,4 @@
-/* What stands for a schema inside the engine. engine.c includes this after the amalgamation; nothing else does. */
+/* The engine's objects for a schema. Only engine.c includes this, after the amalgamation. */
 
 /* The b-tree of a schema; NULL for an unknown name, and for a temporary schema that has no file yet. */
 static Btree *sqlcipherkit_btree(sqlite3 *db, const char *schema) {

@@ -1,4 +1,4 @@
-/* Settings that a pragma can change. engine.c includes this after the amalgamation; nothing else does. */
+/* Settings that a pragma can change. Only engine.c includes this, after the amalgamation. */
 #include "../include/settings.h"
 
 sqlcipherkit_settings sqlcipherkit_read_settings(sqlite3 *db) {
@@ -21,7 +21,7 @@ void sqlcipherkit_restore_settings(sqlite3 *db, const sqlcipherkit_settings *set
     if (db->flags != settings->flags) {
         u64 changed = (db->flags ^ settings->flags) & sqlcipherkit_switches();
         db->flags ^= changed;
-        /* As the pragma does: statements are compiled for the switches. */
+        /* As the pragma does: a compiled statement depends on the switches. */
         if (changed != 0) sqlite3ExpirePreparedStatements(db, 0);
     }
     db->busyHandler.xBusyHandler = settings->busy;

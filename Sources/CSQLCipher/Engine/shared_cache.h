@@ -1,10 +1,10 @@
-/* The shared cache is an error. engine.c includes this after the amalgamation; nothing else does.
+/* The shared cache is an error. Only engine.c includes this, after the amalgamation.
  *
- * Left out of a build, SQLite takes the wish for it, in a URI or a flag, and gives each connection a database of its own: one in
- * memory that two connections mean to share is then two, and the second finds no table in it.
+ * A build without the shared cache accepts a request for it, in a URI or a flag, and gives each connection its own database: two
+ * connections that mean to share a database in memory get two, and the second finds no tables in its own.
  */
 
-/* In place of sqlite3ParseUri, which opening and ATTACH call for every name of a database. */
+/* Replaces sqlite3ParseUri, which opening and ATTACH call for every name of a database. */
 static int sqlcipherkit_parse_uri(
     const char *layer, const char *uri, unsigned int *flags, sqlite3_vfs **vfs, char **name, char **message) {
     int rc = sqlcipherkit_sqlite_parse_uri(layer, uri, flags, vfs, name, message);

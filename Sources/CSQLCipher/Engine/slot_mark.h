@@ -1,12 +1,12 @@
-/* The mark of the key slots is out of SQL's reach. engine.c includes this after guard.h; nothing else does. */
+/* Keeps the mark of the key slots out of SQL's reach. Only engine.c includes this, after guard.h. */
 #include "../include/slot_mark.h"
 
 static const char sqlcipherkit_mark_refusal[] = "CHANGE of " SQLCIPHERKIT_SLOT_MARK " is refused: KeySlots alone writes it";
 
 int sqlcipherkit_is_slot_mark(const char *name) { return name != NULL && sqlite3_stricmp(name, SQLCIPHERKIT_SLOT_MARK) == 0; }
 
-/* Whether a statement of this connection's must leave the table of that name alone. A schema that is being read, and VACUUM, which
- * copies all tables, name it as well. */
+/* Whether a statement of this connection must not touch the table of that name. Reading a schema, and VACUUM, which copies all
+ * tables, may name it. */
 static int sqlcipherkit_is_kept(Parse *parse, const char *name) {
     sqlite3 *db = parse->db;
     if (db->init.busy || (db->mDbFlags & DBFLAG_Vacuum) != 0 || !sqlcipherkit_is_slot_mark(name)) return 0;
@@ -14,7 +14,7 @@ static int sqlcipherkit_is_kept(Parse *parse, const char *name) {
     return guard != NULL && guard->mark_writers == 0;
 }
 
-/* In place of sqlite3AuthCheck, which is asked about everything that a statement does, with an authorizer or without. */
+/* Replaces sqlite3AuthCheck, which is called for everything that a statement does, with or without an authorizer. */
 static int sqlcipherkit_may_change(Parse *parse, int code, const char *first, const char *second, const char *third) {
     const int changes = code == SQLITE_INSERT || code == SQLITE_UPDATE || code == SQLITE_DELETE || code == SQLITE_DROP_TABLE;
     if ((changes && sqlcipherkit_is_kept(parse, first)) || (code == SQLITE_ALTER_TABLE && sqlcipherkit_is_kept(parse, second))) {
@@ -25,7 +25,7 @@ static int sqlcipherkit_may_change(Parse *parse, int code, const char *first, co
     return sqlcipherkit_sqlite_auth_check(parse, code, first, second, third);
 }
 
-/* In place of sqlite3CheckObjectName, which is asked about each name that a statement gives, with the table's of an index or a
+/* Replaces sqlite3CheckObjectName, which is called for each name that a statement creates, with the table of an index or a
  * trigger. */
 static int sqlcipherkit_may_be_named(Parse *parse, const char *name, const char *type, const char *table) {
     if (sqlcipherkit_is_kept(parse, name) || sqlcipherkit_is_kept(parse, table)) {
@@ -48,7 +48,7 @@ static int sqlcipherkit_run_format(sqlite3 *db, const char *format, const char *
     return rc;
 }
 
-/* The statement that writes the row; SQLITE_ERROR if the table is not there, or is another one. */
+/* Prepares the statement that writes the row. SQLITE_ERROR if the table does not exist or has other columns. */
 static int sqlcipherkit_prepare_mark(sqlite3 *db, const char *schema, sqlite3_stmt **statement) {
     char *sql = sqlite3_mprintf(
         "INSERT OR REPLACE INTO \"%w\"." SQLCIPHERKIT_SLOT_MARK "(one, id, generation, change, slots) VALUES (1, ?, ?, ?, ?)",

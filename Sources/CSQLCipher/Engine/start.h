@@ -1,8 +1,8 @@
-/* Starting the engine. engine.c includes this after the amalgamation; nothing else does.
+/* Starting the engine. Only engine.c includes this, after the amalgamation.
  *
- * SQLite's own start looks at plain variables before it takes a lock: of two threads that open their first databases at the same
- * time, one may read what the other is writing, and a CPU with weak ordering may show it half of that. So all who come first go
- * through one lock, and all who come later see that the start is over.
+ * SQLite's own start reads plain variables before it takes a lock: if two threads open their first databases at the same time, one
+ * may read what the other is writing, and on a CPU with weak memory ordering may see only half of it. So the first threads go
+ * through one lock, and later threads see that the start is complete.
  */
 #if SQLITE_OS_UNIX
 static pthread_mutex_t sqlcipherkit_start_mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -1,4 +1,4 @@
-/* SQL text, token by token. engine.c includes this after the amalgamation; nothing else does. */
+/* SQL text, token by token. Only engine.c includes this, after the amalgamation. */
 #include "../include/tokens.h"
 
 long long sqlcipherkit_token(const char *text, int *kind) {
@@ -19,8 +19,8 @@ long long sqlcipherkit_token(const char *text, int *kind) {
     case TK_BLOB:
     case TK_VARIABLE: *kind = SQLCIPHERKIT_TOKEN_OTHER; break;
     default:
-        /* A name or a keyword begins with a letter, an underscore or a byte above ASCII, all of which are IdChar; so are digits,
-         * which begin numbers. */
+        /* A name or a keyword begins with a letter, an underscore or a byte above ASCII. All of these are IdChar, and so are
+         * digits, which begin numbers. */
         if (*text == '"' || *text == '`' || *text == '[') *kind = SQLCIPHERKIT_TOKEN_QUOTED;
         else *kind = IdChar(*text) && !sqlite3Isdigit(*text) ? SQLCIPHERKIT_TOKEN_WORD : SQLCIPHERKIT_TOKEN_OTHER;
     }

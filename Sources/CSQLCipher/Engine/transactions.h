@@ -1,9 +1,9 @@
-/* Transactions. engine.c includes this after the amalgamation; nothing else does. */
+/* Transactions. Only engine.c includes this, after the amalgamation. */
 #include "../include/transactions.h"
 
 int sqlcipherkit_controls_transaction(sqlite3_stmt *statement) {
     const Vdbe *program = (const Vdbe *)statement;
-    /* What has result columns is a query, or an EXPLAIN. */
+    /* A statement with result columns is a query or an EXPLAIN. */
     if (program->nResColumn != 0) return 0;
     for (int index = 0; index < program->nOp; index++) {
         int opcode = program->aOp[index].opcode;
@@ -15,7 +15,7 @@ int sqlcipherkit_controls_transaction(sqlite3_stmt *statement) {
 int sqlcipherkit_reset(sqlite3_stmt *statement) {
     Vdbe *program = (Vdbe *)statement;
     if (program->eVdbeState == VDBE_RUN_STATE && !program->readOnly) {
-        /* As OP_Halt does it for a constraint. */
+        /* As OP_Halt does for a constraint. */
         program->rc = SQLITE_ABORT;
         program->errorAction = OE_Abort;
     }
@@ -25,7 +25,7 @@ int sqlcipherkit_reset(sqlite3_stmt *statement) {
 void sqlcipherkit_roll_back(sqlite3 *db) {
     sqlite3_mutex_enter(db->mutex);
     if (!db->autoCommit) {
-        /* As OP_AutoCommit does it. */
+        /* As OP_AutoCommit does. */
         sqlite3RollbackAll(db, SQLITE_ABORT_ROLLBACK);
         db->autoCommit = 1;
         sqlite3CloseSavepoints(db);
@@ -36,7 +36,7 @@ void sqlcipherkit_roll_back(sqlite3 *db) {
 int sqlcipherkit_begin_read(sqlite3 *db) {
     int rc = SQLITE_OK;
     sqlite3_mutex_enter(db->mutex);
-    /* As OP_AutoCommit does it, and then OP_Transaction, for each database but temp. */
+    /* As OP_AutoCommit does, and then OP_Transaction, for each database except temp. */
     db->autoCommit = 0;
     db->busyHandler.nBusy = 0;
     for (int index = 0; rc == SQLITE_OK && index < db->nDb; index++) {
@@ -52,7 +52,7 @@ int sqlcipherkit_end_read(sqlite3 *db) {
     sqlite3_mutex_enter(db->mutex);
     int is_read = !db->autoCommit && db->nVdbeActive == 0 && sqlite3_txn_state(db, NULL) != SQLITE_TXN_WRITE;
     if (is_read) {
-        /* As OP_AutoCommit and sqlite3VdbeHalt do it. Nothing was written, so nothing can fail. */
+        /* As OP_AutoCommit and sqlite3VdbeHalt do. Nothing was written, so nothing can fail. */
         db->autoCommit = 1;
         for (int index = 0; index < db->nDb; index++) {
             if (db->aDb[index].pBt != NULL) sqlite3BtreeCommit(db->aDb[index].pBt);
@@ -70,7 +70,7 @@ void sqlcipherkit_open_logs(sqlite3 *db) {
         Btree *btree = db->aDb[index].pBt;
         if (index == 1 || btree == NULL || sqlite3BtreePager(btree)->pWal != NULL) continue;
         db->busyHandler.nBusy = 0;
-        /* The first read opens the log. What cannot be read now reports it when it is read. */
+        /* The first read opens the log. A database that cannot be read now reports its error at its next read. */
         if (sqlite3BtreeBeginTrans(btree, 0, NULL) == SQLITE_OK) sqlite3BtreeCommit(btree);
     }
     sqlite3_mutex_leave(db->mutex);

@@ -1,8 +1,8 @@
 /* Memory for secrets. See secure.h.
  *
- * A pool of small places on locked pages serves most connections: asking the system for a page, locking it and giving it
- * back would take longer than opening a database with a raw key. Who comes when the pool is full, or wants more than a
- * place holds, gets pages of his own.
+ * A pool of small places on locked pages serves most connections: allocating a page, locking it and freeing it would take longer
+ * than opening a database with a raw key. A request that comes when the pool is full, or that is larger than a place, gets its own
+ * pages.
  */
 #ifdef __linux__
 #define _DEFAULT_SOURCE 1
@@ -41,7 +41,7 @@ static void pages_free(void *bytes, size_t size) {
     (void)VirtualFree(bytes, 0, MEM_RELEASE);
 }
 #elif defined(__wasi__)
-/* The host alone knows pages there. */
+/* On WASI, only the host knows about pages. */
 static size_t rounded_to_pages(size_t size) { return rounded_to(4096, size); }
 
 static void *undumped_alloc(size_t length) {
@@ -61,7 +61,7 @@ static void pages_free(void *bytes, size_t size) {
 #else
 static size_t rounded_to_pages(size_t size) { return rounded_to((size_t)sysconf(_SC_PAGESIZE), size); }
 
-/* Pages of their own that no core dump has, as far as the system can leave them out. */
+/* Separate pages, left out of core dumps if the system supports that. */
 static void *undumped_alloc(size_t length) {
     void *bytes = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
     if (bytes == MAP_FAILED) {
@@ -81,14 +81,14 @@ static void pages_free(void *bytes, size_t size) { (void)munmap(bytes, rounded_t
 static void *pages_alloc(size_t size) {
     size_t length = rounded_to_pages(size);
     void *bytes = undumped_alloc(length);
-    /* Best effort: a limit on locked memory must not keep a program from its data. */
+    /* Locking is optional: a limit on locked memory must not keep a program from its data. */
     if (bytes != NULL) {
         lock_pages(bytes, length);
     }
     return bytes;
 }
 
-/* The pool, made when it is first asked for and kept; NULL without memory. */
+/* The pool, allocated at the first request and kept; NULL without memory. */
 static uint8_t *pool_pages(void) {
     uint8_t *pages = atomic_load_explicit(&pool, memory_order_acquire);
     if (pages == NULL) {

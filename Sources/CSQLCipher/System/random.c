@@ -1,7 +1,7 @@
 /* Random bytes for salts and initialisation vectors, from the system's generator.
  *
- * LibTomCrypt's Fortuna, which SQLCipher's stock provider uses, keeps its state in the process: after fork() parent and
- * child go on with the same numbers. The kernel's generator has no such copy, needs no lock and no seeding.
+ * LibTomCrypt's Fortuna, which SQLCipher's stock provider uses, keeps its state in the process: after fork(), parent and child
+ * continue with the same numbers. The kernel's generator has no state to copy, and needs no lock and no seeding.
  */
 #ifdef __linux__
 #define _DEFAULT_SOURCE 1
@@ -33,7 +33,7 @@ static int fill(uint8_t *out, size_t size) {
     return BCryptGenRandom(NULL, out, (ULONG)size, BCRYPT_USE_SYSTEM_PREFERRED_RNG) == 0 ? 0 : -1;
 #elif defined(__wasi__)
     while (size > 0) {
-        const size_t part = size < 256 ? size : 256; /* as much as it gives at once */
+        const size_t part = size < 256 ? size : 256; /* the most that one call gives */
         if (getentropy(out, part) != 0) {
             return -1;
         }
@@ -70,7 +70,7 @@ int sqlcipherkit_random_refusal(void) {
     return 0;
 #else
     uint8_t byte;
-    errno = EIO; /* what Apple's generator does not set */
+    errno = EIO; /* Apple's generator does not set it */
     return fill(&byte, sizeof byte) == 0 ? 0 : errno;
 #endif
 }

@@ -20,8 +20,8 @@ void *sqlcipher_memset(void *bytes, unsigned char value, unsigned long long size
     return bytes;
 }
 
-/* Deeper than any kernel's frame (the largest, a double message schedule of four blocks, takes a little over 5 KB) and
- * than what SQLite's pager puts between sqlite3_step() and a page's encryption. */
+/* Deeper than any kernel's frame (the largest, a double message schedule of four blocks, takes a little over 5 KB), and deeper than
+ * the frames of SQLite's pager between sqlite3_step() and a page's encryption. */
 enum { stack_depth = 16384, near_depth = 2048 };
 
 __attribute__((noinline)) void sqlcipherkit_wipe_stack(void) {
@@ -40,7 +40,7 @@ void sqlcipherkit_wipe_traces(void) { sqlcipherkit_wipe_stack(); }
 
 #if defined(__x86_64__)
 
-/* Asked once: CPUID takes microseconds in a virtual machine. */
+/* CPUID is run once, as it takes microseconds in a virtual machine. */
 static unsigned known_features(void) {
     enum { is_known = 1u << 31 };
     static atomic_uint known;
@@ -52,8 +52,8 @@ static unsigned known_features(void) {
     return features;
 }
 
-/* A caller expects no vector register to be kept (System V ABI, 3.2.1), and this function is never part of one. Windows keeps 6 to
- * 15, so the compiler is told of them there. */
+/* A caller expects no vector register to be preserved (System V ABI, 3.2.1), and this function is never inlined. On Windows,
+ * registers 6 to 15 are preserved, so they are declared as clobbered there. */
 #if defined(_WIN32)
 #define KEPT "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "memory"
 #else
@@ -62,7 +62,7 @@ static unsigned known_features(void) {
 __attribute__((noinline)) void sqlcipherkit_wipe_registers(void) {
     const unsigned features = known_features();
     if (features & SQLCIPHERKIT_CPU_AVX2) {
-        /* 0 to 15 in their full length. */
+        /* Registers 0 to 15, in their full length. */
         __asm__ volatile("vzeroall" ::: KEPT);
     } else {
         __asm__ volatile("pxor %%xmm0, %%xmm0\n\tpxor %%xmm1, %%xmm1\n\tpxor %%xmm2, %%xmm2\n\tpxor %%xmm3, %%xmm3\n\t"
@@ -72,7 +72,7 @@ __attribute__((noinline)) void sqlcipherkit_wipe_registers(void) {
                              : KEPT);
     }
     if (features & SQLCIPHERKIT_CPU_AVX512) {
-        /* Each in its full length, too. */
+        /* Registers 16 to 31, also in their full length. */
 #define CLEAR(n) "vpxord %%xmm" #n ", %%xmm" #n ", %%xmm" #n "\n\t"
         __asm__ volatile(CLEAR(16) CLEAR(17) CLEAR(18) CLEAR(19) CLEAR(20) CLEAR(21) CLEAR(22) CLEAR(23) CLEAR(24) CLEAR(25)
                              CLEAR(26) CLEAR(27) CLEAR(28) CLEAR(29) CLEAR(30) CLEAR(31)::
@@ -83,7 +83,7 @@ __attribute__((noinline)) void sqlcipherkit_wipe_registers(void) {
 
 #elif defined(__aarch64__)
 
-/* The lower halves of 8 to 15 are the caller's, whose secrets are not in them (AAPCS64, 6.1.2). */
+/* The lower halves of registers 8 to 15 belong to the caller, and hold no secrets (AAPCS64, 6.1.2). */
 __attribute__((noinline)) void sqlcipherkit_wipe_registers(void) {
 #define CLEAR(n) "movi v" #n ".16b, #0\n\t"
 #define CLEAR_UPPER(n) "mov v" #n ".d[1], xzr\n\t"

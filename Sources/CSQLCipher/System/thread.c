@@ -12,8 +12,8 @@
 
 #include "../include/thread.h"
 
-/* Below this much of a stack nothing goes deeper: what is called last, the types' own code and a system library that is used for
- * the first time included, has it. A small stack keeps three eighths of itself. */
+/* A recursion stops when this much of the stack is left, in bytes. The remainder is for the last calls, including the types' own
+ * code and a system library that is used for the first time. Of a small stack, three eighths are reserved. */
 enum { reserve = 96 * 1024 };
 
 #if defined(__APPLE__) || defined(__linux__)
@@ -43,7 +43,7 @@ static uintptr_t find_limit(void) {
 _Thread_local int sqlcipherkit_calls_of_thread = 0;
 
 uintptr_t sqlcipherkit_stack_limit(void) {
-    /* Asking the system takes microseconds, and a thread keeps its stack. */
+    /* The system call takes microseconds, and a thread keeps its stack. */
     static _Thread_local uintptr_t known = 0;
     if (known == 0) known = find_limit();
     return known;

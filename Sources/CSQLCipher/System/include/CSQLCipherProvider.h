@@ -1,2 +1,2 @@
-/* The crypto provider, which both engines use, has no clients but them: they include what they need by its path. */
+/* The crypto provider's only clients are the two engines, which include its headers by their paths. */
 #pragma once

@@ -1,5 +1,5 @@
-/* SQLite's and SQLCipher's C API under its plain names, with the options of this build: what `#include <SQLCipher/sqlite3.h>` and
- * `import SQLCipher` give. A plain SQLite in the same program has the same names: link one or the other. */
+/* SQLite's and SQLCipher's C API under its plain names, with the options of this build, for `#include <SQLCipher/sqlite3.h>` and
+ * `import SQLCipher`. A plain SQLite in the same program has the same names: link one or the other. */
 #pragma once
 
 #ifndef SQLCIPHERKIT_PLAIN_SYMBOLS
