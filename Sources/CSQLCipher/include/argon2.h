@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What RFC 9106 (3.1) bounds, besides 2^32 - 1 for each size: lanes from 1, passes from 1, 8 KiB of memory for each lane, and 4
- * bytes of output. */
+/* The bounds of RFC 9106 (3.1), besides 2^32 - 1 for each size: at least 1 lane, 1 pass, 8 KiB of memory for each lane, and 4 bytes
+ * of output. */
 #define SQLCIPHERKIT_ARGON2_LANES_MAX 0xffffff
 #define SQLCIPHERKIT_ARGON2_OUT_MIN 4
 
@@ -13,8 +13,8 @@
  * with `memory_kib` KiB of memory, `passes` over it, and `lanes`, which are computed one after the other on the calling thread.
  * Time grows with memory times passes.
  *
- * Returns SQLITE_OK; SQLITE_MISUSE if a parameter is outside of RFC 9106's bounds; SQLITE_NOMEM without the memory. Unless it
- * returns SQLITE_OK, `out` is as it was. The memory is wiped before it is given back, and left out of core dumps; it is not
- * locked, as it is larger than what most systems let a process lock. */
+ * Returns SQLITE_OK; SQLITE_MISUSE if a parameter is outside RFC 9106's bounds; SQLITE_NOMEM if there is not enough memory. Unless
+ * it returns SQLITE_OK, `out` is unchanged. The memory is wiped before it is freed, and left out of core dumps. It is not locked,
+ * as it is larger than most systems let a process lock. */
 int sqlcipherkit_argon2id(const void *password, size_t password_size, const void *salt, size_t salt_size, uint32_t memory_kib,
                           uint32_t passes, uint32_t lanes, void *out, size_t out_size);

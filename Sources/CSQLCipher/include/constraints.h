@@ -1,4 +1,4 @@
-/* Copying rows that a table would not accept today. */
+/* Copies rows that a table would not accept as new. */
 #pragma once
 
 #include "sqlite.h"

@@ -1,7 +1,7 @@
-/* What the Swift layer's inlinable functions call: SQLite's functions, by the names of their symbols.
+/* The SQLite functions that the Swift layer's inlinable functions call, by the names of their symbols.
  *
- * Inlined into a program that uses another SQLite too, a call by the name that both have would be a call of whichever the compiler
- * saw first. */
+ * If a program also uses another SQLite, an inlined call by the common name would call whichever of the two the compiler saw
+ * first. */
 #pragma once
 
 #include "sqlite.h"

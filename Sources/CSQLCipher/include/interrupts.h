@@ -3,6 +3,6 @@
 
 #include "sqlite.h"
 
-/* Forgets an interrupt that came while no statement ran, which sqlite3_interrupt() promises to be nothing. A checkpoint, and the
- * one of closing, would heed it. */
+/* Forgets an interrupt that came while no statement ran. sqlite3_interrupt() promises that it has no effect, but a checkpoint,
+ * including the one at closing, would obey it. */
 void sqlcipherkit_forget_interrupt(sqlite3 *db);

@@ -1,7 +1,7 @@
-/* Authenticated encryption and a message authentication code for small secrets: what key slots are sealed with.
+/* Authenticated encryption and a message authentication code for small secrets, with which key slots are sealed.
  *
- * The encryption is the library's of Provider/Primitives, and the authentication code that of this package's SHA-512 kernels, which
- * also holds where OpenSSL encrypts the pages. Neither looks anything up in a table by secret data.
+ * The encryption comes from the library in Provider/Primitives, and the authentication code from this package's SHA-512 kernels,
+ * also where OpenSSL encrypts the pages. Neither looks anything up in a table by secret data.
  */
 #pragma once
 
@@ -17,8 +17,8 @@
 int sqlcipherkit_seal(const void *key, const void *nonce, const void *associated, size_t associated_count,
                       const void *plain, size_t count, void *sealed, void *tag);
 
-/* The way back. Returns SQLITE_AUTH, and leaves only zeroes in `plain`, if key, nonce, associated bytes, sealed bytes and tag do
- * not belong together. */
+/* Decrypts what sqlcipherkit_seal has encrypted. Returns SQLITE_AUTH, and leaves only zeros in `plain`, if key, nonce, associated
+ * bytes, sealed bytes and tag do not belong together. */
 int sqlcipherkit_unseal(const void *key, const void *nonce, const void *associated, size_t associated_count,
                         const void *sealed, size_t count, const void *tag, void *plain);
 

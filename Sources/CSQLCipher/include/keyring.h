@@ -1,4 +1,4 @@
-/* The Linux kernel's key retention service, by system call: glibc has no wrapper for it, and its usual library is not needed.
+/* The Linux kernel's key retention service, by system call: glibc has no wrapper for it, and this avoids the usual library.
  * https://man7.org/linux/man-pages/man7/keyrings.7.html
  */
 #pragma once
@@ -20,8 +20,8 @@ enum {
  * Returns the key's number, or a negated errno. */
 int64_t sqlcipherkit_keyring_add(int keyring, const char *description, const void *bytes, size_t count);
 
-/* The number of the "user" key with a description, searched in a keyring and those linked to it; or a negated errno, ENOKEY
- * where there is none (keyctl(2), KEYCTL_SEARCH). Where `destination` is not 0, the key is linked to that keyring, too. */
+/* Searches a keyring, and those linked to it, for the "user" key with a description. Returns its number, or a negated errno, ENOKEY
+ * if there is none (keyctl(2), KEYCTL_SEARCH). If `destination` is not 0, the key is linked to that keyring, too. */
 int64_t sqlcipherkit_keyring_search(int keyring, const char *description, int destination);
 
 /* Copies the description of a key, "type;uid;gid;permissions;name" with a NUL, if there is room for it. Returns its size, or a
@@ -32,10 +32,10 @@ int64_t sqlcipherkit_keyring_describe(int64_t key, char *text, size_t count);
  * (KEYCTL_READ). */
 int64_t sqlcipherkit_keyring_read(int64_t key, void *bytes, size_t count);
 
-/* Lets a key expire after some seconds; 0 never. Returns 0 or a negated errno (KEYCTL_SET_TIMEOUT). */
+/* Lets a key expire after `seconds`, or never if that is 0. Returns 0 or a negated errno (KEYCTL_SET_TIMEOUT). */
 int64_t sqlcipherkit_keyring_set_timeout(int64_t key, unsigned seconds);
 
-/* Takes a key out of a keyring. Returns 0 or a negated errno (KEYCTL_UNLINK). */
+/* Removes a key from a keyring. Returns 0 or a negated errno (KEYCTL_UNLINK). */
 int64_t sqlcipherkit_keyring_unlink(int keyring, int64_t key);
 
 #endif

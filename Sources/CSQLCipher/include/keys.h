@@ -4,8 +4,8 @@
 #include "guard.h"
 #include "sqlite.h"
 
-/* The key of an open database that is encrypted: writes its 32 bytes and the 16 of its salt, one after the other, for a second
- * database with the same key. Returns SQLITE_OK, SQLITE_NOTFOUND for a plaintext database, or another result code. */
+/* Writes the 32 bytes of an open database's key and the 16 bytes of its salt, one after the other, for a second database with the
+ * same key. Returns SQLITE_OK, SQLITE_NOTFOUND for a plaintext database, or another result code. */
 int sqlcipherkit_copy_key(sqlite3 *db, const char *schema, unsigned char *key);
 
 /* How an open database is encrypted. The texts are the engine's own. */
@@ -18,15 +18,15 @@ typedef struct sqlcipherkit_cipher_info {
     const char *provider_version;
 } sqlcipherkit_cipher_info;
 
-/* What SQLCipher's pragmas return, but without a statement: where memory is short they return nothing, and cipher_salt ends the
- * use of the database. Returns SQLITE_OK, SQLITE_NOTFOUND for a plaintext database, or another result code. */
+/* Reads what SQLCipher's pragmas return, but without a statement: when memory is short, the pragmas return nothing, and cipher_salt
+ * makes the database unusable. Returns SQLITE_OK, SQLITE_NOTFOUND for a plaintext database, or another result code. */
 int sqlcipherkit_read_cipher(sqlite3 *db, const char *schema, sqlcipherkit_cipher_info *cipher);
 
-/* 1 if a page with an authentication code was read or written with the key, so that it is the right one for certain; otherwise
- * 0. Reads nothing. */
+/* 1 if a page with an authentication code was read or written with the key, which proves that the key is right; otherwise 0. Reads
+ * nothing. */
 int sqlcipherkit_is_key_proven(sqlite3 *db, const char *schema);
 
-/* The key of an open database in the form that spares a second connection all derivation: x'…' with the key, the HMAC key if
- * there is one, and the salt, in hexadecimal. Writes up to `capacity` bytes to `text`, without a 0 after them, and their
- * number to *count. Returns SQLITE_OK, SQLITE_NOTFOUND for a database without a key, SQLITE_TOOBIG or SQLITE_NOMEM. */
+/* Writes the key of an open database in the form that saves a second connection all derivation: x'…' with the key, the HMAC key if
+ * there is one, and the salt, in hexadecimal. Writes up to `capacity` bytes to `text`, without a 0 after them, and their number to
+ * *count. Returns SQLITE_OK, SQLITE_NOTFOUND for a database without a key, SQLITE_TOOBIG or SQLITE_NOMEM. */
 int sqlcipherkit_derived_key(sqlite3 *db, const char *schema, void *text, int capacity, int *count);

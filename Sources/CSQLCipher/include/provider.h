@@ -1,15 +1,15 @@
 /* The crypto provider as programs see it: which kernels encrypt this process's pages.
  *
- * The provider is SQLCipher's plug for cryptography. This package's own one runs AES-256-CBC, HMAC-SHA512 and
- * PBKDF2-HMAC-SHA512 in kernels chosen by what the CPU can do, and leaves everything else to a library, or to plain C where there
- * is none (Provider/Primitives/library.h).
+ * The provider is SQLCipher's interface for cryptography. This package's own provider runs AES-256-CBC, HMAC-SHA512 and
+ * PBKDF2-HMAC-SHA512 in kernels that are chosen by the CPU's features, and leaves everything else to a library, or to plain C where
+ * there is none (Provider/Primitives/library.h).
  */
 #pragma once
 
-/* Names of what does the work; static strings, never NULL. */
+/* Names of the implementations in use: static strings, never NULL. */
 struct sqlcipherkit_provider_info {
-    const char *provider;  /* as PRAGMA cipher_provider says it: "libtomcrypt", "commoncrypto", "portable" or "openssl" */
-    const char *version;   /* of that library; "" where it has none, or none without opening a database */
+    const char *provider;  /* as PRAGMA cipher_provider returns it: "libtomcrypt", "commoncrypto", "portable" or "openssl" */
+    const char *version;   /* of that library; "" if it has none, or none before a database is open */
     const char *aes;       /* AES-256-CBC of a page */
     const char *sha512;    /* the HMAC-SHA512 of a page */
     const char *page;      /* encryption and HMAC of a page in one pass, eight pages at once, or "separate" */
@@ -18,5 +18,5 @@ struct sqlcipherkit_provider_info {
     const char *random;    /* salts and initialisation vectors */
 };
 
-/* Which kernels are in use now. Reads the chosen kernels, choosing them if that was not done yet. Any thread may call it. */
+/* Which kernels are in use now. Chooses them if that has not been done yet. Any thread may call it. */
 struct sqlcipherkit_provider_info sqlcipherkit_provider_info(void);

@@ -1,11 +1,11 @@
-/* A connection that may not write until it is told that it may again. */
+/* Makes a connection read-only for a while. */
 #pragma once
 
 #include "sqlite.h"
 
-/* `PRAGMA query_only`, without the compilation of a statement: 1 makes every write through the connection fail with
- * SQLITE_READONLY, 0 lifts that. Outside of a statement. */
+/* Sets `PRAGMA query_only` without compiling a statement: 1 makes every write through the connection fail with SQLITE_READONLY, 0
+ * allows writes again. Must not be called while a statement runs. */
 void sqlcipherkit_set_query_only(sqlite3 *db, int on);
 
-/* Whether it is on. */
+/* Whether query_only is on. */
 int sqlcipherkit_is_query_only(sqlite3 *db);

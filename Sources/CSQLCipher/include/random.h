@@ -1,6 +1,6 @@
-/* Whether there are random bytes to be had. */
+/* Whether the system provides random bytes. */
 #pragma once
 
-/* 0, or the errno with which the system refuses random bytes (getrandom(2)): ENOSYS or EPERM, as a rule, in a sandbox that does not
- * allow the call. With OpenSSL's provider, which has ways of its own, always 0. */
+/* 0, or the errno with which the system refuses random bytes (getrandom(2)): usually ENOSYS or EPERM, in a sandbox that does not
+ * allow the call. Always 0 with OpenSSL's provider, which has its own sources. */
 int sqlcipherkit_random_refusal(void);

@@ -10,8 +10,8 @@ typedef struct {
     int busy_timeout;
 } sqlcipherkit_settings;
 
-/* What `PRAGMA foreign_keys`, `query_only` and the other switches have set, and what waits for locks. */
+/* Reads the switches, such as `PRAGMA foreign_keys` and `query_only`, and the busy handler. */
 sqlcipherkit_settings sqlcipherkit_read_settings(sqlite3 *db);
 
-/* Puts them back. Outside of a callback and of a running statement's step. */
+/* Restores them. Must not be called in a callback or during a statement's step. */
 void sqlcipherkit_restore_settings(sqlite3 *db, const sqlcipherkit_settings *settings);

@@ -1,4 +1,4 @@
-/* What Swift cannot say for itself: calls with variable arguments, and pointer constants. */
+/* Calls that Swift cannot make: with variable arguments, or with pointer constants. */
 #pragma once
 
 #include <stddef.h>
@@ -13,17 +13,17 @@ static inline sqlite3_destructor_type sqlcipherkit_transient(void) {
     return SQLITE_TRANSIENT;
 }
 
-/* sqlite3_db_config for the options that take an int and give back what took effect.
+/* sqlite3_db_config for the options that take an int and return the value that took effect.
  * Reads op and value (-1 asks only); writes *result. Returns SQLite's result code.
  * https://sqlite.org/c3ref/db_config.html */
 static inline int sqlcipherkit_db_config(sqlite3 *db, int op, int value, int *result) {
     return sqlite3_db_config(db, op, value, result);
 }
 
-/* `count` bytes of a schema's database file, from an offset on, read through SQLite's own descriptor: opening and closing the file
- * apart would drop the locks of every connection of this process (https://sqlite.org/howtocorrupt.html, 2.2).
- * Returns SQLITE_OK, SQLITE_IOERR_SHORT_READ where the file ends before (zeros stand for what is missing), SQLITE_CANTOPEN where
- * there is no file, or what kept it from being read. */
+/* Reads `count` bytes of a schema's database file, from an offset on, through SQLite's own descriptor: opening and closing the file
+ * separately would drop the locks of every connection of this process (https://sqlite.org/howtocorrupt.html, 2.2).
+ * Returns SQLITE_OK, SQLITE_IOERR_SHORT_READ if the file ends earlier (missing bytes are zeros), SQLITE_CANTOPEN if there is no
+ * file, or the error of reading it. */
 static inline int sqlcipherkit_read_file(sqlite3 *db, const char *schema, void *bytes, int count, sqlite3_int64 offset) {
     sqlite3_file *file = 0;
     int rc = sqlite3_file_control(db, schema, SQLITE_FCNTL_FILE_POINTER, &file);
@@ -43,8 +43,8 @@ static inline long long sqlcipherkit_memory_lock_limit(void) {
 #endif
 }
 
-/* Where `part_count` bytes, one at least, stand in `count` bytes for the first time; NULL if they do not. Not every C library has
- * memmem under that name without an extension. */
+/* Finds the first occurrence of `part_count` bytes, at least one, in `count` bytes; NULL if there is none. Not every C library
+ * declares memmem without an extension. */
 static inline const void *sqlcipherkit_find(const void *bytes, size_t count, const void *part, size_t part_count) {
     const unsigned char *at = bytes, *const end = at + count;
     while (part_count > 0 && (size_t)(end - at) >= part_count) {

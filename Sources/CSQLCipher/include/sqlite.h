@@ -4,9 +4,9 @@
 #include "options.h"
 #include "symbols.h"
 
-/* A Swift program may also import a module with another SQLite, or a package that does. The compiler would take a function that two
- * modules declare alike for one, and call whichever it saw first. Functions with different conditions are never one; this condition
- * always holds. The variables, which have no conditions, get their symbols' names. */
+/* A Swift program may also import a module with another SQLite, or a package that does. If two modules declare a function alike,
+ * the compiler takes them for one function, and calls whichever it saw first. Functions with different conditions are never the
+ * same; this condition always holds. Variables cannot have conditions, and get the names of their symbols. */
 #ifndef SQLITE3_H
 #define SQLITE_API __attribute__((enable_if(1, "is SQLCipherKit's")))
 #define sqlite3_version sqlcipherkit_sqlite3_version

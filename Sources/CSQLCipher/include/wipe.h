@@ -1,9 +1,9 @@
-/* Wiping of secret bytes, and of what work with them leaves behind. */
+/* Wipes secret bytes, and the traces of work with them. */
 #pragma once
 
 #include <stddef.h>
 
-/* Writes zeros over `count` bytes in a way that no optimiser removes as a dead store. */
+/* Writes zeros over `count` bytes, in a way that the optimiser cannot remove as a dead store. */
 void sqlcipherkit_wipe(void *bytes, size_t count);
 
 /* Clears the vector registers and the stack below the caller, 16 KiB of it: for the end of a call that has worked with a key. */
