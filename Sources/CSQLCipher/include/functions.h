@@ -8,6 +8,6 @@
  * finds it; with 0, one that was moved away comes back, to be filled again. Definitions that are not empty are not changed. */
 void sqlcipherkit_hide_removed_function(sqlite3 *db, const char *name, int count, int hidden);
 
-/* Removes a collation. One of SQLite's own (BINARY, NOCASE, RTRIM) gets its original function back. Returns an SQLite result code.
- * */
+/* Removes a collation. If it is one of SQLite's own (BINARY, NOCASE, RTRIM), SQLite's function takes its place again. Returns an
+ * SQLite result code. */
 int sqlcipherkit_remove_collation(sqlite3 *db, const char *name);

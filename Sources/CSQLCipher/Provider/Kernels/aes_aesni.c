@@ -1,4 +1,4 @@
-/* AES-256-CBC with the AES-NI instructions: constant in time, no tables. */
+/* AES-256-CBC with the AES-NI instructions: in constant time, without tables. */
 #if defined(__x86_64__)
 
 #include "aes.h"
@@ -7,8 +7,8 @@
 
 #define AESNI __attribute__((target("aes,sse4.1")))
 
-/* FIPS 197, 5.2: every round key is the key two places before it, each of its words added up from the left, plus a word
- * that depends on the round key just before. */
+/* FIPS 197, 5.2: every round key is the key two places before it, with its words summed (by XOR) from the left, plus a word that
+ * depends on the round key just before. */
 AESNI static inline __m128i next_round_key(__m128i before_last, __m128i word) {
     before_last = _mm_xor_si128(before_last, _mm_slli_si128(before_last, 4));
     before_last = _mm_xor_si128(before_last, _mm_slli_si128(before_last, 8));
@@ -22,7 +22,7 @@ AESNI int sqlcipherkit_aesni_expand(const uint8_t key[32], struct sqlcipherkit_a
     __m128i high = _mm_loadu_si128((const __m128i *)(const void *)(key + 16));
     _mm_storeu_si128(encrypt, low);
     _mm_storeu_si128(encrypt + 1, high);
-    /* The round constant must be a literal. The last step of the seven writes one key only: there are 15. */
+    /* The round constant must be a literal. The last of the seven steps writes only one key, as there are 15. */
 #define AES_STEP(i, constant)                                                                                          \
     low = next_round_key(low, _mm_shuffle_epi32(_mm_aeskeygenassist_si128(high, constant), 0xff));                     \
     _mm_storeu_si128(encrypt + (i), low);                                                                              \
@@ -47,8 +47,8 @@ AESNI int sqlcipherkit_aesni_expand(const uint8_t key[32], struct sqlcipherkit_a
     return 0;
 }
 
-/* CBC encryption is one long chain, each block waiting for the one before. To shorten it, the next block's plaintext and
- * the first round key are added to the last round key beforehand, so that a block costs its 14 rounds and nothing else. */
+/* CBC encryption is one long chain: each block waits for the one before. To shorten it, the next block's plaintext and the first
+ * round key are added to the last round key in advance, so that a block takes its 14 rounds and nothing else. */
 AESNI void sqlcipherkit_aesni_encrypt_cbc(const struct sqlcipherkit_aes_schedule *schedule, const uint8_t iv[16],
                                           const uint8_t *in, size_t size, uint8_t *out) {
     const __m128i *keys = (const __m128i *)(const void *)schedule->encrypt;
@@ -73,7 +73,7 @@ AESNI void sqlcipherkit_aesni_encrypt_cbc(const struct sqlcipherkit_aes_schedule
     }
 }
 
-/* Eight chains at once: while one waits for its round, the unit takes the others'. */
+/* Eight chains at once: while one waits for its round, the unit processes the others. */
 AESNI void sqlcipherkit_aesni_encrypt_cbc_many(const struct sqlcipherkit_aes_schedule *schedule,
                                                const uint8_t *const in[aes_many], size_t size,
                                                uint8_t *const out[aes_many]) {

@@ -1,4 +1,4 @@
-/* AES-256-CBC with the AArch64 AES instructions: constant in time, no tables. */
+/* AES-256-CBC with the AArch64 AES instructions: in constant time, without tables. */
 #if defined(__aarch64__)
 
 #include "aes.h"
@@ -51,7 +51,7 @@ ARM_AES static void encrypt_cbc(const struct sqlcipherkit_aes_schedule *schedule
     uint8x16_t state = vld1q_u8(iv);
     for (; size > 0; size -= aes_block_size, in += aes_block_size, out += aes_block_size) {
         state = veorq_u8(state, vld1q_u8(in));
-        /* AESE adds the key first, so that the last one is added apart. */
+        /* AESE adds the key first, so the last key is added separately. */
         for (int i = 0; i < 13; i++) {
             state = vaesmcq_u8(vaeseq_u8(state, vld1q_u8(keys + aes_block_size * i)));
         }

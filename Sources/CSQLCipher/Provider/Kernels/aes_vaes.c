@@ -1,6 +1,6 @@
-/* AES-256-CBC decryption with VAES: four blocks in each 64-byte register, sixteen at a time. Encryption is a chain and
- * gains nothing from width, and eight chains at once keep the narrow unit busy: both, and the key's expansion, are the
- * AES-NI kernel's. */
+/* AES-256-CBC decryption with VAES: four blocks in each 64-byte register, sixteen at a time. Encryption is a chain and gains
+ * nothing from width, and eight chains at once keep the narrow unit busy, so both use the AES-NI kernel, and so does the key's
+ * expansion. */
 #if defined(__x86_64__)
 
 #include "aes.h"
@@ -18,7 +18,7 @@ VAES static void decrypt_cbc(const struct sqlcipherkit_aes_schedule *schedule, c
         const void *key = schedule->decrypt + aes_block_size * i;
         keys[i] = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)key));
     }
-    /* The ciphertext block before the first one stands in the uppermost quarter, as that of any register's would. */
+    /* The ciphertext block before the first one is in the uppermost quarter, as the last block of a register would be. */
     __m512i before = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)iv));
     for (; size >= stride; size -= stride, in += stride, out += stride) {
         __m512i cipher[abreast];

@@ -1,4 +1,4 @@
-/* Argon2id: what is hashed into the first blocks and the result, and in which order the blocks are filled. See argon2.h. */
+/* Argon2id: the hashing of the first blocks and of the result, and the order in which the blocks are filled. See argon2.h. */
 #include "argon2_input.h"
 #include "cpu.h"
 #include "../Primitives/blake2b.h"
@@ -12,7 +12,8 @@
 
 enum { version = 0x13, type_id = 2, start_size = 64, hash_size = 64 };
 
-/* All that a derivation keeps beside its memory, itself in locked memory: who knows H0 can try passwords in no time. */
+/* Everything that a derivation keeps beside its large memory. It is in locked memory, as an attacker that knows H0 can try
+ * passwords at almost no cost. */
 struct derivation {
     _Alignas(64) uint64_t zero[argon2_block_words]; /* never written */
     uint64_t counter[argon2_block_words];           /* the input of the addresses that do not depend on data (3.4.1.2) */
@@ -54,14 +55,14 @@ static void hash_string(struct derivation *d, const struct sqlcipherkit_argon2_s
 
 static void begin(struct derivation *d, size_t size) { sqlcipherkit_blake2b_start(&d->hash, size); }
 
-/* H' (3.3): `size` bytes, at least 4, from BLAKE2b, which gives 64 at most. */
+/* H' (3.3): `size` bytes, at least 4, from BLAKE2b, which gives at most 64. */
 static void long_hash(struct derivation *d, const void *bytes, size_t count, uint8_t *out, size_t size) {
     begin(d, size < hash_size ? size : hash_size);
     hash_number(d, size);
     hash_bytes(d, bytes, count);
     sqlcipherkit_blake2b_finish(&d->hash, d->link);
     while (size > hash_size) {
-        /* Half of each link; then all of the last one, which is no longer than what is missing. */
+        /* Half of each link; then all of the last one, which is no longer than the rest. */
         memcpy(out, d->link, hash_size / 2);
         out += hash_size / 2;
         size -= hash_size / 2;
@@ -104,12 +105,12 @@ static void fill_first(struct derivation *d) {
     }
 }
 
-/* The lane and the place in it of the block that is mixed in (3.4.2), by `random`, J1 and J2. */
+/* The block that is mixed in (3.4.2): `random`, that is J1 and J2, determines its lane and its place in the lane. */
 static const uint64_t *reference(struct derivation *d, uint32_t pass, uint32_t slice, uint32_t lane, uint32_t index,
                                  uint64_t random) {
     const uint32_t other = pass == 0 && slice == 0 ? lane : (uint32_t)((random >> 32) % d->lanes);
-    /* Segments that are complete in each lane; of its own lane also what this segment has so far, but for the last one, and of
-     * another lane not its last block while this segment has none. */
+    /* The segments that are complete in each lane. In its own lane, also the blocks of this segment so far, except the last one. In
+     * another lane, without the last block while this segment has no blocks. */
     uint32_t area = (pass == 0 ? slice : argon2_slices - 1) * d->segment;
     if (other == lane) {
         area += index - 1;
@@ -196,7 +197,7 @@ int sqlcipherkit_argon2id_by(sqlcipherkit_argon2_fill *fill, const struct sqlcip
     finish(d, out, out_size);
     sqlcipherkit_large_free(memory, size);
     sqlcipherkit_locked_free(d, sizeof *d);
-    /* What BLAKE2b and the kernel have left in frames of their own. */
+    /* Wipes what BLAKE2b and the kernel have left in their frames. */
     sqlcipherkit_wipe_stack();
     return SQLITE_OK;
 }

@@ -1,8 +1,8 @@
-/* Argon2's compression function (RFC 9106, 3.5 and 3.6) on vectors of four words, which the compiler takes apart where the CPU
- * has shorter ones.
+/* Argon2's compression function (RFC 9106, 3.5 and 3.6) on vectors of four words, which the compiler splits where the CPU's vectors
+ * are shorter.
  *
  * A template: the file that includes it defines ARGON2_FILL, the function's name, and ARGON2_TARGET, a target attribute or
- * nothing. Constant in time: the addresses come from the caller, and nothing is looked up by the blocks' content.
+ * nothing. It takes constant time: the addresses come from the caller, and nothing is looked up by the blocks' content.
  */
 #include "argon2_input.h"
 
@@ -11,7 +11,7 @@
 typedef uint64_t argon2_pair __attribute__((vector_size(16)));
 typedef uint64_t argon2_quad __attribute__((vector_size(32)));
 
-/* A word's lower half; and a rotation to the right. */
+/* A word's lower half, and a rotation to the right. */
 #define ARGON2_LOW(x) ((x) & 0xffffffff)
 #define ARGON2_ROTATE(x, n) ((x) >> (n) | (x) << (64 - (n)))
 
@@ -38,7 +38,7 @@ ARGON2_INLINE void argon2_permute(uint64_t *from, size_t stride) {
 #define ARGON2_GET(i) __builtin_shufflevector(at[(i) * stride], at[((i) + 1) * stride], 0, 1, 2, 3)
     argon2_quad a = ARGON2_GET(0), b = ARGON2_GET(2), c = ARGON2_GET(4), d = ARGON2_GET(6);
     ARGON2_GB(a, b, c, d);
-    /* The diagonals become columns, and go back after. */
+    /* The diagonals become columns, and are moved back afterwards. */
     b = __builtin_shufflevector(b, b, 1, 2, 3, 0);
     c = __builtin_shufflevector(c, c, 2, 3, 0, 1);
     d = __builtin_shufflevector(d, d, 3, 0, 1, 2);

@@ -1,11 +1,11 @@
-/* What the CPU can do and the operating system lets a program use. */
+/* Finds the features that the CPU has and that the operating system lets programs use. */
 #include "cpu.h"
 
 #if defined(__x86_64__)
 
 #include <cpuid.h>
 
-/* XGETBV of register 0: which parts of the vector registers the system saves when it switches threads. A CPU may have
+/* XGETBV of register 0: the parts of the vector registers that the system saves when it switches threads. A CPU may have
  * instructions whose registers the system does not save. */
 static unsigned saved_registers(void) {
     unsigned low, high;

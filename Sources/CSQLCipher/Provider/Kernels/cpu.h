@@ -1,8 +1,8 @@
-/* What this CPU can do. */
+/* The features of this CPU. */
 #pragma once
 
-/* What a kernel may need. The first is no CPU feature: it stands for this package's own portable SHA-512, without which
- * a library's is taken where there is one, as unoptimised builds do. AVX512 means the subsets F, BW, DQ and VL together. */
+/* The features that a kernel may need. The first is not a CPU feature: it stands for this package's own portable SHA-512. Without
+ * it, a library's SHA-512 is used if there is one, as in unoptimised builds. AVX512 means the subsets F, BW, DQ and VL together. */
 enum {
     SQLCIPHERKIT_CPU_OWN_CODE = 1 << 0,
     SQLCIPHERKIT_CPU_BMI2 = 1 << 1,

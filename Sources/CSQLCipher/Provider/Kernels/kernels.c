@@ -1,5 +1,5 @@
-/* The choice of kernels. Environment variables have no say in it: who can set one must not be able to slow a program
- * down or send it back to table look-ups. */
+/* Chooses the kernels. Environment variables have no influence: whoever can set one must not be able to slow a program down or make
+ * it use table look-ups. */
 #include "kernels.h"
 
 #include <stdatomic.h>
@@ -12,7 +12,7 @@ struct sqlcipherkit_kernels sqlcipherkit_kernels_for(unsigned features) {
         kernels.sha512 = &sqlcipherkit_sha512_portable;
     }
 #if defined(__x86_64__)
-    /* Each step needs the one before it as well: the vector kernels' rounds are BMI2 code. */
+    /* Each step also needs the one before it: the vector kernels' rounds are BMI2 code. */
     if ((features & SQLCIPHERKIT_CPU_OWN_CODE) && (features & SQLCIPHERKIT_CPU_BMI2)) {
         kernels.sha512 = &sqlcipherkit_sha512_bmi2;
         if (features & SQLCIPHERKIT_CPU_AVX2) {
@@ -43,9 +43,9 @@ unsigned sqlcipherkit_provider_default_features(void) {
 #ifdef __OPTIMIZE__
     return sqlcipherkit_cpu_features();
 #else
-    /* Measured at -O0: SHA-512 written in C or intrinsics takes four to ten times as long as LibTomCrypt's, which its
-     * package compiled with optimisation; CommonCrypto is another such library. With AES instructions decryption is still
-     * three times as fast as with LibTomCrypt's tables, and encryption as fast. */
+    /* Measured at -O0: SHA-512 written in C or intrinsics takes four to ten times as long as LibTomCrypt's, whose package was
+     * compiled with optimisation; the same holds for CommonCrypto. With AES instructions, decryption is still three times as fast
+     * as with LibTomCrypt's tables, and encryption is as fast. */
     return sqlcipherkit_cpu_features() & (SQLCIPHERKIT_CPU_AESNI | SQLCIPHERKIT_CPU_ARM_AES);
 #endif
 }
@@ -65,7 +65,8 @@ struct sqlcipherkit_kernels sqlcipherkit_kernels(void) {
         atomic_load_explicit(&sha512_in_use, memory_order_acquire),
     };
     if (kernels.aes == NULL || kernels.sha512 == NULL) {
-        /* Threads that come here together find the same. A test's choice in between is kept: only NULL is replaced. */
+        /* Threads that get here at the same time find the same kernels. A test's choice in between is kept: only NULL is
+         * replaced. */
         struct sqlcipherkit_kernels found = sqlcipherkit_kernels_for(sqlcipherkit_provider_default_features());
         const struct sqlcipherkit_aes_kernel *no_aes = NULL;
         const struct sqlcipherkit_sha512_kernel *no_sha512 = NULL;

@@ -1,4 +1,4 @@
-/* SHA-512's end of message, HMAC-SHA512 and PBKDF2-HMAC-SHA512, on whichever kernel compresses the blocks. */
+/* SHA-512's end of message, HMAC-SHA512 and PBKDF2-HMAC-SHA512, on top of any kernel that compresses blocks. */
 #include "sha512.h"
 #include "../../System/secure.h"
 
@@ -23,7 +23,7 @@ void sqlcipherkit_sha512_get(uint64_t state[8], const uint8_t bytes[64]) {
     }
 }
 
-/* FIPS 180-4, 5.1.2. The length is a number of 16 bytes, in bits; its upper half is 0 here. */
+/* FIPS 180-4, 5.1.2. The message's length in bits is a 16-byte number; its upper half is 0 here. */
 void sqlcipherkit_sha512_pad(uint8_t *last, size_t used, size_t blocks, uint64_t total) {
     last[used] = 0x80;
     put_big_endian(last + blocks * sha512_block_size - 8, total * 8);
@@ -37,7 +37,7 @@ void sqlcipherkit_sha512_finish(const struct sqlcipherkit_sha512_kernel *kernel,
     if (rest > 0) {
         memcpy(tail, first + (first_size - rest), rest);
     }
-    /* A second part that fills the begun block ends the run of blocks; what is left of it takes the first part's place. */
+    /* A second part that fills the partial block ends the run of blocks; the rest of it takes the place of the first part. */
     if (rest + second_size >= sha512_block_size) {
         size_t used = sha512_block_size - rest;
         memcpy(tail + rest, second, used);

@@ -1,4 +1,4 @@
-/* SHA-512 with the AArch64 SHA512 instructions, two rounds to a pair of them. */
+/* SHA-512 with the AArch64 SHA512 instructions, two rounds per pair of instructions. */
 #if defined(__aarch64__)
 
 #include "sha512.h"
@@ -28,8 +28,8 @@ ARM_SHA512_INLINE void store_state(uint64_t words[8], struct state state) {
     vst1q_u64(words + 6, state.gh);
 }
 
-/* Two rounds (FIPS 180-4, 6.4.2). SHA512H gives the sums that the first additions of both rounds make, SHA512H2 what the
- * majority and the rotations of a make of them; the variables then move on by two places. */
+/* Two rounds (FIPS 180-4, 6.4.2). SHA512H computes the sums of both rounds' first additions, and SHA512H2 adds the majority and the
+ * rotations of a; the variables then move on by two places. */
 ARM_SHA512_INLINE struct state two_rounds(struct state s, uint64x2_t words, const uint64_t *constants) {
     uint64x2_t sum = vaddq_u64(words, vld1q_u64(constants));
     sum = vaddq_u64(vextq_u64(sum, sum, 1), s.gh);

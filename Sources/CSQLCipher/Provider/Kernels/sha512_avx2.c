@@ -4,8 +4,8 @@
 #include "sha512_avx2.h"
 #include "sha512_lanes_encrypt.h"
 
-/* A function of its own, so that a lone block, the end of every HMAC, does not go below these tables on the stack: what
- * its compression leaves there is wiped after each page (sqlcipherkit_wipe_stack_near). */
+/* A separate function, so that the frame of a lone block, the end of every HMAC, is not below these tables on the stack: what its
+ * compression leaves there is wiped after each page (sqlcipherkit_wipe_stack_near). */
 __attribute__((noinline)) AVX2 static void compress_many(uint64_t state[8], const struct lanes_message *message) {
     lanes_compress(state, message);
 }

@@ -1,4 +1,4 @@
-/* What the AVX2 files share: their target, and the message words of two blocks in a register (for sha512_lanes.h). */
+/* Shared by the AVX2 files: their target, and the message words of two blocks in a register (for sha512_lanes.h). */
 #pragma once
 
 #include "aes.h"

@@ -26,7 +26,7 @@ AVX2_INLINE __m256i many_majority(__m256i x, __m256i y, __m256i z) {
     return _mm256_xor_si256(y, _mm256_and_si256(_mm256_xor_si256(x, y), _mm256_xor_si256(y, z)));
 }
 
-/* AVX2 has no rotation: two shifts, or a shuffle where whole bytes move. */
+/* AVX2 has no rotation: use two shifts, or a shuffle if whole bytes move. */
 #define ROTATED(x, n) _mm256_xor_si256(_mm256_srli_epi64(x, n), _mm256_slli_epi64(x, 64 - (n)))
 
 AVX2_INLINE __m256i three(__m256i x, __m256i y, __m256i z) {

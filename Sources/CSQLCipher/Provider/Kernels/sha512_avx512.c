@@ -3,7 +3,7 @@
 
 #include "sha512_avx512_lanes.h"
 
-/* A function of its own as in sha512_avx2.c. */
+/* A separate function, as in sha512_avx2.c. */
 __attribute__((noinline)) AVX512 static void compress_many(uint64_t state[8], const struct lanes_message *message) {
     lanes_compress(state, message);
 }
@@ -25,8 +25,8 @@ const struct sqlcipherkit_sha512_kernel sqlcipherkit_sha512_avx512 = {
     .compress = compress,
     .iterate = sqlcipherkit_sha512_avx512_iterate,
     .iterate_name = "AVX-512",
-    /* Measured with four blocks to a 64-byte register as well, it takes 5% longer: twice as much of the page has to be
-     * encrypted before there is a group to hash, and wide instructions leave the AES ones less room. */
+    /* Four blocks to a 64-byte register was measured as well, and takes 5% longer: twice as much of the page must be encrypted
+     * before there is a group to hash, and wide instructions leave less room for the AES instructions. */
     .encrypt_and_compress = sqlcipherkit_sha512_avx2_encrypt,
     .compress_many = sqlcipherkit_sha512_avx512_many,
 };

@@ -1,5 +1,5 @@
-/* SHA-512 of a lone block, and PBKDF2's loop, which is made of such, with AVX-512. There is only one block to schedule:
- * its words are computed two at a time in 16-byte registers, sixteen rounds ahead of the scalar rounds that use them. */
+/* SHA-512 of a lone block, and PBKDF2's loop, which consists of lone blocks, with AVX-512. There is only one block to schedule: its
+ * words are computed two at a time in 16-byte registers, sixteen rounds ahead of the scalar rounds that use them. */
 #if defined(__x86_64__)
 
 #include "sha512_avx512.h"
@@ -17,12 +17,12 @@ AVX512_INLINE __m128i next_pair(__m128i x0, __m128i x1, __m128i x4, __m128i x5, 
 AVX512_INLINE void store_with_constants(uint64_t *to, __m128i words, const uint64_t *constants) {
     __m128i both = _mm_load_si128((const __m128i *)(const void *)constants);
     _mm_store_si128((__m128i *)(void *)to, _mm_add_epi64(words, both));
-    /* Makes the compiler believe that the table is read elsewhere. It would else take the words out of the vector register
-     * one by one, which is dearer than through memory. */
+    /* Makes the compiler believe that the table is read elsewhere. Otherwise it would extract the words from the vector register
+     * one by one, which is slower than going through memory. */
     __asm__ volatile("" : : "r"(to) : "memory");
 }
 
-/* Two rounds, then the pair of words that the same two places of the table hold sixteen rounds later. */
+/* Two rounds, then the pair of words that these two places of the table hold sixteen rounds later. */
 #define PAIR(a, b, c, d, e, f, g, h, i)                                                                                \
     SHA512_ROUND(a, b, c, d, e, f, g, h, table[2 * (i)]);                                                              \
     SHA512_ROUND(h, a, b, c, d, e, f, g, table[2 * (i) + 1]);                                                          \
@@ -33,8 +33,8 @@ AVX512_INLINE void store_with_constants(uint64_t *to, __m128i words, const uint6
     }
 
 /* One compression: the block whose words are in `window`, two to a register, folded into `start`. `table` has the first
- * sixteen words plus their constants, and is overwritten. It takes two whole cache lines: where it lay across three, the
- * loop was measured to take twice as long. `out` may be `start`. */
+ * sixteen words plus their constants, and is overwritten. It fills two whole cache lines: when it was spread over three, the loop
+ * was measured to take twice as long. `out` may be `start`. */
 AVX512_INLINE void fold(const uint64_t start[8], __m128i window[8], uint64_t table[16], uint64_t out[8]) {
     SHA512_BEGIN(start);
 #pragma clang loop unroll(full)
@@ -57,8 +57,8 @@ AVX512_INLINE void fold(const uint64_t start[8], __m128i window[8], uint64_t tab
 AVX512_INLINE void fold_digest(const uint64_t start[8], const uint64_t digest[8], uint64_t out[8]) {
     __attribute__((aligned(64))) uint64_t table[16];
     __m128i window[8];
-    /* Word by word, as the compression before this one has just stored them: a load of two waits until both are in the
-     * cache. The rounds must not wait for that; the schedule, which comes sixteen rounds later, may. */
+    /* Loaded word by word, as the compression before this one has just stored them: a load of two words waits until both are in the
+     * cache. The rounds must not wait for that, but the schedule, which comes sixteen rounds later, may. */
     for (int i = 0; i < 8; i++) {
         uint64_t word = digest[i] + sqlcipherkit_sha512_round_constants[i];
         SHA512_IN_ORDER(word);

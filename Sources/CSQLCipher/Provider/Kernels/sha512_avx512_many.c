@@ -1,5 +1,5 @@
-/* SHA-512 of eight messages at once with AVX-512: a block of each costs little more than a quarter of what eight blocks of
- * one message cost. */
+/* SHA-512 of eight messages at once with AVX-512: a block of each takes little more than a quarter of the time that eight blocks of
+ * one message take. */
 #if defined(__x86_64__)
 
 #include "sha512_avx512.h"

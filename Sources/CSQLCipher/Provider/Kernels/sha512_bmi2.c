@@ -1,4 +1,4 @@
-/* SHA-512 in the portable code, compiled for BMI2: RORX rotates into another register without touching the flags. */
+/* The portable code of SHA-512, compiled for BMI2: RORX rotates into another register without changing the flags. */
 #if defined(__x86_64__)
 
 #include "sha512_rounds.h"

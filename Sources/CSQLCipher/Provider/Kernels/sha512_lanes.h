@@ -1,10 +1,10 @@
-/* SHA-512 of one message whose schedule is computed in vector registers, several blocks of the message at a time, hidden
- * under the scalar rounds of the blocks before.
+/* SHA-512 of one message whose schedule is computed in vector registers, several blocks of the message at a time, in parallel with
+ * the scalar rounds of the blocks before.
  *
- * A block's rounds form one chain and leave most of the CPU idle. The message schedule (FIPS 180-4, 6.4.2, step 1) does
- * not depend on that chain, only on the message: so while the rounds of one group of blocks run in the scalar unit, the
- * words of the next group are worked out in the vector unit, one block to each 128-bit lane, and left in a table.
- * Encryption in CBC mode, a chain as well, can be stitched in likewise, two groups ahead (sha512_lanes_encrypt.h).
+ * A block's rounds form one chain and leave most of the CPU idle. The message schedule (FIPS 180-4, 6.4.2, step 1) depends only on
+ * the message, not on that chain. So while the rounds of one group of blocks run in the scalar unit, the words of the next group
+ * are computed in the vector unit, one block in each 128-bit lane, and stored in a table. Encryption in CBC mode, which is also a
+ * chain, can be stitched in the same way, two groups ahead (sha512_lanes_encrypt.h).
  *
  * A template: the file that includes it defines LANES (2 or 4), LANES_TARGET (a target attribute) and
  *   lanes_vector                        a vector of LANES × 128 bits
@@ -21,14 +21,14 @@
 enum {
     lanes_pair_words = 2 * LANES,
     lanes_table_words = 40 * lanes_pair_words,
-    lanes_steps = 32 / LANES, /* pairs of the next group worked out during the rounds of one block */
+    lanes_steps = 32 / LANES, /* pairs of the next group computed during the rounds of one block */
 };
 
-/* An empty statement that holds instructions in their place: the compiler would else collect all vector work at one end
- * of the rounds, where it hides nothing. */
+/* An empty statement that keeps instructions in their place. Otherwise the compiler would collect all vector work at one end of the
+ * rounds, where nothing runs in parallel. */
 #define LANES_STAY_HERE __asm__ volatile("" : : : "memory")
 
-/* The blocks of a message in two places, counted through. */
+/* A message whose blocks are in two places, numbered consecutively. */
 struct lanes_message {
     const uint8_t *data;
     size_t blocks;
@@ -36,8 +36,8 @@ struct lanes_message {
     size_t total;
 };
 
-/* Where the blocks of the group that begins with number `at` are. A place past the end is filled with the last block:
- * its words are computed like the others' and not used. */
+/* Finds the blocks of the group that begins with number `at`. A place past the end gets the last block, whose words are computed
+ * like the others' but not used. */
 LANES_TARGET SHA512_INLINE void lanes_locate(const struct lanes_message *message, size_t at,
                                              const uint8_t *block[LANES]) {
     for (size_t i = 0; i < LANES; i++) {
@@ -56,8 +56,8 @@ LANES_TARGET SHA512_INLINE void lanes_begin(lanes_vector window[8], const uint8_
     }
 }
 
-/* One pair more of each block in the group, the `step`-th since `table` and `constants`. `step` is a literal, so that
- * the window's places are registers. */
+/* Computes one more pair of each block in the group, the `step`-th since `table` and `constants`. `step` is a literal, so that the
+ * window's places are registers. */
 #define LANES_STEP(step, table, constants)                                                                             \
     do {                                                                                                               \
         window[(step) & 7] = lanes_next(window[(step) & 7], window[((step) + 1) & 7], window[((step) + 4) & 7],        \
@@ -66,7 +66,7 @@ LANES_TARGET SHA512_INLINE void lanes_begin(lanes_vector window[8], const uint8_
         LANES_STAY_HERE;                                                                                               \
     } while (0)
 
-/* The words of a group with no rounds to hide under: the first of a message. */
+/* The words of a group without rounds to run in parallel: the first of a message. */
 LANES_TARGET SHA512_INLINE void lanes_schedule(const uint8_t *const block[LANES], uint64_t *table) {
     lanes_vector window[8];
     lanes_begin(window, block, table);
@@ -84,7 +84,7 @@ LANES_TARGET SHA512_INLINE void lanes_schedule(const uint8_t *const block[LANES]
     }
 }
 
-/* Two rounds, with what belongs after them: `AFTER(n)` for the n-th pair, 0 to 39. */
+/* Two rounds, and the work that follows them: `AFTER(n)` for the n-th pair, 0 to 39. */
 #define LANES_PAIR(a, b, c, d, e, f, g, h, n, AFTER)                                                                   \
     SHA512_ROUND(a, b, c, d, e, f, g, h, words[(n) * lanes_pair_words]);                                               \
     SHA512_ROUND(h, a, b, c, d, e, f, g, words[(n) * lanes_pair_words + 1]);                                           \
@@ -116,14 +116,14 @@ LANES_TARGET SHA512_INLINE void lanes_schedule(const uint8_t *const block[LANES]
         LANES_STEP((n) / LANES, ahead, constants);                                                                     \
     }
 
-/* The rounds of one block whose words are in a table already; `words` is the block's lane in it. */
+/* The rounds of one block whose words are already in a table; `words` is the block's lane in it. */
 LANES_TARGET SHA512_INLINE void lanes_rounds(uint64_t state[8], const uint64_t *words) {
     SHA512_BEGIN(state);
     LANES_80_ROUNDS(LANES_NOTHING)
     SHA512_END(state);
 }
 
-/* The rounds of every group but the last, each with the schedule of the next one hidden under it, and whatever else is in
+/* The rounds of every group except the last, each in parallel with the schedule of the next group, and with any other work in
  * `AFTER`. The variables are those of lanes_compress. */
 #define LANES_GROUPS(message, AFTER)                                                                                   \
     for (; (message)->total - at > LANES; at += LANES) {                                                               \
@@ -144,8 +144,8 @@ LANES_TARGET SHA512_INLINE void lanes_rounds(uint64_t state[8], const uint64_t *
         next = swap;                                                                                                   \
     }
 
-/* Folds all blocks of `message` into `result`. At least one. The state in between is a copy that nothing else can see, which
- * spares the compiler loads and stores around every block. */
+/* Folds all blocks of `message`, at least one, into `result`. The state in between is a copy that nothing else can see, which saves
+ * loads and stores around every block. */
 LANES_TARGET SHA512_INLINE void lanes_compress(uint64_t result[8], const struct lanes_message *message) {
     __attribute__((aligned(64))) uint64_t tables[2][lanes_table_words];
     uint64_t *now = tables[0];

@@ -1,9 +1,9 @@
 /* The second half of the template sha512_lanes.h, which the including file includes first: encryption in CBC mode
- * stitched into SHA-512. Its target has AES-NI as well. What it is for, and what it saves: Pages/midstate.h. */
+ * stitched into SHA-512. Its target has AES-NI as well. Pages/midstate.h says what it is for, and what it saves. */
 #include "aes.h"
 
-/* One block of CBC encryption, if there is one left to encrypt. `keys` are the round keys, `chain` the last ciphertext
- * block. About as long as the ten rounds of SHA-512 that it is stitched into. */
+/* One block of CBC encryption, if one is left to encrypt. `keys` are the round keys, `chain` the last ciphertext block. It takes
+ * about as long as the ten rounds of SHA-512 that it is stitched into. */
 LANES_TARGET SHA512_INLINE __m128i lanes_encrypt_block(const __m128i *keys, __m128i chain, const uint8_t *in,
                                                        uint8_t *out) {
     __m128i state = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(const void *)in), _mm_loadu_si128(keys));
@@ -33,8 +33,8 @@ LANES_TARGET SHA512_INLINE __m128i lanes_encrypt_block(const __m128i *keys, __m1
         LANES_ENCRYPT;                                                                                                 \
     }
 
-/* encrypt_and_compress of struct sqlcipherkit_sha512_kernel. Three things in one pass: the rounds of a group, the schedule
- * of the next, and the encryption of the one after that. */
+/* encrypt_and_compress of struct sqlcipherkit_sha512_kernel. Does three things in one pass: the rounds of a group, the schedule of
+ * the next group, and the encryption of the group after that. */
 LANES_TARGET SHA512_INLINE size_t lanes_encrypt(uint64_t state[8], const struct sqlcipherkit_aes_schedule *schedule,
                                                 const uint8_t iv[16], const uint8_t *in, size_t size, uint8_t *out) {
     __attribute__((aligned(64))) uint64_t tables[2][lanes_table_words];
@@ -46,7 +46,7 @@ LANES_TARGET SHA512_INLINE size_t lanes_encrypt(uint64_t state[8], const struct 
     const uint8_t *block[LANES];
     size_t encrypted = 0;
     size_t at = 0;
-    /* What the first two groups are made of must be there before their words can be taken. */
+    /* The first two groups must be encrypted before their words can be loaded. */
     while (encrypted < 2 * LANES * sha512_block_size && encrypted < size) {
         LANES_ENCRYPT;
     }

@@ -1,14 +1,13 @@
-/* SHA-512 of several messages at once, a template: word for word, each message in its own part of the registers.
+/* A template for SHA-512 of several messages at once: word by word, with each message in its own part of the registers.
  *
- * One message's rounds wait for each other; several messages' do not. The including file gives MANY, the number of messages
- * in a register, MANY_TARGET, the type many_vector, and these functions of vectors of MANY words: many_load, many_store,
- * many_same (a word in all places), many_add, many_choice, many_majority, many_big_sigma0, many_big_sigma1,
- * many_small_sigma0, many_small_sigma1 (FIPS 180-4, 4.1.3), and many_gather, which takes the 16 words of a block of each
- * message.
+ * The rounds of one message wait for each other; those of several messages do not. The including file defines MANY, the number of
+ * messages in a register, MANY_TARGET, the type many_vector, and these functions of vectors of MANY words: many_load, many_store,
+ * many_same (a word in all places), many_add, many_choice, many_majority, many_big_sigma0, many_big_sigma1, many_small_sigma0,
+ * many_small_sigma1 (FIPS 180-4, 4.1.3), and many_gather, which takes the 16 words of a block of each message.
  */
 #include "sha512.h"
 
-/* Folds `blocks` blocks into MANY states, of which state[0] points to the first words. */
+/* Folds `blocks` blocks into MANY states; state[0] points to their first words. */
 MANY_TARGET static inline __attribute__((always_inline)) void many_compress(uint64_t *const state[8],
                                                                             const uint8_t *const data[MANY],
                                                                             size_t blocks) {

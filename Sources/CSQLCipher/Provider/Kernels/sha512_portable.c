@@ -1,4 +1,4 @@
-/* SHA-512 in portable C: for every CPU without a kernel of its own. */
+/* SHA-512 in portable C, for every CPU without a special kernel. */
 #include "sha512_rounds.h"
 #include "../Primitives/library.h"
 

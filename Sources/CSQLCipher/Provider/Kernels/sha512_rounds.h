@@ -1,5 +1,5 @@
-/* SHA-512's round (FIPS 180-4, 6.4.2) in scalar code, for the kernels that differ only in where the message schedule
- * comes from. Everything here is constant in time: rotations, additions, and no look-up by a secret.
+/* SHA-512's round (FIPS 180-4, 6.4.2) in scalar code, for the kernels that differ only in where the message schedule comes from.
+ * Everything here takes constant time: rotations, additions, and no look-up by a secret.
  */
 #pragma once
 
@@ -9,8 +9,8 @@
 
 #define SHA512_INLINE static inline __attribute__((always_inline))
 
-/* The compiler may not look through this. Left alone it regroups the additions of a round into a chain that starts with
- * the operand that is ready last; the order written below is the one that lets the CPU begin early. */
+/* An optimisation barrier. Without it, the compiler regroups the additions of a round into a chain that starts with the operand
+ * that is ready last; the order written below lets the CPU begin early. */
 #define SHA512_IN_ORDER(x) __asm__("" : "+r"(x))
 
 SHA512_INLINE uint64_t sha512_rotate(uint64_t x, int n) {
@@ -50,13 +50,13 @@ SHA512_INLINE uint64_t sha512_small_sigma1(uint64_t x) {
         (state)[7] += h;                                                                                               \
     } while (0)
 
-/* One round. `wk` is the round's message word plus its constant. The variables do not move: the caller names them one
- * place further each time, so that d and h are what this round replaces.
+/* One round. `wk` is the round's message word plus its constant. The variables do not move: the caller names them one place further
+ * each time, so that d and h are what this round replaces.
  *
- * FIPS 180-4 forms T1 = h + Σ1(e) + choice + wk, then e = d + T1 and a = T1 + T2. Here e is summed up directly, with Σ1,
- * the last of its operands, added last, and a takes T1 back out of it, as e - d. That costs two operations more and makes
- * the chain from each e to the next, and from each a, four operations long in place of five. Rounds wait for that chain:
- * measured, they take 7% less time. The order of the statements was measured as well. */
+ * FIPS 180-4 forms T1 = h + Σ1(e) + choice + wk, then e = d + T1 and a = T1 + T2. Here e is summed directly, with Σ1, the operand
+ * that is ready last, added last, and a gets T1 back as e - d. That takes two more operations, but makes the chain from each e to
+ * the next, and from each a, four operations long instead of five. Rounds wait for that chain: by measurement, they take 7% less
+ * time. The order of the statements was measured as well. */
 #define SHA512_ROUND(a, b, c, d, e, f, g, h, wk)                                                                       \
     do {                                                                                                               \
         uint64_t next = (h) + (wk);                                                                                    \
@@ -93,7 +93,7 @@ SHA512_INLINE uint64_t sha512_small_sigma1(uint64_t x) {
         (h) = rest + sigma0;                                                                                           \
     } while (0)
 
-/* Eight rounds, after which the variables are in their places again; `WK(i)` is word plus constant of the i-th. */
+/* Eight rounds, after which the variables are in their places again; `WK(i)` is the i-th word plus its constant. */
 #define SHA512_8_ROUNDS(WK)                                                                                            \
     do {                                                                                                               \
         SHA512_ROUND(a, b, c, d, e, f, g, h, WK(0));                                                                   \
@@ -135,7 +135,7 @@ SHA512_INLINE void sha512_fold(uint64_t state[8], uint64_t w[16]) {
     SHA512_END(state);
 }
 
-/* The kernel's compress and iterate in scalar code (sha512.h), inlined into functions that differ in their target. */
+/* The kernel's compress and iterate in scalar code (sha512.h), inlined into functions with different targets. */
 SHA512_INLINE void sha512_fold_run(uint64_t state[8], const uint8_t *block, size_t blocks) {
     for (; blocks > 0; blocks--, block += sha512_block_size) {
         uint64_t w[16];

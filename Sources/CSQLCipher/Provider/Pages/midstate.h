@@ -5,7 +5,7 @@
  * (encrypt_and_compress in sha512.h). The midstate, the state of SHA-512 after the last whole block, is kept here until the
  * HMAC is asked for. It is used only if the bytes to authenticate are the ones that were hashed, which a copy of them proves.
  *
- * Why one page has a kernel of its own: batches take the pages of every bulk write, 98 to 100% of them in the workloads insert,
+ * Why single pages have their own kernel: batches take the pages of every bulk write, 98 to 100% of them in the workloads insert,
  * fts-build, rekey and vacuum of scripts/bench, but a transaction of a single row writes one or two pages. Without the stitched
  * kernel the encryption and HMAC of such a page take 17 to 20% longer, and the transaction 5 to 13% more CPU time (updates and
  * inserts of one row, with a write-ahead log and a rollback journal, AVX2 and AVX-512; minima of 20 to 30 interleaved rounds).
@@ -16,37 +16,37 @@
 #include <stdint.h>
 
 /* How many keys of each kind a connection's state keeps ready: its own and, during a rekey, the next one. A slot is an index
- * below key_slots; no_slot stands for none. */
+ * below key_slots; no_slot means none. */
 enum { key_slots = 2, no_slot = -1 };
 
-/* All zeros to begin with; sqlcipherkit_midstate_drop_cipher() comes before the first use of a cipher slot. */
+/* All zeros at first; sqlcipherkit_midstate_drop_cipher() is called before the first use of a cipher slot. */
 struct sqlcipherkit_midstate {
     int mac_slot_after[key_slots]; /* the MAC slot that authenticated what a cipher slot encrypted, or no_slot */
-    const uint8_t *out;            /* the ciphertext whose HMAC is expected; NULL when none is */
+    const uint8_t *out;            /* the ciphertext whose HMAC is expected; NULL if none is */
     int cipher_slot;               /* what it was encrypted with */
-    int mac_slot;                  /* whose key the words are of */
-    size_t hashed;                 /* bytes at `out` that are in the words; 0 if it was encrypted alone */
+    int mac_slot;                  /* the slot of the HMAC key that the words belong to */
+    size_t hashed;                 /* how many bytes at `out` were hashed into the words; 0 if the page was only encrypted */
     uint64_t words[8];
     uint8_t *copy;                 /* of the bytes that were hashed: ciphertext, no secret */
     size_t capacity;
 };
 
-/* Makes room for a page of `size` bytes. Returns 0, or -1 without memory. */
+/* Allocates memory for a page of `size` bytes. Returns 0, or -1 without memory. */
 int sqlcipherkit_midstate_reserve(struct sqlcipherkit_midstate *midstate, size_t size);
 
-/* Keeps what was begun: `hashed` bytes at `out`, at most those reserved, folded into `words`. With 0 bytes and NULL, only
+/* Keeps a midstate: `hashed` bytes at `out`, at most the number reserved, folded into `words`. With 0 bytes and NULL, only
  * remembers that the key in `cipher_slot` encrypted to `out`. */
 void sqlcipherkit_midstate_keep(struct sqlcipherkit_midstate *midstate, int cipher_slot, const uint8_t *out, size_t hashed,
                                 const uint64_t words[8]);
 
-/* Called for an HMAC-SHA512 with the key in `mac_slot`: returns how many of the `size` bytes at `in` are hashed already, and
- * fills `words` with the state after them, or returns 0. What was begun is wiped either way. */
+/* Called for an HMAC-SHA512 with the key in `mac_slot`. Returns how many of the `size` bytes at `in` are already hashed, and fills
+ * `words` with the state after them, or returns 0. The midstate is wiped either way. */
 size_t sqlcipherkit_midstate_take(struct sqlcipherkit_midstate *midstate, int mac_slot, const uint8_t *in, size_t size,
                                   uint64_t words[8]);
 
-/* Wipes what was begun. */
+/* Wipes the midstate. */
 void sqlcipherkit_midstate_drop(struct sqlcipherkit_midstate *midstate);
 
-/* A slot is about to hold another key: wipes what was begun with it, and forgets what is known of it. */
+/* Call these when a slot is about to hold another key: wipes a midstate made with it, and forgets what is known about it. */
 void sqlcipherkit_midstate_drop_cipher(struct sqlcipherkit_midstate *midstate, int cipher_slot);
 void sqlcipherkit_midstate_drop_mac(struct sqlcipherkit_midstate *midstate, int mac_slot);

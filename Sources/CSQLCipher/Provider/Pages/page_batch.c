@@ -49,7 +49,7 @@ void sqlcipherkit_batch_authenticate(struct sqlcipherkit_page_batch *batch, cons
     const size_t rest = batch->size % sha512_block_size;
     const size_t blocks = rest + 4 + 17 <= sha512_block_size ? 1 : 2;
     for (int lane = 0; lane < sha512_many; lane++) {
-        /* Lanes without a page repeat the first one; their results are never asked for. */
+        /* Lanes without a page repeat the first page; their results are never used. */
         const int index = lane < (int)batch->count ? lane : 0;
         const uint32_t number = batch->numbers[index];
         const uint8_t bytes[4] = {

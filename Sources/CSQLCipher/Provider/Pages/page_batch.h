@@ -1,8 +1,8 @@
 /* Up to eight pages whose ciphertext and HMAC-SHA512 are computed side by side: one page's HMAC is a chain that leaves a
  * wide CPU idle, and eight take little longer than one.
  *
- * A batch's result counts for a page only if every byte that SQLCipher passes in is a byte that was hashed. Whatever
- * happens between the two calls, an HMAC belongs to the bytes it is used for. PAGES.md has the whole picture.
+ * A batch's result is used for a page only if every byte that SQLCipher passes in equals the byte that was hashed. So whatever
+ * happens between the two calls, an HMAC belongs to the bytes it is used for. PAGES.md describes the whole process.
  */
 #pragma once
 
@@ -10,32 +10,32 @@
 
 enum { batch_most = sha512_many, not_in_batch = -1 };
 
-/* How far a batch is. It moves down this list, and back to empty from anywhere. */
+/* The stage of a batch. It moves down this list, and back to empty from any stage. */
 enum sqlcipherkit_batch_stage {
     batch_empty,         /* zero: a new state is empty */
     batch_collecting,    /* write_batch.c: plaintexts are collected, nothing is encrypted */
-    batch_encrypted,     /* each page's ciphertext and initialisation vector are there */
+    batch_encrypted,     /* each page has its ciphertext and initialisation vector */
     batch_authenticated, /* and each page's HMAC, with the key in `mac_slot` */
 };
 
-/* All zeros to begin with. */
+/* All zeros at first. */
 struct sqlcipherkit_page_batch {
     enum sqlcipherkit_batch_stage stage;
     uint32_t count;
-    uint32_t numbers[batch_most]; /* 0, which is no page's number, where a page has been used or dropped */
+    uint32_t numbers[batch_most]; /* 0, which is no page's number, if the page has been used or dropped */
     int mac_slot;                 /* from batch_authenticated on */
     size_t size;                  /* of each page, what its HMAC covers: ciphertext and initialisation vector */
     size_t room;                  /* for each page; 0 when `bytes` is NULL */
     uint8_t *bytes;               /* batch_most pages, followed by as many HMACs */
 };
 
-/* Empties the batch and makes room for pages of `room` bytes. Returns 0, or -1 without memory. */
+/* Empties the batch and allocates memory for pages of `room` bytes. Returns 0, or -1 without memory. */
 int sqlcipherkit_batch_reserve(struct sqlcipherkit_page_batch *batch, size_t room);
 
 /* Empties the batch and frees its memory. */
 void sqlcipherkit_batch_free(struct sqlcipherkit_page_batch *batch);
 
-/* Where the bytes of the page with that index are. */
+/* The bytes of the page with that index. */
 static inline uint8_t *sqlcipherkit_batch_page(const struct sqlcipherkit_page_batch *batch, int index) {
     return batch->bytes + (size_t)index * batch->room;
 }

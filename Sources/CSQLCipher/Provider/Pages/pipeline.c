@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Less than this is not worth the stitched kernel's tables. */
+/* In bytes. For less than this, setting up the stitched kernel's tables does not pay. */
 enum { least_stitched = 1024 };
 
 void sqlcipherkit_pipeline_free(struct sqlcipherkit_pipeline *pipeline) {
@@ -61,14 +61,14 @@ static int is_original(const struct sqlcipherkit_pipeline *pipeline) {
     return pipeline->writing == &pipeline->batches[to_journal];
 }
 
-/* Whether what is to be encrypted is the page that was begun. */
+/* Whether the bytes to encrypt are those of the page that was begun. */
 static int is_begun(const struct sqlcipherkit_pipeline *pipeline, const uint8_t iv[16], const uint8_t *in, size_t size,
                     const uint8_t *out) {
     return pipeline->writing != NULL && pipeline->writing->bytes == in && pipeline->writing->size == size && iv == out + size;
 }
 
-/* Takes an original's ciphertext and vector as they were read from the database: if they decrypt to what is to be
- * encrypted. Then the journal has the same bytes as the file, under the same key. Returns whether it did. */
+/* Reuses an original's ciphertext and vector as they were read from the database, if they decrypt to the bytes to encrypt. Then the
+ * journal has the same bytes as the file, under the same key. Returns whether it did so. */
 static int take_as_read(struct sqlcipherkit_state *state, struct sqlcipherkit_kernels kernels, const uint8_t *key,
                         const uint8_t *in, size_t size, uint8_t *out) {
     const struct sqlcipherkit_pipeline *pipeline = sqlcipherkit_state_pipeline(state);
@@ -91,7 +91,7 @@ static int take_as_read(struct sqlcipherkit_state *state, struct sqlcipherkit_ke
     return is_same;
 }
 
-/* Encrypts this page alone, and hashes it in the same pass if it is known which HMAC will be asked for. */
+/* Encrypts this page alone, and hashes it in the same pass if it is known which HMAC will be requested. */
 static void encrypt_alone(struct sqlcipherkit_state *state, struct sqlcipherkit_kernels kernels,
                           const struct sqlcipherkit_ready_cipher *ready, const uint8_t iv[16], const uint8_t *in,
                           size_t size, uint8_t *out) {
@@ -123,7 +123,7 @@ void sqlcipherkit_pipeline_encrypt(struct sqlcipherkit_state *state, struct sqlc
     encrypt_alone(state, kernels, ready, iv, in, size, out);
 }
 
-/* Takes the HMAC of a page from what is known of it, or computes it with those of others. Returns whether it did either. */
+/* Uses a known HMAC of a page, or computes it together with those of others. Returns whether it did either. */
 static int take_mac(struct sqlcipherkit_pipeline *pipeline, const struct sqlcipherkit_sha512_kernel *kernel,
                     const struct sqlcipherkit_ready_mac *ready, const uint8_t *in, size_t size, const uint8_t end[4],
                     uint8_t mac[64]) {

@@ -10,14 +10,14 @@
 #include <unistd.h>
 
 enum {
-    /* Pages read in order that make a scan. */
+    /* How many pages read in order count as a scan. */
     least_run = 3,
     least_size = 512,
     greatest_size = 65536,
 };
 
-/* This thread's last read. It counts for one HMAC only, and only if SQLCipher passes in the very memory that was read to:
- * anything else that is hashed, what is being written above all, has another address or has been asked for already. */
+/* This thread's last read. It counts for only one HMAC, and only if SQLCipher passes in the same memory that was read to: anything
+ * else that is hashed, above all a page being written, has another address or was requested before. */
 static _Thread_local struct {
     int file;
     const uint8_t *bytes;
@@ -26,7 +26,7 @@ static _Thread_local struct {
 } last_read;
 
 #if defined(_WIN32)
-/* SQLite reads by other calls there, so that nothing is ever noted, and nothing read ahead. */
+/* SQLite uses other calls to read there, so nothing is ever noted or read ahead. */
 static ssize_t pread(int file, void *bytes, size_t size, off_t offset) {
     (void)file;
     (void)bytes;
@@ -62,7 +62,7 @@ static int read_pages(struct sqlcipherkit_page_batch *batch, uint32_t number, co
                         last_read.offset + (off_t)page_size);
     uint32_t count = 1 + (got > 0 ? (uint32_t)((size_t)got / page_size) : 0);
     if (count < batch_most / 2) {
-        return 0; /* near the end of the file the work would be for nothing */
+        return 0; /* near the end of the file, the extra work would not pay */
     }
     for (uint32_t i = 0; i < count; i++) {
         batch->numbers[i] = number + i;
@@ -77,7 +77,7 @@ int sqlcipherkit_read_ahead_mac(struct sqlcipherkit_read_ahead *ahead, const str
                                 const struct sqlcipherkit_sha512_pads *pads, int mac_slot, uint32_t number,
                                 const uint8_t *in, size_t size, uint8_t mac[64]) {
     const size_t page_size = last_read.size;
-    /* Only a page that this thread has just read from its own place in the database file, not from a log or a journal. */
+    /* Only a page that this thread has just read from its place in the database file, not from a log or a journal. */
     if (kernel->compress_many == NULL || mac_slot < 0 || number < 2 || in != last_read.bytes || size > page_size ||
         page_size < least_size || page_size > greatest_size ||
         last_read.offset != (off_t)(number - 1) * (off_t)page_size) {

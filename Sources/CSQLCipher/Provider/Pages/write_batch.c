@@ -7,7 +7,7 @@
 
 _Static_assert(batch_most == aes_many, "one page, one lane");
 
-/* Fewer pages than these take no less time than one after the other. */
+/* Fewer pages than this take as long together as one after the other. */
 enum { least_batch = 3 };
 
 static uint8_t *plaintext_at(const struct sqlcipherkit_write_batch *write, int index) {
@@ -106,8 +106,8 @@ int sqlcipherkit_write_batch_vector(const struct sqlcipherkit_write_batch *write
     return 1;
 }
 
-/* Encrypts the pages collected, the first, which is being written, with the given initialisation vector and each other
- * with one drawn here. Returns whether it did: not without random bytes. */
+/* Encrypts the collected pages: the first, which is being written, with the given initialisation vector, and each other page with
+ * one drawn here. Returns 0 if there are no random bytes. */
 static int encrypt_collected(struct sqlcipherkit_write_batch *write, const struct sqlcipherkit_aes_kernel *kernel,
                              const struct sqlcipherkit_aes_schedule *schedule, int cipher_slot, const uint8_t *iv) {
     struct sqlcipherkit_page_batch *batch = &write->batch;
@@ -120,7 +120,7 @@ static int encrypt_collected(struct sqlcipherkit_write_batch *write, const struc
     }
     memcpy(ivs[0], iv, sizeof ivs[0]);
     for (int i = 0; i < batch_most; i++) {
-        /* Lanes without a page repeat the first one. */
+        /* Lanes without a page repeat the first page. */
         const int index = i < (int)batch->count ? i : 0;
         in[i] = plaintext_at(write, index);
         out[i] = sqlcipherkit_batch_page(batch, index);

@@ -1,4 +1,4 @@
-/* What a program may know of the provider. */
+/* Tells a program about the provider. */
 #include "../Kernels/kernels.h"
 #include "../Primitives/library.h"
 #include "../../include/provider.h"

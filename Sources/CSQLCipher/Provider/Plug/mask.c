@@ -1,5 +1,5 @@
-/* A secret at rest is never in memory as it is: an accidental read past a buffer, a core dump or a swapped page shows
- * nothing without the mask, which lies elsewhere. It is no defence against someone who reads the whole process. */
+/* Between calls, a secret is never in memory unmasked: an accidental read past a buffer, a core dump or a swapped page reveals
+ * nothing without the mask, which is stored elsewhere. This is no defence against an attacker who reads the whole process. */
 #include "mask.h"
 #include "../../System/secure.h"
 
@@ -8,8 +8,8 @@
 
 static _Atomic(uint8_t *) process_mask;
 
-/* More than a place in the pool of locked memory, so that the mask gets pages of its own and does not lie beside the
- * secrets that it covers. */
+/* More than a place in the pool of locked memory, so that the mask gets its own pages and is not beside the secrets that it
+ * covers. */
 enum { reserved = 4096 };
 
 const uint8_t *sqlcipherkit_mask(void) {
@@ -50,7 +50,7 @@ int sqlcipherkit_masked_differ(const uint8_t *masked, const uint8_t *mask, const
     for (size_t i = 0; i < size; i++) {
         difference |= (unsigned)(masked[i] ^ mask[i] ^ clear[i]);
     }
-    /* Hides from the optimiser that one set bit decides the answer. */
+    /* Hides from the optimiser that one set bit decides the result. */
     __asm__("" : "+r"(difference));
     return (int)difference;
 }

@@ -1,4 +1,4 @@
-/* What one call of the provider does. */
+/* The provider's calls. */
 #include "operations.h"
 #include "../../System/secure.h"
 
@@ -24,7 +24,7 @@ int sqlcipherkit_cipher(struct sqlcipherkit_state *state, struct sqlcipherkit_ke
         }
     }
     sqlcipherkit_wipe(&ready, sizeof ready);
-    /* The first round keys are the key. After an encryption comes the HMAC, which wipes behind it. */
+    /* The first round keys are the key itself. An encryption is followed by the HMAC, which wipes the stack afterwards. */
     if (encrypting) {
         sqlcipherkit_wipe_registers();
     } else {

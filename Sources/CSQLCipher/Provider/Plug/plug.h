@@ -1,6 +1,6 @@
-/* The plug: fills SQLCipher's struct sqlcipher_provider, which only the amalgamation's own translation unit can see. That
- * is why this is a header: engine.c includes it after the amalgamation, and nothing else does. SQLCipher finds
- * sqlcipherkit_provider_setup through SQLCIPHER_CRYPTO_CUSTOM.
+/* The plug: fills SQLCipher's struct sqlcipher_provider. Only the amalgamation's own translation unit can see that struct, so this
+ * is a header, which only engine.c includes, after the amalgamation. SQLCipher finds sqlcipherkit_provider_setup through
+ * SQLCIPHER_CRYPTO_CUSTOM.
  */
 #include "operations.h"
 #include "../../System/secure.h"
@@ -12,8 +12,8 @@ _Static_assert(SQLCIPHER_HMAC_SHA1 == SQLCIPHERKIT_SHA1 && SQLCIPHER_PBKDF2_HMAC
                        SQLCIPHER_PBKDF2_HMAC_SHA512 == SQLCIPHERKIT_SHA512,
                "Primitives/hash.h numbers the algorithms as SQLCipher does");
 
-/* SQLCipher's names for its stock providers, where the library is one of theirs: its test suite and other programs look for them,
- * and the files are the same. */
+/* SQLCipher's names for its stock providers, if the library is the same as theirs: its test suite and other programs check for
+ * these names, and the files are the same. */
 static const char *provider_name(void *ctx) {
     (void)ctx;
     return SQLCIPHERKIT_LIBRARY_PROVIDER;
@@ -37,7 +37,7 @@ static int provider_random(void *ctx, void *buffer, int length) {
     return provider_result(length < 0 || sqlcipherkit_random_bytes(ctx, buffer, (size_t)length));
 }
 
-/* PRAGMA cipher_add_random: the system's generator needs no help from a program. */
+/* PRAGMA cipher_add_random: the system's generator needs no seed from a program. */
 static int provider_add_random(void *ctx, const void *buffer, int length) {
     (void)ctx;
     (void)buffer;
@@ -71,7 +71,7 @@ static int provider_key_size(void *ctx) {
     return aes256_key_size;
 }
 
-/* Of an initialisation vector, and of a block: the same. */
+/* The size of an initialisation vector, and of a block. */
 static int provider_block_size(void *ctx) {
     (void)ctx;
     return aes_block_size;
@@ -127,8 +127,8 @@ int sqlcipherkit_provider_setup(sqlcipher_provider *provider) {
     provider->ctx_free = provider_ctx_free;
     provider->fips_status = provider_fips_status;
 #if SQLITE_OS_UNIX
-    /* The file layer's own way to put a function in a system call's place. By its static name: sqlite3_vfs_find() would
-     * wait for the mutex that is held here. */
+    /* The file layer's own function for replacing a system call. Called by its static name: sqlite3_vfs_find() would wait for the
+     * mutex that is held here. */
     unixSetSystemCall(NULL, "pread", (sqlite3_syscall_ptr)sqlcipherkit_noted_pread);
 #endif
     return SQLITE_OK;

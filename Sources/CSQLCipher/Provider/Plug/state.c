@@ -8,11 +8,11 @@
 
 enum {
     kept_key_size = 64,
-    /* Uses of other slots after which an idle one is wiped: long enough for a rekey that reads far before it writes. */
+    /* After this many uses of other slots, an idle slot is wiped: enough for a rekey that reads many pages before it writes. */
     idle_limit = 4096,
 };
 
-/* What is masked: the key to be found by, and what was made of it. */
+/* The masked parts: the key, by which a slot is found, and its expanded form. */
 struct cipher_secret {
     uint8_t key[aes256_key_size];
     struct sqlcipherkit_aes_schedule schedule;
@@ -70,7 +70,7 @@ struct sqlcipherkit_pipeline *sqlcipherkit_state_pipeline(struct sqlcipherkit_st
     return &state->pipeline;
 }
 
-/* What was computed with a slot must not be taken for the work of the next key in it. */
+/* Results computed with a slot must not be used for the next key in it. */
 static void clear_cipher(struct sqlcipherkit_state *state, int slot) {
     sqlcipherkit_wipe(&state->ciphers[slot], sizeof state->ciphers[slot]);
     sqlcipherkit_pipeline_drop_cipher(&state->pipeline, slot);
@@ -91,7 +91,7 @@ void sqlcipherkit_state_forget(struct sqlcipherkit_state *state) {
     }
 }
 
-/* Wipes what has not been used for long. */
+/* Wipes slots that have not been used for long. */
 static void age(struct sqlcipherkit_state *state) {
     state->now++;
     for (int i = 0; i < key_slots; i++) {
@@ -115,7 +115,7 @@ static int find_cipher(const struct sqlcipherkit_state *state, int family, const
     return no_slot;
 }
 
-/* Expands `key` into the slot that was not used last. Returns it, or no_slot if the kernel refuses. */
+/* Expands `key` into the slot that was used least recently. Returns the slot, or no_slot if the kernel refuses the key. */
 static int new_cipher(struct sqlcipherkit_state *state, const struct sqlcipherkit_aes_kernel *kernel,
                       const uint8_t key[32]) {
     int index = state->ciphers[0].last_use <= state->ciphers[1].last_use ? 0 : 1;
@@ -185,7 +185,7 @@ static int find_mac(const struct sqlcipherkit_state *state, int algorithm, const
     return no_slot;
 }
 
-/* Makes the key's pads in the slot that was not used last, and returns it. */
+/* Computes the key's pads in the slot that was used least recently, and returns the slot. */
 static int new_mac(struct sqlcipherkit_state *state, const struct sqlcipherkit_sha512_kernel *kernel, int algorithm,
                    const uint8_t *key, size_t key_size) {
     int index = state->macs[0].last_use <= state->macs[1].last_use ? 0 : 1;

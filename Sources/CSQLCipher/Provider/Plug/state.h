@@ -1,9 +1,9 @@
-/* What the provider keeps for each connection: expanded keys and pads, so that a page costs no key setup.
+/* What the provider keeps for each connection: expanded keys and pads, so that a page needs no key setup.
  *
- * A connection uses two keys of each kind at most: its own, and in the midst of a rekey the next one. So there are two
- * slots for AES schedules and two for HMAC pads, found by comparing keys, the older one giving way. Their memory is
- * locked and, between calls, masked with random bytes that are kept elsewhere. A slot that lies idle while others are
- * used is wiped, which is how the old key goes after a rekey; all are wiped when a key is derived and at the end.
+ * A connection uses at most two keys of each kind: its own and, during a rekey, the next one. So there are two slots for AES
+ * schedules and two for HMAC pads, which are found by comparing keys; a new key replaces the one that was used least recently.
+ * Their memory is locked and, between calls, masked with random bytes that are kept elsewhere. A slot that is idle while others are
+ * used is wiped, which removes the old key after a rekey; all slots are wiped when a key is derived and at the end.
  *
  * One thread at a time may use a state, as with the connection it belongs to.
  */
@@ -21,10 +21,10 @@ struct sqlcipherkit_state *sqlcipherkit_state_create(void);
 /* Wipes and frees; NULL is allowed. */
 void sqlcipherkit_state_destroy(struct sqlcipherkit_state *state);
 
-/* Wipes all slots: the keys in them are about to change. */
+/* Wipes all slots, as their keys are about to change. */
 void sqlcipherkit_state_forget(struct sqlcipherkit_state *state);
 
-/* An AES key ready for use, in clear. The caller owns it, on its stack, and wipes it. */
+/* An AES key ready for use, unmasked. The caller has it on its stack, and wipes it. */
 struct sqlcipherkit_ready_cipher {
     struct sqlcipherkit_aes_schedule schedule;
     int slot;
@@ -52,5 +52,5 @@ void sqlcipherkit_state_mac(struct sqlcipherkit_state *state, const struct sqlci
 /* Writes the state of HMAC-SHA512 after the inner pad, for the key in `mac_slot`, to `words`. The caller wipes them. */
 void sqlcipherkit_state_inner_pad(const struct sqlcipherkit_state *state, int mac_slot, uint64_t words[8]);
 
-/* What the state keeps of pages on their way (Pages/pipeline.h). `state` is not NULL. */
+/* What the state keeps about pages being processed (Pages/pipeline.h). `state` is not NULL. */
 struct sqlcipherkit_pipeline *sqlcipherkit_state_pipeline(struct sqlcipherkit_state *state);

@@ -1,5 +1,5 @@
-/* AES-256-CBC by LibTomCrypt: for CPUs without AES instructions. It looks up tables by secret bytes, so its time depends
- * on the data; that is why it is only the last resort. */
+/* AES-256-CBC by LibTomCrypt, for CPUs without AES instructions. It looks up tables by secret bytes, so its time depends on the
+ * data; that is why it is only the last resort. */
 #include "../Kernels/aes.h"
 #include "library.h"
 

@@ -1,7 +1,7 @@
-/* AES-256-CBC (FIPS 197) in plain C, for CPUs without AES instructions where no library has it.
+/* AES-256-CBC (FIPS 197) in plain C, for CPUs without AES instructions where no library provides it.
  *
- * Bits, not bytes: plane j of a batch holds bit j of 64 bytes, four blocks. Every step is then a handful of logical operations on
- * words, nothing is looked up by secret bytes, and the time does not depend on the data.
+ * The code is bitsliced: plane j of a batch holds bit j of 64 bytes, which are four blocks. Every step is then a few logical
+ * operations on words, nothing is looked up by secret bytes, and the time does not depend on the data.
  */
 #include "../Kernels/aes.h"
 #include "library.h"
@@ -20,7 +20,7 @@ struct sliced_schedule {
 
 /* --- Bytes to planes and back ------------------------------------------------------------------------------------------ */
 
-/* Turns a matrix of 8 × 8 bits, a byte each row, about its diagonal. */
+/* Transposes a matrix of 8 × 8 bits, with one byte per row. */
 static uint64_t transposed(uint64_t x) {
     uint64_t t = (x ^ x >> 7) & 0x00aa00aa00aa00aaULL;
     x ^= t ^ t << 7;
@@ -52,7 +52,7 @@ static void unslice(uint8_t out[batch_size], const uint64_t in[planes]) {
 /* --- The S-box (5.1.1) ------------------------------------------------------------------------------------------------- */
 
 /* An inverse in GF(2^8) is computed in the field of the pairs h·y + l over GF(2^4) = GF(2)[z]/(z^4 + z + 1), with y^2 = y + λ and
- * λ = z^3 + z: that field is the same but for a change of basis, and inverses are short there. */
+ * λ = z^3 + z: that field is the same except for a change of basis, and inverses are short there. */
 
 static void multiply(uint64_t out[4], const uint64_t a[4], const uint64_t b[4]) {
     const uint64_t z4 = (a[3] & b[1]) ^ (a[2] & b[2]) ^ (a[1] & b[3]);
@@ -97,7 +97,7 @@ static void substitute(uint64_t x[planes]) {
     in[6] = x[4] ^ x[5] ^ b;
     in[7] = x[5] ^ x[7];
     invert(in);
-    /* Back, and the affine transformation; its constant is 0x63. */
+    /* The change of basis back, and the affine transformation; its constant is 0x63. */
     const uint64_t e = in[4] ^ in[7], f = in[5] ^ e, g = in[1] ^ in[2], h = in[0] ^ f;
     x[0] = ~h;
     x[1] = ~(in[0] ^ in[2]);
@@ -138,7 +138,7 @@ static void substitute_back(uint64_t x[planes]) {
 
 /* --- The other steps of a round ---------------------------------------------------------------------------------------- */
 
-/* Bit 4c + r of the 16 of a block is its byte in row r and column c. Turns row r by r columns, to the left or back. */
+/* Bit 4c + r of the 16 bits of a block is its byte in row r and column c. Rotates row r by r columns, to the left or back. */
 static void shift_rows(uint64_t x[planes], int back) {
     for (int j = 0; j < planes; j++) {
         const uint64_t row0 = x[j] & 0x1111111111111111ULL, row1 = x[j] & 0x2222222222222222ULL;
@@ -174,7 +174,7 @@ static void mix_columns(uint64_t x[planes]) {
     for (int j = 0; j < planes; j++) x[j] = twice[j] ^ up(x[j], 1) ^ up(pair[j], 2);
 }
 
-/* 5.3.3. With 4·(a + the next but one) added to each byte first, what is left is mix_columns(). */
+/* 5.3.3. If 4·(a + the next but one) is added to each byte first, the rest is mix_columns(). */
 static void mix_columns_back(uint64_t x[planes]) {
     uint64_t pair[planes], twice[planes], four[planes];
     for (int j = 0; j < planes; j++) pair[j] = x[j] ^ up(x[j], 2);
@@ -256,7 +256,7 @@ static void encrypt_cbc(const struct sqlcipherkit_aes_schedule *schedule, const 
     uint64_t x[planes];
     slice_schedule(&keys, schedule->encrypt);
     memcpy(batch, iv, aes_block_size);
-    /* Each block waits for the one before it, and so has the batch to itself. */
+    /* Each block waits for the one before it, and so uses the batch alone. */
     for (; size > 0; size -= aes_block_size, in += aes_block_size, out += aes_block_size) {
         for (int i = 0; i < aes_block_size; i++) batch[i] ^= in[i];
         slice(x, batch);
@@ -272,7 +272,7 @@ static void encrypt_cbc(const struct sqlcipherkit_aes_schedule *schedule, const 
 static void decrypt_cbc(const struct sqlcipherkit_aes_schedule *schedule, const uint8_t iv[16], const uint8_t *in, size_t size,
                         uint8_t *out) {
     struct sliced_schedule keys;
-    uint8_t cipher[aes_block_size + batch_size] = {0}; /* what each block is chained to, and the blocks */
+    uint8_t cipher[aes_block_size + batch_size] = {0}; /* the ciphertext block before the batch, and the batch */
     uint8_t plain[batch_size];
     uint64_t x[planes];
     slice_schedule(&keys, schedule->decrypt);

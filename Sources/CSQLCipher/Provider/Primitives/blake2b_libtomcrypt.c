@@ -1,4 +1,4 @@
-/* BLAKE2b by LibTomCrypt, which stops the program if it is handed NULL. */
+/* BLAKE2b by LibTomCrypt, which stops the program if it is given NULL. */
 #include "blake2b.h"
 
 #if defined(SQLCIPHERKIT_USES_LIBTOMCRYPT)

@@ -21,7 +21,7 @@ static void mix(uint64_t *a, uint64_t *b, uint64_t *c, uint64_t *d, uint64_t x, 
     *b = right(*b ^ *c, 63);
 }
 
-/* The order of a block's words in each round (2.7); the last two of the twelve rounds have that of the first two. */
+/* The order of a block's words in each round (2.7); the last two of the twelve rounds have the order of the first two. */
 static const uint8_t order[10][16] = {
     {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
     {14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3},
@@ -68,7 +68,7 @@ void sqlcipherkit_blake2b_start(struct sqlcipherkit_blake2b *hash, size_t digest
 void sqlcipherkit_blake2b_add(struct sqlcipherkit_blake2b *hash, const void *bytes, size_t size) {
     const uint8_t *from = bytes;
     while (size > 0) {
-        /* A full block waits until there is more: the last one is told that it is. */
+        /* A full block waits until there are more bytes, as the last block is compressed with a flag. */
         if (hash->waiting == blake2b_block_size) {
             hash->size += blake2b_block_size;
             compress(hash, 0);

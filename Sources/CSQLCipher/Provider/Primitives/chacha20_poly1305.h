@@ -12,12 +12,12 @@ struct sqlcipherkit_chacha20_key {
     size_t associated_count;
 };
 
-/* Encrypts `count` bytes, at least one (LibTomCrypt's tag of no text is not the standard's), and writes the tag of 16. Returns
- * SQLITE_OK, or SQLITE_NOMEM or SQLITE_ERROR where the library fails. */
+/* Encrypts `count` bytes, at least one (LibTomCrypt's tag of an empty text is not the standard's), and writes the tag of 16 bytes.
+ * Returns SQLITE_OK, or SQLITE_NOMEM or SQLITE_ERROR if the library fails. */
 int sqlcipherkit_chacha20_poly1305_seal(const struct sqlcipherkit_chacha20_key *with, const uint8_t *plain, size_t count,
                                         uint8_t *sealed, uint8_t tag[16]);
 
-/* Decrypts `count` bytes. Returns SQLITE_AUTH if the tag is not theirs; `plain` may be used on SQLITE_OK only. The caller wipes
- * it. */
+/* Decrypts `count` bytes. Returns SQLITE_AUTH if the tag does not belong to them; `plain` may be used only on SQLITE_OK. The caller
+ * wipes it. */
 int sqlcipherkit_chacha20_poly1305_open(const struct sqlcipherkit_chacha20_key *with, const uint8_t *sealed, size_t count,
                                         const uint8_t tag[16], uint8_t *plain);

@@ -16,8 +16,8 @@ static int result_of(int error) {
     }
 }
 
-/* One direction or the other. The library's own one-call form differs between versions in whether it compares the tag, so the
- * tag is only computed here, over whichever side is the ciphertext. */
+/* Encrypts or decrypts. Versions of the library differ in whether its one-call form compares the tag, so the tag is only computed
+ * here, over the side that is the ciphertext. */
 static int run(const struct sqlcipherkit_chacha20_key *with, const uint8_t *in, size_t count, uint8_t *out, uint8_t tag[16],
                int sealing) {
     chacha20poly1305_state state;

@@ -33,7 +33,7 @@ static void quarter(uint32_t v[16], int a, int b, int c, int d) {
 
 enum { chacha_block = 64, mac_block = 16 };
 
-/* The block of the key stream with that number. */
+/* Computes the block of the key stream with that number. */
 static void key_stream(const struct sqlcipherkit_chacha20_key *with, uint32_t number, uint8_t out[chacha_block]) {
     uint32_t start[16], v[16];
     for (int i = 0; i < 4; i++) start[i] = get((const uint8_t *)"expand 32-byte k" + 4 * i);
@@ -83,7 +83,7 @@ static void limbs_of(uint32_t out[5], const uint8_t bytes[mac_block], uint32_t t
     out[4] = (uint32_t)(high >> 40) | top << 24;
 }
 
-/* sum = (sum + block) · r. What goes beyond 2^130 comes in again five times, below. */
+/* sum = (sum + block) · r. The part beyond 2^130 is added again at the lower end, five times. */
 static void absorb(struct poly1305 *mac, const uint8_t bytes[mac_block]) {
     uint32_t block[5];
     uint64_t product[5] = {0}, carry = 0;

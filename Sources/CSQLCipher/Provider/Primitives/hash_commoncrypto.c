@@ -1,5 +1,5 @@
-/* SHA-1 and SHA-256 by CommonCrypto. A context is a plain structure that may be copied in the midst of a message (CC_SHA256(3cc)):
- * that is how a state is kept. No call can fail: "each returns 1", says its header. */
+/* SHA-1 and SHA-256 by CommonCrypto. A context is a plain structure that may be copied in the middle of a message (CC_SHA256(3cc)),
+ * which is how a state is kept. No call can fail: its header says "each returns 1". */
 #include "hash.h"
 
 #if defined(SQLCIPHERKIT_USES_COMMONCRYPTO)
@@ -9,7 +9,7 @@ static void start(int algorithm, struct sqlcipherkit_hash_state *state) {
     (void)(algorithm == SQLCIPHERKIT_SHA1 ? CC_SHA1_Init(&state->context.sha1) : CC_SHA256_Init(&state->context.sha256));
 }
 
-/* A size is a number of 32 bits there. */
+/* CommonCrypto's sizes have 32 bits. */
 static void process(int algorithm, struct sqlcipherkit_hash_state *state, const uint8_t *bytes, size_t size) {
     enum { most = 1 << 30 };
     while (size > 0) {

@@ -25,7 +25,7 @@ static void resume(int algorithm, hash_state *hash, const uint32_t words[8]) {
     }
 }
 
-/* The other way round. */
+/* The reverse: reads the words of `hash`. */
 static void keep(int algorithm, const hash_state *hash, uint32_t words[8]) {
     memset(words, 0, 8 * sizeof *words);
     for (size_t i = 0; i < sqlcipherkit_hash_size(algorithm) / 4; i++) {

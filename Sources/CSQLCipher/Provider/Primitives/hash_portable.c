@@ -76,7 +76,7 @@ static void compress_sha256(uint32_t state[8], const uint8_t *block) {
     sqlcipherkit_wipe(v, sizeof v);
 }
 
-/* A message under way: whole blocks are folded in where they lie, what is left of them waits. */
+/* An unfinished message: whole blocks are folded in from where they are, and the rest waits. */
 struct message {
     uint32_t state[8];
     uint64_t size;

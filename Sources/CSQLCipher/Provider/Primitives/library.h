@@ -1,12 +1,12 @@
-/* Which library the primitives come from that this package has no kernel of its own for: SHA-1 and SHA-256, AES for CPUs without
- * AES instructions, SHA-512 in unoptimised builds, BLAKE2b and ChaCha20-Poly1305. Chosen when the package is compiled, by one of:
+/* The library for the primitives that this package's kernels do not provide: SHA-1 and SHA-256, AES for CPUs without AES
+ * instructions, SHA-512 in unoptimised builds, BLAKE2b and ChaCha20-Poly1305. It is chosen when the package is compiled, by one of:
  *
  *   SQLCIPHERKIT_USES_OPENSSL       the trait OpenSSL, on every platform; the engine then has SQLCipher's own provider for OpenSSL
  *   SQLCIPHERKIT_USES_COMMONCRYPTO  Apple's platforms: part of the system (elsewhere only in scripts/check-provider)
  *   SQLCIPHERKIT_USES_LIBTOMCRYPT   Linux with the trait LibTomCrypt, which is on by default
  *   SQLCIPHERKIT_USES_PORTABLE      everywhere else: the C of this folder, which needs nothing
  *
- * Each primitive has a header here and a file for each library that has it; the file for the others ends in _portable.c.
+ * Each primitive has a header here and a file for each library that provides it; the file for the others ends in _portable.c.
  */
 #pragma once
 
@@ -23,7 +23,8 @@
 #define SQLCIPHERKIT_USES_PORTABLE 1
 #endif
 
-/* As PRAGMA cipher_provider names it, and as people do. Where pages are OpenSSL's, the engine's provider says "openssl" itself. */
+/* The library's name as PRAGMA cipher_provider returns it, and as people write it. With OpenSSL's provider for pages, the engine
+ * itself returns "openssl". */
 #if defined(SQLCIPHERKIT_USES_LIBTOMCRYPT)
 #define SQLCIPHERKIT_LIBRARY_PROVIDER "libtomcrypt"
 #define SQLCIPHERKIT_LIBRARY_NAME "LibTomCrypt"
@@ -35,5 +36,5 @@
 #define SQLCIPHERKIT_LIBRARY_NAME "portable C"
 #endif
 
-/* The version of the library that this was compiled with; "" where it has none that a program could ask for. */
+/* The version of the library that this was compiled with; "" if it has none that a program could query. */
 const char *sqlcipherkit_library_version(void);

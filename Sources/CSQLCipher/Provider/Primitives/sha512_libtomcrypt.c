@@ -1,4 +1,4 @@
-/* SHA-512 by LibTomCrypt, whose library is compiled with optimisation whatever this package is compiled with. */
+/* SHA-512 by LibTomCrypt, which is compiled with optimisation however this package is compiled. */
 #include "../Kernels/sha512.h"
 #include "library.h"
 

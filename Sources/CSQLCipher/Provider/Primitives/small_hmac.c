@@ -11,7 +11,7 @@ void sqlcipherkit_small_pads(int algorithm, const uint8_t *key, size_t key_size,
     } else if (key_size > 0) {
         memcpy(block, key, key_size);
     }
-    /* All of them: a library need not fill what it keeps. */
+    /* All bytes, as a library need not fill everything that it keeps. */
     memset(pads, 0, sizeof *pads);
     for (size_t i = 0; i < sizeof block; i++) {
         block[i] ^= 0x36;

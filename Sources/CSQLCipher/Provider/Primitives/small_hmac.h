@@ -1,5 +1,4 @@
-/* HMAC and PBKDF2 with SHA-1 and SHA-256, whichever library they are from, with the states after the pads kept as they are for
- * SHA-512. */
+/* HMAC and PBKDF2 with SHA-1 and SHA-256 from any library. The states after the pads are kept, as for SHA-512. */
 #pragma once
 
 #include "hash.h"
@@ -17,7 +16,6 @@ void sqlcipherkit_small_pads(int algorithm, const uint8_t *key, size_t key_size,
 void sqlcipherkit_small_hmac(int algorithm, const struct sqlcipherkit_small_pads *pads, const uint8_t *first,
                              size_t first_size, const uint8_t *second, size_t second_size, uint8_t *mac);
 
-/* PBKDF2 (RFC 8018): `size` bytes to `out`; `iterations` is at least 1. The password's length costs nothing but its one
- * hash. */
+/* PBKDF2 (RFC 8018): writes `size` bytes to `out`; `iterations` is at least 1. A long password costs only one hash of it. */
 void sqlcipherkit_small_pbkdf2(int algorithm, const uint8_t *password, size_t password_size, const uint8_t *salt,
                                size_t salt_size, uint32_t iterations, uint8_t *out, size_t size);
