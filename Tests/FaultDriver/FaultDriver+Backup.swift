@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
 
-/// Backups and restores, in steps so small that there is time to strike between two of them.
+/// Backups and restores, in steps so small that a test can kill the process between two of them.
 extension FaultDriver {
     static func runBackup(_ action: String, _ path: String, _ arguments: [String]) throws {
         var configuration = DatabaseConfiguration()
@@ -15,7 +15,7 @@ extension FaultDriver {
         if action == "backup-write" {
             try db.main.backup(toFileAt: arguments[1], key: encryption, options: options)
         } else {
-            // Pages leave the small cache, so that the file is half rewritten when the process dies.
+            // With a small cache, pages are written early, so that the file is half rewritten when the process dies.
             try db.execute("PRAGMA cache_size = 10")
             try db.main.restore(fromFileAt: arguments[1], key: encryption, options: options)
         }

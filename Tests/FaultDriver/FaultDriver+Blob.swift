@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
 
-/// A large blob, written and read in pieces, and the memory that it took.
+/// Writes and reads a large blob in pieces, and reports the memory that this took.
 extension FaultDriver {
     static func runBlob(_ path: String, _ key: String, megabytes: Int) throws {
         var configuration = DatabaseConfiguration()
@@ -25,7 +25,7 @@ extension FaultDriver {
         print(sum, peak() - before, terminator: " ")
     }
 
-    /// The most memory that the process has had, in KiB.
+    /// The peak memory of the process, in KiB.
     private static func peak() -> Int {
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""

@@ -1,7 +1,7 @@
 import CSQLCipher
 import SQLCipherKit
 
-/// A program that uses SQLCipher by its C API beside the Swift layer, and sets the defaults of the process.
+/// A program that uses SQLCipher's C API beside the Swift layer, and sets the defaults of the process.
 extension FaultDriver {
     static func runDefaults(_ action: String, _ path: String) throws {
         var raw: OpaquePointer?

@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
 
-/// A pool in a process that may open no further file.
+/// A pool in a process that cannot open another file.
 extension FaultDriver {
     static func runWithoutDescriptors(_ pool: DatabasePool) throws {
         try pool.write { db in try db.execute("INSERT INTO t VALUES ('here', 1, 'a', NULL)") }

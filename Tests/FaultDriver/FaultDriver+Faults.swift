@@ -2,9 +2,9 @@ import FaultMemory
 import Foundation
 import SQLCipherKit
 
-/// Lets the n-th call of a kind fail in an operation, for many n, and looks at what is left: a line for each failure.
+/// Makes the n-th call of a kind fail in an operation, for many n, and checks the files that are left. Prints a line per failure.
 extension FaultDriver {
-    /// - Parameter arguments: the scenario, the kind of fault, `once` or `forGood`, and how many n at most.
+    /// - Parameter arguments: the scenario, the kind of fault, `once` or `forGood`, and the largest number of n to try.
     static func runFaults(_ folder: String, _ arguments: [String]) throws {
         guard let scenario = FaultScenario.all.first(where: { $0.name == arguments[0] }), let fault = Fault(name: arguments[1]),
             let length = Fault.Length(rawValue: arguments[2]), let budget = Int(arguments[3])
@@ -14,7 +14,7 @@ extension FaultDriver {
         let total = try sweep.count()
         let step = max(1, total / budget)
         var numbers = total <= budget ? Array(1...max(1, total)) : (0..<budget).map { $0 * step + 1 + ($0 * 7919) % step }
-        // The end is where a change takes effect.
+        // Always try the last calls: that is where a change takes effect.
         numbers += (max(1, total - 2)...max(1, total)).filter { !numbers.contains($0) }
         for number in numbers {
             for line in try sweep.strike(number) { say("FAILED \(number) of \(total): \(line)") }
@@ -60,7 +60,7 @@ final class FaultSweep {
         return calls
     }
 
-    /// Lets one call fail. Returns what is wrong afterwards.
+    /// Makes one call fail. Returns what is wrong afterwards.
     func strike(_ number: Int) throws -> [String] {
         try makeFiles()
         var thrown: (any Error)?
@@ -94,9 +94,9 @@ final class FaultSweep {
         if !states.contains([]) { problems.append("\(error.map { "\($0)" } ?? "success"): \(states)") }
         let names = Set((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [])
         var remains = names.subtracting(wanted.joined().map(\.name)).subtracting(scenario.beside)
-        // What could not be removed, or not be told from another's, is left for the next one that writes the file.
+        // A file that could not be removed, or be told from another process's, is left for the next process that writes the file.
         if fault == .unlink || fault == .stat { remains = remains.filter { !$0.contains("-sqlcipherkit-") } }
-        // A journal that begins with zeros is one that is over.
+        // A journal that begins with zeros is a finished one.
         remains = remains.filter { name in
             guard name.hasSuffix("-journal"), let bytes = FileManager.default.contents(atPath: folder + "/" + name) else {
                 return true
@@ -108,7 +108,7 @@ final class FaultSweep {
         return problems
     }
 
-    /// What an error says that is not so: no key was wrong, and nothing damaged.
+    /// False claims of an error: no key was wrong, and nothing was damaged.
     private func untruths(_ error: any Error) -> [String] {
         guard let error = error as? DatabaseError else { return ["\(error)"] }
         let untrue: [DatabaseError.Reason] = [
@@ -120,14 +120,14 @@ final class FaultSweep {
         return []
     }
 
-    /// Why a file is not as it should be; nil if it is.
+    /// How a file differs from what is expected; nil if it does not.
     private func difference(_ file: FaultScenario.File) -> String? {
         do {
             let db = try FaultScenario.open(folder + "/" + file.name, file.key)
             defer { db.close() }
             let rows = try db.fetchOne(Int.self, "SELECT count(*) FROM t") ?? -1
             if rows != file.rows { return "\(file.name) has \(rows) rows" }
-            // A disk that goes on to fail gives nothing back.
+            // If the disk keeps failing, the log cannot be restored.
             if file.hasLog, length == .once, try db.main.journalMode != .wal { return "\(file.name) has lost its log" }
             let problems = try db.main.verify().problems
             return problems.isEmpty ? nil : "\(file.name): \(problems)"

@@ -2,10 +2,10 @@ import CSQLCipher
 import Foundation
 import SQLCipherKit
 
-/// Uses a secret in every way, closes what has used it, and then looks for it in the memory of this process. What was closed is
-/// kept until then: it is closing that drops the keys.
+/// Uses a secret in every way, closes the objects that have used it, and then searches the memory of this process for it. The
+/// closed objects are kept alive until then, as closing them must be enough to drop the keys.
 ///
-/// What is looked for comes masked, and is unmasked nowhere but in the secret itself, which is wiped once handed over.
+/// The text to search for is passed in masked, and is unmasked only in the secret itself, which is wiped after it is used.
 extension FaultDriver {
     static let mask: UInt8 = 0x5a
 
@@ -15,7 +15,7 @@ extension FaultDriver {
             let parts = argument.split(separator: "=")
             return (name: String(parts[0]), masked: bytes(String(parts[1])))
         }
-        // The search itself must find what is there.
+        // The search itself must find a needle that is in memory.
         let control = UnsafeMutableRawBufferPointer.allocate(byteCount: 32, alignment: 1)
         for (index, byte) in (needles.first?.masked ?? []).prefix(32).enumerated() { control[index] = byte ^ mask }
         say("control: \(found(needles).count > 0 ? "found" : "not found")")
@@ -27,7 +27,7 @@ extension FaultDriver {
         control.deallocate()
     }
 
-    /// Runs `body` with the secret in clear, in memory that is wiped behind it, as are the registers that unmasking went through.
+    /// Runs `body` with the unmasked secret, in memory that is wiped afterwards, like the registers that unmasking used.
     static func withClear<R>(_ masked: [UInt8], _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
         let clear = UnsafeMutableRawBufferPointer.allocate(byteCount: masked.count, alignment: 1)
         for index in masked.indices { clear[index] = masked[index] ^ mask }
@@ -155,7 +155,7 @@ extension FaultDriver {
         return found
     }
 
-    /// The list of the process's memory regions. Foundation would read one block of it, as the file claims to be empty.
+    /// The list of the process's memory regions. Foundation would read only one block of it, as the file's size is 0.
     private static func regions() -> String {
         let file = open("/proc/self/maps", O_RDONLY)
         defer { close(file) }
@@ -165,9 +165,9 @@ extension FaultDriver {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Looks for a needle by one of its bytes, which alone is no secret, and compares the rest masked.
+    /// Searches for a needle by one of its bytes, which is not a secret on its own, and compares the rest masked.
     private static func search(_ base: UnsafeMutableRawPointer, _ count: Int, _ masked: [UInt8]) -> Bool {
-        // Not one of those that memory is full of.
+        // Not a byte value that is frequent in memory.
         let index = masked.firstIndex { $0 ^ mask > 8 && $0 ^ mask < 0xf8 } ?? 0
         var from = index
         while from + masked.count - index <= count, let hit = memchr(base + from, Int32(masked[index] ^ mask), count - from) {

@@ -6,13 +6,14 @@ extension FaultDriver {
     static func runPool(_ action: String, _ path: String, _ arguments: [String]) throws {
         var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .seconds(20)
-        // Little, so that a kill often comes during a checkpoint.
+        // A small value, so that a kill often comes during a checkpoint.
         configuration.pool.checkpointSize = 40_000
         configuration.pool.largestLog = 200_000
         let pool = try DatabasePool(.file(path), key: .passphrase(arguments[0], cipher: quick), configuration: configuration)
         switch action {
         case "pool-append":
-            // Writes each pair of numbers once it is committed, until it is killed or its pipe is closed. It gives others a turn.
+            // Prints each pair of numbers once it is committed, until the process is killed or its pipe is closed. Lets other
+            // processes write in between.
             let parent = getppid()
             say("ready")
             for number in 0... {
@@ -24,7 +25,7 @@ extension FaultDriver {
                 say("\(number);")
             }
         case "pool-exit":
-            // Ends in the ordinary way after some microseconds, in the midst of another thread's commits.
+            // Exits normally after some microseconds, in the middle of another thread's commits.
             let begun = DispatchSemaphore(value: 0)
             let writer = Thread {
                 for number in 0... {
@@ -51,8 +52,8 @@ extension FaultDriver {
         }
     }
 
-    /// Changes the key where that may fail, and says what callers and observers learn then.
-    /// - Parameter path: a file that loses its name meanwhile.
+    /// Changes the key where that may fail, and prints what callers and observers are told.
+    /// - Parameter path: a file that is unlinked meanwhile.
     private static func runRekey(_ pool: DatabasePool, to key: Encryption, vanishing path: String?) throws {
         let begun = DispatchSemaphore(value: 0), ended = DispatchSemaphore(value: 0)
         Task {
@@ -77,7 +78,7 @@ extension FaultDriver {
         }
     }
 
-    /// Says how many of many short reads ran on the thread that they were called on.
+    /// Prints how many of many short reads ran on the thread that called them.
     private static func runShortReads(_ pool: DatabasePool) throws {
         let ended = DispatchSemaphore(value: 0)
         Task {
@@ -94,7 +95,7 @@ extension FaultDriver {
 
     private static func currentThread() -> UInt { UInt(pthread_self()) }
 
-    /// Forks with everything open and in the middle of a transaction; the child touches all of it.
+    /// Forks with everything open and in the middle of a transaction; the child uses all of it.
     private static func runFork(_ pool: DatabasePool, _ path: String, _ configuration: DatabaseConfiguration) throws {
         let queuePath = path + "-queue"
         var queue: DatabaseQueue? = try DatabaseQueue(.file(queuePath), key: .passphrase("q", cipher: quick), configuration: configuration)
@@ -110,7 +111,7 @@ extension FaultDriver {
         for _ in 0..<50 { try lone?.execute("INSERT INTO t VALUES (zeroblob(3000))") }
         var statement = try lone?.prepare("SELECT x FROM t")
         try statement?.step()
-        // The pool's writer is in a transaction, and all of its readers were there.
+        // The pool's writer is in a transaction, and all of its readers have been opened.
         try pool.write { db in
             try db.execute("INSERT INTO t VALUES ('fork', 1, 'a', NULL)")
             let child = forkNow()
@@ -140,7 +141,7 @@ extension FaultDriver {
                 try? queue?.close()
                 lone?.close()
                 (statement, lone, owned, queue) = (nil, nil, nil, nil)
-                // A connection of its own knows that the parent writes, and does not wait for ever.
+                // The child's own connection sees that the parent writes, and does not wait forever.
                 do {
                     var impatient = configuration
                     impatient.busyTimeout = .milliseconds(50)
@@ -163,7 +164,7 @@ extension FaultDriver {
             say("child \(status)")
             try db.execute("INSERT INTO t VALUES ('fork', 1, 'b', NULL)")
         }
-        // The parent goes on with everything.
+        // The parent continues with everything.
         while try statement?.step() == true {}
         try lone?.commit()
         try owned?.write { db in try db.execute("INSERT INTO t VALUES (1)") }
@@ -179,7 +180,7 @@ extension FaultDriver {
         try runForkWhileReading(path + "-queue", configuration)
     }
 
-    /// A child's own reader of a file that the parent reads too: its lock must be a lock, not the parent's by mistake.
+    /// A child's own reader of a file that the parent reads too: it must take its own lock, and not rely on the parent's.
     private static func runForkWhileReading(_ path: String, _ configuration: DatabaseConfiguration) throws {
         var impatient = configuration
         impatient.busyTimeout = .milliseconds(50)
@@ -217,7 +218,7 @@ extension FaultDriver {
         say("reader \(status)")
     }
 
-    /// Swift has marked `fork` as unavailable, for good reasons.
+    /// Calls `fork`, which Swift marks as unavailable, for good reasons.
     private static func forkNow() -> pid_t {
         typealias Fork = @convention(c) () -> pid_t
         guard let symbol = dlsym(UnsafeMutableRawPointer(bitPattern: 0), "fork") else { return -1 }

@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
 
-/// What tests do to records and schemas in a process that may die of it.
+/// Operations on records and schemas in a process that tests kill.
 extension FaultDriver {
     struct Item: SQLRecord {
         var id: Int64?
@@ -32,7 +32,7 @@ extension FaultDriver {
             ready()
             for name in try migrator(Int(arguments[1]) ?? 1).migrate(db) { print(name) }
         case "records-insert":
-            // A sequence that never ends: half of it is inserted when the process is killed.
+            // An endless sequence: the process is killed while it is being inserted.
             try db.insertAll((0...).lazy.map { number in
                 if number == 20_000 { say("half") }
                 return Item(title: "\(number)")

@@ -2,7 +2,7 @@ import CSQLCipher
 import Foundation
 import SQLCipherKit
 
-/// Uses keys in every way that can fail or not, with every log and trace on, and writes out all that is to be seen.
+/// Uses keys in every way, successfully and not, with every log and trace on, and prints everything that becomes visible.
 extension FaultDriver {
     static func runReport(_ path: String, _ arguments: [String]) throws {
         let passphrase = arguments[0], raw = Data(arguments[1].utf8), recovery = arguments[2], log = arguments[3]
@@ -26,7 +26,7 @@ extension FaultDriver {
         attempt { _ = try Connection(.file(path), key: key.with(cipher: other), configuration: configuration) }
         attempt { _ = try Connection(.file("/dev/null/" + path), key: key) }
         attempt { _ = try Encryption.raw(raw + raw) }
-        // Of attaching and of changing the key.
+        // Errors of attaching and of changing the key.
         attempt { try db.attach(.file(path), as: "b", key: rawKey) }
         attempt { try db.attach(.file(path + ".2"), as: "c", key: key) }
         attempt { try db.attach(.file(path + ".3"), as: "d", key: rawKey) }
@@ -40,7 +40,7 @@ extension FaultDriver {
         show(try db.fetchAll(String.self, "PRAGMA cipher_settings"), try db.fetchAll(String.self, "PRAGMA cipher_integrity_check"))
         db.close()
         attempt { try db.changeKey(to: rawKey) }
-        // Of slots and of providers.
+        // Errors of slots and of providers.
         let location = DatabaseLocation.file(path + ".4")
         try Connection(location, key: rawKey).execute("CREATE TABLE t(x)")
         let secret = try SlotSecret.passphrase(passphrase), code = try RecoveryKey(text: recovery)
@@ -73,7 +73,7 @@ extension FaultDriver {
         }
     }
 
-    /// What must fail is shown; what must not, does nothing.
+    /// Runs `body`, and prints the error that it throws.
     private static func attempt(_ body: () throws -> Void) {
         do { try body() } catch {
             show(error)
@@ -81,7 +81,7 @@ extension FaultDriver {
         }
     }
 
-    /// Each statement that any connection runs from now on is written out, as SQLite gives it to a trace
+    /// Prints each statement that any connection runs from now on, as SQLite passes it to a trace
     /// (<https://sqlite.org/c3ref/trace_v2.html>).
     private static func traceEveryConnection() {
         let install: @convention(c) (OpaquePointer?, UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, OpaquePointer?) -> Int32 = { db, _, _ in

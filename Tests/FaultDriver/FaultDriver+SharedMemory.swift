@@ -3,10 +3,10 @@ import SQLCipherKit
 
 /// A queue or a pool whose every connection and thread has worked with the key.
 extension FaultDriver {
-    /// Works with a database on threads of its own and of this process's, which live on after it is closed, so that their stacks
+    /// Uses a database on its own threads and on threads of this process, which stay alive after it is closed, so that their stacks
     /// are searched as well.
-    /// - Parameter masked: the passphrase, to change the key to another one and back; nil leaves it as it is.
-    /// - Returns: what was closed.
+    /// - Parameter masked: the passphrase, to change the key to another one and back; nil does not change the key.
+    /// - Returns: the objects that were closed.
     static func useShared(_ database: SharedDatabase, _ masked: [UInt8]?) throws -> [Any] {
         let store = try SharedKeyValueStore("settings", in: database)
         try work(database, store)
@@ -33,7 +33,7 @@ extension FaultDriver {
                 }
                 try? store.set("y", to: 2)
                 ended.signal()
-                // Until the process ends.
+                // Keeps the thread until the process ends.
                 while true { sleep(1000) }
             }
         }

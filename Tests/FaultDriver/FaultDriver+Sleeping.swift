@@ -51,7 +51,7 @@ extension FaultDriver {
         try outcome.get()
     }
 
-    /// A line of what the kernel says of the process; memory in KB.
+    /// A value from the kernel's status of the process; memory is in KB.
     private static func status(_ name: String) -> Int {
         let lines = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8))?.split(separator: "\n") ?? []
         return lines.first { $0.hasPrefix(name + ":") }?.split(whereSeparator: { !$0.isNumber }).first.flatMap { Int($0) } ?? 0

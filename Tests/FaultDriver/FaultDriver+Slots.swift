@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
 
-/// What tests do to key slots in a process that may die of it.
+/// Operations on key slots in a process that tests kill.
 extension FaultDriver {
     static func runSlots(_ action: String, _ path: String, _ arguments: [String]) throws {
         let location = DatabaseLocation.file(path)
@@ -9,12 +9,12 @@ extension FaultDriver {
         ready()
         switch action {
         case "slots-add":
-            // Adds slots labelled with a prefix and a number.
+            // Adds slots whose labels are a prefix and a number.
             for number in 0..<(Int(arguments[2]) ?? 0) {
                 try slots.add(.passphrase(arguments[1]), label: "\(arguments[1]) \(number)", derivation: .quick)
             }
         case "slots-churn":
-            // Adds and revokes until it is killed.
+            // Adds and revokes until the process is killed.
             while true {
                 try slots.add(.passphrase("churn"), label: "churn", derivation: .quick)
                 try slots.revoke("churn")
@@ -31,6 +31,6 @@ extension FaultDriver {
 }
 
 extension SlotDerivation {
-    /// As few rounds of key derivation as a slot may have.
+    /// The fewest rounds of key derivation that a slot may have.
     static var quick: SlotDerivation { .pbkdf2(iterations: 1000) }
 }

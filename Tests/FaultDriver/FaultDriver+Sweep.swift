@@ -2,11 +2,11 @@ import Foundation
 import KillPoints
 import SQLCipherKit
 
-/// Kills one action at every change that it makes to the file system, and looks each time at what is left.
+/// Kills an action at every change that it makes to the file system, and checks each time what is left.
 ///
-/// `sweep ACTION FOLDER MODE all` kills at each change, and with `names` only at those that make, rename or remove a file; with
-/// `fail` each change and sync fails once instead. It does so each time from the same start and in a process of its own, ends when
-/// the action comes to its end, and says how often it struck and what was wrong.
+/// `sweep ACTION FOLDER MODE all` kills at each change; `names` only at changes that create, rename or remove a file; with `fail`,
+/// each change and sync fails once instead. Each attempt starts from the same state, in its own process. The sweep ends when the
+/// action completes, and prints how many attempts there were and what was wrong.
 extension FaultDriver {
     static func runSweep(_ action: String, _ arguments: [String]) throws {
         guard arguments.count == 3 else { throw DatabaseError(message: "sweep ACTION FOLDER MODE all|names|fail") }
@@ -26,7 +26,7 @@ extension FaultDriver {
                 say("kills: \(kills)")
                 return
             }
-            // After a failed call the action may have thrown, or done without that call.
+            // After a failed call, the action may have thrown, or succeeded without that call.
             let isExpected = how == KILLPOINTS_FAIL ? Int(status) & KILLPOINTS_STRUCK != 0 : status == 128 + SIGKILL
             guard isExpected else { throw DatabaseError(message: "\(action) ended with \(status) at change \(number)") }
             kills += 1
@@ -63,7 +63,7 @@ extension FaultDriver {
         }
     }
 
-    /// What others could read of what a killed process has left.
+    /// A file that a killed process has left in plaintext or readable by others; nil if there is none.
     private static func exposure(_ scenario: SweepScenario, in folder: String) -> String? {
         for name in names(in: folder) {
             let path = folder + "/" + name

@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
 
-/// A process that tests may kill, starve of disk space or limit: it does one thing to one database and says what came of it.
+/// A process that tests may kill, limit or starve of disk space. It does one thing to one database, and prints the result.
 @main
 struct FaultDriver {
     static func main() {
@@ -40,18 +40,18 @@ struct FaultDriver {
             let key = arguments.contains("salted")
                 ? try Encryption.raw([UInt8](repeating: 1, count: 32), salt: [UInt8](repeating: 2, count: 16))
                 : try .passphrase(arguments[1])
-            // Pages leave the small cache, so that the file is half rewritten when the process ends itself.
+            // With a small cache, pages are written early, so that the file is half rewritten when the process ends itself.
             if arguments.contains("die") {
                 try db.execute("PRAGMA cache_size = 10")
                 try db.changeKey(to: key, mode: mode) { if $0.fraction == 1 { kill(getpid(), SIGKILL) } }
             }
             do { try db.changeKey(to: key, mode: mode) } catch {
-                // What a caller that ignores the error would do next.
+                // A caller that ignores the error would do this next.
                 do { try db.execute("INSERT INTO t VALUES ('after')") } catch { say("write refused") }
                 throw error
             }
         case "append":
-            // Says each number once it is committed, until the first error other than a lock.
+            // Prints each number once it is committed, until the first error other than a lock.
             let db = try Connection(.file(path), key: .passphrase(arguments[0], cipher: quick), configuration: configuration)
             say("ready")
             for number in 0... {
@@ -132,7 +132,7 @@ struct FaultDriver {
         }
     }
 
-    /// Says that the work begins, and leaves a killer the time to strike before it does.
+    /// Announces that the work begins, and waits so that the test can kill the process before it does.
     static func ready() {
         say("ready")
         usleep(20_000)

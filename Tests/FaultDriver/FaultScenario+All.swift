@@ -4,7 +4,7 @@ import SQLCipherKit
 extension FaultScenario {
     private static let a = File("a.db", "one", 60), b = File("b.db", "two", 30)
 
-    /// Reads that leave everything as it is.
+    /// Reads that change nothing.
     private static func reading(_ name: String, _ run: @escaping @Sendable (String) throws -> Void) -> FaultScenario {
         FaultScenario(name: name, before: [a, b], after: [a, b], run: run)
     }

@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
 
-/// Key slots: afterwards the database opens with the secret that opened it before, and with none that was revoked.
+/// Key slots: afterwards the database opens with the secret that opened it before, and with no revoked secret.
 extension FaultScenario {
     private static let raw = File("s.db", "raw", 60)
     private static let beside: Set<String> = ["s.db.keys", "s.db.keys.lock"]
@@ -42,7 +42,7 @@ extension FaultScenario {
         FaultScenario(
             name: "slots create", before: [raw], after: [raw], beside: beside, run: create,
             check: { folder in
-                // Without slots, or with the first ones: what failed may be made again.
+                // Without slots, or with the first ones: the failed operation can be repeated.
                 if !FileManager.default.fileExists(atPath: folder + "/s.db.keys") { return try create(folder) }
                 _ = try unlock(folder)
             }),

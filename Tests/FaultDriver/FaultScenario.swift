@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
 
-/// An operation that faults are let into, and what the files may be afterwards.
+/// An operation into which faults are injected, and the states that its files may have afterwards.
 struct FaultScenario: Sendable {
     /// A database, how it opens, the rows of its table, and whether it has a write-ahead log.
     struct File: Equatable, Sendable {
@@ -13,16 +13,16 @@ struct FaultScenario: Sendable {
     }
 
     var name: String
-    /// What there is before, and after a failure; and after a success.
+    /// The files before the operation and after a failure; and the files after a success.
     var before: [File], after: [File]
-    /// Further files that may be there.
+    /// Further files that may exist.
     var beside: Set<String> = []
-    /// Whether a failure may come after the change: the operation is several ones.
+    /// Whether a failure may come after the change, because the operation consists of several.
     var isStepwise = false
-    /// What is made in the folder beyond the files.
+    /// Creates what the folder needs besides the files.
     var prepare: @Sendable (String) throws -> Void = { _ in }
     var run: @Sendable (String) throws -> Void
-    /// What must hold afterwards beyond the files, and may change them.
+    /// Checks what else must hold afterwards; it may change the files.
     var check: @Sendable (String) throws -> Void = { _ in }
 
     static func key(_ name: String) throws -> Encryption {
@@ -48,14 +48,14 @@ struct FaultScenario: Sendable {
         return try Connection(.file(path), key: Self.key(key), configuration: configuration)
     }
 
-    /// Runs an operation with an open connection, which goes on to work after the fault if it is not closed.
+    /// Runs an operation with an open connection, which must still work after the fault if it is not closed.
     static func using(_ path: String, _ body: (Connection) throws -> Void) throws {
         let db = try open(path)
         do { try body(db) } catch {
             Fault.none()
             if db.isOpen {
                 do {
-                    // Not even a ROLLBACK can be compiled where there is no memory for good.
+                    // If memory stays exhausted, not even a ROLLBACK can be compiled.
                     if Fault.endsAllMemory, db.isInTransaction { try db.execute("ROLLBACK") }
                     // SQLite opens a file only for reading if it cannot be opened for writing.
                     if try !db.main.isReadOnly { try db.execute("UPDATE t SET x = x WHERE id = 1") }

@@ -5,10 +5,10 @@ import Foundation
 enum Fault: Int32, CaseIterable {
     case memory, open, read, write, sync, truncate, rename, unlink, stat
 
-    /// Whether to be followed by more failures of the kind.
+    /// Whether only one call fails, or all later calls of the kind as well.
     enum Length: String, CaseIterable { case once, forGood }
 
-    /// Whether the last choice was a lack of memory for good.
+    /// Whether the last choice was that all later allocations fail.
     nonisolated(unsafe) private(set) static var endsAllMemory = false
 
     init?(name: String) {
@@ -16,7 +16,7 @@ enum Fault: Int32, CaseIterable {
         self = fault
     }
 
-    /// Lets the calls from `number` on fail; number 0 only counts them.
+    /// Makes the calls from `number` on fail; number 0 only counts them.
     func choose(_ number: Int, _ length: Length) {
         Fault.none()
         Self.endsAllMemory = self == .memory && length == .forGood
@@ -24,7 +24,7 @@ enum Fault: Int32, CaseIterable {
         if self == .memory { faultmemory_choose(number, isLasting) } else { Self.chooseCall?(rawValue, number, isLasting) }
     }
 
-    /// The calls since the choice.
+    /// The number of calls since the choice.
     var calls: Int { self == .memory ? faultmemory_calls() : Self.countCalls?() ?? 0 }
 
     static func none() {

@@ -50,7 +50,7 @@ extension SweepScenario {
         case "backup": break
         case "backup-over-another": (previous, options.replacesFile) = (5, true)
         case "backup-by-rows": options.isCompact = true
-        // File systems without a rename that replaces nothing, and without links as well.
+        // File systems without an exclusive rename, and file systems without links as well.
         case "backup-by-link": refused = 1
         case "backup-without-links": refused = 3
         case "export": key = .plaintext
@@ -74,7 +74,7 @@ extension SweepScenario {
             },
             check: { folder in
                 try expect(folder + "/a.db", [one()], rows: count)
-                // A copy that has not come to its name is made again.
+                // A copy that has not got its name yet is made again.
                 let size = try? FileManager.default.attributesOfItem(atPath: folder + "/b.db")[.size] as? Int
                 if (size ?? 0) == 0 { try copy(folder) }
                 let found = try rows(folder + "/b.db", copyKey)

@@ -2,7 +2,7 @@ import Foundation
 import SQLCipherKit
 import TestSupport
 
-/// Making key slots, changing them, and rotating the key that they hold.
+/// Creating key slots, changing them, and rotating the key that they hold.
 extension SweepScenario {
     private static let count = 12
 
@@ -45,7 +45,7 @@ extension SweepScenario {
         try slots.revoke("gone")
     }
 
-    /// The first opening after a kill has nothing unfinished left.
+    /// After the first opening that follows a kill, nothing is left unfinished.
     private static func check(_ folder: String) throws {
         let slots = try KeySlots.unlock(.passphrase("one"), of: .file(folder + "/a.db"), cipher: FaultDriver.quick)
         guard !slots.isRotationUnfinished else { throw Wrong(description: "the rotation is unfinished") }
@@ -63,7 +63,7 @@ extension SweepScenario {
             prepare: { try make($0 + "/a.db", key, mode, rows: count) },
             act: { _ = try create($0, key) },
             check: { folder in
-                // Without slots the database is what it was.
+                // Without slots, the database is unchanged.
                 if !FileManager.default.fileExists(atPath: folder + "/a.db.keys") {
                     try expect(folder + "/a.db", [key], rows: count)
                     try create(folder, key)

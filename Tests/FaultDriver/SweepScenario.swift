@@ -2,18 +2,18 @@ import Foundation
 import KillPoints
 import SQLCipherKit
 
-/// An action that is killed, the start that it is killed from, and what must hold at the next opening.
+/// An action that is killed, the state that it starts from, and what must hold at the next opening.
 struct SweepScenario {
-    /// What each row begins with.
+    /// The text that each row begins with.
     static let marker = "MARKER"
 
     let prepare: (_ folder: String) throws -> Void
     let act: (_ folder: String) throws -> Void
-    /// Opens what is there, as the next process would, and throws unless one whole database, old or new, and no other file is left.
+    /// Opens what is left, as the next process would. Throws unless that is one whole database, old or new, and no other file.
     let check: (_ folder: String) throws -> Void
-    /// Whether a plaintext database is there by purpose.
+    /// Whether a plaintext database is there on purpose.
     var hasPlaintext = false
-    /// Looks, after an error, for what a kill may leave otherwise.
+    /// Checks, after an error, for files that only a kill may leave.
     var checkError: (_ folder: String) throws -> Void = { _ in }
 
     static func named(_ action: String, mode: String) throws -> SweepScenario {
@@ -47,7 +47,7 @@ struct SweepScenario {
         defer { db.close() }
         let problems = try db.main.verify().problems
         guard problems.isEmpty else { throw Wrong(description: "\(path) is damaged: \(problems)") }
-        // SQLite leaves a journal that nothing was written to until the next commit.
+        // SQLite keeps a journal to which nothing was written until the next commit.
         try db.execute("PRAGMA user_version = 1")
         return try db.fetchOne(Int.self, "SELECT count(*) FROM t WHERE x LIKE \(marker + "%")") ?? -1
     }
@@ -74,7 +74,7 @@ struct SweepScenario {
     }
 
     static func expect(_ folder: String, files: [String]) throws {
-        // With a write-ahead log SQLite leaves the empty journal of a change of journal mode that was cut off.
+        // With a write-ahead log, SQLite leaves the empty journal of an interrupted change of journal mode.
         let names = FaultDriver.names(in: folder).filter { name in
             !name.hasSuffix("-journal") || (FileManager.default.contents(atPath: folder + "/" + name)?.first ?? 0) != 0
         }

@@ -16,7 +16,7 @@ public struct Command {
     /// Starts `program`, looked up in `PATH`, with `environment` laid over this process's own.
     public init(_ program: String, _ arguments: [String] = [], environment: [String: String] = [:]) throws {
         folder = try TemporaryFolder()
-        // Files rather than pipes: a full pipe would stop a program whose output is not read yet.
+        // Files rather than pipes: a full pipe would block a program whose output is not read yet.
         output = folder.url.appendingPathComponent("output")
         errors = folder.url.appendingPathComponent("errors")
         for file in [output, errors] { try Data().write(to: file) }
@@ -47,7 +47,7 @@ extension Command {
         public let description: String
     }
 
-    /// Waits until the program has written `text`, for half a minute at most.
+    /// Waits until the program has written `text`, for at most half a minute.
     public func waitForOutput(_ text: String) throws {
         for _ in 0..<30_000 {
             if String(decoding: try Data(contentsOf: output), as: UTF8.self).contains(text) { return }

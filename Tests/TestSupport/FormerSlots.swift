@@ -1,9 +1,9 @@
 import Foundation
 
-/// A database with key slots as version 1 of their format had them, made by the tool of that time: SQLCipher's default settings, a
-/// table `t(x)` with the row `kept`.
+/// A database with key slots in version 1 of their format, created by the tool of that time, with SQLCipher's default settings and
+/// a table `t(x)` that has the row `kept`.
 public enum FormerSlots {
-    /// Secrets that open a slot: of 1,000 rounds, of 2,000, and a recovery key's.
+    /// Secrets that open a slot: one with 1,000 rounds, one with 2,000, and one with a recovery key.
     public static let first = "one", second = "abc", recovery = "G6K5-6PW8-50HW-GAXR-AW75-KVW1-N2WB-ZCED-27CT"
     /// A passphrase that was revoked.
     public static let revoked = "gone"
@@ -150,7 +150,7 @@ public enum FormerSlots {
         rQiSOfk0CGZuaRjrp82O3RQVf/WNBq6b/Yj73TvToH7M/ZIlRcVfu6JAqrITRUS8
         """)
 
-    /// The slots `first`, `second` and `safe`: what belongs to the database.
+    /// The slots `first`, `second` and `safe`, which belong to the database.
     public static let slots = decode(
         """
         U1FDS1NMT1QAAQAAfThGT/m3qFmioiInSe52YgAAAAAAAAAFAANUJFeBynnBhaROfn7q3z6UAQEBAAAD6Eqnh3vvt9kQlbQi+Wa1r0fvyM3vX0Ib9ochBO6a
@@ -161,7 +161,7 @@ public enum FormerSlots {
         ijV+FD+kbXdYLQylyP4P2+dstiGjcEnKDd4uGO95B0k0dEl36IxNM1mf+adAsKf8sLFouD3HZEnVn8TAAs6l6huCIp+ok4rNEipK
         """)
 
-    /// The slots from before the one that was revoked was.
+    /// The slots from before the revocation.
     public static let withRevoked = decode(
         """
         U1FDS1NMT1QAAQAAfThGT/m3qFmioiInSe52YgAAAAAAAAAEAARUJFeBynnBhaROfn7q3z6UAQEBAAAD6Eqnh3vvt9kQlbQi+Wa1r0fvyM3vX0Ib9ochBO6a
@@ -174,7 +174,7 @@ public enum FormerSlots {
         cd8wEjhWFKLao1utQcWD9SMQGXdXau1SNYvAqYzRUpMg3g2b
         """)
 
-    /// The slot `first` alone, with a new key that the database has not got yet: written by a process that was killed then.
+    /// Only the slot `first`, with a new key that the database does not have yet: a process wrote it and was then killed.
     public static let midRotation = decode(
         """
         U1FDS1NMT1QAAQABfThGT/m3qFmioiInSe52YgAAAAAAAAAGAAECACBwIeN96UKcqWHn1mBfZPmkcrNUh4wyspDbQ6xggS/hUbgTLddPs/x6dzEE9+9siavo

@@ -8,7 +8,7 @@ public enum Repository {
     public static func file(_ path: String) -> URL { root.appendingPathComponent(path) }
 }
 
-/// What the build has made beside the running tests.
+/// The products of the build, beside the running tests.
 public enum BuildProducts {
     /// The folder of the running test program: `.build/debug`, for instance.
     public static var folder: URL {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder of a test's own, which goes away with the value that holds it.
+/// A test's own folder, which is removed with the value that holds it.
 public final class TemporaryFolder: Sendable {
     public let url: URL
 
@@ -18,7 +18,7 @@ public final class TemporaryFolder: Sendable {
     /// The names of the files in the folder, sorted.
     public func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: url.path).sorted() }
 
-    /// The bytes of all files in the folder, one behind the other.
+    /// The bytes of all files in the folder, one after the other.
     public func allBytes() throws -> Data {
         try names().reduce(into: Data()) { bytes, name in bytes.append(try Data(contentsOf: url.appendingPathComponent(name))) }
     }
