@@ -116,7 +116,7 @@ import TestSupport
         let sample = try SampleFolder()
         let content = Data("mine".utf8)
         try content.write(to: URL(fileURLWithPath: sample.database))
-        try sample.index().expectFailure(3, "no database", sample.database)
+        try sample.index().expectFailure(3, "not a database", sample.database)
         #expect(try Data(contentsOf: URL(fileURLWithPath: sample.database)) == content)
     }
 

@@ -23,7 +23,8 @@ def words():
 def files():
     for folder in ("Sources", "Tests", "scripts"):
         yield from (path for path in sorted((ROOT / folder).rglob("*")) if path.is_file() and path.suffix in SUFFIXES)
-    yield from (ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "NOTICE.md") if (ROOT / name).exists())
+    pages = ("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "NOTICE.md", "Vendor/README.md")
+    yield from (ROOT / name for name in pages if (ROOT / name).exists())
 
 
 def main():

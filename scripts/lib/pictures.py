@@ -76,8 +76,9 @@ def page_encryption(colours):
     p.box(290, 288, 140, 54, ["HMAC-SHA512", "64 bytes"], "good")
     p.arrow([(378, 150), (378, 288)])
     p.arrow([(145, 342), (145, 362), (360, 362), (360, 342)])
-    p.caption(386, "The MAC covers the ciphertext, the IV and the page's number:", "a changed or moved page fails to read. A page has",
-              "4,096 bytes; the first begins with the file's 16-byte salt.")
+    p.caption(
+        386, "The MAC covers the ciphertext, the IV and the page's number:", "a changed or moved page fails to read. A page has",
+        "4,096 bytes; the first begins with the file's 16-byte salt.")
     return p
 
 
@@ -91,8 +92,9 @@ def key_slots(colours):
         p.box(188, y, 95, 52, [f"slot {index + 1}", "wrapped key"], "good")
         p.arrow([(283, y + 26), (367, y + 26), (367, 86 if index == 0 else 170)] if index != 1 else [(283, y + 26), (302, y + 26)])
     p.box(302, 88, 130, 80, ["Database key", "256 random bits"], "cipher", "bold")
-    p.caption(258, "Argon2id makes the wrapping key of one slot from its secret.", "Any one slot opens the database. Adding or revoking a slot",
-              "rewrites only the slot file and one row.")
+    p.caption(
+        258, "Argon2id makes the wrapping key of one slot from its secret.",
+        "Any one slot opens the database. Adding or revoking a slot", "rewrites only the slot file and one row.")
     return p
 
 

@@ -53,7 +53,7 @@ public struct HighlightedText: Hashable, Sendable {
             let before = text.characterStart(range.upperBound)
             let upper = before == range.upperBound ? before : text.index(after: before)
             if let last = result.last, lower < last.upperBound {
-                // Two words inside of one character.
+                // Two words inside one character.
                 if upper > last.upperBound { result[result.count - 1] = last.lowerBound..<upper }
             } else {
                 result.append(lower..<upper)

@@ -81,7 +81,7 @@ extension Encryption {
     func refusal(by path: String, header: [UInt8]?, code: ResultCode = .notADatabase) -> DatabaseError {
         let message: String
         if isPlaintext {
-            message = "\(path) is encrypted or no database; no key was given"
+            message = "\(path) is encrypted, or is not a database; no key was given"
         } else if case .raw(let bytes, salted: true) = form, settings.plaintextHeaderSize == 0, let header,
             bytes.withUnsafeBytes({ Array($0.suffix(16)) }) != header
         {
@@ -89,7 +89,7 @@ extension Encryption {
                 "\(path) was not made with this raw key and salt: its own salt is another one; if it only shares a passphrase "
                 + "with the database that the key is from, give the passphrase"
         } else {
-            message = "the key or the cipher settings are wrong for \(path), or it is no database"
+            message = "the key or the cipher settings are wrong for \(path), or it is not a database"
         }
         return DatabaseError(code: code, reason: .wrongKeyOrNotADatabase, message: message, path: path)
     }

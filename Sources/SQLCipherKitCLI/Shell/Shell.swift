@@ -172,7 +172,7 @@ final class Shell {
 
     /// Runs the lines of a file.
     func read(_ path: String) throws {
-        guard depth < 20 else { throw Failure("\(path) is read by a file that it reads") }
+        guard depth < 20 else { throw Failure("\(path) is not read: more than 20 files read one another, or a file reads itself") }
         let text = try SQLScript(contentsOf: URL(fileURLWithPath: path)).text
         let outer = splitter
         splitter = StatementSplitter()
