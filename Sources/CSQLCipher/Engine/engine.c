@@ -72,6 +72,10 @@
 #pragma GCC diagnostic error "-Wunused-function"
 #include "reads.h"
 #include "full_text.h"
+#include "replaced_rows.h"
+#include "snippets.h"
+#include "word_letters.h"
+#include "words.h"
 #include "shared_cache.h"
 #pragma GCC diagnostic pop
 #include "start.h"

@@ -56,6 +56,33 @@ static int fts5IntegrityMethod(struct sqlite3_vtab *, const char *, const char *
 #define fts5IntegrityMethod(table, schema, name, quick, message) \
     sqlcipherkit_sqlite_fts5_integrity(table, schema, name, quick, message)
 
+/* What makes a snippet: snippets.h has ours, which takes no longer for many occurrences. */
+struct Fts5ExtensionApi;
+struct Fts5Context;
+struct sqlite3_context;
+struct sqlite3_value;
+static void fts5SnippetFunction(
+    const struct Fts5ExtensionApi *, struct Fts5Context *, struct sqlite3_context *, int, struct sqlite3_value **);
+#define fts5SnippetFunction(api, context, result, count, values) sqlcipherkit_sqlite_snippet(api, context, result, count, values)
+
+/* The last step of what gives a connection FTS5: words.h adds a tokenizer. */
+struct sqlite3;
+struct Fts5Global;
+static int sqlcipherkit_start_full_text(struct Fts5Global *, struct sqlite3 *);
+#define sqlite3Fts5VocabInit(first, ...) SQLCIPHERKIT_VOCABULARY_##first, __VA_ARGS__)
+#define SQLCIPHERKIT_VOCABULARY_Fts5Global sqlcipherkit_sqlite_start_vocabulary(Fts5Global
+#define SQLCIPHERKIT_VOCABULARY_pGlobal sqlcipherkit_start_full_text(pGlobal
+
+/* The program that deletes a row: replaced_rows.h fires the triggers of full-text indexes for those that REPLACE deletes. */
+struct Parse;
+struct Table;
+struct Trigger;
+static void sqlcipherkit_delete_row(struct Parse *, struct Table *, struct Trigger *, int, int, int, short, unsigned char,
+                                    unsigned char, unsigned char, int);
+#define sqlite3GenerateRowDelete(first, ...) SQLCIPHERKIT_DELETE_ROW_##first, __VA_ARGS__)
+#define SQLCIPHERKIT_DELETE_ROW_Parse sqlcipherkit_sqlite_delete_row(Parse
+#define SQLCIPHERKIT_DELETE_ROW_pParse sqlcipherkit_delete_row(pParse
+
 /* Parses the name of every database: shared_cache.h has ours, which refuses the shared cache. */
 struct sqlite3_vfs;
 static int sqlcipherkit_parse_uri(const char *, const char *, unsigned int *, struct sqlite3_vfs **, char **, char **);

@@ -20,6 +20,9 @@
 #undef SQLCIPHERKIT_URI_zVfs
 #undef SQLCIPHERKIT_URI_db
 #undef fts5IntegrityMethod
+#undef fts5SnippetFunction
+#undef sqlite3Fts5VocabInit
+#undef sqlite3GenerateRowDelete
 
 #define SQLCIPHERKIT_IS_REPLACED(original) \
     _Static_assert(sizeof &(original) > 0, "the amalgamation defines what overrides.h replaces")
@@ -33,6 +36,9 @@ SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_unix_read);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_read_salt);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_parse_uri);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_fts5_integrity);
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_snippet);
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_start_vocabulary);
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_delete_row);
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wunused-function"

@@ -26,6 +26,7 @@
 #include "tokens.h"
 #include "transactions.h"
 #include "vacuum.h"
+#include "words.h"
 
 /* The package's own. */
 #include "argon2.h"

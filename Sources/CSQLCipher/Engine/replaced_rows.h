@@ -1,0 +1,67 @@
+/* Rows that REPLACE deletes. engine.c includes this after the amalgamation; nothing else does.
+ *
+ * SQLite fires no delete triggers for them unless the connection has `recursive_triggers` on. A full-text index over a table would
+ * keep entries of rows that are gone, as its triggers cannot know every unique index that such a row may be found by. So the
+ * triggers of such an index, and no others, are fired for each row that REPLACE deletes.
+ */
+
+/* Whether a trigger belongs to a synchronized full-text index: it is named after one, which has its companion table. */
+static int sqlcipherkit_keeps_an_index(sqlite3 *db, const Trigger *trigger, const char *schema) {
+    static const char *const endings[] = {"_before_delete", "_after_delete"};
+    const char *name = trigger->zName;
+    if (trigger->op != TK_DELETE || name == NULL) return 0;
+    const int size = sqlite3Strlen30(name);
+    for (int i = 0; i < 2; i++) {
+        const int kept = size - sqlite3Strlen30(endings[i]);
+        if (kept <= 0 || sqlite3StrICmp(name + kept, endings[i]) != 0) continue;
+        int is_kept = 1;
+        /* The index, a table that each FTS5 table has, and the one where former text is set aside. */
+        static const char *const tables[] = {"", "_config", "_replaced"};
+        for (int j = 0; j < 3 && is_kept; j++) {
+            char *companion = sqlite3MPrintf(db, "%.*s%s", kept, name, tables[j]);
+            const Table *table = companion ? sqlite3FindTable(db, companion, schema) : NULL;
+            is_kept = table != NULL && (j > 0 || IsVirtual(table));
+            sqlite3DbFree(db, companion);
+        }
+        return is_kept;
+    }
+    return 0;
+}
+
+/* The triggers to be fired for a row that REPLACE deletes from a table, as a list of their own; NULL for none. */
+static Trigger *sqlcipherkit_index_triggers(Parse *parse, Table *table) {
+    sqlite3 *db = parse->db;
+    Parse *root = sqlite3ParseToplevel(parse);
+    if (table->pTrigger == NULL || parse->disableTriggers || !(db->flags & SQLITE_EnableTrigger)) return NULL;
+    Trigger *list = NULL;
+    const char *schema = db->aDb[sqlite3SchemaToIndex(db, table->pSchema)].zDbSName;
+    for (Trigger *trigger = table->pTrigger; trigger != NULL; trigger = trigger->pNext) {
+        if (trigger->pTabSchema != table->pSchema || trigger->table == NULL || sqlite3StrICmp(trigger->table, table->zName) != 0
+            || !sqlcipherkit_keeps_an_index(db, trigger, schema)) {
+            continue;
+        }
+        /* A copy in a list of its own. A program that was compiled from such a copy is taken again. */
+        Trigger *copy = NULL;
+        for (const TriggerPrg *program = root->pTriggerPrg; program != NULL && copy == NULL; program = program->pNext) {
+            if (program->pTrigger != trigger && program->pTrigger->zName == trigger->zName) copy = program->pTrigger;
+        }
+        if (copy == NULL) {
+            copy = sqlite3DbMallocRaw(db, sizeof *copy);
+            if (copy == NULL) return NULL;
+            *copy = *trigger;
+            if (sqlite3ParserAddCleanup(root, sqlite3DbFree, copy) == NULL) return NULL;
+        }
+        copy->pNext = list;
+        list = copy;
+    }
+    return list;
+}
+
+static void sqlcipherkit_delete_row(Parse *parse, Table *table, Trigger *triggers, int data, int indexes, int key, short key_count,
+                                    unsigned char counts, unsigned char conflict, unsigned char mode, int positioned) {
+    if (conflict == OE_Replace && triggers == NULL) {
+        triggers = sqlcipherkit_index_triggers(parse, table);
+        if (triggers != NULL) sqlite3MultiWrite(parse);
+    }
+    sqlcipherkit_sqlite_delete_row(parse, table, triggers, data, indexes, key, key_count, counts, conflict, mode, positioned);
+}
