@@ -2,10 +2,11 @@
 ///
 /// FTS5 removes an entry only when it is told the very text that was indexed. The usual three triggers take that text from
 /// `old`, and so leave stale entries when `REPLACE` deletes a row without firing a trigger, and damage the index when
-/// another trigger of the table writes to the same row. Here, before a row may change, its indexed text is set aside in the table
-/// `<name>_replaced`; after the change, entries set aside whose rows were changed or are gone are removed from the index, and what
-/// the row holds now is indexed. One rule keeps this right under any nesting of triggers and any conflict clause: what is set
-/// aside for a row is what the index holds for it.
+/// another trigger of the table writes to the same row. This engine fires the triggers of a deletion here for `REPLACE` too,
+/// whatever `recursive_triggers` says (`Engine/replaced_rows.h`). And here, before a row may change, its indexed text is set
+/// aside in the table `<name>_replaced`; after the change, entries set aside whose rows were changed or are gone are removed from
+/// the index, and what the row holds now is indexed. One rule keeps this right under any nesting of triggers and any conflict
+/// clause: what is set aside for a row is what the index holds for it.
 struct ContentSync {
     let schema: Schema
     let table: FTS5Table
@@ -29,20 +30,9 @@ struct ContentSync {
         ]
     }
 
-    /// Whether FTS5 cannot read the content table itself: its key is not an integer, or a column is an expression.
-    var needsSource: Bool {
-        if case .mapped = content.rowID { return true }
-        return table.columns.contains { $0.expression != nil }
-    }
-
-    /// What FTS5 reads, and the column there with the row id.
-    var source: (table: String, rowID: String) {
-        switch content.rowID {
-        case .integer(let column) where !needsSource: (content.name, column)
-        // No column of a full-text table can be named so.
-        default: (table.name + Suffix.source, "rowid")
-        }
-    }
+    /// What FTS5 reads, and the column there with the row id: a view, which follows the content table and its columns when they are
+    /// renamed. No column of a full-text table can be named so.
+    var source: (table: String, rowID: String) { (table.name + Suffix.source, "rowid") }
 
     private var sourceTable: String { source.table.quotedSQLIdentifier }
     private var sourceRowID: String { "s." + source.rowID.quotedSQLIdentifier }
@@ -66,26 +56,23 @@ struct ContentSync {
             // Every row of the content table gets an id in the table of keys.
             statements.append("INSERT INTO \(prefix)\(keys)(\(list)) SELECT \(list) FROM \(prefix)\(rows) WHERE \(known)")
         }
-        if needsSource {
-            let expressions = table.columns.map { column in
-                let name = column.name.quotedSQLIdentifier
-                return "\(column.expression.map { "(\($0))" } ?? "t.\(name)") AS \(name)"
-            }
-            var from = "\(rows) AS t"
-            var id = ""
-            switch content.rowID {
-            case .integer(let column): id = "t.\(column.quotedSQLIdentifier)"
-            case .mapped(let key):
-                id = "k.\(keyID)"
-                // Ambiguous names in an expression would be an error: the key's columns are renamed on the way.
-                let renamed = key.enumerated().map { "\($1.column.quotedSQLIdentifier) AS \(keySlot($0))" }
-                from = "(SELECT \(keyID), \(renamed.joined(separator: ", ")) FROM \(keys)) AS k JOIN \(rows) AS t ON "
-                    + key.enumerated().map { "k.\(keySlot($0)) = t.\($1.column.quotedSQLIdentifier)" }.joined(separator: " AND ")
-            }
-            let view = (table.name + Suffix.source).quotedSQLIdentifier
-            statements.append(
-                "CREATE VIEW \(prefix)\(view) AS SELECT \(id) AS \"rowid\", \(expressions.joined(separator: ", ")) FROM \(from)")
+        let expressions = table.columns.map { column in
+            let name = column.name.quotedSQLIdentifier
+            return "\(column.expression.map { "(\($0))" } ?? "t.\(name)") AS \(name)"
         }
+        var from = "\(rows) AS t"
+        var id = ""
+        switch content.rowID {
+        case .integer(let column): id = "t.\(column.quotedSQLIdentifier)"
+        case .mapped(let key):
+            id = "k.\(keyID)"
+            // Ambiguous names in an expression would be an error: the key's columns are renamed on the way.
+            let renamed = key.enumerated().map { "\($1.column.quotedSQLIdentifier) AS \(keySlot($0))" }
+            from = "(SELECT \(keyID), \(renamed.joined(separator: ", ")) FROM \(keys)) AS k JOIN \(rows) AS t ON "
+                + key.enumerated().map { "k.\(keySlot($0)) = t.\($1.column.quotedSQLIdentifier)" }.joined(separator: " AND ")
+        }
+        statements.append(
+            "CREATE VIEW \(prefix)\(sourceTable) AS SELECT \(id) AS \"rowid\", \(expressions.joined(separator: ", ")) FROM \(from)")
         return statements
     }
 
@@ -120,7 +107,9 @@ struct ContentSync {
         case .integer(let column): watched.append(column)
         case .mapped(let key): watched += key.map(\.column)
         }
-        watched += content.uniqueKeys.flatMap { $0.map(\.column) }
+        watched += content.uniqueKeys.flatMap { $0.terms.compactMap(\.column) }
+        let expressions = content.uniqueKeys.flatMap(\.expressions).joined(separator: " ").lowercased()
+        watched += content.columns.filter { expressions.contains($0.lowercased()) }
         // Generated columns change without standing in an UPDATE.
         guard content.generated.isDisjoint(with: watched.nameSet) else { return "" }
         var seen: Set<SQLName> = []
@@ -138,25 +127,39 @@ struct ContentSync {
         }
     }
 
-    /// Selects of the row ids that the statement may change or, being `OR REPLACE`, delete.
+    /// Selects of the row ids that the statement may change or, being `OR REPLACE`, delete: by the unique indexes there are.
+    ///
+    /// For this engine the first of them would do, as it fires the triggers of a deletion for each row that REPLACE deletes. The
+    /// others are for programs with another engine.
     private func conflicts(changed: String?) -> [String] {
         var selects = [id(of: "new")]
         if let changed { selects.append(id(of: changed)) }
         for key in content.uniqueKeys {
-            let match = key.map { column in
-                let name = column.column.quotedSQLIdentifier
-                return "t.\(name) = new.\(name) COLLATE \(column.collation.quotedSQLIdentifier)"
-            }.joined(separator: " AND ")
             switch content.rowID {
-            case .integer(let column): selects.append("(SELECT t.\(column.quotedSQLIdentifier) FROM \(rows) AS t WHERE \(match))")
+            case .integer(let column):
+                selects.append("(SELECT \(rows).\(column.quotedSQLIdentifier) FROM \(rows) WHERE \(match(key)))")
             case .mapped(let primary):
-                if key.map({ SQLName($0.column) }) == primary.map({ SQLName($0.column) }) { continue }
-                let join = primary.map { "k.\($0.column.quotedSQLIdentifier) = t.\($0.column.quotedSQLIdentifier)" }
+                if key.isKey(primary.map(\.column)) { continue }
+                let names = primary.enumerated().map { "\($1.column.quotedSQLIdentifier) AS \(keySlot($0))" }
+                let join = primary.enumerated().map { "k.\($1.column.quotedSQLIdentifier) = t.\(keySlot($0))" }
                 selects.append(
-                    "(SELECT k.\(keyID) FROM \(rows) AS t JOIN \(keys) AS k ON \(join.joined(separator: " AND ")) WHERE \(match))")
+                    "(SELECT k.\(keyID) FROM (SELECT \(names.joined(separator: ", ")) FROM \(rows) WHERE \(match(key))) AS t"
+                        + " JOIN \(keys) AS k ON \(join.joined(separator: " AND ")))")
             }
         }
         return selects
+    }
+
+    /// The condition that a row of the content table shares a unique key with `new`.
+    private func match(_ key: ContentTable.UniqueKey) -> String {
+        let terms = key.terms.map { term in
+            let collation = "COLLATE \(term.collation.quotedSQLIdentifier)"
+            if let column = term.column?.quotedSQLIdentifier { return "\(rows).\(column) = new.\(column) \(collation)" }
+            // The expression names columns as it would for the table.
+            let values = content.columns.map(\.quotedSQLIdentifier).map { "new.\($0) AS \($0)" }.joined(separator: ", ")
+            return "(\(term.expression)\n) = (SELECT \(term.expression)\n FROM (SELECT \(values)) AS \(rows)) \(collation)"
+        }
+        return (terms + (key.condition.map { ["(\($0)\n)"] } ?? [])).joined(separator: " AND ")
     }
 
     /// Sets the indexed text of rows aside, unless that was done before.

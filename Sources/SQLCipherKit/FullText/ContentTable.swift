@@ -1,7 +1,20 @@
 /// What the schema says about the table that external content lives in.
 struct ContentTable {
-    /// A column list whose values no two rows share, with the collation that decides what is the same.
-    typealias UniqueKey = [(column: String, collation: String)]
+    /// What no two rows share: columns and expressions, each with the collation that decides what is the same, and for a partial
+    /// index the condition that such rows meet.
+    struct UniqueKey {
+        var terms: [(column: String?, expression: String, collation: String)]
+        var condition: String?
+
+        /// Whether it consists of just these columns, of all rows.
+        func isKey(_ columns: [String]) -> Bool {
+            condition == nil && terms.count == columns.count
+                && zip(terms, columns).allSatisfy { $0.column?.isSameName(as: $1) == true }
+        }
+
+        /// The SQL that is not a column's name.
+        var expressions: [String] { terms.filter { $0.column == nil }.map(\.expression) + (condition.map { [$0] } ?? []) }
+    }
 
     enum RowID {
         /// This column is the row id itself.
@@ -24,13 +37,10 @@ extension Schema {
         let columns = try columns(of: table)
         guard !columns.isEmpty else { throw .invalidArgument("there is no table \(name).\(table) to take content from") }
         var uniqueKeys: [ContentTable.UniqueKey] = []
-        var primary: ContentTable.UniqueKey?
+        var primary: [(column: String, collation: String)]?
         for (index, origin) in try uniqueIndexes(of: table) {
-            // Leaving expressions out finds more rows than it should, which does no harm.
-            let key = try keyColumns(ofIndex: index)
-            guard !key.isEmpty else { continue }
-            uniqueKeys.append(key)
-            if origin == .primaryKey { primary = key }
+            if let key = try uniqueKey(ofIndex: index) { uniqueKeys.append(key) }
+            if origin == .primaryKey { primary = try keyColumns(ofIndex: index) }
         }
         let rowID: ContentTable.RowID
         if let primary {
@@ -46,5 +56,18 @@ extension Schema {
         return ContentTable(
             name: table, columns: columns.map(\.name), generated: columns.filter(\.isGenerated).map(\.name).nameSet, rowID: rowID,
             uniqueKeys: uniqueKeys)
+    }
+
+    /// What a unique index holds apart; nil if its SQL cannot be read.
+    private func uniqueKey(ofIndex index: String) throws(DatabaseError) -> ContentTable.UniqueKey? {
+        let terms: [(String?, String)] = try connection.fetchAll(
+            "SELECT name, coll FROM pragma_index_xinfo(\(index), \(name)) WHERE \"key\" ORDER BY seqno")
+        let sql = try connection.fetchOne(
+            String?.self, "SELECT sql FROM \(raw: qualified("sqlite_schema")) WHERE type = 'index' AND name = \(index)")
+        // An index without SQL is that of a constraint, which has columns only.
+        let text = sql.flatMap { $0 }.map { IndexText($0) }
+        if let text, text.terms.count != terms.count { return nil }
+        return ContentTable.UniqueKey(
+            terms: terms.enumerated().map { ($1.0, text?.terms[$0] ?? "", $1.1) }, condition: text?.condition)
     }
 }

@@ -1,7 +1,8 @@
 /// What the schema says about a full-text table, no matter how it was made.
 extension FullTextIndex {
-    /// Where records are: the table, an expression for its row id with `t.` before its columns, and what has to be joined.
-    typealias Content = (rows: String, rowID: String, join: String)
+    /// Where records are: the table, an expression for its row id with `t.` before its columns, what has to be joined, and the
+    /// key's columns if the row id is made for them.
+    typealias Content = (rows: String, rowID: String, join: String, key: [String])
 
     /// The options of the table's declaration as they were written, by name in lower case.
     func options() throws(DatabaseError) -> [String: String] {
@@ -27,18 +28,27 @@ extension FullTextIndex {
         guard let synchronized else {
             let options = try options()
             guard let table = options["content"], !table.isEmpty else { return nil }
-            return (schema.qualified(table), "t.\((options["content_rowid"] ?? "rowid").quotedSQLIdentifier)", "")
+            return (schema.qualified(table), "t.\((options["content_rowid"] ?? "rowid").quotedSQLIdentifier)", "", [])
         }
         let rows = schema.qualified(synchronized)
         switch try schema.contentTable(synchronized).rowID {
-        case .integer(let column): return (rows, "t.\(column.quotedSQLIdentifier)", "")
+        case .integer(let column): return (rows, "t.\(column.quotedSQLIdentifier)", "", [])
         case .mapped(let key):
-            // Under names of their own, so that a filter's columns are those of the content table.
-            let names = key.enumerated().map { "\($1.column.quotedSQLIdentifier) AS \"sqlcipherkit_key\($0)\"" }
+            // Under names of their own, so that a filter's columns are those of the content table. A column of the key may have
+            // another name by now than when the table of keys was made: they go by their order.
+            let names = try keyTableColumns().prefix(key.count).enumerated()
+                .map { "\($1.quotedSQLIdentifier) AS \"sqlcipherkit_key\($0)\"" }
             let match = key.enumerated().map { "k.\"sqlcipherkit_key\($0)\" = t.\($1.column.quotedSQLIdentifier)" }
             let keys = "SELECT \"sqlcipherkit_id\", \(names.joined(separator: ", ")) FROM \(companion(ContentSync.Suffix.keys))"
-            return (rows, "k.\"sqlcipherkit_id\"", " JOIN (\(keys)) AS k ON \(match.joined(separator: " AND "))")
+            return (rows, "k.\"sqlcipherkit_id\"", " JOIN (\(keys)) AS k ON \(match.joined(separator: " AND "))", key.map(\.column))
         }
+    }
+
+    /// The columns of the table of keys that hold a key, in the key's order.
+    func keyTableColumns() throws(DatabaseError) -> [String] {
+        try connection.fetchAll(
+            String.self,
+            "SELECT name FROM pragma_table_info(\(name + ContentSync.Suffix.keys), \(schema.name)) WHERE pk = 0 ORDER BY cid")
     }
 
     func tokenizerArguments() throws(DatabaseError) -> [String] {

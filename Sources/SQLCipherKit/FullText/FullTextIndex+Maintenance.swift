@@ -97,18 +97,20 @@ extension FullTextIndex {
     }
 
     private func registerMissingKeys() throws(DatabaseError) {
-        guard try hasCompanion(ContentSync.Suffix.keys), let rows = try content()?.rows else { return }
+        guard try hasCompanion(ContentSync.Suffix.keys), let content = try content() else { return }
         let keys = companion(ContentSync.Suffix.keys)
-        let columns = try connection.fetchAll(
-            String.self, "SELECT name FROM pragma_table_info(\(name + ContentSync.Suffix.keys), \(schema.name)) WHERE pk = 0")
-        let list = columns.map(\.quotedSQLIdentifier).joined(separator: ", ")
-        let match = columns.map { "k.\($0.quotedSQLIdentifier) = t.\($0.quotedSQLIdentifier)" }.joined(separator: " AND ")
-        let known = columns.map { "t.\($0.quotedSQLIdentifier) IS NOT NULL" }.joined(separator: " AND ")
-        try connection.execute(SQL(raw: "DELETE FROM \(keys) AS k WHERE NOT EXISTS (SELECT 1 FROM \(rows) AS t WHERE \(match))"))
+        let list = try keyTableColumns().map(\.quotedSQLIdentifier)
+        // In the same order as the table's columns, which may have been renamed since.
+        let columns = content.key.map { "t.\($0.quotedSQLIdentifier)" }
+        let match = zip(list, columns).map { "k.\($0) = \($1)" }.joined(separator: " AND ")
+        let known = columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+        try connection.execute(
+            SQL(raw: "DELETE FROM \(keys) AS k WHERE NOT EXISTS (SELECT 1 FROM \(content.rows) AS t WHERE \(match))"))
         try connection.execute(
             SQL(
                 raw: """
-                    INSERT INTO \(keys)(\(list)) SELECT \(list) FROM \(rows) AS t
+                    INSERT INTO \(keys)(\(list.joined(separator: ", ")))
+                    SELECT \(columns.joined(separator: ", ")) FROM \(content.rows) AS t
                     WHERE \(known) AND NOT EXISTS (SELECT 1 FROM \(keys) AS k WHERE \(match))
                     """))
     }
