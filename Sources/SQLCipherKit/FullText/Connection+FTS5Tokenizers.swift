@@ -13,6 +13,21 @@ extension SQLExtension {
         }
     }
 
+    /// A tokenizer under a name that is made for each table with the arguments of its ``FTS5Tokenizer/custom(_:arguments:)``.
+    /// ```swift
+    /// try db.register(.tokenizer(as: "separated") { arguments in Separated(by: arguments.first ?? ",") })
+    /// let table = FTS5Table("tags", columns: ["list"], tokenizer: .custom("separated", arguments: [";"]))
+    /// ```
+    /// What `make` throws ends the statement that opens the table. Otherwise as ``tokenizer(_:as:)``, which leaves the arguments
+    /// alone.
+    public static func tokenizer<Tokenizer: FTS5TextTokenizer>(
+        as name: String, _ make: @escaping @Sendable (_ arguments: [String]) throws -> Tokenizer
+    ) -> SQLExtension {
+        SQLExtension { connection throws(DatabaseError) in
+            try connection.installTokenizer(name) { _, arguments in TextTokenizerInstance(try make(arguments)) }
+        }
+    }
+
     /// A filter over another tokenizer under a name.
     /// ```swift
     /// try db.register(.tokenFilter(FTS5StopWords(["the", "a", "of"], base: .porter(.unicode61())), as: "english"))
@@ -20,8 +35,17 @@ extension SQLExtension {
     /// ```
     /// Registering throws ``DatabaseError/Reason/invalidArgument`` for a name that is empty or has a NUL character.
     public static func tokenFilter<Filter: FTS5TokenFilter>(_ filter: Filter, as name: String) -> SQLExtension {
+        tokenFilter(as: name) { _ in filter }
+    }
+
+    /// A filter under a name that is made for each table with the arguments of its ``FTS5Tokenizer/custom(_:arguments:)``.
+    /// Otherwise as ``tokenFilter(_:as:)``, which leaves the arguments alone.
+    public static func tokenFilter<Filter: FTS5TokenFilter>(
+        as name: String, _ make: @escaping @Sendable (_ arguments: [String]) throws -> Filter
+    ) -> SQLExtension {
         SQLExtension { connection throws(DatabaseError) in
             try connection.installTokenizer(name) { interface, arguments in
+                let filter = try make(arguments)
                 let base = try EngineTokenizer(interface, filter.base.arguments)
                 let state = try filter.prepare { text throws(DatabaseError) in
                     try base.tokens(of: text, for: .document).map(\.token)
@@ -141,12 +165,13 @@ private func runTokenizer(
 ) -> Int32 {
     guard let tokenizer, let callback else { return SQLITE_MISUSE }
     return Unmanaged<TokenizerInstance>.fromOpaque(UnsafeRawPointer(tokenizer))._withUnsafeGuaranteedRef { instance in
-        var sink = FTS5TokenSink(callback, context)
         let bytes = UnsafeRawBufferPointer(start: text, count: text == nil ? 0 : Int(max(0, count)))
+        var sink = FTS5TokenSink(callback, context, count: bytes.count)
         do { try instance.run(bytes.assumingMemoryBound(to: UInt8.self), FTS5TokenizePurpose(rawValue: flags), &sink) } catch {
             instance.connection?.keepCallbackError(DatabaseError(thrownBy: "a tokenizer", error))
             return SQLITE_ERROR
         }
+        if let error = sink.error { instance.connection?.keepCallbackError(error) }
         return sink.result
     }
 }

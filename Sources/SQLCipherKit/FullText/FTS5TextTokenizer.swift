@@ -1,3 +1,5 @@
+import CSQLCipher
+
 /// Why FTS5 wants text cut into words (<https://sqlite.org/fts5.html#custom_tokenizers>).
 public struct FTS5TokenizePurpose: OptionSet, Hashable, Sendable {
     public let rawValue: Int32
@@ -19,26 +21,44 @@ public struct FTS5TokenSink: ~Copyable {
 
     let callback: Callback
     let context: UnsafeMutableRawPointer?
+    /// The bytes of the text.
+    let count: Int
     /// SQLite's result code of the last token; after an error nothing is passed on.
     private(set) var result: Int32 = 0
+    /// What was wrong with a token.
+    private(set) var error: DatabaseError?
 
-    init(_ callback: @escaping Callback, _ context: UnsafeMutableRawPointer?) {
+    init(_ callback: @escaping Callback, _ context: UnsafeMutableRawPointer?, count: Int) {
         self.callback = callback
         self.context = context
+        self.count = count
     }
 
     /// Passes a token on.
+    ///
+    /// A range beyond the text ends the statement with ``DatabaseError/Reason/invalidArgument``, as FTS5 would read there.
     /// - Parameters:
     ///   - token: its UTF-8, as it is kept in the index.
     ///   - range: the bytes of the text that it stands for.
     ///   - isColocated: whether it stands at the same place as the token before, as a synonym does. Default: no.
     public mutating func add(_ token: UnsafeBufferPointer<UInt8>, range: Range<Int>, isColocated: Bool = false) {
         guard result == 0 else { return }
+        guard range.lowerBound >= 0, range.upperBound <= count else {
+            result = SQLITE_ERROR
+            error = .invalidArgument("a tokenizer says that a token stands at \(range) of a text of \(count) bytes")
+            return
+        }
         token.withMemoryRebound(to: CChar.self) { bytes in
             result = callback(
                 context, isColocated ? 1 : 0, bytes.baseAddress, Int32(clamping: bytes.count), Int32(clamping: range.lowerBound),
                 Int32(clamping: range.upperBound))
         }
+    }
+
+    /// Passes the engine's own tokens on, whose places are right.
+    mutating func add(_ tokenize: (UnsafeMutableRawPointer?, Callback) -> Int32) {
+        guard result == 0 else { return }
+        result = tokenize(context, callback)
     }
 
     /// Passes a token on.

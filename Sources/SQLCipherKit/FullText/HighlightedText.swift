@@ -71,21 +71,26 @@ extension HighlightedText: CustomStringConvertible {
 extension HighlightedText {
     /// Makes it from text with marks of several bytes that no text contains by chance.
     init(_ bytes: UnsafeRawBufferPointer, marks: HighlightMarks) {
-        var text: [UInt8] = []
-        text.reserveCapacity(bytes.count)
+        // Each part is decoded for itself: bytes that are no UTF-8 become longer then, and what comes after them moves.
+        var string = ""
         var offsets: [Int] = []
+        var start = 0
         var position = 0
+        func close(_ end: Int) {
+            if start < end { string += String(decoding: bytes[start..<end], as: UTF8.self) }
+        }
         while position < bytes.count {
             // The marks begin with a byte that is rare in text, so the whole comparison is.
             if bytes[position] == HighlightMarks.lead, let length = marks.length(at: position, in: bytes) {
-                offsets.append(text.count)
+                close(position)
+                offsets.append(string.utf8.count)
                 position += length
+                start = position
             } else {
-                text.append(bytes[position])
                 position += 1
             }
         }
-        let string = String(decoding: text, as: UTF8.self)
+        close(position)
         var ranges: [Range<String.Index>] = []
         var index = 0
         while index + 1 < offsets.count {

@@ -31,13 +31,6 @@ extension Unicode.Scalar {
         }
     }
 
-    var isCombiningMark: Bool {
-        switch properties.generalCategory {
-        case .nonspacingMark, .spacingMark, .enclosingMark: true
-        default: false
-        }
-    }
-
     /// Whether the scalar is a letter or mark of a script that sets no blanks between words (Korean sets them, but around
     /// compounds with their particles).
     var isUnspacedScript: Bool {
