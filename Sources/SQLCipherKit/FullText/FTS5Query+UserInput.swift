@@ -19,9 +19,10 @@ extension FTS5Query {
         public var completesLastWord: Bool
         /// Whether `NEAR(one two, 5)` is an operator. Default: no, it is text.
         public var allowsNear: Bool
-        /// Whether `"…"`, `*`, `-` and `OR` mean anything. Default: yes.
+        /// Whether `"…"`, `*`, `-`, `OR`, `AND` and `NOT` mean anything. Default: yes.
         public var allowsOperators: Bool
-        /// How many words and phrases are read; those that follow are left out. From 1 to 200. Default: 64.
+        /// How many words are read, those in phrases too; what follows is left out. In text without blanks each character is a
+        /// word, and of a word of more than 16 letters each 16. From 1 to 200. Default: 64.
         public var maximumTerms: Int
 
         /// The defaults, with what is to be different.
@@ -45,13 +46,17 @@ extension FTS5Query {
     /// | `swift data` | both words, in any order |
     /// | `"swift data"` | the phrase |
     /// | `swif*`, `"swift da"*` | words, or a phrase, that begin so |
-    /// | `-java`, `-"visual basic"` | without these; at least one other word is needed |
+    /// | `-java`, `-"visual basic"`, `tea NOT java` | without these; at least one other word is needed |
     /// | `cat OR dog food` | one of the first two, and the third |
+    /// | `cat AND dog` | both words |
     /// | `title:plan`, `title:"big plan"` | in that column, if ``InputOptions/columns`` has it |
     /// | `NEAR(big plan, 5)` | near one another, if ``InputOptions/allowsNear`` |
     ///
+    /// Operators are in capitals, with a word on each side; in a text all in capitals `NOT` is a word (`DO NOT DISTURB`).
+    ///
     /// Everything else is text: `multi-agent`, `20.04` and `a'b` are phrases of their parts, `NOTE: x` is two words, and a quote
-    /// without its partner reaches to the end. Of a text beyond 10,000 bytes the beginning is read.
+    /// without its partner reaches to the end. A term without a word (`&`, `title:?!`, a stop word) does not count, wherever it
+    /// stands. Of a text beyond 10,000 bytes the beginning is read, and of that ``InputOptions/maximumTerms``.
     public init(userInput text: String, options: InputOptions = InputOptions()) {
         var parser = UserInputParser(text, options)
         self = parser.parse()
@@ -67,10 +72,13 @@ private struct UserInputParser {
     private let options: FTS5Query.InputOptions
     private let text: [Unicode.Scalar]
     private var position = 0
-    private var terms = 0
+    /// How many words may still be read.
+    private var words: Int
+    private lazy var isAllInCapitals = Self.isAllInCapitals(text)
 
     init(_ text: String, _ options: FTS5Query.InputOptions) {
         self.options = options
+        words = min(max(1, options.maximumTerms), 200)
         // A long text costs FTS5 a cursor for each of its words.
         self.text = text.utf8.count <= 10_000 ? Array(text.unicodeScalars) : Array(text.unicodeScalars.prefix(10_000))
     }
@@ -80,17 +88,25 @@ private struct UserInputParser {
         var clauses: [[FTS5Query.Node]] = []
         var excluded: [FTS5Query.Node] = []
         var joinsNext = false
-        let limit = min(max(1, options.maximumTerms), 200)
-        while terms < limit {
+        var excludesNext = false
+        while words > 0 {
             skipBlanks()
             guard position < text.count else { break }
-            if options.allowsOperators, takeKeyword("OR") || take("|") {
-                joinsNext = !clauses.isEmpty
-                continue
+            if options.allowsOperators {
+                if takeKeyword("OR") || take("|") {
+                    joinsNext = !clauses.isEmpty
+                    continue
+                }
+                // Without a word before it, such a word is one itself.
+                if !clauses.isEmpty, takeKeyword("AND") { continue }
+                if !clauses.isEmpty, !isAllInCapitals, takeKeyword("NOT") {
+                    excludesNext = true
+                    continue
+                }
             }
-            let isExcluded = options.allowsOperators && takeExclusion()
+            let isExcluded = options.allowsOperators && takeExclusion() || excludesNext
             guard let node = term() else { continue }
-            terms += 1
+            excludesNext = false
             if isExcluded {
                 excluded.append(node)
             } else if joinsNext {
@@ -124,7 +140,7 @@ private struct UserInputParser {
         position = end + 1
         let isPrefix = take("*")
         guard phrase.contains(where: { !$0.properties.isWhitespace }) else { return nil }
-        return .text(String(phrase), isPrefix: isPrefix, isInitial: false)
+        return limited(Array(phrase)[...], isPrefix: isPrefix)
     }
 
     /// A run without blanks or double quotes.
@@ -145,7 +161,40 @@ private struct UserInputParser {
             if position == start { position += 1 }
             return nil
         }
-        return .text(String(String.UnicodeScalarView(run)), isPrefix: isPrefix, isInitial: false)
+        return limited(run, isPrefix: isPrefix)
+    }
+
+    /// The text, or as many of its words as may still be read.
+    private mutating func limited(_ text: ArraySlice<Unicode.Scalar>, isPrefix: Bool) -> FTS5Query.Node {
+        let (end, isInWord) = takeWords(text)
+        let isWhole = end == text.endIndex
+        let read = String(String.UnicodeScalarView(text[..<end]))
+        return .text(read, isPrefix: isWhole ? isPrefix : isInWord, isInitial: false)
+    }
+
+    /// Counts the words of a term, of which there is at least one, and says how far they may be read.
+    private mutating func takeWords(_ text: ArraySlice<Unicode.Scalar>) -> (end: Int, isInWord: Bool) {
+        var letters = 0
+        var count = 0
+        for index in text.indices {
+            let scalar = text[index]
+            let isASCII = scalar.value < 0x80
+            guard isASCII ? scalar.isASCIIWordCharacter : scalar.isPartOfWord else {
+                letters = 0
+                continue
+            }
+            if letters % 16 == 0 {
+                if count == words {
+                    words = 0
+                    return (index, letters > 0)
+                }
+                count += 1
+            }
+            // Each of these is a word, and the next one begins another.
+            letters = !isASCII && scalar.isUnspacedScript ? 0 : letters + 1
+        }
+        words -= max(1, count)
+        return (text.endIndex, false)
     }
 
     // MARK: Operators
@@ -191,8 +240,21 @@ private struct UserInputParser {
             // Between an odd quote and the next one is a phrase, elsewhere are words.
             phrases += index % 2 == 1 ? [String(part)] : part.split(whereSeparator: \.isWhitespace).map(String.init)
         }
-        phrases = Array(phrases.filter { $0.contains { !$0.isWhitespace } }.prefix(32))
+        var read: [String] = []
+        for phrase in phrases.prefix(32) where phrase.contains(where: { !$0.isWhitespace }) && self.words > 0 {
+            if case .text(let text, _, _) = limited(Array(phrase.unicodeScalars)[...], isPrefix: false) { read.append(text) }
+        }
+        phrases = read
         return phrases.isEmpty ? nil : .near(phrases, distance: distance)
+    }
+
+    /// Whether capitals say nothing: there is no small letter, and a capital outside of the operators.
+    private static func isAllInCapitals(_ text: [Unicode.Scalar]) -> Bool {
+        guard !text.contains(where: \.properties.isLowercase) else { return false }
+        return text.split(whereSeparator: \.isBlank).contains { word in
+            word.contains(where: \.properties.isUppercase)
+                && !["OR", "AND", "NOT"].contains { word.elementsEqual($0.unicodeScalars) }
+        }
     }
 
     private mutating func takeKeyword(_ keyword: String) -> Bool {

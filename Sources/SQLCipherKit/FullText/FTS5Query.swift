@@ -9,8 +9,9 @@
 /// let query = FTS5Query.all("swift", .prefix("data")).or(.phrase("open source")).excluding("java")
 /// ```
 /// Text in a query is only ever text: it reaches FTS5 inside quotes, and its words are found by the table's own tokenizer. A text
-/// of several words is a phrase. A text without a word (`--`, an empty string) is left out beside others, and alone finds
-/// nothing; it is not an error.
+/// of several words is a phrase. A text without a word (`--`, an empty string, a stop word) is left out beside others, and alone
+/// finds nothing; it is not an error. ``FullTextIndex`` asks the table's tokenizer for that; bound to `MATCH` in SQL of your own,
+/// a query is not looked at so, and such a text beside `.any(…)` or a column's query finds nothing.
 public struct FTS5Query: Hashable, Sendable {
     indirect enum Node: Hashable, Sendable {
         case text(String, isPrefix: Bool, isInitial: Bool)

@@ -62,9 +62,9 @@ public struct FTS5Table: Hashable, Sendable {
     public enum Detail: String, Hashable, Sendable {
         /// Everything: row, column and position.
         case full
-        /// Row and column; no phrases of several words, no NEAR, no initial words.
+        /// Row and column. A phrase, NEAR and an initial word become all of their words, wherever they stand.
         case column
-        /// The row alone; no column filters either. The smallest index.
+        /// The row alone. What is asked for in a column is found in no row. The smallest index.
         case none
     }
 

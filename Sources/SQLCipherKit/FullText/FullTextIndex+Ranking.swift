@@ -23,14 +23,16 @@ extension FullTextIndex {
     ///   - range: the places, counted from 0; those beyond the end are skipped.
     public func hits(of ranking: FullTextSearch.Ranking, in range: Range<Int>) throws -> [FullTextSearch.Hit] {
         let marks = HighlightMarks()
-        let statement = try FullTextStatements(self, ranking.search).hit(marks)
-        var hits: [FullTextSearch.Hit] = []
-        for place in range.clamped(to: 0..<ranking.count) {
-            try connection.forEach("\(statement)\(ranking.rowIDs[place])") { row in
-                hits.append(try ranking.search.hit(row, marks, rank: ranking.ranks[place]))
-            }
+        let places = range.clamped(to: 0..<ranking.count)
+        guard !places.isEmpty else { return [] }
+        var place = Dictionary(places.map { (ranking.rowIDs[$0], $0) }, uniquingKeysWith: { first, _ in first })
+        var hits: [(place: Int, hit: FullTextSearch.Hit)] = []
+        let statement = try FullTextStatements(self, ranking.search).hits(marks, rowIDs: ranking.rowIDs[places])
+        try connection.forEach(statement) { row in
+            guard let place = place.removeValue(forKey: try row[0]) else { return }
+            hits.append((place, try ranking.search.hit(row, marks, rank: ranking.ranks[place])))
         }
-        return hits
+        return hits.sorted { $0.place < $1.place }.map(\.hit)
     }
 
     // MARK: Records
