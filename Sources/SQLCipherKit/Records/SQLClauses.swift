@@ -3,11 +3,15 @@ struct SQLClauses: Sendable {
     struct Side: Sendable {
         var table: SQLTable
         var alias: String
+        /// The query whose rows these are, in place of the table's.
+        var query: SQL?
         var join = ""
         var link = Link.none
 
         var source: SQL {
-            alias.isSameText(as: table.name) ? "\(raw: table.qualifiedName)" : "\(raw: table.qualifiedName) AS \(identifier: alias)"
+            if let query { return "(\(query)) AS \(identifier: alias)" }
+            let name: SQL = "\(raw: table.qualifiedName)"
+            return alias.isSameText(as: table.name) ? name : "\(name) AS \(identifier: alias)"
         }
 
         /// All columns of the record.
@@ -32,7 +36,7 @@ struct SQLClauses: Sendable {
     /// The reason why the query cannot be run.
     var failure: DatabaseError?
 
-    init(_ table: SQLTable) { sides = [Side(table: table, alias: SQLScope.freeName(table))] }
+    init(_ table: SQLTable, query: SQL? = nil) { sides = [Side(table: table, alias: SQLScope.freeName(table), query: query)] }
 
     func columns<Source>(_ index: Int) -> SQLColumns<Source> {
         SQLColumns(table: sides[index].table, alias: sides[index].alias)

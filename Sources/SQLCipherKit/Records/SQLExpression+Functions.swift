@@ -1,13 +1,13 @@
 /// Aggregate functions (<https://sqlite.org/lang_aggfunc.html>).
 extension SQLExpression {
     /// The number of rows.
-    public static var countAll: SQLExpression<Int> { SQLExpression<Int>("count(*)", .atom) }
+    public static var countAll: SQLExpression<Int> { SQLExpression<Int>("count(*)", .function) }
 
     /// The number of rows in which the expression is not NULL.
     public var count: SQLExpression<Int> { function("count") }
 
     /// The number of distinct values, excluding NULL.
-    public var countDistinct: SQLExpression<Int> { SQLExpression<Int>("count(DISTINCT \(sql))", .atom) }
+    public var countDistinct: SQLExpression<Int> { SQLExpression<Int>("count(DISTINCT \(sql))", .function) }
 
     /// The minimum; nil if there are no values.
     public func min() -> SQLExpression<Value?> { function("min") }
@@ -30,11 +30,15 @@ extension SQLExpression {
     /// The average; nil if there are no values.
     public var average: SQLExpression<Double?> { function("avg") }
 
-    private func function<T>(_ name: String) -> SQLExpression<T> { SQLExpression<T>("\(raw: name)(\(sql))", .atom, profile) }
+    private func function<T>(_ name: String) -> SQLExpression<T> { SQLExpression<T>("\(raw: name)(\(sql))", .function, profile) }
 }
 
-/// A number that SQLite's `sum()` adds as Swift does: an integer or a floating-point number.
-public protocol SQLSummable {}
+/// A number that SQLite adds up as Swift does: an integer, or a floating-point number.
+public protocol SQLSummable: SQLAddable {}
+
+extension SQLSummable {
+    public static var sqlAddition: String { "+" }
+}
 
 extension Int: SQLSummable {}
 extension Int8: SQLSummable {}

@@ -34,9 +34,9 @@ public struct SQLExpression<Value>: Sendable {
     public func typed<T>(_ type: T.Type = T.self) -> SQLExpression<T> { SQLExpression<T>(sql, precedence, profile) }
 }
 
-/// How tightly an expression binds, from the loosest to the tightest.
+/// How tightly an expression binds, from the loosest to the tightest. A function over several rows is set apart from other atoms.
 enum SQLPrecedence: Int, Comparable, Sendable {
-    case custom, or, and, comparison, atom
+    case custom, or, and, comparison, atom, function
 
     static func < (a: SQLPrecedence, b: SQLPrecedence) -> Bool { a.rawValue < b.rawValue }
 }

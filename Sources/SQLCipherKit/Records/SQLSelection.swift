@@ -21,6 +21,18 @@ public struct SQLSelection<Element>: Sendable {
     /// The query as part of another statement.
     var subquery: SQL { clauses.subquery(list ?? clauses.records) }
 
+    /// As part of a compound, which takes an order and a limit only for the whole.
+    private var part: SQL {
+        clauses.orderings.isEmpty && clauses.limit == nil && clauses.offset == 0 ? subquery : "SELECT * FROM (\(subquery))"
+    }
+
+    func compound(_ keyword: String, _ other: SQLSelection) -> Self {
+        var made = SQLClauses(clauses.sides[0].table, query: "\(part) \(raw: keyword) \(other.part)")
+        made.failure = clauses.failure ?? other.clauses.failure
+        if list == nil, clauses.sides.count > 1 { made.failure = .misuse("a compound of joins: select values first") }
+        return SQLSelection(made, list == nil ? nil : "*", reader: reader)
+    }
+
     /// Each distinct row once.
     public func distinct() -> Self {
         var copy = self

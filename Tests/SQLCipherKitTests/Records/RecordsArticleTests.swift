@@ -104,10 +104,19 @@ struct Album: SQLRecord {
             ORDER BY "album"."year" DESC, "album"."title" LIMIT ?
             """)
 
-        let even = Album.filter {
-            SQLPredicate("\($0.tracks) % 2 = \(0)") && $0.year != nil
+        let long = Album.filter {
+            ($0.tracks ?? 0) * 2 + 1 > 20 && $0.year.in(1950..<1970)
         }
-        #expect(try db.count(even) == 1)
+        let labels = try db.fetchAll(Album.order { $0.id }.select { album in
+            SQLCase(when: album.year < 1960, then: "early: ")
+                .otherwise("late: ") + album.title.uppercased
+        })
+        #expect(try db.count(long) == 0 && labels == ["early: MISTERIOSO", "late: UNDERGROUND"])
+
+        let even = Album.filter {
+            SQLPredicate("\($0.tracks) | 1 = \(7)") && $0.year != nil
+        }
+        #expect(try db.count(even) == 2)
 
         let pairs = Artist.leftJoin(Album.self).order { $0.name; $1.year }
         for (artist, album) in try db.fetchAll(pairs) {
@@ -130,6 +139,43 @@ struct Album: SQLRecord {
         })
         #expect(titles == ["Misterioso", "Underground"] && busy.map(\.name) == ["Monk"])
         #expect(perArtist.map(\.0) == ["Monk"] && perArtist.map(\.1) == [2] && perArtist.map(\.2) == [1968])
+
+        let places = try db.fetchAll(Album.all.select { album in
+            let window = SQLWindow(
+                partition: album.artist, order: album.year.ascending)
+            return (
+                album.title, .rowNumber.over(window),
+                album.tracks.sum().over(window)
+            )
+        })
+        let counts = try db.fetchAll(Artist.all.select { artist in
+            let albums = Album.filter { $0.artist == artist.id }
+            return (
+                artist.name, albums.select { _ in .countAll }.value(),
+                albums.select { $0.title.joined(separator: ", ") }.value()
+            )
+        })
+        #expect(places.map(\.1) == [1, 2] && places.map(\.2) == [6, 13] && counts.map(\.1) == [2])
+
+        struct Folder: SQLRecord {
+            var id: Int64?
+            var parent: Int64?
+            var name: String
+        }
+        try db.execute("""
+            CREATE TABLE folder(
+                id INTEGER PRIMARY KEY, parent INTEGER, name TEXT)
+            """)
+        try db.insertAll([Folder(name: "Music"), Folder(parent: 1, name: "Jazz"), Folder(parent: 2, name: "Bop"), Folder(name: "Maps")])
+        let inside = Folder.filter { $0.name == "Music" }
+            .recursive { folder, found in folder.parent == found.id }
+        let folders = try db.fetchAll(inside.order { $0.name })
+        let newest = Album.order { $0.year.descending }.limit(10)
+            .nested.filter { $0.tracks > 5 }
+        let names = Album.all.select { $0.title }
+            .union(Artist.all.select { $0.name }).order(byColumn: 1)
+        #expect(try folders.map(\.name) == ["Bop", "Jazz", "Music"] && db.count(newest) == 2)
+        #expect(try db.fetchAll(names) == ["Misterioso", "Monk", "Underground"])
 
         try db.updateAll(Album.filter { $0.artist == monk.id }) { album, set in
             set(\.tracks, to: SQLExpression("\(album.tracks) + 1"))
