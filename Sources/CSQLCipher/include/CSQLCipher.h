@@ -11,6 +11,7 @@
 #include "columns.h"
 #include "constraints.h"
 #include "fork.h"
+#include "full_text.h"
 #include "functions.h"
 #include "guard.h"
 #include "interrupts.h"

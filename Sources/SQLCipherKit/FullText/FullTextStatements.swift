@@ -149,7 +149,7 @@ struct FullTextStatements {
         return "\(function ?? "bm25")(\(literals.joined(separator: ", ")))"
     }
 
-    private static func requirePositional(_ sql: SQL, _ what: String) throws(DatabaseError) {
+    static func requirePositional(_ sql: SQL, _ what: String) throws(DatabaseError) {
         guard !sql.arguments.named.isEmpty else { return }
         throw DatabaseError(
             code: .misuse, reason: .parameters, message: "the values of \(what) are interpolated or given by position")

@@ -1,0 +1,247 @@
+/* The words of a full-text index near a word that was typed. engine.c includes this after the amalgamation; nothing else does.
+ *
+ * An automaton goes through the index's own order of terms: each state is a row of the edit distance's table, for the characters of
+ * a term so far. Where a row has no way left to end within the limit, the next term that still has one is computed and sought, so
+ * that most of the words between are never read. */
+
+enum { sqlcipherkit_max_word = 48, sqlcipherkit_max_depth = 2 * sqlcipherkit_max_word };
+
+typedef struct {
+    /* What was typed, as scalars. */
+    u32 word[sqlcipherkit_max_word];
+    int length;
+    int edits;
+    int first;
+    int prefix;
+    int pages;
+    /* The rows of the table: after the first `depth` scalars of the term. */
+    u32 scalars[sqlcipherkit_max_depth + 1];
+    int ends[sqlcipherkit_max_depth + 2];
+    u8 rows[sqlcipherkit_max_depth + 2][sqlcipherkit_max_word + 1];
+    u8 best[sqlcipherkit_max_depth + 2];
+    int depth;
+    u8 bytes[4 * sqlcipherkit_max_depth + 8];
+    int count;
+} sqlcipherkit_automaton;
+
+/* A scalar and its length in bytes; what is not UTF-8 counts byte by byte, above all scalars. */
+static int sqlcipherkit_scalar(const u8 *bytes, int count, u32 *scalar) {
+    const u8 a = bytes[0];
+    int length = a < 0x80 ? 1 : a < 0xc2 ? 0 : a < 0xe0 ? 2 : a < 0xf0 ? 3 : a < 0xf5 ? 4 : 0;
+    if (length == 0 || length > count) length = 0;
+    for (int i = 1; i < length; i++) {
+        if ((bytes[i] & 0xc0) != 0x80) length = 0;
+    }
+    switch (length) {
+        case 1: *scalar = a; break;
+        case 2: *scalar = (u32)(a & 0x1f) << 6 | (bytes[1] & 0x3f); break;
+        case 3: *scalar = (u32)(a & 0x0f) << 12 | (u32)(bytes[1] & 0x3f) << 6 | (bytes[2] & 0x3f); break;
+        case 4:
+            *scalar = (u32)(a & 0x07) << 18 | (u32)(bytes[1] & 0x3f) << 12 | (u32)(bytes[2] & 0x3f) << 6 | (bytes[3] & 0x3f);
+            break;
+        default: *scalar = 0x110000u + a; return 1;
+    }
+    return length;
+}
+
+static int sqlcipherkit_put_scalar(u8 *out, u32 scalar) {
+    if (scalar < 0x80) {
+        out[0] = (u8)scalar;
+        return 1;
+    }
+    if (scalar < 0x800) {
+        out[0] = (u8)(0xc0 | scalar >> 6);
+        out[1] = (u8)(0x80 | (scalar & 0x3f));
+        return 2;
+    }
+    if (scalar < 0x10000) {
+        out[0] = (u8)(0xe0 | scalar >> 12);
+        out[1] = (u8)(0x80 | (scalar >> 6 & 0x3f));
+        out[2] = (u8)(0x80 | (scalar & 0x3f));
+        return 3;
+    }
+    if (scalar < 0x110000) {
+        out[0] = (u8)(0xf0 | scalar >> 18);
+        out[1] = (u8)(0x80 | (scalar >> 12 & 0x3f));
+        out[2] = (u8)(0x80 | (scalar >> 6 & 0x3f));
+        out[3] = (u8)(0x80 | (scalar & 0x3f));
+        return 4;
+    }
+    out[0] = (u8)(scalar - 0x110000u);
+    return 1;
+}
+
+/* How many edits a term may have that begins with a scalar. */
+static int sqlcipherkit_allowed(const sqlcipherkit_automaton *a, u32 first) {
+    if (first == a->word[0]) return a->edits;
+    /* Another first character of the same script: the first two exchanged, a letter more, less or another one. */
+    u32 own = a->word[0];
+    int alike = own < 0x250 ? first < 0x250 : first >> 8 == own >> 8;
+    return alike ? a->first : -1;
+}
+
+static void sqlcipherkit_step(sqlcipherkit_automaton *a, u32 scalar) {
+    const int depth = a->depth;
+    const u8 *above = a->rows[depth];
+    u8 *row = a->rows[depth + 1];
+    row[0] = (u8)MIN(depth + 1, 250);
+    for (int i = 0; i < a->length; i++) {
+        const u32 wanted = a->word[i];
+        int cost = above[i] + (wanted != scalar);
+        cost = MIN(cost, above[i + 1] + 1);
+        cost = MIN(cost, row[i] + 1);
+        if (depth > 0 && i > 0 && wanted == a->scalars[depth - 1] && a->word[i - 1] == scalar) {
+            cost = MIN(cost, a->rows[depth - 1][i - 1] + 1);
+        }
+        row[i + 1] = (u8)MIN(cost, 250);
+    }
+    a->scalars[depth] = scalar;
+    a->depth = depth + 1;
+    /* The nearest beginning of the term so far. */
+    a->best[depth + 1] = MIN(a->best[depth], row[a->length]);
+}
+
+static int sqlcipherkit_lowest(const sqlcipherkit_automaton *a, int depth) {
+    int lowest = 250;
+    for (int i = 0; i <= a->length; i++) lowest = MIN(lowest, a->rows[depth][i]);
+    return lowest;
+}
+
+/* Whether a term that begins with the first `depth` scalars may still be within the limit. */
+static int sqlcipherkit_is_alive(const sqlcipherkit_automaton *a, int depth) {
+    if (depth == 0) return 1;
+    int allowed = sqlcipherkit_allowed(a, a->scalars[0]);
+    if (allowed < 0) return 0;
+    if (a->prefix && a->best[depth] <= allowed) return 1;
+    /* The first half of an exchange is within it as well: it counts as a letter too many so far. */
+    return sqlcipherkit_lowest(a, depth) <= allowed;
+}
+
+/* The smallest scalar above `above` with which the first `depth` scalars may go on; 0 for none. */
+static u32 sqlcipherkit_next_scalar(const sqlcipherkit_automaton *a, int depth, u32 above) {
+    if (above >= 0x110000u + 0xff) return 0;
+    if (depth == 0) {
+        if (a->first >= 0) {
+            u32 own = a->word[0], next = above + 1;
+            u32 low = own < 0x250 ? 1 : own & ~0xffu, high = own < 0x250 ? 0x24f : own | 0xff;
+            if (next <= low) return low;
+            return next <= high ? next : 0;
+        }
+        return above < a->word[0] ? a->word[0] : 0;
+    }
+    int allowed = sqlcipherkit_allowed(a, a->scalars[0]);
+    if (allowed < 0) return 0;
+    /* With an edit left, or the word already there, it may be any. */
+    if (sqlcipherkit_lowest(a, depth) < allowed || (a->prefix && a->best[depth] <= allowed)) return above + 1;
+    u32 next = 0;
+    for (int i = 0; i < a->length; i++) {
+        /* The typed scalar itself, or the second of two that are exchanged. */
+        int goes = a->rows[depth][i] <= allowed;
+        int second = i > 0 && a->rows[depth - 1][i - 1] + 1 <= allowed && a->word[i] == a->scalars[depth - 1];
+        if (goes && a->word[i] > above && (next == 0 || a->word[i] < next)) next = a->word[i];
+        if (second && a->word[i - 1] > above && (next == 0 || a->word[i - 1] < next)) next = a->word[i - 1];
+    }
+    return next;
+}
+
+/* Takes in a term. Returns how many of its scalars were taken before there was no way on, or -1 if all were. */
+static int sqlcipherkit_run(sqlcipherkit_automaton *a, const u8 *term, int count) {
+    /* What it shares with the one before need not be computed again. */
+    int same = 0;
+    const int limit = MIN(count, a->count);
+    while (same < limit && a->bytes[same] == term[same]) same++;
+    while (a->depth > 0 && a->ends[a->depth] > same) a->depth--;
+    int offset = a->ends[a->depth];
+    a->count = offset;
+    if (!sqlcipherkit_is_alive(a, a->depth)) return a->depth;
+    while (offset < count) {
+        if (a->depth >= sqlcipherkit_max_depth) return a->depth;
+        u32 scalar;
+        int length = sqlcipherkit_scalar(term + offset, count - offset, &scalar);
+        sqlcipherkit_step(a, scalar);
+        memcpy(a->bytes + offset, term + offset, (size_t)length);
+        offset += length;
+        a->ends[a->depth] = offset;
+        a->count = offset;
+        if (!sqlcipherkit_is_alive(a, a->depth)) return a->depth;
+    }
+    return -1;
+}
+
+/* After a term that went no further than `depth` scalars: the next bytes to seek, in `target`. Returns their number; 0 for none. */
+static int sqlcipherkit_target(sqlcipherkit_automaton *a, int depth, u8 *target) {
+    for (int d = depth - 1; d >= 0; d--) {
+        u32 next = sqlcipherkit_next_scalar(a, d, a->scalars[d]);
+        if (next != 0) {
+            /* Surrogates are no scalars. */
+            if (next >= 0xd800 && next < 0xe000) next = 0xe000;
+            memcpy(target, a->bytes, (size_t)a->ends[d]);
+            return a->ends[d] + sqlcipherkit_put_scalar(target + a->ends[d], next);
+        }
+    }
+    return 0;
+}
+
+static int sqlcipherkit_scan_near(sqlcipherkit_segment *s, void *context, sqlcipherkit_terms *found) {
+    sqlcipherkit_automaton *a = context;
+    u8 target[sizeof a->bytes + 8];
+    target[0] = FTS5_MAIN_PREFIX;
+    a->depth = a->count = 0;
+    a->ends[0] = 0;
+    int count = 0, rc = SQLITE_OK;
+    u32 first = sqlcipherkit_next_scalar(a, 0, 0);
+    if (first == 0) return SQLITE_OK;
+    count = sqlcipherkit_put_scalar(target + 1, first);
+    sqlcipherkit_seek(s, target, count + 1);
+    while (rc == SQLITE_OK && !s->is_done && s->term.p[0] == FTS5_MAIN_PREFIX) {
+        if (s->pages > a->pages) {
+            found->is_complete = 0;
+            break;
+        }
+        const u8 *term = s->term.p + 1;
+        int taken = sqlcipherkit_run(a, term, s->term.n - 1);
+        if (taken < 0) {
+            int allowed = a->depth > 0 ? sqlcipherkit_allowed(a, a->scalars[0]) : -1;
+            int distance = a->prefix ? a->best[a->depth] : a->rows[a->depth][a->length];
+            if (distance <= allowed) rc = sqlcipherkit_take_term(s, found, distance);
+            if (rc == SQLITE_OK) sqlcipherkit_next_term(s);
+            continue;
+        }
+        count = sqlcipherkit_target(a, taken, target + 1);
+        if (count == 0) break;
+        /* Bytes that are not UTF-8 sort elsewhere than scalars do. */
+        if (sqlcipherkit_compare_bytes(s->term.p, s->term.n, target, count + 1) >= 0) {
+            sqlcipherkit_next_term(s);
+        } else {
+            sqlcipherkit_seek(s, target, count + 1);
+        }
+    }
+    return rc;
+}
+
+int sqlcipherkit_words_near(
+    sqlcipherkit_words *words, const char *word, int count, int edits, int first, int prefix, int pages,
+    sqlcipherkit_terms *found) {
+    memset(found, 0, sizeof *found);
+    found->is_complete = 1;
+    sqlcipherkit_automaton *a = sqlite3_malloc64(sizeof *a);
+    if (a == NULL) return SQLITE_NOMEM;
+    memset(a, 0, sizeof *a);
+    for (int offset = 0; offset < count;) {
+        if (a->length == sqlcipherkit_max_word) {
+            /* Longer words are not typed wrong but pasted. */
+            sqlite3_free(a);
+            return SQLITE_OK;
+        }
+        offset += sqlcipherkit_scalar((const u8 *)word + offset, count - offset, &a->word[a->length++]);
+    }
+    a->edits = edits;
+    a->first = first;
+    a->prefix = prefix;
+    a->pages = pages;
+    for (int i = 0; i <= a->length; i++) a->rows[0][i] = (u8)i;
+    a->best[0] = (u8)a->length;
+    int rc = a->length == 0 ? SQLITE_OK : sqlcipherkit_each_segment(words, sqlcipherkit_scan_near, a, found);
+    sqlite3_free(a);
+    return rc;
+}

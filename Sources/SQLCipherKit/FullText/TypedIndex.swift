@@ -1,0 +1,189 @@
+import CSQLCipher
+
+/// A full-text index that is open for a typed search, within one read transaction.
+final class TypedIndex {
+    /// A word of the index: its UTF-8, how far it is from what was typed, and about how many rows have it.
+    struct Term {
+        var bytes: [UInt8]
+        var distance: Int
+        var documents: Int
+    }
+
+    /// A token of a text: its bytes, and the part of the text that it stands for.
+    struct Token {
+        var bytes: [UInt8]
+        var range: Range<Int>
+        var isColocated: Bool
+    }
+
+    let table: FullTextIndex
+    let handle: OpaquePointer
+    let rows: Int
+    let columns: [String]
+    let detail: Int32
+    /// The tokenizer without its stemming; nil if it does not stem.
+    let unstemmed: [String]?
+
+    private init(_ table: FullTextIndex, _ handle: OpaquePointer) throws {
+        self.table = table
+        self.handle = handle
+        var rows: Int64 = 0
+        var count: Int32 = 0
+        var detail: Int32 = 0
+        let rc = sqlcipherkit_words_facts(handle, &rows, &count, &detail)
+        (self.rows, self.detail) = (Int(rows), detail)
+        do {
+            try table.connection.check(rc)
+            columns = try table.columns()
+            let arguments = try table.tokenizerArguments()
+            unstemmed = arguments.first?.isSameName(as: "porter") == true
+                ? (arguments.count > 1 ? Array(arguments.dropFirst()) : ["unicode61"]) : nil
+        } catch {
+            sqlcipherkit_words_close(handle)
+            throw error
+        }
+    }
+
+    deinit { sqlcipherkit_words_close(handle) }
+
+    /// Calls `body` with the table's index. A statement stands on its row meanwhile, which holds the read transaction.
+    static func with<R>(_ table: FullTextIndex, _ body: (TypedIndex) throws -> R) throws -> R {
+        let connection = table.connection
+        let name = table.name
+        var result: R?
+        let column = "f.\(name.quotedSQLIdentifier)"
+        try connection.forEach(SQL(raw: "SELECT \(column) FROM \(table.qualifiedName) AS f WHERE \(column) MATCH '*id'")) { row in
+            let cursor: Int64 = try row[0]
+            var handle: OpaquePointer?
+            try connection.check(sqlcipherkit_words_open(connection.fts5Interface(), cursor, &handle))
+            guard let handle else { throw DatabaseError(code: .outOfMemory, message: "out of memory") }
+            result = try body(TypedIndex(table, handle))
+        }
+        guard let result else { throw table.schema.noFullText(name) }
+        return result
+    }
+
+    func check(_ rc: Int32) throws(DatabaseError) {
+        if rc == SQLITE_OK { return }
+        throw table.connection.takeCallbackError(rc)
+            ?? DatabaseError(code: ResultCode(rawValue: rc), message: "full-text search: \(String(cString: sqlite3_errstr(rc)))")
+    }
+
+    // MARK: Words
+
+    private func terms(
+        _ search: (UnsafeMutablePointer<sqlcipherkit_terms>) -> Int32
+    ) throws(DatabaseError) -> (terms: [Term], isComplete: Bool) {
+        var found = sqlcipherkit_terms()
+        defer { sqlcipherkit_terms_free(&found) }
+        try check(search(&found))
+        let terms = (0..<Int(found.count)).map { index in
+            let term = found.terms[index]
+            return Term(
+                bytes: Array(UnsafeBufferPointer(start: term.bytes, count: Int(term.count))), distance: Int(term.distance),
+                documents: Int(term.documents))
+        }
+        return (terms, found.is_complete != 0)
+    }
+
+    /// A word itself.
+    func term(_ bytes: [UInt8]) throws(DatabaseError) -> Term? {
+        try bytes.withCBytes { word, count throws(DatabaseError) in
+            try terms { sqlcipherkit_words_beginning(handle, word, count, 1, 1, $0) }.terms.first
+        }
+    }
+
+    /// The words that begin so; of very many, those in the most rows.
+    func terms(beginning bytes: [UInt8], pages: Int) throws(DatabaseError) -> (terms: [Term], isComplete: Bool) {
+        try bytes.withCBytes { word, count throws(DatabaseError) in
+            try terms { sqlcipherkit_words_beginning(handle, word, count, 0, Int32(clamping: pages), $0) }
+        }
+    }
+
+    /// The words within a number of edits. `first` is how many a word with another first letter may have, or -1.
+    func terms(
+        near bytes: [UInt8], edits: Int, first: Int, isPrefix: Bool, pages: Int
+    ) throws(DatabaseError) -> (terms: [Term], isComplete: Bool) {
+        try bytes.withCBytes { word, count throws(DatabaseError) in
+            try terms {
+                sqlcipherkit_words_near(
+                    handle, word, count, Int32(clamping: edits), Int32(clamping: first), isPrefix ? 1 : 0, Int32(clamping: pages), $0)
+            }
+        }
+    }
+
+    /// The Porter stem of a word of ASCII letters; nil for any other word.
+    static func stem(_ word: [UInt8]) -> [UInt8]? {
+        guard (3...60).contains(word.count), word.allSatisfy({ (0x61...0x7a).contains($0) }) else { return nil }
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
+            let count = word.withCBytes { sqlcipherkit_words_stem($0, $1, buffer.baseAddress) }
+            guard count > 0 else { return nil }
+            return buffer.prefix(Int(count)).map { UInt8(bitPattern: $0) }
+        }
+    }
+
+    // MARK: Tokens
+
+    private typealias Pass = (UnsafeBufferPointer<UInt8>, Range<Int>, Bool) -> Void
+
+    /// Calls `pass` with each token of a text.
+    func tokenize(
+        _ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5TokenizePurpose,
+        _ pass: (UnsafeBufferPointer<UInt8>, Range<Int>, Bool) -> Void
+    ) throws(DatabaseError) {
+        let rc = withoutActuallyEscaping(pass) { pass in
+            withUnsafePointer(to: pass as Pass) { pass in
+                text.withMemoryRebound(to: CChar.self) { text in
+                    let context = UnsafeMutableRawPointer(mutating: pass)
+                    return sqlcipherkit_words_tokenize(
+                        handle, purpose.rawValue, text.baseAddress, Int32(clamping: text.count), context
+                    ) { context, flags, token, count, start, end in
+                        guard let pass = context?.assumingMemoryBound(to: Pass.self), count >= 0, start >= 0 else { return SQLITE_ERROR }
+                        let bytes = UnsafeRawBufferPointer(start: token, count: Int(count)).assumingMemoryBound(to: UInt8.self)
+                        pass.pointee(bytes, Int(start)..<Int(max(start, end)), flags & FTS5_TOKEN_COLOCATED != 0)
+                        return SQLITE_OK
+                    }
+                }
+            }
+        }
+        try check(rc)
+    }
+
+    /// The tokens of what was typed: those of the index, but not stemmed.
+    func tokens(typed text: String, isPrefix: Bool) throws(DatabaseError) -> [Token] {
+        let purpose: FTS5TokenizePurpose = isPrefix ? [.query, .prefix] : .query
+        if let unstemmed {
+            let start = text.utf8.startIndex
+            return try table.connection.tokens(of: text, arguments: unstemmed, for: purpose).map {
+                let lower = text.utf8.distance(from: start, to: $0.range.lowerBound)
+                let upper = text.utf8.distance(from: start, to: $0.range.upperBound)
+                return Token(bytes: Array($0.token.utf8), range: lower..<upper, isColocated: $0.isColocated)
+            }
+        }
+        var tokens: [Token] = []
+        // With a NUL at its end even an empty text has an address.
+        let utf8 = Array(text.utf8) + [0]
+        var thrown: DatabaseError?
+        utf8.withUnsafeBufferPointer { bytes in
+            do throws(DatabaseError) {
+                try tokenize(UnsafeBufferPointer(rebasing: bytes.dropLast()), purpose) { token, range, isColocated in
+                    let end = min(range.upperBound, utf8.count - 1)
+                    tokens.append(
+                        Token(bytes: Array(token), range: min(range.lowerBound, end)..<end, isColocated: isColocated))
+                }
+            } catch { thrown = error }
+        }
+        if let thrown { throw thrown }
+        return tokens.filter { !$0.bytes.isEmpty && $0.bytes.count < 512 }
+    }
+}
+
+extension [UInt8] {
+    /// The bytes as C has them, with their number.
+    fileprivate func withCBytes<R, E: Error>(_ body: (UnsafePointer<CChar>?, Int32) throws(E) -> R) throws(E) -> R {
+        try withUnsafeBufferPointer { bytes throws(E) in
+            let text = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
+            return try body(text, Int32(clamping: bytes.count))
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import CSQLCipher
+
+/// From words of the index to rows.
+extension TypedSlots {
+    /// The rows found, the best first.
+    struct Answer {
+        var matches: [sqlcipherkit_match] = []
+        var total = 0
+        var isComplete = true
+        var steps = 0
+    }
+
+    /// The weights of the columns, and their places in the rule of columns: the heaviest first.
+    private func columnWeights() -> (weights: [Double], places: [Int32]) {
+        let weights = index.columns.indices.map { $0 < search.weights.count ? search.weights[$0] : 1 }
+        var places = [Int32](repeating: 0, count: weights.count)
+        let order = weights.indices.sorted { (weights[$1], $0) < (weights[$0], $1) }
+        for (place, column) in order.enumerated() { places[column] = Int32(place) }
+        return (weights, places)
+    }
+
+    /// The best rows with at least so many of the words.
+    /// - Parameters:
+    ///   - minimum: how many of the words a row must have.
+    ///   - count: how many rows are wanted.
+    ///   - budget: how many steps through lists of rows are taken at most.
+    ///   - accept: asked for a row that may be among them.
+    func match(
+        minimum: Int, wanted count: Int, budget: Int, _ accept: ((Int64) throws -> Bool)?
+    ) throws -> Answer {
+        let active = active
+        var tokens: [[UInt8]] = []
+        var alternatives: [sqlcipherkit_alternative] = []
+        var columns: [Int32] = []
+        var ranges: [Range<Int>] = []
+        for (number, place) in active.enumerated() {
+            for alternative in slots[place].alternatives {
+                alternatives.append(
+                    sqlcipherkit_alternative(
+                        slot: Int32(number), first: Int32(tokens.count), count: Int32(alternative.tokens.count),
+                        typos: Int32(alternative.typos), exactness: alternative.exactness))
+                tokens += alternative.tokens
+            }
+            ranges.append(columns.count..<(columns.count + slots[place].columns.count))
+            columns += slots[place].columns
+        }
+        let bytes = tokens.flatMap { $0 }
+        let (weights, places) = columnWeights()
+        let rules = search.rules.map(\.rawValue)
+        let filter = RowFilter(accept)
+        var answer = sqlcipherkit_answer()
+        defer { sqlcipherkit_answer_free(&answer) }
+        let rc = bytes.withUnsafeBufferPointer { bytes in
+            columns.withUnsafeBufferPointer { columns in
+                var offset = 0
+                let indexTokens = tokens.map { token in
+                    defer { offset += token.count }
+                    return sqlcipherkit_index_token(bytes: bytes.baseAddress.map { $0 + offset }, count: Int32(token.count))
+                }
+                let all = active.enumerated().map { number, place in
+                    sqlcipherkit_slot(
+                        is_excluded: slots[place].isExcluded ? 1 : 0,
+                        documents: Int64(min(index.rows, slots[place].alternatives.reduce(0) { $0 + $1.documents })),
+                        columns: columns.baseAddress.map { $0 + ranges[number].lowerBound }, column_count: Int32(ranges[number].count))
+                }
+                return all.withUnsafeBufferPointer { all in
+                    indexTokens.withUnsafeBufferPointer { indexTokens in
+                        alternatives.withUnsafeBufferPointer { alternatives in
+                            weights.withUnsafeBufferPointer { weights in
+                                places.withUnsafeBufferPointer { places in
+                                    rules.withUnsafeBufferPointer { rules in
+                                        var question = sqlcipherkit_question()
+                                        question.slots = all.baseAddress
+                                        question.slot_count = Int32(all.count)
+                                        question.alternatives = alternatives.baseAddress
+                                        question.alternative_count = Int32(alternatives.count)
+                                        question.tokens = indexTokens.baseAddress
+                                        question.minimum = Int32(minimum)
+                                        question.rules = rules.baseAddress
+                                        question.rule_count = Int32(rules.count)
+                                        question.weights = weights.baseAddress
+                                        question.places = places.baseAddress
+                                        question.budget = Int64(budget)
+                                        question.wanted = Int32(count)
+                                        if accept != nil {
+                                            question.context = Unmanaged.passUnretained(filter).toOpaque()
+                                            question.accept = { context, row in
+                                                guard let context else { return -1 }
+                                                return Unmanaged<RowFilter>.fromOpaque(context).takeUnretainedValue().ask(row)
+                                            }
+                                            question.accept_all_up_to = 5_000
+                                        }
+                                        return withExtendedLifetime(filter) { sqlcipherkit_words_match(index.handle, &question, &answer) }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        if let error = filter.error { throw error }
+        try index.check(rc)
+        return Answer(
+            matches: Array(UnsafeBufferPointer(start: answer.matches, count: Int(answer.count))), total: Int(answer.total),
+            isComplete: answer.is_complete != 0, steps: Int(answer.steps))
+    }
+}
+
+/// A filter that C asks.
+private final class RowFilter {
+    private let accept: ((Int64) throws -> Bool)?
+    private(set) var error: (any Error)?
+
+    init(_ accept: ((Int64) throws -> Bool)?) { self.accept = accept }
+
+    func ask(_ row: Int64) -> Int32 {
+        guard let accept else { return 1 }
+        do { return try accept(row) ? 1 : 0 } catch {
+            self.error = error
+            return -1
+        }
+    }
+}

@@ -1,0 +1,190 @@
+/// From typed words to words of the index.
+extension TypedSlots {
+    /// The most words of the index that one typed word may stand for, by kind.
+    private enum Bound {
+        static let completions = 100
+        static let forms = 24
+        static let typos = 24
+        /// Leaf pages of a segment that are read for a prefix, for other forms, and for words with typing errors.
+        static let prefixPages = 32
+        static let formPages = 16
+        static let typoPages = 300
+    }
+
+    /// The words themselves, their other forms and synonyms, and those that begin with the last one.
+    mutating func findWords() throws {
+        for place in active {
+            var slot = slots[place]
+            try findWords(&slot)
+            for part in slot.parts.indices {
+                try findWords(&slot.parts[part])
+                slot.alternatives += slot.parts[part].alternatives
+            }
+            slot.settle()
+            slots[place] = slot
+        }
+    }
+
+    private mutating func findWords(_ slot: inout Slot) throws {
+        if slot.isPhrase {
+            try findPhrase(&slot)
+        } else {
+            let word = slot.tokens[0]
+            let stem = TypedIndex.stem(word)
+            if index.unstemmed != nil {
+                try add(stem ?? word, .exact, to: &slot)
+            } else {
+                try add(word, .exact, to: &slot)
+                if search.findsForms, !slot.isQuoted, let stem { try findForms(word, stem, &slot) }
+            }
+            for other in slot.others { try add(other, .synonym, to: &slot) }
+            if slot.isPrefix { try findCompletions(word, typos: 0, &slot) }
+            if slot.isPrefix, index.unstemmed != nil { try findShorter(word, &slot) }
+        }
+        if !slot.isQuoted { try findSynonyms(&slot) }
+    }
+
+    private mutating func add(_ word: [UInt8], _ kind: TypedSearch.Word.Kind, to slot: inout Slot) throws {
+        guard let term = try index.term(word) else { return }
+        slot.alternatives.append(Alternative(tokens: [word], kind: kind, typos: 0, documents: term.documents))
+    }
+
+    /// The words of the index with the same stem: they stand where those stand that begin with most of it.
+    private mutating func findForms(_ word: [UInt8], _ stem: [UInt8], _ slot: inout Slot) throws {
+        var shared = stem
+        // The stems of `happy` and `hope` end with a letter that other forms need not have.
+        if shared.count > 3, shared.last.map({ "eiy".utf8.contains($0) }) == true { shared.removeLast() }
+        let (terms, _) = try index.terms(beginning: shared, pages: Bound.formPages)
+        let forms = terms.filter { $0.bytes != word && TypedIndex.stem($0.bytes) == stem }
+        for form in forms.sorted(by: { $0.documents > $1.documents }).prefix(Bound.forms) {
+            slot.alternatives.append(Alternative(tokens: [form.bytes], kind: .form, typos: 0, documents: form.documents))
+        }
+    }
+
+    private mutating func findCompletions(_ word: [UInt8], typos: Int, _ slot: inout Slot) throws {
+        let (terms, isComplete) = try index.terms(beginning: word, pages: Bound.prefixPages)
+        let known = Set(slot.alternatives.filter { $0.tokens.count == 1 }.map { $0.tokens[0] })
+        let others = terms.filter { !known.contains($0.bytes) }.sorted { ($1.documents, $0.bytes.count) < ($0.documents, $1.bytes.count) }
+        if !isComplete || others.count > Bound.completions { self.isComplete = false }
+        for term in others.prefix(Bound.completions) {
+            slot.alternatives.append(
+                Alternative(tokens: [term.bytes], kind: .prefix, typos: typos, documents: term.documents))
+        }
+    }
+
+    /// In an index of stems, a word that is being typed may be longer than its stem, and other than the stem at its end.
+    private mutating func findShorter(_ word: [UInt8], _ slot: inout Slot) throws {
+        guard word.allSatisfy({ (0x61...0x7a).contains($0) }) else { return }
+        var known = Set(slot.alternatives.filter { $0.tokens.count == 1 }.map { $0.tokens[0] })
+        for length in stride(from: word.count - 1, through: max(2, word.count - 7), by: -1) {
+            for ending in ["", "e", "i", "l"] {
+                let shorter = word.prefix(length) + Array(ending.utf8)
+                guard shorter.count >= 3, known.insert(Array(shorter)).inserted else { continue }
+                try add(Array(shorter), .form, to: &slot)
+            }
+        }
+    }
+
+    private mutating func findPhrase(_ slot: inout Slot) throws {
+        let stemmed = index.unstemmed == nil ? slot.tokens : slot.tokens.map { TypedIndex.stem($0) ?? $0 }
+        var rarest = Int.max
+        for token in stemmed.dropLast() { rarest = min(rarest, try index.term(token)?.documents ?? 0) }
+        guard rarest > 0 else { return }
+        if let last = try index.term(stemmed[stemmed.count - 1]) {
+            slot.alternatives.append(
+                Alternative(tokens: stemmed, kind: .exact, typos: 0, documents: min(rarest, last.documents)))
+        }
+        guard slot.isPrefix else { return }
+        let (terms, isComplete) = try index.terms(beginning: slot.tokens[slot.tokens.count - 1], pages: Bound.formPages)
+        let others = terms.filter { $0.bytes != stemmed.last }.sorted { $0.documents > $1.documents }
+        if !isComplete || others.count > Bound.forms { self.isComplete = false }
+        for term in others.prefix(Bound.forms) {
+            slot.alternatives.append(
+                Alternative(
+                    tokens: stemmed.dropLast() + [term.bytes], kind: .prefix, typos: 0, documents: min(rarest, term.documents)))
+        }
+    }
+
+    private mutating func findSynonyms(_ slot: inout Slot) throws {
+        guard !search.synonyms.isEmpty else { return }
+        for synonym in search.synonyms {
+            let typed = try index.tokens(typed: synonym.typed, isPrefix: false).map(\.bytes)
+            guard typed == slot.tokens else { continue }
+            for found in synonym.found {
+                var tokens = try index.tokens(typed: found, isPrefix: false).filter { !$0.isColocated }.map(\.bytes)
+                if index.unstemmed != nil { tokens = tokens.map { TypedIndex.stem($0) ?? $0 } }
+                guard !tokens.isEmpty, tokens.count <= 32 else { continue }
+                var rarest = Int.max
+                for token in tokens { rarest = min(rarest, try index.term(token)?.documents ?? 0) }
+                if rarest > 0 {
+                    slot.alternatives.append(Alternative(tokens: tokens, kind: .synonym, typos: 0, documents: rarest))
+                }
+            }
+        }
+    }
+
+    // MARK: Typing errors
+
+    /// Adds the words with up to so many typing errors. Returns whether there are any.
+    mutating func findTypos(_ edits: Int) throws -> Bool {
+        var isAny = false
+        for place in wanted {
+            var slot = slots[place]
+            isAny = try findTypos(edits, &slot) || isAny
+            for part in slot.parts.indices {
+                let known = slot.parts[part].alternatives.count
+                isAny = try findTypos(edits, &slot.parts[part]) || isAny
+                slot.alternatives += slot.parts[part].alternatives.dropFirst(known)
+            }
+            slot.settle()
+            slots[place] = slot
+        }
+        return isAny
+    }
+
+    private mutating func findTypos(_ edits: Int, _ slot: inout Slot) throws -> Bool {
+        let before = slot.alternatives.count
+        guard !slot.isQuoted, slot.tokens.count == 1 else { return false }
+        let word = slot.tokens[0]
+        if edits == 1, !slot.isPrefix, search.completion == .everyWord { try findCompletions(word, typos: 1, &slot) }
+        let allowed = slot.letters >= search.typos.twoFrom ? 2 : slot.letters >= search.typos.oneFrom ? 1 : 0
+        if slot.mayHaveTypos, edits <= allowed {
+            var found: [TypedIndex.Term] = []
+            for (form, isPrefix) in forms(of: word, isPrefix: slot.isPrefix) {
+                let first = slot.letters >= 5 && edits == 1 ? 1 : -1
+                let (terms, isComplete) = try index.terms(
+                    near: form, edits: edits, first: first, isPrefix: isPrefix, pages: Bound.typoPages)
+                if !isComplete { self.isComplete = false }
+                found += terms
+            }
+            let known = Set(slot.alternatives.filter { $0.tokens.count == 1 }.map { $0.tokens[0] })
+            found = found.filter { !known.contains($0.bytes) && ($0.distance == edits || index.unstemmed != nil) }
+            found.sort { ($0.distance, $1.documents) < ($1.distance, $0.documents) }
+            var taken: Set<[UInt8]> = []
+            for term in found where taken.count < Bound.typos && taken.insert(term.bytes).inserted {
+                let isFirst = term.bytes.first == word.first
+                slot.alternatives.append(
+                    Alternative(
+                        tokens: [term.bytes], kind: .typo, typos: max(1, term.distance) + (isFirst ? 0 : 1),
+                        documents: term.documents))
+            }
+            if found.count > Bound.typos { self.isComplete = false }
+        }
+        return slot.alternatives.count > before
+    }
+
+    /// What is looked for in the index: in one of stems, the stem as well, as an error in an ending keeps it from being cut.
+    private func forms(of word: [UInt8], isPrefix: Bool) -> [([UInt8], Bool)] {
+        guard index.unstemmed != nil, let stem = TypedIndex.stem(word), stem != word else { return [(word, isPrefix)] }
+        return [(word, isPrefix), (stem, false)]
+    }
+}
+
+extension TypedSlots.Slot {
+    /// The nearest first, and none twice.
+    mutating func settle() {
+        var known: Set<[[UInt8]]> = []
+        alternatives.sort { ($0.typos, $0.kind.rawValue, $1.documents) < ($1.typos, $1.kind.rawValue, $0.documents) }
+        alternatives = alternatives.filter { known.insert($0.tokens).inserted }
+    }
+}
