@@ -33,43 +33,37 @@ extension FullTextIndex {
 
     /// Words that begin with the last word of what was typed, the most frequent first.
     ///
-    /// Words come in the form of the index: folded, and stems where it has stems.
+    /// Words come in the form of the index, folded; for an index of stems, in a form that stands in its texts. Only the part of
+    /// the index is read that has them; for one or two letters in a large index, those in the most rows.
     /// - Parameters:
     ///   - text: what was typed so far.
     ///   - limit: how many are wanted. Default: 8.
     public func suggestions(for text: String, limit: Int = 8) throws -> [FTS5Vocabulary.Term] {
-        guard let last = try plainTokens(of: text).last, last.range.upperBound == text.endIndex else { return [] }
-        return try terms(prefix: last.token, orderedBy: .frequency, limit: limit)
+        try TypedIndex.with(self) { index in try TypedCorrection(index).suggestions(for: text, limit: max(0, limit)) }
     }
 
     /// Words of the index that differ from a word by one or two typing errors: a letter too many, missing, wrong, or exchanged with
     /// its neighbour. The nearest first, of these the most frequent.
     ///
-    /// It reads all words of the index: with many words, keep a ``FTS5Vocabulary`` and ask that.
+    /// Only the parts of the index are read that may have them.
     /// - Parameters:
     ///   - word: what was typed.
-    ///   - distance: how many errors are allowed, at most. Default: 2; 1 for words of up to four letters.
+    ///   - distance: how many errors are allowed, from 1 to 3. Default: 2; 1 for words of up to four letters.
     ///   - limit: how many are wanted. Default: 5.
     public func corrections(of word: String, distance: Int? = nil, limit: Int = 5) throws -> [FTS5Vocabulary.Term] {
-        let token = try plainTokens(of: word).first?.token ?? word
-        return try vocabulary().corrections(of: token, distance: distance, limit: limit)
+        try TypedIndex.with(self) { index in
+            try TypedCorrection(index).corrections(of: word, distance: distance, limit: max(0, limit))
+        }
     }
 
-    /// What was typed with each word that the index does not have replaced by the likeliest one that it has; nil if there is
-    /// nothing to correct. For "did you mean".
-    /// - Parameters:
-    ///   - text: what was typed.
-    ///   - vocabulary: the words of the index, read before. Default: they are read now.
-    public func correctedText(_ text: String, vocabulary: FTS5Vocabulary? = nil) throws -> String? {
-        let words = try vocabulary ?? self.vocabulary()
-        var corrected = ""
-        var position = text.startIndex
-        for token in try tokens(of: text) where token.range.lowerBound >= position {
-            guard !words.contains(token.token), let better = words.corrections(of: token.token, limit: 1).first else { continue }
-            corrected += text[position..<token.range.lowerBound] + better.term
-            position = token.range.upperBound
-        }
-        return position == text.startIndex ? nil : corrected + text[position...]
+    /// What was typed with each word that is likely a typing error replaced by what was likely meant; nil if there is nothing to
+    /// correct, or if it would find no more. For "did you mean".
+    ///
+    /// A word is taken for an error if the index does not have it, or if very few rows have it and many times as many have one that
+    /// is near. Words in quotes, excluded ones and numbers stay.
+    /// - Parameter text: what was typed.
+    public func correctedText(_ text: String) throws -> String? {
+        try TypedIndex.with(self) { index in try TypedCorrection(index).correctedText(text) }
     }
 
     /// The words of an index, read at once to be asked often.
@@ -85,15 +79,6 @@ extension FullTextIndex {
     /// The tokens of a text as the table's tokenizer finds them.
     public func tokens(of text: String, for purpose: FTS5TokenizePurpose = .query) throws(DatabaseError) -> [FTS5FoundToken] {
         try connection.tokens(of: text, arguments: tokenizerArguments(), for: purpose)
-    }
-
-    /// Tokens without stemming, which would take the beginning of a word for a word.
-    private func plainTokens(of text: String) throws(DatabaseError) -> [FTS5FoundToken] {
-        var arguments = try tokenizerArguments()
-        if arguments.first?.isSameName(as: "porter") == true {
-            arguments = arguments.count > 1 ? Array(arguments.dropFirst()) : ["unicode61"]
-        }
-        return try connection.tokens(of: text, arguments: arguments, for: [.query, .prefix])
     }
 
     /// A range of words, which FTS5 finds without reading the others.
