@@ -172,7 +172,15 @@ static void sqlcipherkit_insert_place(sqlcipherkit_matching *m, int slot, i64 pl
     m->place_count[slot] = n + 1;
 }
 
-/* Looks at the lists of a slot that are at the row: those in the heap from `i` on. */
+/* The fewest typing errors of the lists of a slot that are at the row: those in the heap from `i` on. */
+static int sqlcipherkit_fewest(const sqlcipherkit_lists *lists, int i, i64 row) {
+    if (i >= lists->count || lists->heap[i]->row != row) return 255;
+    int fewest = lists->heap[i]->alternative->typos;
+    fewest = MIN(fewest, sqlcipherkit_fewest(lists, 2 * i + 1, row));
+    return MIN(fewest, sqlcipherkit_fewest(lists, 2 * i + 2, row));
+}
+
+/* Looks at those lists. Only words with the fewest errors count, so that a row is rated alike whichever others were looked for. */
 static void sqlcipherkit_look(sqlcipherkit_matching *m, int slot, int i, i64 row, sqlcipherkit_found *found) {
     sqlcipherkit_lists *lists = &m->slots[slot];
     if (i >= lists->count || lists->heap[i]->row != row) return;
@@ -180,6 +188,7 @@ static void sqlcipherkit_look(sqlcipherkit_matching *m, int slot, int i, i64 row
     const sqlcipherkit_alternative *a = s->alternative;
     int column = 255;
     double frequency = 0;
+    if (a->typos != found->typos) goto others;
     if (m->words->config->eDetail == FTS5_DETAIL_FULL) {
         i64 place = 0;
         int offset = 0, taken = 0;
@@ -205,12 +214,10 @@ static void sqlcipherkit_look(sqlcipherkit_matching *m, int slot, int i, i64 row
         frequency = 1;
         column = 0;
     }
-    if (a->typos < found->typos || (a->typos == found->typos && a->exactness < found->exactness)) {
-        found->typos = a->typos;
-        found->exactness = a->exactness;
-    }
+    found->exactness = MIN(found->exactness, a->exactness);
     found->column = MIN(found->column, column);
     found->frequency += frequency;
+others:
     sqlcipherkit_look(m, slot, 2 * i + 1, row, found);
     sqlcipherkit_look(m, slot, 2 * i + 2, row, found);
 }
@@ -304,7 +311,7 @@ static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 row, unsigned int pr
     for (int i = 0; i < m->slot_count; i++) {
         match.frequency[i] = 0;
         if ((present >> i & 1) == 0) continue;
-        sqlcipherkit_found found = {255, 255, 255, 0};
+        sqlcipherkit_found found = {sqlcipherkit_fewest(&m->slots[i], 0, row), 255, 255, 0};
         m->place_count[i] = 0;
         sqlcipherkit_look(m, i, 0, row, &found);
         words++;

@@ -136,10 +136,12 @@ static int sqlcipherkit_compare_terms(const void *a, const void *b) {
 
 /* Sorts the list, and makes one of a word that several segments have. */
 static void sqlcipherkit_merge_terms(sqlcipherkit_terms *list) {
-    if (list->count == 0) return;
+    int i = 1;
+    while (i < list->count && sqlcipherkit_compare_terms(&list->terms[i - 1], &list->terms[i]) < 0) i++;
+    if (i >= list->count) return;
     qsort(list->terms, (size_t)list->count, sizeof *list->terms, sqlcipherkit_compare_terms);
     int last = 0;
-    for (int i = 1; i < list->count; i++) {
+    for (i = 1; i < list->count; i++) {
         sqlcipherkit_term *kept = &list->terms[last], *next = &list->terms[i];
         if (sqlcipherkit_compare_terms(kept, next) == 0) {
             kept->size += next->size;

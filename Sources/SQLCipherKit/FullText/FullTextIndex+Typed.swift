@@ -8,8 +8,8 @@ extension FullTextIndex {
     /// for hit in found.hits { print(hit.rowID, hit.snippet ?? "") }
     /// ```
     /// Each word is found as it is, in its other English forms, as the beginning of a word, and with typing errors; what was
-    /// understood is in ``TypedSearch/Found/words``. Rows are ranked by ``TypedSearch/Rule``. If few or no rows have all words, rows
-    /// without one of them follow. Of a text without a word nothing is found.
+    /// understood is in ``TypedSearch/Found/words``. Rows are ranked by ``TypedSearch/Rule``. If few or no rows have all words,
+    /// rows without one of them follow. Of a text without a word nothing is found.
     ///
     /// The work of a search is limited, whatever was typed: see <doc:Search>.
     /// - Parameters:
@@ -21,8 +21,9 @@ extension FullTextIndex {
     }
 
     /// Searches for what was typed, with everything that a ``TypedSearch`` can ask for.
-    /// - Throws: ``DatabaseError/Reason/noSuchColumn`` for a column that the table has not, ``DatabaseError/Reason/invalidArgument``
-    ///   for numbers out of their range or a table that is gone, and what SQLite reports, of the filter among others.
+    /// - Throws: ``DatabaseError/Reason/noSuchColumn`` for a column that the table has not,
+    ///   ``DatabaseError/Reason/invalidArgument`` for numbers out of their range or a table that is gone, and what SQLite reports,
+    ///   of the filter among others.
     public func search(_ search: TypedSearch) throws -> TypedSearch.Found {
         try TypedIndex.with(self) { index in try TypedRun(search, index).found() }
     }
@@ -33,8 +34,8 @@ struct TypedRun {
     private enum Bound {
         static let rows = 10_000
         /// Steps through lists of rows, for each of the rounds.
-        static let steps = 40_000
-        static let fewerSteps = 20_000
+        static let steps = 20_000
+        static let fewerSteps = 10_000
         /// Rows whose relevance is computed with the length of their texts.
         static let rated = 256
     }

@@ -33,7 +33,8 @@ struct TypedCorrection {
         guard index.unstemmed != nil else { return Array(terms.prefix(limit)) }
         var found: [FTS5Vocabulary.Term] = []
         for stem in terms.prefix(4 * limit) where found.count < limit {
-            if let word = try surface(of: Array(stem.term.utf8), beginning: last.tokens[0]) { found.append(term(word, stem.documents)) }
+            let word = try surface(of: Array(stem.term.utf8), beginning: last.tokens[0])
+            if let word { found.append(term(word, stem.documents)) }
         }
         return found
     }
@@ -51,8 +52,8 @@ struct TypedCorrection {
             for column in columns {
                 let sql: SQL = "SELECT \(raw: column) FROM \(raw: index.table.qualifiedName) AS f WHERE f.rowid = \(row)"
                 guard let text = try index.table.connection.fetchOne(String.self, sql) else { continue }
-                let tokens = try index.table.connection.tokens(of: String(text.prefix(20_000)), arguments: unstemmed, for: .document)
-                for token in tokens {
+                let part = String(text.prefix(20_000))
+                for token in try index.table.connection.tokens(of: part, arguments: unstemmed, for: .document) {
                     let word = Array(token.token.utf8)
                     if word.starts(with: beginning), (TypedIndex.stem(word) ?? word) == stem { return word }
                 }
@@ -113,12 +114,16 @@ struct TypedCorrection {
                     TypedSlots.Alternative(tokens: [word], kind: .exact, typos: 0, documents: 1)
                 ]
             }
-            for place in corrected.wanted where corrected.slots[place].alternatives.isEmpty { corrected.slots[place].isLeftOut = true }
+            for place in corrected.wanted where corrected.slots[place].alternatives.isEmpty {
+                corrected.slots[place].isLeftOut = true
+            }
             guard try count(corrected) > before else { continue }
-            return try replaced(text, places.compactMap { place in
-                guard let found = corrections[place], let choice = trial[place] else { return nil }
-                return (found.range, try surface(of: found.words[choice]) ?? found.words[choice])
-            })
+            var words: [(range: Range<Int>, word: [UInt8])] = []
+            for place in places {
+                guard let found = corrections[place], let choice = trial[place] else { continue }
+                words.append((found.range, try surface(of: found.words[choice]) ?? found.words[choice]))
+            }
+            return replaced(text, words)
         }
         return nil
     }

@@ -44,8 +44,9 @@ struct TypedHits {
                 try index.table.connection.forEach("\(statement)\(match.row)") { row in
                     var best: (score: Int, text: HighlightedText)?
                     for place in snippetColumns.indices {
-                        guard let wanted = search.snippet, let marker, try !Row.Column(row.handle, Int32(place)).isNull() else { continue }
-                        let found = try row.withUnsafeBytes(at: place) { try marker.snippet($0, wanted, columnPlace: snippetColumns[place]) }
+                        guard let wanted = search.snippet, let marker else { continue }
+                        if try Row.Column(row.handle, Int32(place)).isNull() { continue }
+                        let found = try row.withUnsafeBytes(at: place) { try marker.snippet($0, wanted) }
                         if let found, best.map({ found.score > $0.score }) ?? true { best = found }
                     }
                     snippet = best?.text

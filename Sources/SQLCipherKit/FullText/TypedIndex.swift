@@ -24,17 +24,16 @@ final class TypedIndex {
     /// The tokenizer without its stemming; nil if it does not stem.
     let unstemmed: [String]?
 
-    private init(_ table: FullTextIndex, _ handle: OpaquePointer) throws {
+    private init(_ table: FullTextIndex, _ handle: OpaquePointer, _ columns: [String]) throws {
         self.table = table
         self.handle = handle
         var rows: Int64 = 0
         var count: Int32 = 0
         var detail: Int32 = 0
         let rc = sqlcipherkit_words_facts(handle, &rows, &count, &detail)
-        (self.rows, self.detail) = (Int(rows), detail)
+        (self.rows, self.detail, self.columns) = (Int(rows), detail, columns)
         do {
             try table.connection.check(rc)
-            columns = try table.columns()
             let arguments = try table.tokenizerArguments()
             unstemmed = arguments.first?.isSameName(as: "porter") == true
                 ? (arguments.count > 1 ? Array(arguments.dropFirst()) : ["unicode61"]) : nil
@@ -50,6 +49,7 @@ final class TypedIndex {
     static func with<R>(_ table: FullTextIndex, _ body: (TypedIndex) throws -> R) throws -> R {
         let connection = table.connection
         let name = table.name
+        let columns = try table.columns()
         var result: R?
         let column = "f.\(name.quotedSQLIdentifier)"
         try connection.forEach(SQL(raw: "SELECT \(column) FROM \(table.qualifiedName) AS f WHERE \(column) MATCH '*id'")) { row in
@@ -57,7 +57,7 @@ final class TypedIndex {
             var handle: OpaquePointer?
             try connection.check(sqlcipherkit_words_open(connection.fts5Interface(), cursor, &handle))
             guard let handle else { throw DatabaseError(code: .outOfMemory, message: "out of memory") }
-            result = try body(TypedIndex(table, handle))
+            result = try body(TypedIndex(table, handle, columns))
         }
         guard let result else { throw table.schema.noFullText(name) }
         return result
@@ -107,7 +107,8 @@ final class TypedIndex {
         try bytes.withCBytes { word, count throws(DatabaseError) in
             try terms {
                 sqlcipherkit_words_near(
-                    handle, word, count, Int32(clamping: edits), Int32(clamping: first), isPrefix ? 1 : 0, Int32(clamping: pages), $0)
+                    handle, word, count, Int32(clamping: edits), Int32(clamping: first), isPrefix ? 1 : 0,
+                    Int32(clamping: pages), $0)
             }
         }
     }
@@ -138,7 +139,9 @@ final class TypedIndex {
                     return sqlcipherkit_words_tokenize(
                         handle, purpose.rawValue, text.baseAddress, Int32(clamping: text.count), context
                     ) { context, flags, token, count, start, end in
-                        guard let pass = context?.assumingMemoryBound(to: Pass.self), count >= 0, start >= 0 else { return SQLITE_ERROR }
+                        guard let pass = context?.assumingMemoryBound(to: Pass.self), count >= 0, start >= 0 else {
+                            return SQLITE_ERROR
+                        }
                         let bytes = UnsafeRawBufferPointer(start: token, count: Int(count)).assumingMemoryBound(to: UInt8.self)
                         pass.pointee(bytes, Int(start)..<Int(max(start, end)), flags & FTS5_TOKEN_COLOCATED != 0)
                         return SQLITE_OK

@@ -80,7 +80,7 @@ struct TypedMarker {
 
     /// The window of words with the most of what was typed, and how much that is; nil for a text without a word.
     func snippet(
-        _ text: UnsafeRawBufferPointer, _ wanted: FullTextSearch.Snippet, columnPlace: Int
+        _ text: UnsafeRawBufferPointer, _ wanted: FullTextSearch.Snippet
     ) throws -> (score: Int, text: HighlightedText)? {
         let places = try places(text)
         guard !places.isEmpty else { return nil }

@@ -28,8 +28,8 @@ extension TypedSearch {
         public let proximity: Int
         /// The places of the columns with the words together, the first being 0.
         public let column: Int
-        /// 0 for each word as it was typed, 1 for another form of it or a synonym, 2 for one that begins so, 3 for one with a typing
-        /// error; together.
+        /// 0 for each word as it was typed, 1 for another form of it or a synonym, 2 for one that begins so, 3 for one with a
+        /// typing error; together.
         public let exactness: Int
         /// The part of the text with the most of the words, marked; nil if none was asked for or the table has no text.
         public let snippet: HighlightedText?

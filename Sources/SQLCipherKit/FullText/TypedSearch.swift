@@ -12,8 +12,8 @@
 /// search.highlights = ["title"]
 /// let recent = try notes.search(search)
 /// ```
-/// In the text, `"two words"` is a phrase that must stand so, `-word` and `NOT word` exclude, `one OR two` is either, `title:word` looks
-/// in that column only, and all else is words, whatever it is. No text throws.
+/// In the text, `"two words"` is a phrase that must stand so, `-word` and `NOT word` exclude, `one OR two` is either, `title:word`
+/// looks in that column only, and all else is words, whatever it is. No text throws.
 public struct TypedSearch: Sendable {
     /// A rule of the ranking. Rows are compared by the first rule, equal ones by the second, and so on; rows that are equal by all
     /// of them come in the order of their ids, so that pages fit together.
@@ -25,8 +25,8 @@ public struct TypedSearch: Sendable {
         /// The nearer to one another the words are, in the order in which they were typed, the better. Of each two neighbours the
         /// distance counts, from 0 to 8.
         case proximity = 3
-        /// The earlier the columns with the words, the better. Columns count in the order of their weights, the heaviest first; without
-        /// weights, in the table's order.
+        /// The earlier the columns with the words, the better. Columns count in the order of their weights, the heaviest first;
+        /// without weights, in the table's order.
         case column = 4
         /// Words as they were typed before synonyms and other forms of them, and these before words that only begin so.
         case exactness = 5

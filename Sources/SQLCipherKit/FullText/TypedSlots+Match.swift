@@ -60,8 +60,9 @@ extension TypedSlots {
                 let all = active.enumerated().map { number, place in
                     sqlcipherkit_slot(
                         is_excluded: slots[place].isExcluded ? 1 : 0,
-                        documents: Int64(min(index.rows, slots[place].alternatives.reduce(0) { $0 + $1.documents })),
-                        columns: columns.baseAddress.map { $0 + ranges[number].lowerBound }, column_count: Int32(ranges[number].count))
+                        documents: Int64(min(index.rows, slots[place].documents)),
+                        columns: columns.baseAddress.map { $0 + ranges[number].lowerBound },
+                        column_count: Int32(ranges[number].count))
                 }
                 return all.withUnsafeBufferPointer { all in
                     indexTokens.withUnsafeBufferPointer { indexTokens in
@@ -90,7 +91,9 @@ extension TypedSlots {
                                             }
                                             question.accept_all_up_to = 5_000
                                         }
-                                        return withExtendedLifetime(filter) { sqlcipherkit_words_match(index.handle, &question, &answer) }
+                                        return withExtendedLifetime(filter) {
+                                            sqlcipherkit_words_match(index.handle, &question, &answer)
+                                        }
                                     }
                                 }
                             }

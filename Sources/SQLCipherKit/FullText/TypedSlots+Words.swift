@@ -5,8 +5,13 @@ extension TypedSlots {
         static let completions = 100
         static let forms = 24
         static let typos = 24
+        /// The rows that the completions of the last word have together, and of each other word, before there are enough of them.
+        static let completedRows = 10_000
+        static let otherCompletedRows = 2_000
+        /// As many completions there are in any case.
+        static let fewest = 4
         /// Leaf pages of a segment that are read for a prefix, for other forms, and for words with typing errors.
-        static let prefixPages = 32
+        static let prefixPages = 16
         static let formPages = 16
         static let typoPages = 300
     }
@@ -35,13 +40,13 @@ extension TypedSlots {
                 try add(stem ?? word, .exact, to: &slot)
             } else {
                 try add(word, .exact, to: &slot)
-                if search.findsForms, !slot.isQuoted, let stem { try findForms(word, stem, &slot) }
+                if search.findsForms, !slot.isQuoted, !slot.isExcluded, let stem { try findForms(word, stem, &slot) }
             }
             for other in slot.others { try add(other, .synonym, to: &slot) }
             if slot.isPrefix { try findCompletions(word, typos: 0, &slot) }
             if slot.isPrefix, index.unstemmed != nil { try findShorter(word, &slot) }
         }
-        if !slot.isQuoted { try findSynonyms(&slot) }
+        if !slot.isQuoted, !slot.isExcluded { try findSynonyms(&slot) }
     }
 
     private mutating func add(_ word: [UInt8], _ kind: TypedSearch.Word.Kind, to slot: inout Slot) throws {
@@ -64,9 +69,18 @@ extension TypedSlots {
     private mutating func findCompletions(_ word: [UInt8], typos: Int, _ slot: inout Slot) throws {
         let (terms, isComplete) = try index.terms(beginning: word, pages: Bound.prefixPages)
         let known = Set(slot.alternatives.filter { $0.tokens.count == 1 }.map { $0.tokens[0] })
-        let others = terms.filter { !known.contains($0.bytes) }.sorted { ($1.documents, $0.bytes.count) < ($0.documents, $1.bytes.count) }
-        if !isComplete || others.count > Bound.completions { self.isComplete = false }
-        for term in others.prefix(Bound.completions) {
+        let others = terms.filter { !known.contains($0.bytes) }
+            .sorted { ($1.documents, $0.bytes.count) < ($0.documents, $1.bytes.count) }
+        if !isComplete { self.isComplete = false }
+        // The rows of all of them are the work that the search has with them.
+        let limit = typos == 0 ? Bound.completedRows : Bound.otherCompletedRows
+        var rows = 0
+        for (place, term) in others.enumerated() {
+            if place >= Bound.completions || (place >= Bound.fewest && rows + term.documents > limit) {
+                self.isComplete = false
+                break
+            }
+            rows += term.documents
             slot.alternatives.append(
                 Alternative(tokens: [term.bytes], kind: .prefix, typos: typos, documents: term.documents))
         }
@@ -186,5 +200,6 @@ extension TypedSlots.Slot {
         var known: Set<[[UInt8]]> = []
         alternatives.sort { ($0.typos, $0.kind.rawValue, $1.documents) < ($1.typos, $1.kind.rawValue, $0.documents) }
         alternatives = alternatives.filter { known.insert($0.tokens).inserted }
+        if documents == 0 { documents = alternatives.reduce(0) { $0 + $1.documents } }
     }
 }

@@ -32,6 +32,9 @@ struct TypedSlots {
         var isLeftOut = false
         var columns: [Int32] = []
         var alternatives: [Alternative] = []
+        /// About how many rows have it, for its weight: as of the first words that were found for it, so that a row's relevance is
+        /// the same whatever else was looked for.
+        var documents = 0
         /// The slots of other parts of an OR.
         var parts: [Slot] = []
 

@@ -101,7 +101,8 @@ struct TypedText {
         guard next == "-" else { return false }
         let after = text.unicodeScalars.index(after: position)
         // A hyphen in the midst of blanks is a dash.
-        guard after < text.endIndex, !text.unicodeScalars[after].isBlankOrNUL, text.unicodeScalars[after] != "-" else { return false }
+        guard after < text.endIndex else { return false }
+        if text.unicodeScalars[after].isBlankOrNUL || text.unicodeScalars[after] == "-" { return false }
         position = after
         return true
     }

@@ -7,9 +7,10 @@ struct SearchCommand: ParsableCommand {
         commandName: "search",
         abstract: "Search the full text of a database.",
         discussion: """
-            All words must be found, in any of their forms if the index uses stems (run finds running); the best hits come first. \
-            "two words" in double quotes finds a phrase, encr* finds words that begin with encr, -word excludes a word, one OR \
-            other finds either, and title:word looks only in that column. After --, words may begin with a hyphen.
+            Words are found in their other forms (run finds running) and with one or two typing errors; the best hits come first. \
+            If few texts contain all words, texts without one of them follow. "two words" in double quotes finds a phrase, encr* \
+            finds words that begin with encr, -word excludes a word, one OR other finds either, and title:word looks only in that \
+            column. After --, words may begin with a hyphen.
 
             The format table is for people: a numbered list with the words marked. The other formats put the words in brackets. \
             The status is 1 if nothing is found.
@@ -45,7 +46,8 @@ struct SearchCommand: ParsableCommand {
 
     func run() throws {
         let index = try SearchIndex(database.open(.readOnly), named: table, path: database.path)
-        let (hits, total) = try index.search(index.query(words), limit: limit)
+        let result = try index.search(words, limit: limit)
+        let (hits, total) = (result.hits, result.total)
         if let format = output.format, format != .table {
             try output.write(index.rowColumns, hits.map(\.row))
             if total == 0 { throw Self.nothing }
@@ -57,7 +59,7 @@ struct SearchCommand: ParsableCommand {
             for line in hit.lines(index + 1, style) { Output.line(line) }
         }
         let shown = hits.count < total ? "\(total.counted("hit")), the best \(hits.count.grouped) shown" : total.counted("hit")
-        Output.line(style.dim(shown))
+        Output.line(style.dim([result.note, shown].compactMap(\.self).joined(separator: "; ")))
     }
 
     private static let nothing = Failure("nothing found")

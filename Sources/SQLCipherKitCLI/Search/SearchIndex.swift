@@ -35,28 +35,42 @@ struct SearchIndex {
         columns = try index.columns()
     }
 
-    /// What was typed as a query.
-    func query(_ words: [String]) -> FTS5Query {
-        FTS5Query(userInput: words.joined(separator: " "), options: .init(columns: columns))
-    }
-
-    /// The best hits, and the number of all. In documents, a word in the title or path counts more than one in the text.
-    func search(_ query: FTS5Query, limit: Int) throws -> (hits: [FoundText], total: Int) {
+    /// The best hits, and the number of all. In documents, the title comes before the path, and the path before the text.
+    func search(_ words: [String], limit: Int) throws -> Result {
         let isOfDocuments = isOfDocuments
         let title = columns.count > 1 ? columns[0] : nil
-        var search = FullTextSearch(query, limit: limit)
+        // A shell's argument is a whole word: the last one is not being typed.
+        var search = TypedSearch(words.joined(separator: " ") + " ", limit: min(limit, 1_000))
         search.weights = isOfDocuments ? [5, 1, 3] : []
         search.snippet = isOfDocuments ? .column("body", words: 24) : .best(words: 24)
         search.highlights = title.map { [$0] } ?? []
         search.columns = isOfDocuments ? ["path"] : []
-        let hits = try index.search(search)
-        let found = try hits.map { hit in
+        let found = try index.search(search)
+        let hits = try found.hits.map { hit in
             let path: String? = isOfDocuments ? try hit["path"] : nil
             return FoundText(
                 path: path, titleColumn: title, title: title.flatMap { hit.highlights[$0] } ?? HighlightedText(""),
-                snippet: hit.snippet, score: -hit.rank, rowID: hit.rowID)
+                snippet: hit.snippet ?? "", score: hit.relevance, rowID: hit.rowID)
         }
-        return (found, try index.count(query))
+        return Result(hits: hits, total: found.total, note: Self.note(found))
+    }
+
+    /// What a search has found.
+    struct Result {
+        let hits: [FoundText]
+        let total: Int
+        /// What was found in the place of what was typed; nil if that was found.
+        let note: String?
+    }
+
+    private static func note(_ found: TypedSearch.Found) -> String? {
+        guard let best = found.hits.first else { return nil }
+        var notes: [String] = []
+        for word in found.words where best.typos > 0 && word.kind == .typo {
+            notes.append("\(word.typed.onOneLine): \(word.matches.prefix(3).map(\.text.onOneLine).joined(separator: ", "))")
+        }
+        if found.hasFewerWords { notes.append("nothing has all words") }
+        return notes.isEmpty ? nil : notes.joined(separator: "; ")
     }
 
     /// The columns of ``FoundText/row``.

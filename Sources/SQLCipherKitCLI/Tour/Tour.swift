@@ -48,7 +48,8 @@ struct Tour {
         if words.isEmpty { words = try SearchWords.choose(from: db) }
         guard !words.isEmpty else { return say("no document has a word of six letters or more, so there is nothing to search for") }
         let index = try SearchIndex(db, path: files.database)
-        let (hits, total) = try index.search(index.query(words), limit: 3)
+        let result = try index.search(words, limit: 3)
+        let (hits, total) = (result.hits, result.total)
         let best = hits.count < total ? ", the best \(hits.count)" : ""
         say("“\(words.joined(separator: " ").onOneLine)”: \(total.counted("hit"))\(best)")
         for (index, hit) in hits.enumerated() {

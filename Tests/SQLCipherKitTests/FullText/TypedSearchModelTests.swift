@@ -59,23 +59,23 @@ import Testing
         var key = Key()
         var before: [(Int, Int)]?
         for word in typed {
-            var places: [(Int, Int)] = [], best: (Int, Int)?, column = 99
+            var matches: [(typos: Int, exactness: Int, place: (Int, Int))] = []
             for (c, words) in row.enumerated() {
                 for (p, other) in words.enumerated() {
                     let distance = FullTextVocabularyTests.distance(Array(word), Array(other))
                     guard distance <= 1 else { continue }
                     let typos = distance == 0 ? 0 : word.first == other.first ? 1 : 2
-                    let found = (typos, distance == 0 ? 0 : 3)
-                    if best.map({ found < $0 }) ?? true { best = found }
-                    places.append((c, p))
-                    column = min(column, c)
+                    matches.append((typos, distance == 0 ? 0 : 3, (c, p)))
                 }
             }
-            guard let best else { continue }
+            guard let fewest = matches.map(\.typos).min() else { continue }
+            // Words with more errors than that do not count.
+            matches = matches.filter { $0.typos == fewest }
+            let places = matches.map(\.place)
             key.words += 1
-            key.typos += best.0
-            key.exactness += best.1
-            key.column += column
+            key.typos += fewest
+            key.exactness += matches.map(\.exactness).min() ?? 0
+            key.column += places.map(\.0).min() ?? 0
             if let before {
                 var nearest = 8
                 for a in before {
@@ -94,7 +94,9 @@ import Testing
         let index = try db.fullText("t")
         var rows: [Int64: [[String]]] = [:]
         for id in 1...200 {
-            let row = [(0..<Int.random(in: 0...4)), (0..<Int.random(in: 0...14))].map { $0.map { _ in Self.vocabulary.randomElement() ?? "" } }
+            let row = [Int.random(in: 0...4), Int.random(in: 0...14)].map { count in
+                (0..<count).map { _ in Self.vocabulary.randomElement() ?? "" }
+            }
             rows[Int64(id)] = row
             let (a, b) = (row[0].joined(separator: " "), row[1].joined(separator: " "))
             try db.execute("INSERT INTO t(rowid, a, b) VALUES (\(id), \(a), \(b))")
@@ -128,10 +130,11 @@ import Testing
     // MARK: Prefixes
 
     private static let english = """
-        universities happiness running relational conditional rationally hopefulness electricity adjustable formalize vietnamization \
-        hoping happy skies generously communication libraries function traditional national activation digitizer conformably radically \
-        differently callousness feudalism decisiveness formality sensitivity sensibility triplicate formative goodness revival allowance \
-        inference airliner adjustment replacement dependent homologous effective bowdlerize probate cease controlling rolling motoring
+        universities happiness running relational conditional rationally hopefulness electricity adjustable formalize hoping happy \
+        vietnamization skies generously communication libraries function traditional national activation digitizer conformably \
+        radically differently callousness feudalism decisiveness formality sensitivity sensibility triplicate formative goodness \
+        revival allowance inference airliner adjustment replacement dependent homologous effective bowdlerize probate cease \
+        controlling rolling motoring
         """.split(separator: " ").map(String.init)
 
     @Test(arguments: [FTS5Tokenizer.unicode61(), .porter(.unicode61()), .ascii()])
@@ -146,7 +149,8 @@ import Testing
             for length in 1...word.count {
                 let found = try index.search(typed: String(word.prefix(length)), limit: 100)
                 #expect(found.hits.contains { $0.rowID == row + 1 }, "\(word.prefix(length)) of \(word)")
-                if length == word.count { #expect(found.hits.first?.rowID == Int64(row + 1)) }
+                // In an index of stems, words with the same stem are the same.
+                if length == word.count, tokenizer != .porter(.unicode61()) { #expect(found.hits.first?.rowID == Int64(row + 1)) }
             }
         }
     }
