@@ -2,30 +2,37 @@
 import PackageDescription
 
 // One executable per library, so that two SQLites never meet in a process. GRDB's manifest decides which SQLite it is built on,
-// and a package graph holds a package once: SQLCIPHERKIT_BENCHMARK chooses the graph. scripts/bench puts GRDB where this looks.
-let onSystem = Context.environment["SQLCIPHERKIT_BENCHMARK"] == "system"
+// and a package graph holds a package once: SQLCIPHERKIT_BENCHMARK chooses the graph, `engine` unless set, `system` or `search`.
+// scripts/bench puts GRDB where the first two look; the third one needs none.
+let graph = Context.environment["SQLCIPHERKIT_BENCHMARK"] ?? "engine"
 
-var dependencies: [Package.Dependency] = [
-    .package(name: "GRDB", path: "../../.build/benchmarks/\(onSystem ? "system" : "engine")/GRDB.swift")
-]
-var targets: [Target] = [
-    .target(name: "Workloads"),
-    .target(name: "Harness"),
-    .executableTarget(
-        name: "BenchGRDB",
-        dependencies: ["Workloads", "Harness", .product(name: "GRDB", package: "GRDB")],
-        swiftSettings: onSystem ? [] : [.define("KEYED")]),
-]
-if !onSystem {
-    dependencies.append(.package(name: "SQLCipherKit", path: "../.."))
-    targets += [
-        .executableTarget(
-            name: "BenchC",
-            dependencies: ["Workloads", .product(name: "SQLCipher", package: "SQLCipherKit")]),
-        .executableTarget(
-            name: "BenchOurs",
-            dependencies: ["Workloads", "Harness", .product(name: "SQLCipherKit", package: "SQLCipherKit")]),
+let kit = Package.Dependency.package(name: "SQLCipherKit", path: "../..")
+let engine = Target.Dependency.product(name: "SQLCipher", package: "SQLCipherKit")
+let layer = Target.Dependency.product(name: "SQLCipherKit", package: "SQLCipherKit")
+
+var dependencies: [Package.Dependency] = graph == "system" ? [] : [kit]
+var targets: [Target]
+if graph == "search" {
+    targets = [
+        .executableTarget(name: "BenchFTS5", dependencies: [engine]),
+        .executableTarget(name: "BenchSearch", dependencies: [layer]),
     ]
+} else {
+    dependencies.append(.package(name: "GRDB", path: "../../.build/benchmarks/\(graph == "system" ? "system" : "engine")/GRDB.swift"))
+    targets = [
+        .target(name: "Workloads"),
+        .target(name: "Harness"),
+        .executableTarget(
+            name: "BenchGRDB",
+            dependencies: ["Workloads", "Harness", .product(name: "GRDB", package: "GRDB")],
+            swiftSettings: graph == "system" ? [] : [.define("KEYED")]),
+    ]
+    if graph != "system" {
+        targets += [
+            .executableTarget(name: "BenchC", dependencies: ["Workloads", engine]),
+            .executableTarget(name: "BenchOurs", dependencies: ["Workloads", "Harness", layer]),
+        ]
+    }
 }
 
 let package = Package(

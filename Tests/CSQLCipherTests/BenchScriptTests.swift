@@ -26,4 +26,16 @@ import Testing
         let rows = table.matches(of: #/"([a-z0-9-]+)": "([^"]+)"/#)
         #expect(rows.count > 8 && rows.allSatisfy { help.contains($0.1) && help.contains($0.2) })
     }
+
+    @Test func theSearchSuiteExplainsEachWorkloadClassAndVariant() throws {
+        let source = try String(contentsOf: Repository.file("scripts/lib/bench_search.py"), encoding: .utf8)
+        let listed = try run("search", "--list")
+        for table in ["VARIANTS", "WORKLOADS"] {
+            let text = try #require(source.components(separatedBy: "\n\(table) = {").last?.components(separatedBy: "\n}").first)
+            let names = text.matches(of: #/\n    "([a-z0-9-]+)":/#).map(\.1)
+            #expect(names.count > 4 && names.allSatisfy { listed.contains("  \($0) ") })
+        }
+        #expect(listed.contains("  typo ") && listed.contains("parts of texts in Hindi"))
+        #expect(try run("search", "--help").contains(listed.trimmingCharacters(in: .whitespacesAndNewlines)))
+    }
 }

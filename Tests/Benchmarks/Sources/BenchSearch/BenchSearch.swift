@@ -1,0 +1,126 @@
+import Foundation
+import SQLCipherKit
+
+/// This package's search, for scripts/bench search. The commands are those of BenchFTS5/main.c, and `correction PATH`, which
+/// answers the number of corrections of each line's word. A third argument is the index: `typed` for one that what people type is
+/// looked for in, or `porter` for the very index that BenchFTS5 makes.
+@main
+struct BenchSearch {
+    let documents: String
+    let path: String
+    let isForTyping: Bool
+    var db: Connection
+
+    static func main() throws {
+        let arguments = CommandLine.arguments
+        guard arguments.count == 4, ["typed", "porter"].contains(arguments[3]) else { exit(2) }
+        let path = "\(arguments[2])/\(arguments[3]).db"
+        var bench = BenchSearch(
+            documents: arguments[1], path: path, isForTyping: arguments[3] == "typed", db: try opened(path))
+        while let line = readLine() {
+            let words = line.split(separator: " ", maxSplits: 1).map(String.init)
+            try bench.answer(words.first ?? "", words.count > 1 ? words[1] : "")
+        }
+    }
+
+    static func opened(_ path: String) throws -> Connection {
+        var configuration = DatabaseConfiguration()
+        configuration.journalMode = .wal
+        configuration.prepare = { db in try db.register(.tokenizer(FTS5CJKTokenizer(), as: "cjk")) }
+        return try Connection(.file(path), key: .raw(Array(0..<32)), configuration: configuration)
+    }
+
+    mutating func answer(_ command: String, _ file: String) throws {
+        switch command {
+        case "build": say(try build())
+        case "open": say("\(try timed { db = try Self.opened(path) })")
+        case "insert": say("\(try add(file))")
+        case "search": try run(file, search)
+        case "typed": try run(file, typed)
+        case "facets": try run(file, facets)
+        case "correction": try run(file, correction)
+        default: say("-")
+        }
+    }
+
+    // MARK: - What is measured
+
+    private func search(_ text: String) throws -> [Int64] {
+        try db.fullText("note_fts").search(FTS5Query(userInput: text), snippet: .column("body"), limit: 20).map(\.rowID)
+    }
+
+    private func typed(_ text: String) throws -> [Int64] {
+        let query = FTS5Query(userInput: text, options: .init(completesLastWord: true))
+        return try db.fullText("note_fts").search(query, snippet: .best(), limit: 20).map(\.rowID)
+    }
+
+    private func facets(_ text: String) throws -> [Int64] {
+        let query = FTS5Query(userInput: text)
+        let tags: [(String, Int64)] = try db.fetchAll(
+            """
+            SELECT value, count(*) FROM note_fts JOIN note ON note.id = note_fts.rowid, json_each(note.tags)
+            WHERE note_fts MATCH \(query) GROUP BY value ORDER BY count(*) DESC, value LIMIT 10
+            """)
+        return tags.map(\.1)
+    }
+
+    private func correction(_ text: String) throws -> [Int64] {
+        try db.fullText("note_fts").corrections(of: text).map { Int64($0.documents) }
+    }
+
+    private func build() throws -> String {
+        try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body TEXT, date TEXT, tags TEXT)")
+        _ = try add(documents)
+        _ = try db.main.checkpoint(.truncate)
+        let size = Int64(try db.fetchOne(Int.self, "PRAGMA page_size") ?? 0)
+        let before = try db.fetchOne(Int64.self, "PRAGMA page_count") ?? 0
+        let index =
+            isForTyping
+            ? FTS5Table("note_fts", columns: ["title", "body"], content: .external(table: "note", rowID: "id"), tokenizer: .custom("cjk"))
+            : FTS5Table(
+                "note_fts", columns: ["title", "body"], content: .external(table: "note", rowID: "id"),
+                tokenizer: .porter(.unicode61()), prefixes: [2, 3])
+        let time = try timed { try db.create(index) }
+        _ = try db.main.checkpoint(.truncate)
+        let pages = try db.fetchOne(Int64.self, "PRAGMA page_count") ?? 0
+        return "\(time) \((pages - before) * size) \(pages * size)"
+    }
+
+    private func add(_ file: String) throws -> UInt64 {
+        let insert = try db.prepare("INSERT INTO note VALUES (?, ?, ?, ?, ?)")
+        let lines = try lines(of: file).map { $0.split(separator: "\t", omittingEmptySubsequences: false).map(String.init) }
+        return try timed {
+            try db.transaction { _ -> Void in
+                for line in lines { try insert.execute(binding: Int64(line[0]), line[1], line[2], line[3], line[4]) }
+            }
+        }
+    }
+
+    // MARK: - Commands
+
+    private func run(_ file: String, _ body: (String) throws -> [Int64]) throws {
+        var answer = ""
+        for line in try lines(of: file) {
+            var found: [Int64] = []
+            let time = try timed { found = try body(line) }
+            answer += "\(time)\t\(found.map(String.init).joined(separator: ","))\n"
+        }
+        say(answer + ".")
+    }
+
+    private func lines(of file: String) throws -> [String] {
+        try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
+    }
+}
+
+/// Nanoseconds.
+private func timed(_ body: () throws -> Void) rethrows -> UInt64 {
+    let start = DispatchTime.now().uptimeNanoseconds
+    try body()
+    return DispatchTime.now().uptimeNanoseconds - start
+}
+
+/// A line, at once: `print` keeps it back when a pipe reads.
+private func say(_ line: String) {
+    FileHandle.standardOutput.write(Data((line + "\n").utf8))
+}

@@ -1,0 +1,453 @@
+"""Makes a corpus and judged queries, builds the searches that are compared, runs them in turn, and shows speed and relevance. Run
+through scripts/bench."""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median, quantiles
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import search_corpus  # noqa: E402
+import search_queries  # noqa: E402
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+WORK = ROOT / ".build" / "benchmarks" / "search"
+PACKAGE = ROOT / "Tests" / "Benchmarks"
+REQUIREMENTS = ROOT / "scripts" / "lib" / "search-requirements.txt"
+
+VARIANTS = {
+    "fts5": "FTS5 alone, in C: this engine, prepared statements, tokenizer porter, prefixes of 2 and 3 letters; MATCH with all "
+            "words, the last one as a beginning where something is typed",
+    "ours": "this package: an index for what people type, and the call for it, without any option",
+    "ours-porter": "this package on the same index as fts5",
+    "tantivy": "Tantivy 0.27 in Python, words as they are, fuzzy by one edit from 4 letters on, by two from 8; not encrypted",
+    "tantivy-stems": "the same with English stems",
+}
+# What is timed, at full size, and about how many seconds all variants take in a round of 100,000 documents.
+WORKLOADS = {
+    "build": ("index the documents of a table; Tantivy stores them too", 60),
+    "insert": ("insert 1,000 documents in one transaction, the index kept by triggers", 4),
+    "first": ("the first keystroke after opening, for each letter of the alphabet", 4),
+    "frequent": ("20 hits with snippets for each of the 40 most frequent words of more than three letters", 1),
+    "rare": ("the same for 40 words that 3 to 20 documents have", 1),
+    "three": ("the same for 40 times three of the 400 most frequent words", 1),
+    "typing": ("each keystroke of 20 queries of three or four words, letter by letter", 12),
+    "typing-typos": ("the same with a typo in the longest word", 12),
+    "correction": ("corrections of 60 mistyped words", 2),
+    "facets": ("the ten most frequent tags of ten frequent and ten rare words' hits; tags are a JSON array", 1),
+    "judged": (f"queries with known answers in {len(search_queries.CLASSES)} classes: how many have a target in the first 5", 30),
+}
+# Which command of an executable does a workload, where it is not its name.
+COMMANDS = {"frequent": "search", "rare": "search", "three": "search", "typing": "typed", "typing-typos": "typed"}
+# What the package wants to reach at 100,000 documents.
+GOALS = {
+    "first": "p95 < 10 ms", "typing": "p95 < 10 ms", "typing-typos": "p95 < 15 ms", "correction": "p95 < 1 ms",
+    "frequent": "ours-porter ≤ 1.1 × fts5", "rare": "ours-porter ≤ 1.1 × fts5", "three": "ours-porter ≤ 1.1 × fts5",
+    "known": ".99", "typo": ".97", "forms": ".97", "extra": ".85", "letters": "> Tantivy's",
+    **{language: "1.00" for language in search_queries.search_texts.LANGUAGES},
+}
+INSERTED = 1_000
+QUICK_DOCUMENTS = 10_000
+QUICK_SCALE = 4
+
+
+class Stop(Exception):
+    """An end that the user should read about in one line."""
+
+
+def say(text):
+    print(f"bench: {text}", file=sys.stderr, flush=True)
+
+
+def command(arguments, **options):
+    """Runs a tool and returns what it printed; shows that only where the tool fails."""
+    try:
+        result = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+    except OSError as error:
+        raise Stop(f"{arguments[0]} cannot be run: {error.strerror}") from None
+    if result.returncode != 0:
+        sys.stderr.write(result.stdout)
+        raise Stop(f"{' '.join(map(str, arguments[:3]))} … failed")
+    return result.stdout
+
+
+# --- Preparing --------------------------------------------------------------------------------------------------------
+
+
+def environment():
+    """Python with Tantivy, and the packages whose documentation is read. Returns the interpreter and the packages' folder."""
+    folder = WORK / "venv"
+    stamp = folder / "requirements"
+    python = folder / "bin" / "python"
+    if not stamp.is_file() or stamp.read_text() != REQUIREMENTS.read_text():
+        say("fetching Tantivy, and packages with documentation")
+        shutil.rmtree(folder, ignore_errors=True)
+        command([sys.executable, "-m", "venv", str(folder)])
+        command([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:",
+                 "--no-deps", "--require-hashes", "-r", str(REQUIREMENTS)])
+        stamp.write_text(REQUIREMENTS.read_text())
+    packages = command([str(python), "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])"])
+    return str(python), Path(packages.strip())
+
+
+def corpus(packages, count, rounds, scale):
+    """The folder with the documents, those to be inserted later, and the queries. Made once for each number."""
+    folder = WORK / f"corpus-{count}-{scale}"
+    stamp = folder / "stamp"
+    # What a corpus is made of and by.
+    wanted = "\n".join(path.read_text() for path in (
+        REQUIREMENTS, *(ROOT / "scripts" / "lib" / f"search_{name}.py" for name in ("corpus", "queries", "texts")))) + f"\n{rounds}"
+    if stamp.is_file() and stamp.read_text() == wanted:
+        return folder
+    say(f"making {count:,} documents and their judged queries, some seconds for each 10,000")
+    shutil.rmtree(folder, ignore_errors=True)
+    make_corpus(packages, folder, count, rounds, scale)
+    stamp.write_text(wanted)
+    return folder
+
+
+def make_corpus(packages, folder, count, rounds, scale):
+    """Writes documents.tsv, insert-0.tsv and so on, judged.json and timed.json."""
+    folder.mkdir(parents=True)
+    made = search_corpus.documents(packages, count + rounds * INSERTED)
+    search_corpus.write(folder / "all.tsv", made)
+    del made
+    with open(folder / "all.tsv", encoding="utf-8", newline="\n") as lines:
+        parts = [("documents.tsv", count)] + [(f"insert-{number}.tsv", INSERTED) for number in range(rounds)]
+        for name, length in parts:
+            with open(folder / name, "w", encoding="utf-8", newline="\n") as file:
+                for _ in range(length):
+                    file.write(next(lines))
+    (folder / "all.tsv").unlink()
+    rules = search_queries.Rules(folder / "documents.tsv", scale=scale)
+    (folder / "judged.json").write_text(json.dumps(list(rules.judged()), ensure_ascii=False))
+    (folder / "timed.json").write_text(json.dumps(search_queries.timed(rules), ensure_ascii=False))
+
+
+def build(skips):
+    """Builds the two executables in release. Returns their folder."""
+    options = ["--package-path", str(PACKAGE), "--scratch-path", str(WORK / "build"), "-c", "release"]
+    environment = {**os.environ, "SQLCIPHERKIT_BENCHMARK": "search"}
+    if not skips:
+        say("building in release")
+        command(["swift", "build", *options], env=environment)
+    return Path(command(["swift", "build", *options, "--show-bin-path"], env=environment).splitlines()[-1])
+
+
+# --- Running ----------------------------------------------------------------------------------------------------------
+
+
+def matched(text, is_typed):
+    """What a program that uses FTS5 alone makes of a typed text."""
+    words = search_corpus.words(text) or ['""']
+    ending = "*" if is_typed and not text.endswith(" ") else ""
+    return " ".join(f'"{word}"' for word in words) + ending
+
+
+class Searcher:
+    """A process that searches; Tests/Benchmarks/Sources/BenchFTS5/main.c says how it is spoken with."""
+
+    def __init__(self, variant, arguments, scratch):
+        self.variant = variant
+        self.scratch = scratch
+        self.process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ask(self, text):
+        self.process.stdin.write(text + "\n")
+        self.process.stdin.flush()
+        return self.line()
+
+    def line(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise Stop(f"{self.variant} ended early")
+        return line.rstrip("\n")
+
+    def number(self, text):
+        """Seconds."""
+        return int(self.ask(text).split()[0]) / 1e9
+
+    def run(self, command, queries):
+        """The seconds and the hits of each query, None where the variant does not have this."""
+        file = self.scratch / f"{self.variant}.txt"
+        lines = [matched(query, command == "typed") if self.variant == "fts5" else query for query in queries]
+        file.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+        line = self.ask(f"{command} {file}")
+        if line == "-":
+            return None
+        found = []
+        while line != ".":
+            time, _, rows = line.partition("\t")
+            found.append((int(time) / 1e9, [int(row) for row in rows.split(",") if row]))
+            line = self.line()
+        return found
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def searchers(variants, executables, python, documents, folder, scratch):
+    made = {}
+    for variant in variants:
+        own = folder / variant
+        own.mkdir()
+        if variant == "fts5":
+            arguments = [str(executables / "BenchFTS5"), str(documents), str(own)]
+        elif variant.startswith("ours"):
+            index = "porter" if variant == "ours-porter" else "typed"
+            arguments = [str(executables / "BenchSearch"), str(documents), str(own), index]
+        else:
+            arguments = [python, "-B", str(ROOT / "scripts" / "lib" / "search_tantivy.py"), str(documents), str(own),
+                         "en_stem" if variant == "tantivy-stems" else "default"]
+        made[variant] = Searcher(variant, arguments, scratch)
+    return made
+
+
+class Measured:
+    """Seconds of each workload and class and variant, the sizes of the indexes, and how many judged queries found a target."""
+
+    def __init__(self):
+        self.times = {}
+        self.sizes = {}
+        self.found = {}
+        self.missed = {}
+        self.slowest = {}
+
+    def add(self, workload, variant, times):
+        self.times.setdefault((workload, variant), []).extend(times)
+
+    def percentile(self, workload, variant, percent):
+        times = sorted(self.times[workload, variant])
+        return times[0] if len(times) == 1 else quantiles(times, n=100, method="inclusive")[percent - 1]
+
+    def judge(self, variant, judged, answers):
+        for each, (_, rows) in zip(judged, answers):
+            hit = not set(rows[:5]).isdisjoint(each["targets"])
+            self.found.setdefault((each["class"], variant), []).append(hit)
+            if not hit:
+                self.missed.setdefault(variant, []).append({**each, "found": rows[:5]})
+
+    def note_slowest(self, workload, variant, queries, answers):
+        ranked = sorted(zip((time for time, _ in answers), queries), reverse=True)[:10]
+        self.slowest[f"{workload} {variant}"] = [[query, round(time * 1e3, 3)] for time, query in ranked]
+
+
+def measure(made, folder, workloads, rounds):
+    """Each workload in turn, in each of its rounds all variants in turn."""
+    measured = Measured()
+    timed = json.loads((folder / "timed.json").read_text())
+    judged = json.loads((folder / "judged.json").read_text())
+    order = list(made)
+
+    def turned(number):
+        turn = number % len(order)
+        return order[turn:] + order[:turn]
+
+    for variant in order:
+        say(f"build, {variant}")
+        time, index, file = made[variant].ask("build").split()
+        measured.add("build", variant, [int(time) / 1e9])
+        measured.sizes[variant] = (int(index), int(file))
+    for workload in workloads:
+        if workload == "build":
+            continue
+        say(f"{workload}: {WORKLOADS[workload][0]}")
+        for number in range(rounds):
+            for variant in turned(number):
+                searcher = made[variant]
+                if workload == "insert":
+                    measured.add(workload, variant, [searcher.number(f"insert {folder / f'insert-{number}.tsv'}")])
+                elif workload == "first":
+                    for letter in timed["first"]:
+                        searcher.ask("open")
+                        answer = searcher.run("typed", [letter])
+                        measured.add(workload, variant, [answer[0][0]])
+                elif workload == "judged":
+                    answers = searcher.run("typed", [each["query"] for each in judged])
+                    for each, (time, _) in zip(judged, answers):
+                        measured.add(each["class"], variant, [time])
+                    if number == 0:
+                        measured.judge(variant, judged, answers)
+                else:
+                    answers = searcher.run(COMMANDS.get(workload, workload), timed[workload])
+                    if answers:
+                        measured.add(workload, variant, [time for time, _ in answers])
+                        measured.note_slowest(workload, variant, timed[workload], answers)
+    return measured
+
+
+# --- Showing ----------------------------------------------------------------------------------------------------------
+
+
+def shown(seconds):
+    return f"{seconds * 1e3:.3g}" if seconds < 100 else f"{seconds * 1e3:.0f}"
+
+
+def speed_rows(measured, workloads, variants):
+    """p50 and p95 in milliseconds of each variant; whole seconds' work as the median of its rounds."""
+    rows = []
+    for workload in workloads:
+        if workload == "judged":
+            continue
+        row = [workload]
+        for variant in variants:
+            if (workload, variant) not in measured.times:
+                row.append("–")
+            elif workload in ("build", "insert"):
+                row.append(shown(median(measured.times[workload, variant])))
+            else:
+                row.append(" / ".join(shown(measured.percentile(workload, variant, percent)) for percent in (50, 95)))
+        rows.append([*row, GOALS.get(workload, "")])
+    if measured.sizes:
+        rows.append(["index, MB", *(f"{measured.sizes[variant][0] / 1e6:.0f}" for variant in variants), ""])
+    return rows
+
+
+def relevance_rows(measured, variants):
+    """How many in a hundred judged queries have a target in the first five; p50 and p95 in milliseconds."""
+    rows = []
+    for name in search_queries.CLASSES:
+        if not any((name, variant) in measured.found for variant in variants):
+            continue
+        row = [name]
+        for variant in variants:
+            found = measured.found[name, variant]
+            row.append(f"{sum(found) / len(found):.2f}  {shown(measured.percentile(name, variant, 50))} / "
+                       f"{shown(measured.percentile(name, variant, 95))}")
+        rows.append([*row, str(len(found)), GOALS.get(name, "")])
+    return rows
+
+
+def table(head, rows, is_markdown=False):
+    if is_markdown:
+        lines = [head, ["---"] * len(head), *rows]
+        return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+    rows = [head, *rows]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
+
+
+def report(measured, workloads, variants, documents, is_markdown):
+    """The tables, and what their rows and columns are."""
+    kinds = list(WORKLOADS.items()) if len(workloads) == len(WORKLOADS) else [(name, WORKLOADS[name]) for name in workloads]
+    parts = [f"{documents:,} documents. Milliseconds, p50 / p95 of all queries and rounds; build and insert: the median.",
+             table(["workload", *variants, "goal"], speed_rows(measured, workloads, variants), is_markdown)]
+    if "judged" in workloads:
+        parts += ["The part of the judged queries that has a target in the first five, then milliseconds, p50 / p95.",
+                  table(["class", *variants, "queries", "goal"], relevance_rows(measured, variants), is_markdown)]
+    meanings = [(name, text) for name, (text, _) in kinds]
+    meanings += search_queries.CLASSES.items() if "judged" in workloads else []
+    meanings += [(variant, VARIANTS[variant]) for variant in variants]
+    parts.append(table(["", "means"], [list(pair) for pair in meanings], is_markdown))
+    return "\n\n".join(parts)
+
+
+# --- Options ----------------------------------------------------------------------------------------------------------
+
+
+def explained():
+    width = max(len(name) for name in [*WORKLOADS, *VARIANTS, *search_queries.CLASSES])
+    lines = ["workloads, and about how many seconds a round of 100,000 documents takes with all variants:"]
+    lines += [f"  {name:{width}}  {text} ({seconds} s{', once' if name == 'build' else ''})"
+              for name, (text, seconds) in WORKLOADS.items()]
+    lines += ["classes of judged queries:"] + [f"  {name:{width}}  {text}" for name, text in search_queries.CLASSES.items()]
+    lines += ["variants:"] + [f"  {name:{width}}  {text}" for name, text in VARIANTS.items()]
+    return "\n".join(lines)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench search", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Compares full-text search with FTS5 in C and with Tantivy: how fast, and how well it finds what people want.\n"
+        "The documents are cut from the documentation of packages that the first run installs in .build, and generated; the same\n"
+        "packages give the same documents and queries. The first run also builds in release. Python 3.11 or later.",
+        epilog=explained())
+    parser.add_argument("--documents", type=int, default=100_000,
+                        help="how many (default 100,000; 1,000,000 takes about ten times as long)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of each workload, all variants in turn (default 5)")
+    parser.add_argument("--quick", action="store_true",
+                        help=f"{QUICK_DOCUMENTS:,} documents, a quarter of the queries, two rounds: for a look")
+    parser.add_argument("--json", metavar="FILE",
+                        help="write the figures, the judged queries that miss and the slowest queries as JSON")
+    parser.add_argument("--markdown", metavar="FILE", help="write the tables as Markdown")
+    parser.add_argument("--only", metavar="WORKLOAD,…", help="these workloads alone; the index is built in any case")
+    parser.add_argument("--variants", default=",".join(VARIANTS), help="some of: " + ", ".join(VARIANTS))
+    parser.add_argument("--list", action="store_true",
+                        help="print what each workload does and how long it takes, and build nothing")
+    parser.add_argument("--skip-build", action="store_true", help="use the programs of the last run")
+    parser.add_argument("--corpus", metavar="FOLDER", help="only make documents and queries, in a new folder; with --packages")
+    parser.add_argument("--packages", metavar="FOLDER", help="where the packages are from which --corpus cuts documents")
+    options = parser.parse_args()
+    options.variants = options.variants.split(",")
+    options.only = options.only.split(",") if options.only else list(WORKLOADS)
+    if options.quick:
+        options.documents, options.rounds = min(options.documents, QUICK_DOCUMENTS), 2
+    if options.rounds < 1 or options.documents < 1_000:
+        parser.error("at least one round, and 1,000 documents")
+    if not set(options.variants) <= set(VARIANTS) or not set(options.only) <= set(WORKLOADS):
+        parser.error("unknown variant or workload")
+    return options
+
+
+def data_folder(documents):
+    """Memory where there is enough: the disk is not what is compared."""
+    memory = Path("/dev/shm")
+    fits = memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > documents * 8_000
+    return tempfile.TemporaryDirectory(prefix="sqlcipherkit-bench-", dir=memory if fits else None)
+
+
+def main():
+    options = arguments()
+    if options.list:
+        print(explained())
+        return
+    if options.corpus:
+        if not options.packages or Path(options.corpus).exists():
+            raise Stop("--corpus needs --packages, and a folder that is not there yet")
+        make_corpus(Path(options.packages), Path(options.corpus), options.documents, options.rounds,
+                    QUICK_SCALE if options.quick else 1)
+        return
+    if not (ROOT / "Vendor" / "sqlcipher" / "sqlite3.c").exists():
+        raise Stop("the engine's source is missing: run ./scripts/setup first")
+    if sys.version_info < (3, 11):
+        raise Stop("Tantivy's wheels need Python 3.11 or later")
+    WORK.mkdir(parents=True, exist_ok=True)
+    python, packages = environment()
+    folder = corpus(packages, options.documents, options.rounds, QUICK_SCALE if options.quick else 1)
+    executables = build(options.skip_build)
+    with data_folder(options.documents) as data:
+        made = searchers(options.variants, executables, python, folder / "documents.tsv", Path(data), Path(data))
+        try:
+            measured = measure(made, folder, options.only, options.rounds)
+        finally:
+            for searcher in made.values():
+                searcher.close()
+    print(report(measured, options.only, options.variants, options.documents, False))
+    if options.markdown:
+        Path(options.markdown).write_text(report(measured, options.only, options.variants, options.documents, True) + "\n")
+    if options.json:
+        figures = [{"workload": workload, "variant": variant, "count": len(times), "most": max(times),
+                    "p50": measured.percentile(workload, variant, 50), "p95": measured.percentile(workload, variant, 95)}
+                   for (workload, variant), times in measured.times.items()]
+        relevance = [{"class": name, "variant": variant, "found": sum(found), "queries": len(found)}
+                     for (name, variant), found in measured.found.items()]
+        Path(options.json).write_text(json.dumps(
+            {"documents": options.documents, "figures": figures, "relevance": relevance, "bytes": measured.sizes,
+             "missed": measured.missed, "slowest": measured.slowest}, ensure_ascii=False, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Stop as stop:
+        sys.exit(f"bench: {stop}")
+    except KeyboardInterrupt:
+        sys.exit(130)

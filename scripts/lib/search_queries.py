@@ -1,0 +1,249 @@
+"""Makes queries with known answers from a corpus, by rules, for scripts/bench search.
+
+A query's targets are the documents that a rule makes right; there are one to five. No rule looks at what an engine finds."""
+
+import json
+import random
+from collections import Counter
+from itertools import islice
+
+import search_corpus
+import search_texts
+
+SEED = 20_240_301
+ENGLISH = {
+    "known": "two or three words that only the targets have together",
+    "typo": "the same with one letter inserted, deleted, replaced or swapped with the next, anywhere in a word",
+    "letters": "the same typed letter by letter; each keystroke from the third letter on is a query",
+    "forms": "words in another form than the targets have: plural, singular, -s, -ing, -ed",
+    "extra": "known words and one that the targets lack",
+}
+NAMES = {"ja": "Japanese", "zh": "Chinese", "ko": "Korean", "de": "German", "ru": "Russian", "ar": "Arabic", "hi": "Hindi"}
+CLASSES = {**ENGLISH, **{language: f"two or three parts of texts in {name}" for language, name in NAMES.items()}}
+PER_CLASS = {"known": 100, "typo": 100, "letters": 30, "forms": 60, "extra": 60}
+PER_LANGUAGE = 15
+ALPHABET = "abcdefghijklmnopqrstuvwxyz"
+
+
+class Index:
+    """Which documents have a word, for the words that matter, and how many have each word."""
+
+    def __init__(self, path, chosen_documents, choice):
+        self.count = 0
+        self.frequency = Counter()
+        self.other = []
+        for _, title, body, tags in search_corpus.read(path):
+            self.count += 1
+            language = json.loads(tags)[0]
+            if language in search_texts.LANGUAGES:
+                self.other.append(language)
+            self.frequency.update(set(search_corpus.words(f"{title} {body}")))
+        at = set(choice.sample(range(1, self.count + 1), min(chosen_documents, self.count)))
+        self.words = {}
+        wanted = set()
+        for row, title, body, tags in search_corpus.read(path):
+            tag = json.loads(tags)[0]
+            if row in at and tag not in search_texts.LANGUAGES and tag != "generated":
+                self.words[row] = [word for word in dict.fromkeys(search_corpus.words(f"{title} {body}")) if self.is_usable(word)]
+                for word in self.words[row]:
+                    wanted.add(word)
+                    wanted.update(self.forms(word))
+        self.rows = {}
+        self.count_in(path, wanted)
+
+    def count_in(self, path, words):
+        """Reads the corpus for the documents that have these words."""
+        missing = words - self.rows.keys()
+        self.rows.update((word, set()) for word in missing)
+        for row, title, body, _ in search_corpus.read(path) if missing else ():
+            for word in missing.intersection(search_corpus.words(f"{title} {body}")):
+                self.rows[word].add(row)
+
+    def is_usable(self, word):
+        """Neither a name of one document nor a word of every tenth, and typed with an English keyboard."""
+        return 4 <= len(word) <= 14 and word.isascii() and word.isalpha() and 3 <= self.frequency[word] <= max(20, self.count // 50)
+
+    def forms(self, word):
+        """Other forms of an English word, by rule, that texts have too."""
+        stems = {word}
+        for ending, others in (("ies", ["y"]), ("es", ["", "e"]), ("s", [""]), ("ing", ["", "e"]), ("ed", ["", "e"])):
+            if word.endswith(ending) and len(word) - len(ending) >= 3:
+                stem = word[:-len(ending)]
+                stems.update(stem + other for other in others)
+                if ending in ("ing", "ed") and stem[-1] == stem[-2]:
+                    stems.add(stem[:-1])
+        found = set(stems)
+        for stem in stems:
+            found.update((stem + "s", stem + "es", stem + "ing", stem + "ed"))
+            if stem.endswith("e"):
+                found.update((stem[:-1] + "ing", stem + "d"))
+            if stem.endswith("y"):
+                found.update((stem[:-1] + "ies", stem[:-1] + "ied"))
+        # What ends in two s, or in a vowel before the ending, is another word more often than a form.
+        return sorted(other for other in found if other != word and self.frequency[other] >= 3 and other.isalpha()
+                      and not other.endswith("sss") and not word.endswith("ss") and not other.endswith("ss")
+                      and (other in stems or any(other.startswith(stem[:-1]) for stem in stems)))
+
+    def having(self, words):
+        """The documents that have all of the words."""
+        return set.intersection(*(self.rows[word] for word in words))
+
+
+def near(word, other):
+    """Whether one edit makes one word of the other, neighbours swapped included."""
+    if len(word) > len(other):
+        word, other = other, word
+    if len(other) - len(word) > 1 or word == other:
+        return word == other
+    at = 0
+    while at < len(word) and word[at] == other[at]:
+        at += 1
+    if len(word) < len(other):
+        return word[at:] == other[at + 1:]
+    return word[at + 1:] == other[at + 1:] or (
+        word[at:at + 2] == other[at:at + 2][::-1] and word[at + 2:] == other[at + 2:])
+
+
+def mistyped(word, choice):
+    """The word with one edit."""
+    at = choice.randrange(len(word))
+    kind = choice.choice(["insert", "delete", "replace", "swap"])
+    letter = choice.choice(ALPHABET)
+    if kind == "insert":
+        return word[:at] + letter + word[at:]
+    if kind == "delete":
+        return word[:at] + word[at + 1:]
+    if kind == "replace":
+        return word[:at] + letter + word[at + 1:]
+    at = min(at, len(word) - 2)
+    return word[:at] + word[at + 1] + word[at] + word[at + 2:]
+
+
+class Rules:
+    def __init__(self, path, seed=SEED, scale=1):
+        self.choice = random.Random(seed)
+        self.scale = scale
+        self.path = path
+        self.index = Index(path, 4_000, self.choice)
+        self.vocabulary = sorted(word for word in self.index.frequency if 3 <= len(word) <= 16)
+
+    def known(self):
+        """Endless words and targets."""
+        index, choice = self.index, self.choice
+        rows = sorted(row for row, words in index.words.items() if len(words) >= 3)
+        # A corpus that is too small for a rule ends it, rather than be looked through for ever.
+        for _ in range(500_000 if rows else 0):
+            words = choice.sample(index.words[choice.choice(rows)], choice.choice([2, 3]))
+            # A form of a word that is in the query already adds nothing.
+            if any(set(index.forms(word)) & set(words) for word in words):
+                continue
+            targets = index.having(words)
+            if len(targets) <= 5:
+                yield words, targets
+
+    def typo(self):
+        """One word is mistyped to something that no text has, and what is within one edit of it gives no other targets."""
+        index, choice = self.index, self.choice
+        made = []
+        for words, targets in islice(self.known(), PER_CLASS["typo"] * 4 // self.scale):
+            at = choice.randrange(len(words))
+            wrong = mistyped(words[at], choice)
+            if len(words[at]) >= 5 and wrong != words[at] and not index.frequency[wrong]:
+                meant = [word for word in self.vocabulary if near(wrong, word) and word != words[at]]
+                made.append((words, at, wrong, meant, targets))
+        index.count_in(self.path, {word for _, _, _, meant, _ in made for word in meant})
+        for words, at, wrong, meant, targets in made:
+            rest = index.having(words[:at] + words[at + 1:])
+            if not any(index.rows[word] & rest for word in meant):
+                yield words[:at] + [wrong] + words[at + 1:], targets
+
+    def forms(self):
+        """One or two words in a form that the targets do not have; whatever has a form of each word is a target."""
+        index, choice = self.index, self.choice
+        for words, targets in self.known():
+            changed = list(words)
+            for at in choice.sample(range(len(words)), choice.choice([1, 2])):
+                others = [form for form in index.forms(words[at]) if not index.rows[form] & targets]
+                if others:
+                    changed[at] = choice.choice(others)
+            if changed == words or index.having(changed):
+                continue
+            right = set.intersection(*(
+                set.union(index.rows[word], *(index.rows[form] for form in index.forms(word))) for word in words))
+            if targets <= right and len(right) <= 5:
+                yield changed, right
+
+    def extra(self):
+        """No document has all words, and few have all but one."""
+        index, choice = self.index, self.choice
+        others = sorted(index.words)
+        for words, targets in self.known():
+            if len(words) < 3:
+                continue
+            more = choice.choice(index.words[choice.choice(others)] or [None])
+            if more is None or more in words:
+                continue
+            query = words + [more]
+            choice.shuffle(query)
+            if index.having(query):
+                continue
+            rivals = set.union(*(index.having([word for word in query if word != left_out]) for left_out in query))
+            if targets <= rivals and len(rivals) <= 5:
+                yield query, targets
+
+    def language(self, language):
+        """Targets are the texts of that language that have all parts."""
+        texts = [(row, search_texts.bare(f"{title} {body}", language).lower())
+                 for row, title, body, tags in search_corpus.read(self.path) if json.loads(tags)[0] == language]
+        for query, parts in search_texts.queries(language, self.choice) if texts else ():
+            wanted = [search_texts.bare(part, language).lower() for part in parts]
+            targets = {row for row, text in texts if all(part in text for part in wanted)}
+            if 1 <= len(targets) <= 5:
+                yield [query], targets
+
+    def judged(self):
+        """{"class", "query", "targets"} of each query, classes in order."""
+        for name in CLASSES:
+            if name in NAMES:
+                source, count = self.language(name), PER_LANGUAGE
+            else:
+                source, count = getattr(self, "known" if name == "letters" else name)(), PER_CLASS[name]
+            count = max(1, count // self.scale)
+            made = {}
+            # Where a corpus is too small for a rule, there are fewer.
+            for words, targets in islice(source, count * 40):
+                made.setdefault(" ".join(words), sorted(targets))
+                if len(made) == count:
+                    break
+            for text, targets in made.items():
+                lengths = range(3, len(text) + 1) if name == "letters" else [len(text)]
+                for typed in (text[:length] for length in lengths if text[length - 1] != " "):
+                    yield {"class": name, "query": typed, "targets": targets}
+
+
+def timed(rules):
+    """The queries of the workloads that are only timed: {workload: [text, …]}."""
+    index, choice = rules.index, rules.choice
+    common = [word for word, _ in index.frequency.most_common(400) if len(word) > 3 and word.isascii() and word.isalpha()]
+    rare = sorted(word for word, rows in index.rows.items() if 3 <= len(rows) <= 20 and len(word) > 3)
+    small = rules.scale
+    made = {
+        "frequent": common[:max(5, 40 // small)],
+        "rare": choice.sample(rare, min(len(rare), max(5, 40 // small))),
+        "three": [" ".join(choice.sample(common, 3)) for _ in range(max(5, 40 // small))],
+    }
+    texts = []
+    for words, _ in islice(rules.known(), max(2, 20 // small)):
+        texts.append([choice.choice(common), *words])
+    made["first"] = list(ALPHABET[:max(3, 26 // small)])
+    made["typing"] = [text[:length] for words in texts for text in [" ".join(words)] for length in range(1, len(text) + 1)]
+    wrong = []
+    for words in texts:
+        at = max(range(len(words)), key=lambda place: len(words[place]))
+        wrong.append(words[:at] + [mistyped(words[at], choice)] + words[at + 1:])
+    made["typing-typos"] = [text[:length] for words in wrong for text in [" ".join(words)] for length in range(1, len(text) + 1)]
+    long = sorted(word for word in index.rows if len(word) > 4 and index.frequency[word] > 4)
+    wrong = [mistyped(word, choice) for word in choice.sample(long, min(len(long), 200))]
+    made["correction"] = [word for word in wrong if not index.frequency[word]][:max(5, 60 // small)]
+    made["facets"] = made["frequent"][:10] + made["rare"][:10]
+    return made
