@@ -50,8 +50,7 @@ struct BenchSearch {
     }
 
     private func typed(_ text: String) throws -> [Int64] {
-        let query = FTS5Query(userInput: text, options: .init(completesLastWord: true))
-        return try db.fullText("note_fts").search(query, snippet: .best(), limit: 20).map(\.rowID)
+        try db.fullText("note_fts").search(typed: text, limit: 20).hits.map(\.rowID)
     }
 
     private func facets(_ text: String) throws -> [Int64] {
@@ -71,9 +70,7 @@ struct BenchSearch {
     private func build() throws -> String {
         try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body TEXT, date TEXT, tags TEXT)")
         _ = try add(documents)
-        _ = try db.main.checkpoint(.truncate)
-        let size = Int64(try db.fetchOne(Int.self, "PRAGMA page_size") ?? 0)
-        let before = try db.fetchOne(Int64.self, "PRAGMA page_count") ?? 0
+        let before = try bytes()
         let index =
             isForTyping
             ? FTS5Table("note_fts", columns: ["title", "body"], content: .external(table: "note", rowID: "id"), tokenizer: .custom("cjk"))
@@ -81,9 +78,14 @@ struct BenchSearch {
                 "note_fts", columns: ["title", "body"], content: .external(table: "note", rowID: "id"),
                 tokenizer: .porter(.unicode61()), prefixes: [2, 3])
         let time = try timed { try db.create(index) }
+        let after = try bytes()
+        return "\(time) \(after - before) \(after)"
+    }
+
+    /// Of the file.
+    private func bytes() throws -> Int {
         _ = try db.main.checkpoint(.truncate)
-        let pages = try db.fetchOne(Int64.self, "PRAGMA page_count") ?? 0
-        return "\(time) \((pages - before) * size) \(pages * size)"
+        return try URL(fileURLWithPath: path).resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
     }
 
     private func add(_ file: String) throws -> UInt64 {
