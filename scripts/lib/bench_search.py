@@ -156,7 +156,8 @@ class Searcher:
     def __init__(self, variant, arguments, scratch):
         self.variant = variant
         self.scratch = scratch
-        self.process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8", errors="replace")
 
     def ask(self, text):
         self.process.stdin.write(text + "\n")
@@ -382,6 +383,8 @@ def arguments():
     parser.add_argument("--variants", default=",".join(VARIANTS), help="some of: " + ", ".join(VARIANTS))
     parser.add_argument("--list", action="store_true",
                         help="print what each workload does and how long it takes, and build nothing")
+    parser.add_argument("--thread-time", action="store_true",
+                        help="time searches by the processor, not by the clock: for a machine that does other things as well")
     parser.add_argument("--skip-build", action="store_true", help="use the programs of the last run")
     parser.add_argument("--corpus", metavar="FOLDER", help="only make documents and queries, in a new folder; with --packages")
     parser.add_argument("--packages", metavar="FOLDER", help="where the packages are from which --corpus cuts documents")
@@ -423,6 +426,8 @@ def main():
     python, packages = environment()
     folder = corpus(packages, options.documents, options.rounds, QUICK_SCALE if options.quick else 1)
     executables = build(options.skip_build)
+    if options.thread_time:
+        os.environ["BENCH_THREAD_TIME"] = "1"
     with data_folder(options.documents) as data:
         made = searchers(options.variants, executables, python, folder / "documents.tsv", Path(data), Path(data))
         try:
