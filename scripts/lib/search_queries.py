@@ -224,7 +224,9 @@ class Rules:
 def timed(rules):
     """The queries of the workloads that are only timed: {workload: [text, …]}."""
     index, choice = rules.index, rules.choice
-    common = [word for word, _ in index.frequency.most_common(400) if len(word) > 3 and word.isascii() and word.isalpha()]
+    # Words that are as frequent as each other come in an order of their own: a Counter has them as they came.
+    ranked = sorted(index.frequency, key=lambda word: (-index.frequency[word], word))[:400]
+    common = [word for word in ranked if len(word) > 3 and word.isascii() and word.isalpha()]
     rare = sorted(word for word, rows in index.rows.items() if 3 <= len(rows) <= 20 and len(word) > 3)
     small = rules.scale
     made = {
