@@ -19,7 +19,7 @@ extension Connection {
     /// - Throws: ``DatabaseError``, or any error that the record's own decoding throws.
     public func fetchOne<Request: SQLRequest>(_ request: Request) throws -> Request.Element? {
         var first: Request.Element?
-        try run(request) { element in
+        try run(request, isFirst: true) { element in
             first = element
             return false
         }
@@ -35,7 +35,7 @@ extension Connection {
         _ request: Request
     ) throws -> Value? where Request.Element == Value? {
         var first: Value?
-        try run(request) { element in
+        try run(request, isFirst: true) { element in
             first = element
             return false
         }
@@ -54,8 +54,11 @@ extension Connection {
         }
     }
 
-    private func run<Request: SQLRequest>(_ request: Request, _ body: (Request.Element) -> Bool) throws {
-        let selection = request.selection
+    private func run<Request: SQLRequest>(
+        _ request: Request, isFirst: Bool = false, _ body: (Request.Element) -> Bool
+    ) throws {
+        var selection = request.selection
+        selection.clauses.isFirst = isFirst
         let sql = try selection.sql(.rows, self)
         let statement = try cached(sql)
         let handle = try statement.beginUse()

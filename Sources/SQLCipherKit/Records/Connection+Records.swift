@@ -75,7 +75,7 @@ extension Connection {
             for index in written.indices {
                 let action = RecordAction.insert(conflict, returning: true)
                 try statements.run(action, written[index], db) {
-                    written[index] = try $0.decode(Record.self)
+                    written[index] = try Record.readSQL(from: $0)
                     count += 1
                 }
             }
@@ -144,6 +144,7 @@ extension Connection {
     @discardableResult
     public func update<Record: SQLRecord>(_ record: Record, from before: Record, in schema: Schema? = nil) throws -> [String] {
         let statements = try statements(schema)
+        if let columns = Record._recordColumns { return try statements.change(record, from: before, columns.positions, self) }
         let table = statements.table(Record.self)
         let layout = try statements.layout(Record.self, table, self)
         let old = try RowEncodingState.collect(before), new = try RowEncodingState.collect(record)
@@ -183,7 +184,7 @@ extension Connection {
     ///   throws.
     public func refresh<Record: SQLRecord>(_ record: inout Record, in schema: Schema? = nil) throws {
         var fresh: Record?
-        try statements(schema).run(.refresh, record, self) { fresh = try $0.decode(Record.self) }
+        try statements(schema).run(.refresh, record, self) { fresh = try Record.readSQL(from: $0) }
         guard let fresh else { throw DatabaseError.noRecord(Record.self) }
         record = fresh
     }
@@ -200,9 +201,24 @@ extension Connection {
     public func fetchOne<Record: SQLRecord, each Value: SQLValueConvertible>(
         _ type: Record.Type, id values: repeat each Value, in schema: Schema? = nil
     ) throws -> Record? {
+        if !configuration.errorsShowArguments {
+            let finder = try statements(schema).finder(type, self)
+            var count = 0
+            for _ in repeat each values { count += 1 }
+            if count == finder.keyCount, count > 0 { return try finder.find(type, profile, repeat each values) }
+        }
         let (table, layout, condition) = try find(type, schema, repeat each values)
         let columns: SQL = if let columns = layout.columns { "\(names: columns)" } else { "*" }
-        return try fetchOne(decoding: type, "SELECT \(columns) FROM \(raw: table.qualifiedName) WHERE \(condition)")
+        let sql: SQL = "SELECT \(columns) FROM \(raw: table.qualifiedName) WHERE \(condition)"
+        return try withCached(sql, []) { statement, arguments in
+            let handle = try statement.beginUse()
+            defer { statement.endUse(handle) }
+            try statement.bindAll(arguments, handle)
+            guard try statement.advance(handle) else { return nil }
+            let record = try Record.readSQL(from: Row(handle, statement.names(handle)))
+            try statement.finish(handle)
+            return record
+        }
     }
 
     /// Returns whether there is a record with a primary key.
@@ -251,7 +267,7 @@ extension Connection {
     private func write<Record: SQLRecord>(_ action: RecordAction, _ record: inout Record, _ schema: Schema?) throws -> Bool {
         let statements = try statements(schema)
         var written: Record?
-        try savepoint { db in try statements.run(action, record, db) { written = try $0.decode(Record.self) } }
+        try savepoint { db in try statements.run(action, record, db) { written = try Record.readSQL(from: $0) } }
         if let written { record = written }
         return written != nil
     }

@@ -1,7 +1,7 @@
 /// The facts about a table that are needed to write its records.
 struct RecordLayout {
     /// The columns to read; nil for all.
-    let columns: [String]?
+    var columns: [String]?
     /// The primary key's columns, in the key's order.
     let key: [String]
     /// The generated columns.

@@ -13,6 +13,8 @@ final class RecordStatements: ConnectionState {
 
     private var statements = RecentCache<Target, EncodedStatement>()
     private var shapes = RecentCache<Shape, EncodedStatement>()
+    let positional = PositionalStatements()
+    @exclusivity(unchecked) var finders = RecentCache<ObjectIdentifier, RecordFinder>()
     private var layouts: [ObjectIdentifier: RecordLayout] = [:]
     /// The source of the layouts: the file, as another one may be attached under the same name, and its schema's version.
     private var origin: (path: String?, version: Int)?
@@ -32,7 +34,7 @@ final class RecordStatements: ConnectionState {
     }
 
     func table<Record: SQLRecord>(_ type: Record.Type) -> SQLTable {
-        var table = Record.table
+        var table = Record.source
         table.schema = schema
         return table
     }
@@ -40,6 +42,7 @@ final class RecordStatements: ConnectionState {
     func run<Record: SQLRecord>(
         _ action: RecordAction, _ record: Record, _ db: Connection, _ row: ((borrowing Row) throws -> Void)? = nil
     ) throws {
+        if let columns = Record._recordColumns { return try runPositional(action, record, columns.positions, db, row) }
         let table = table(Record.self)
         let layout = try self.layout(Record.self, table, db)
         let target = Target(type: ObjectIdentifier(Record.self), action: action)
@@ -77,12 +80,15 @@ final class RecordStatements: ConnectionState {
                 layouts = [:]
                 statements.removeAll()
                 shapes.removeAll()
+                positional.removeAll()
+                finders.removeAll()
                 origin = (path, version)
             }
         }
         if let known = layouts[id] { return known }
         let profiles = Record.columnProfiles
-        let layout = try table.columns.isEmpty ? RecordLayout(table, profiles, db) : RecordLayout(table, profiles, db.profile)
+        var layout = try table.columns.isEmpty ? RecordLayout(table, profiles, db) : RecordLayout(table, profiles, db.profile)
+        if let positions = table.positions { layout.columns = positions.names }
         layouts[id] = layout
         return layout
     }

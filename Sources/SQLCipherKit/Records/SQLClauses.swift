@@ -16,6 +16,10 @@ struct SQLClauses: Sendable {
 
         /// All columns of the record.
         var columns: SQL {
+            if let positions = table.positions {
+                if alias.isSameText(as: positions.table) { return SQL(raw: positions.selection) }
+                return "\(list: positions.names.map { "\(identifier: alias).\(identifier: $0)" })"
+            }
             if table.columns.isEmpty { return "\(identifier: alias).*" }
             return "\(list: table.columns.map { "\(identifier: alias).\(identifier: $0.name)" })"
         }
@@ -33,6 +37,8 @@ struct SQLClauses: Sendable {
     var limit: Int?
     var offset = 0
     var isDistinct = false
+    /// Whether only the first row is wanted.
+    var isFirst = false
     /// The reason why the query cannot be run.
     var failure: DatabaseError?
 
@@ -120,7 +126,11 @@ struct SQLClauses: Sendable {
         // SQLite would treat a negative limit as no limit.
         if let limit, limit < 0 { throw .invalidArgument("the limit of a query must not be negative and is \(limit)") }
         if offset < 0 { throw .invalidArgument("the offset of a query must not be negative and is \(offset)") }
-        if limit != nil || offset > 0 { sql = "\(sql) LIMIT \(limit ?? -1)" }
+        if isFirst, limit ?? 1 > 0 {
+            sql = "\(sql) LIMIT 1"
+        } else if limit != nil || offset > 0 {
+            sql = "\(sql) LIMIT \(limit ?? -1)"
+        }
         if offset > 0 { sql = "\(sql) OFFSET \(offset)" }
         return sql
     }

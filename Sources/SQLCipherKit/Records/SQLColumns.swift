@@ -5,6 +5,12 @@ public struct SQLColumns<Source>: Sendable {
     let alias: String
 
     func expression<Root: SQLRecord, Value, Result>(_ keyPath: KeyPath<Root, Value> & Sendable) -> SQLExpression<Result> {
+        if let positions = table.positions, let column = positions.column(keyPath) {
+            let profiles = Root.columnProfiles
+            let isOwn = alias.isSameText(as: positions.table)
+            let sql: SQL = isOwn ? SQL(raw: column.qualified) : "\(identifier: alias).\(identifier: column.name)"
+            return SQLExpression(sql, .atom, profiles.isEmpty ? nil : profiles[column.name])
+        }
         guard let name = table.columnName(keyPath) else {
             return SQLExpression("\(RefusedValue(PropertyName.refusal(keyPath)))", .atom)
         }

@@ -52,12 +52,12 @@ extension SQLJoin where A: SQLSource, B: SQLSource {
 
     /// A cross join: each pair with each row of the third table.
     public func crossJoin<C: SQLRecord>(_ type: C.Type) -> SQLThreeWayJoin<A, B, C> {
-        SQLThreeWayJoin(clauses.joined(C.table, "CROSS JOIN", SQLClauses.Link.none))
+        SQLThreeWayJoin(clauses.joined(C.source, "CROSS JOIN", SQLClauses.Link.none))
     }
 
     private func joined<C: SQLRecord>(_ type: C.Type, _ keyword: String, _ condition: On<C>?) -> SQLClauses {
         clauses.joined(
-            C.table, keyword, condition.map { condition in
+            C.source, keyword, condition.map { condition in
                 { clauses in condition(clauses.columns(0), clauses.columns(1), clauses.columns(2)) }
             })
     }

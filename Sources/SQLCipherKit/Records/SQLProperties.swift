@@ -7,7 +7,8 @@ public struct SQLProperties<Record: SQLRecord> {
     /// optional. The name of a computed or observed property is unknown: set it with ``SQLColumn/named(_:)``.
     public subscript<Value>(dynamicMember keyPath: KeyPath<Record, Value> & Sendable) -> SQLColumn {
         SQLColumn(
-            property: AnyProperty(keyPath), name: PropertyName.of(keyPath) ?? "", type: .of(Value.self),
+            property: AnyProperty(keyPath),
+            name: Record._recordColumns?.positions.column(keyPath)?.name ?? PropertyName.of(keyPath) ?? "", type: .of(Value.self),
             isNotNull: !(Value.self is any SQLNullable.Type))
     }
 }

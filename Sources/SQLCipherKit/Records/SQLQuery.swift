@@ -11,7 +11,7 @@ public struct SQLQuery<Record: SQLRecord>: SQLQueryable {
 
 extension SQLRecord {
     /// All records of the table.
-    public static var all: SQLQuery<Self> { SQLQuery(SQLClauses(table)) }
+    public static var all: SQLQuery<Self> { SQLQuery(SQLClauses(source)) }
 
     /// The records that match a condition.
     public static func filter(_ condition: (SQLColumns<Self>) -> SQLPredicate) -> SQLQuery<Self> { all.filter(condition) }
@@ -70,11 +70,11 @@ extension SQLQuery {
 
     /// A cross join: each row with each row of the other table.
     public func crossJoin<B: SQLRecord>(_ type: B.Type) -> SQLJoin<Record, B> {
-        SQLJoin(selection.clauses.joined(B.table, "CROSS JOIN", SQLClauses.Link.none))
+        SQLJoin(selection.clauses.joined(B.source, "CROSS JOIN", SQLClauses.Link.none))
     }
 
     private func joined<B: SQLRecord>(_ type: B.Type, _ keyword: String, _ condition: On<B>?) -> SQLClauses {
         selection.clauses.joined(
-            B.table, keyword, condition.map { condition in { clauses in condition(clauses.columns(0), clauses.columns(1)) } })
+            B.source, keyword, condition.map { condition in { clauses in condition(clauses.columns(0), clauses.columns(1)) } })
     }
 }

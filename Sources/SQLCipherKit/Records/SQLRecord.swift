@@ -40,6 +40,10 @@ public protocol SQLRecord: Codable, SQLSource {
     /// static let columnProfiles: [String: ValueProfile] = ["created": .sap]
     /// ```
     static var columnProfiles: [String: ValueProfile] { get }
+
+    // What an ``SQLPositionalRecord`` answers. Default: nil, and nothing is written, as `Codable` is used.
+    static var _recordColumns: SQLRecordColumns? { get }
+    func _write(to columns: inout SQLColumnWriter) throws
 }
 
 extension SQLRecord {
@@ -48,6 +52,17 @@ extension SQLRecord {
     public static var table: SQLTable { SQLTable(tableName) }
 
     public static var columnProfiles: [String: ValueProfile] { [:] }
+
+    public static var _recordColumns: SQLRecordColumns? { nil }
+    public func _write(to columns: inout SQLColumnWriter) throws {}
+
+    /// The table as queries and statements use it, with the columns of a positional record.
+    static var source: SQLTable {
+        guard let columns = _recordColumns else { return table }
+        var table = table
+        table.positions = columns.positions
+        return table
+    }
 
     @inlinable
     public static func readSQL(from row: borrowing Row) throws -> Self { try row.decode(Self.self) }

@@ -41,7 +41,9 @@ public struct SQLSelection<Element>: Sendable {
     }
 
     func sql(_ form: SQLClauses.Form, _ db: Connection) throws(DatabaseError) -> SQL {
-        try clauses.request(form, list ?? clauses.records, db)
+        guard form == .rows, list == nil else { return try clauses.request(form, list ?? clauses.records, db) }
+        if let sql = clauses.plainSelect() { return sql }
+        return try clauses.request(form, clauses.records, db)
     }
 }
 

@@ -33,20 +33,50 @@ public struct SQLTable: Sendable {
         public static let strict = Options(rawValue: 2)
     }
 
-    /// The table's name.
-    public let name: String
+    // Queries copy tables: one reference costs less than seven.
+    private final class Description: Sendable {
+        let name: String
+        let columns: [SQLColumn]
+        let indexes: [SQLIndex]
+        let options: Options
+        let profiles: [String: ValueProfile]
+        let constraints: [SQLConstraint]
+        let columnNames: [AnyProperty: String]
+
+        init(
+            _ name: String, _ options: Options, _ columns: [SQLColumn], _ indexes: [SQLIndex], _ constraints: [SQLConstraint],
+            _ profiles: [String: ValueProfile]
+        ) {
+            let names = Dictionary(
+                columns.compactMap { column in column.property.map { ($0, column.name) } }, uniquingKeysWith: { first, _ in first })
+            self.name = name
+            self.options = options
+            self.columns = columns
+            self.profiles = profiles
+            columnNames = names
+            self.indexes = indexes.map { $0.resolved(names) }
+            self.constraints = constraints.map { $0.resolved(names) }
+        }
+    }
+
+    private let description: Description
     /// The table's database. Nil for the first one that has the table, or `main` for a new table.
     var schema: String?
+    /// The columns of the positional record that it is the table of.
+    var positions: RecordPositions?
+
+    /// The table's name.
+    public var name: String { description.name }
     /// The columns, in order; empty if the table is not described.
-    public let columns: [SQLColumn]
+    public var columns: [SQLColumn] { description.columns }
     /// The indexes that are created with the table.
-    public let indexes: [SQLIndex]
+    public var indexes: [SQLIndex] { description.indexes }
     /// The table's options.
-    public let options: Options
+    public var options: Options { description.options }
     /// The profiles of columns with their own profile.
-    let profiles: [String: ValueProfile]
-    private let constraints: [SQLConstraint]
-    private let columnNames: [AnyProperty: String]
+    var profiles: [String: ValueProfile] { description.profiles }
+    private var constraints: [SQLConstraint] { description.constraints }
+    private var columnNames: [AnyProperty: String] { description.columnNames }
 
     /// Creates a description with only a name.
     public init(_ name: String) { self.init(name, [], [], [:]) }
@@ -66,9 +96,6 @@ public struct SQLTable: Sendable {
     private init(
         _ name: String, _ options: Options, _ parts: [SQLTableBuilder.Part], _ profiles: [String: ValueProfile]
     ) {
-        self.profiles = profiles
-        self.name = name
-        self.options = options
         var columns: [SQLColumn] = [], indexes: [SQLIndex] = [], constraints: [SQLConstraint] = []
         for part in parts {
             switch part {
@@ -77,18 +104,14 @@ public struct SQLTable: Sendable {
             case .constraint(let constraint): constraints.append(constraint)
             }
         }
-        self.columns = columns
-        let names = Dictionary(
-            columns.compactMap { column in column.property.map { ($0, column.name) } }, uniquingKeysWith: { first, _ in first })
-        columnNames = names
-        self.indexes = indexes.map { $0.resolved(names) }
-        self.constraints = constraints.map { $0.resolved(names) }
+        description = Description(name, options, columns, indexes, constraints, profiles)
     }
 
     var qualifiedName: String { (schema.map { $0.quotedSQLIdentifier + "." } ?? "") + name.quotedSQLIdentifier }
 
     /// The column of a property; nil if the property has no name and is not described.
     func columnName<Root, Value>(_ keyPath: KeyPath<Root, Value> & Sendable) -> String? {
+        if let column = positions?.column(keyPath) { return column.name }
         if !columnNames.isEmpty, let name = columnNames[AnyProperty(keyPath)] { return name }
         return PropertyName.of(keyPath)
     }

@@ -11,7 +11,7 @@ final class ColumnNames {
     @usableFromInline let next: UnsafeMutablePointer<Int>
     let names: [String]
     /// The columns that can be found by name.
-    let range: Range<Int>
+    @usableFromInline let range: Range<Int>
     private let utf8: UnsafeMutablePointer<UnsafeMutableBufferPointer<UInt8>>
     /// The state of decoding rows with these columns into Codable types.
     @usableFromInline private(set) lazy var decoding = RowDecodingState(self)

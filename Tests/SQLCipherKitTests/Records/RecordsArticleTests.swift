@@ -190,4 +190,33 @@ struct Album: SQLRecord {
         let archived = try db.fetchAll(Artist.in(archive).order { $0.name })
         #expect(archived.map(\.name) == ["Monk"])
     }
+
+    struct Sleeve: SQLPositionalRecord {
+        var id: Int64?
+        var front: String
+
+        static let recordColumns = SQLRecordColumns(
+            of: Sleeve.self, ["id": \.id, "front_side": \.front])
+        static let table = SQLTable(of: Sleeve.self) {
+            $0.id.primaryKey()
+            $0.front
+        }
+
+        init(columns: inout SQLColumnReader) throws {
+            id = try columns.next()
+            front = try columns.next()
+        }
+
+        func write(to columns: inout SQLColumnWriter) throws {
+            try columns.put(id)
+            try columns.put(front)
+        }
+    }
+
+    @Test func byHand() throws {
+        let db = try Connection(.memory)
+        try db.create(Sleeve.table)
+        try db.execute("INSERT INTO sleeve(front_side) VALUES ('a')")
+        #expect(try db.fetchOne(Sleeve.filter { $0.front == "a" })?.id == 1)
+    }
 }

@@ -186,6 +186,26 @@ static long long lookup_pk(void) {
     return sum;
 }
 
+static void prepare_update(void) {
+    fill(CREATE_MIXED, FILL_MIXED, rows(FETCH_ROWS));
+    statement = prepare(UPDATE_MIXED);
+}
+
+static long long update_mixed(void) {
+    long long count = rows(LOOKUPS), range = rows(FETCH_ROWS);
+    execute("BEGIN");
+    for (long long n = 0; n < count; n++) {
+        check(sqlite3_bind_double(statement, 1, (double)n));
+        check(sqlite3_bind_int64(statement, 2, lookup_key(n, range)));
+        check(sqlite3_step(statement));
+        check(sqlite3_reset(statement));
+    }
+    execute("COMMIT");
+    return 0;
+}
+
+static long long finish_update(void) { return number(CHECK_MIXED); }
+
 /* No table: what the text costs is the point. */
 static void prepare_nothing(void) {}
 
@@ -261,6 +281,13 @@ const struct workload workloads[] = {
     {"insert-mixed-data", create_mixed, insert_mixed, finish_insert_mixed},
     {"insert-codable-ints", create_ints, insert_ints, finish_insert_ints},
     {"insert-codable-mixed", create_mixed, insert_mixed, finish_insert_mixed},
+    {"fetch-ints-record", fill_ints, fetch_ints_struct, 0},
+    {"fetch-mixed-record", fill_mixed, fetch_mixed, 0},
+    {"insert-record-ints", create_ints, insert_ints, finish_insert_ints},
+    {"insert-record-mixed", create_mixed, insert_mixed, finish_insert_mixed},
+    {"lookup-record-id", fill_lookup, lookup_pk, 0},
+    {"lookup-record-query", fill_lookup, lookup_pk, 0},
+    {"update-record", prepare_update, update_mixed, finish_update},
     {"lookup-pk", fill_lookup, lookup_pk, 0},
     {"lookup-pk-text", fill_lookup, lookup_pk, 0},
     {"lookup-pk-arguments", fill_lookup, lookup_pk, 0},

@@ -19,6 +19,13 @@ enum BenchOurs {
             ("insert-mixed-data", { try insertMixed(open(), Data(mixedBody), $0.rows(INSERT_MIXED_ROWS)) }),
             ("insert-codable-ints", insertCodableInts),
             ("insert-codable-mixed", insertCodableMixed),
+            ("fetch-ints-record", fetchIntsAsRecords),
+            ("fetch-mixed-record", fetchMixedAsRecords),
+            ("insert-record-ints", insertIntRecords),
+            ("insert-record-mixed", insertMixedRecords),
+            ("lookup-record-id", { try lookUpRecords($0) { db, id in try db.fetchOne(RecordMixed.self, id: id) } }),
+            ("lookup-record-query", { try lookUpRecords($0) { db, id in try db.fetchOne(RecordMixed.filter { $0.id == id }) } }),
+            ("update-record", updateRecords),
             ("lookup-pk", lookupByPrimaryKey),
             ("lookup-pk-text", {
                 try lookupByPrimaryKeyInText($0) { db, id in

@@ -33,6 +33,7 @@
 #define SELECT_MIXED "SELECT id, score, title, body FROM mixed"
 #define SELECT_MIXED_BY_ID "SELECT id, score, title, body FROM mixed WHERE id = ?"
 #define INSERT_MIXED "INSERT INTO mixed VALUES (?, ?, ?, ?)"
+#define UPDATE_MIXED "UPDATE mixed SET score = ? WHERE id = ?"
 #define CHECK_MIXED "SELECT coalesce(sum(id + CAST(score AS INTEGER) + length(title) + length(body)), 0) FROM mixed"
 #define CLEAR_MIXED "DELETE FROM mixed"
 #define TITLE_TEXT "a title of exactly sixty ASCII characters, no more, no less."
