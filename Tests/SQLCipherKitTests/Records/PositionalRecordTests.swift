@@ -194,6 +194,23 @@ import Testing
         #expect(error?.reason == .invalidArgument)
     }
 
+    private struct Boxed: SQLPositionalRecord {
+        struct Box: Codable, Sendable { var width: Int }
+        var box: Box
+        static let recordColumns = SQLRecordColumns(of: Boxed.self, ["box": \.box])
+        init(columns: inout SQLColumnReader) throws { box = try columns.next() }
+        func write(to columns: inout SQLColumnWriter) throws { try columns.put(box) }
+    }
+
+    /// The part begins where the property does.
+    @Test func aPartOfAPropertyIsNotItsColumn() throws {
+        let db = try Connection(.memory)
+        try db.execute("CREATE TABLE boxed(box TEXT)")
+        let error = #expect(throws: DatabaseError.self) { try db.updateAll(Boxed.all) { _, set in set(\.box.width, to: 1) } }
+        #expect(error?.reason == .invalidArgument)
+        try db.updateAll(Boxed.all) { _, set in set(\.box, to: Boxed.Box(width: 2)) }
+    }
+
     @Test func theFirstRowIsAllThatIsComputed() throws {
         let db = try Connection(.memory)
         try db.create(Author.table)
