@@ -1,4 +1,5 @@
 // swift-tools-version: 6.1
+import CompilerPluginSupport
 import PackageDescription
 
 // The command-line tool, the tests, and the one package that these need are here only where SQLCIPHERKIT_DEVELOPMENT is set, as the
@@ -30,7 +31,14 @@ let package = Package(
         .trait(
             name: "LibTomCrypt",
             description: "On Linux, take SHA-1, SHA-256 and AES for CPUs without AES instructions from LibTomCrypt, not plain C."),
+        .trait(
+            name: "Macros",
+            description: "The macro @Record. It brings swift-syntax, which nothing else fetches."),
         .default(enabledTraits: ["LibTomCrypt"]),
+    ],
+    dependencies: [
+        // Of the trait Macros alone: SwiftPM leaves out a package whose every use is behind a trait that is off.
+        .package(url: "https://github.com/swiftlang/swift-syntax", "600.0.1"..<"604.0.0")
     ],
     targets: [
         .systemLibrary(
@@ -67,7 +75,13 @@ let package = Package(
             linkerSettings: engineLinking),
         .target(
             name: "SQLCipherKit",
-            dependencies: ["CSQLCipher"]),
+            dependencies: ["CSQLCipher", .target(name: "SQLCipherKitMacros", condition: .when(traits: ["Macros"]))]),
+        .macro(
+            name: "SQLCipherKitMacros",
+            dependencies: [
+                .product(name: "SwiftSyntaxMacros", package: "swift-syntax", condition: .when(traits: ["Macros"])),
+                .product(name: "SwiftCompilerPlugin", package: "swift-syntax", condition: .when(traits: ["Macros"])),
+            ]),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .gnu11

@@ -146,6 +146,21 @@ struct ReleaseConsumerTests {
         #expect(difference.status == 0, "\(difference.output)")
     }
 
+    /// swift-syntax is in the graph with the trait that has the macro, and only there: without it nothing is asked for.
+    @Test func onlyTheTraitOfTheMacroFetches() throws {
+        let checkout = try ReleaseScriptTests.Checkout()
+        try checkout.release()
+        for (traits, isFetched) in [("", false), (", traits: []", false), (", traits: [\"Macros\", .defaults]", true)] {
+            let folder = try TemporaryFolder()
+            _ = try checkout.unpack(into: folder.url)
+            let path = "../SQLCipherKit-\(releaseVersion)"
+            let package = try consumer(in: folder.url, dependency: ".package(name: \"SQLCipherKit\", path: \"\(path)\"\(traits))")
+            let resolve = try swift("package", "resolve", in: package)
+            #expect((resolve.status != 0) == isFetched, "\(traits): \(resolve.output)\(resolve.errors)")
+            #expect((resolve.output + resolve.errors).contains("swift-syntax") == isFetched, "\(traits)")
+        }
+    }
+
     /// The guard of the guard: a package that has to fetch something does not build this way.
     @Test func theNetworkIsReallyOff() throws {
         let folder = try TemporaryFolder()

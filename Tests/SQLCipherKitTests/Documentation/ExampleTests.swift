@@ -18,7 +18,8 @@ import Testing
     static let sources: [String: [Substring]] = {
         var sources: [String: [Substring]] = [:]
         // What only Apple's platforms have is compiled and run by scripts/check-platforms.
-        for folder in [Repository.file("Tests/SQLCipherKitTests"), Repository.file("Tests/AppleSecurity")] {
+        // The macro is compiled and run by scripts/check-macros.
+        for folder in ["Tests/SQLCipherKitTests", "Tests/AppleSecurity", "Tests/Macros/Tests"].map(Repository.file) {
             let paths = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
             for path in paths where path.hasSuffix(".swift") {
                 sources[path] = (try? String(contentsOf: folder.appendingPathComponent(path), encoding: .utf8)).map(lines)
