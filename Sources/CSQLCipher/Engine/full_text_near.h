@@ -135,11 +135,9 @@ static u32 sqlcipherkit_next_scalar(const sqlcipherkit_automaton *a, int depth, 
     if (sqlcipherkit_lowest(a, depth) < allowed || (a->prefix && a->best[depth] <= allowed)) return above + 1;
     u32 next = 0;
     for (int i = 0; i < a->length; i++) {
-        /* The typed scalar itself, or the second of two that are exchanged. */
+        /* The second of two that are exchanged is among them: so far the first counts as one too many. */
         int goes = a->rows[depth][i] <= allowed;
-        int second = i > 0 && a->rows[depth - 1][i - 1] + 1 <= allowed && a->word[i] == a->scalars[depth - 1];
         if (goes && a->word[i] > above && (next == 0 || a->word[i] < next)) next = a->word[i];
-        if (second && a->word[i - 1] > above && (next == 0 || a->word[i - 1] < next)) next = a->word[i - 1];
     }
     return next;
 }
