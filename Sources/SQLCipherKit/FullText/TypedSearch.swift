@@ -121,8 +121,9 @@ public struct TypedSearch: Sendable {
     public var columns: [String] = []
     /// How much a word counts in each column, in the columns' order; those left out count 1. Default: all alike.
     public var weights: [Double] = []
-    /// The rules of the ranking, in order. Default: words, typos, proximity, column, exactness, relevance.
-    public var rules: [Rule] = [.words, .typos, .proximity, .column, .exactness, .relevance]
+    /// The rules of the ranking, in order. Default: words, typos, exactness, proximity, column,
+    /// relevance.
+    public var rules: [Rule] = [.words, .typos, .exactness, .proximity, .column, .relevance]
     /// How many typing errors a word may have. Default: one from 4 letters on, two from 8.
     public var typos = Typos()
     /// Which words are taken as beginnings. Default: every word.

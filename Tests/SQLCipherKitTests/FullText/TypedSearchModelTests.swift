@@ -49,7 +49,7 @@ import Testing
         var words = 0, typos = 0, proximity = 0, column = 0, exactness = 0
         var description: String { "w\(words) t\(typos) p\(proximity) c\(column) e\(exactness)" }
         static func < (a: Key, b: Key) -> Bool {
-            (-a.words, a.typos, a.proximity, a.column, a.exactness) < (-b.words, b.typos, b.proximity, b.column, b.exactness)
+            (-a.words, a.typos, a.exactness, a.proximity, a.column) < (-b.words, b.typos, b.exactness, b.proximity, b.column)
         }
     }
 

@@ -39,8 +39,10 @@ import Testing
         var first = TypedSearch("run")
         first.rules = [.words, .typos, .exactness, .column]
         #expect(try notes.search(first).hits.map(\.rowID) == [3, 2])
-        // A title counts more than that, by the rules in their usual order.
-        #expect(try rows("run") == [2, 3])
+        #expect(try rows("run") == [3, 2])
+        // A title counts more where the rules say so.
+        first.rules = [.words, .typos, .column, .exactness]
+        #expect(try notes.search(first).hits.map(\.rowID) == [2, 3])
         #expect(try Set(rows("run ")) == [2, 3])
         let found = try notes.search(typed: "runs ")
         #expect(found.words[0].kind == .form && found.hits.allSatisfy { $0.exactness == 1 })
