@@ -44,7 +44,7 @@ extension FullTextIndex {
     /// }
     /// ```
     /// The record is read from all columns of the content table, or of the full-text table if that has its own content.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a contentless table, and as ``search(_:)``.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a contentless table, and as ``search(_:)->[FullTextSearch.Hit]``.
     public func records<Record: SQLRow>(_ type: Record.Type, _ search: FullTextSearch) throws -> [FullTextSearch.Match<Record>] {
         try records(type, of: self.search(search))
     }
