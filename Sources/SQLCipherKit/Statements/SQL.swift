@@ -5,6 +5,8 @@
 /// try db.execute("UPDATE note SET title = \(title) WHERE id IN \(ids)")
 /// // UPDATE note SET title = ? WHERE id IN (?,?,?)
 /// ```
+/// An optional binds its value, or NULL for `nil`.
+///
 /// `\(identifier: name)` quotes a table's or column's name. `\(raw: text)` inserts text unchanged, and `SQL(raw: text)` takes a
 /// whole statement from a variable: never use these two with untrusted text.
 public struct SQL: Sendable, ExpressibleByStringInterpolation {
@@ -87,6 +89,15 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
         /// Binds a value.
         @inlinable
         public mutating func appendInterpolation(_ value: some SQLValueConvertible) {
+            appendMark()
+            values.append(value)
+        }
+
+        /// Binds a value, or NULL for `nil`.
+        ///
+        /// Without a parameter that is optional itself, the compiler warns that `\(optional)` prints a debug description.
+        @inlinable
+        public mutating func appendInterpolation<Value: SQLValueConvertible>(_ value: Value?) {
             appendMark()
             values.append(value)
         }
