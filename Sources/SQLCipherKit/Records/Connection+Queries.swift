@@ -45,6 +45,7 @@ extension Connection {
     /// Returns a cursor over the rows of a query.
     public func cursor<Request: SQLRequest>(_ request: Request) throws -> RowCursor<Request.Element> {
         let selection = request.selection
+        if selection.fetcher != nil { throw DatabaseError.includingCursor }
         var reader: ((borrowing Row) throws -> Request.Element)?
         return RowCursor(try openCursor(try selection.sql(.rows, self), [])) { row in
             if let reader { return try reader(row) }
@@ -59,6 +60,10 @@ extension Connection {
     ) throws {
         var selection = request.selection
         selection.clauses.isFirst = isFirst
+        if let fetch = selection.fetcher {
+            for element in try fetch(selection.clauses, self) where !body(element) { return }
+            return
+        }
         let sql = try selection.sql(.rows, self)
         let statement = try cached(sql)
         let handle = try statement.beginUse()

@@ -13,12 +13,12 @@ enum PropertyName {
     private static let known = Mutex<[AnyProperty: Known]>([:])
 
     /// The name of a key path's stored property, if it is also the property's coding key; otherwise nil.
-    static func of<Root, Value>(_ keyPath: KeyPath<Root, Value> & Sendable) -> String? {
+    static func of<Root>(_ keyPath: PartialKeyPath<Root> & Sendable) -> String? {
         if case .name(let name) = look(keyPath) { name } else { nil }
     }
 
     /// The error for a property for which ``of(_:)`` finds no name.
-    static func refusal<Root, Value>(_ keyPath: KeyPath<Root, Value> & Sendable) -> DatabaseError {
+    static func refusal<Root>(_ keyPath: PartialKeyPath<Root> & Sendable) -> DatabaseError {
         if case .otherKey(let name) = look(keyPath) {
             return .invalidArgument(
                 """
@@ -33,7 +33,7 @@ enum PropertyName {
             """)
     }
 
-    private static func look<Root, Value>(_ keyPath: KeyPath<Root, Value> & Sendable) -> Known {
+    private static func look<Root>(_ keyPath: PartialKeyPath<Root> & Sendable) -> Known {
         let property = AnyProperty(keyPath)
         if let found = known.withLock({ $0[property] }) { return found }
         let result: Known

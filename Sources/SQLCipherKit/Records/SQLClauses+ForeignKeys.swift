@@ -4,9 +4,9 @@ extension SQLClauses {
         let new = sides[index]
         var found: [(text: String, condition: SQL)] = []
         for other in sides[..<index] {
-            found += try Self.links(from: new, to: other, db)
+            found += try Self.conditions(from: new, to: other, db)
             // When a table is joined with itself, count each of its keys only once.
-            if !Self.isSame(new.table, other.table) { found += try Self.links(from: other, to: new, db) }
+            if !Self.isSame(new.table, other.table) { found += try Self.conditions(from: other, to: new, db) }
         }
         guard found.count == 1, let only = found.first else {
             let tables = sides[..<index].map(\.table.name).joined(separator: ", ")
@@ -19,38 +19,49 @@ extension SQLClauses {
         return only.condition
     }
 
-    private static func isSame(_ a: SQLTable, _ b: SQLTable) -> Bool {
-        a.name.isSameName(as: b.name) && a.schema.isSameName(as: b.schema)
-    }
+    static func isSame(_ a: SQLTable, _ b: SQLTable) -> Bool { a.name.isSameName(as: b.name) && a.schema.isSameName(as: b.schema) }
 
-    /// A condition for each foreign key from one table to another.
-    private static func links(
+    private static func conditions(
         from child: Side, to parent: Side, _ db: Connection?
     ) throws(DatabaseError) -> [(text: String, condition: SQL)] {
-        var links: [(text: String, condition: SQL)] = []
-        let table = child.table
-        let keys = table.columns.isEmpty ? try place(table, db).foreignKeyList(of: table.name) : table.allForeignKeys
-        for key in keys where key.parent.isSameName(as: parent.table.name) {
-            var columns = key.parentColumns
-            if columns.isEmpty {
-                let table = parent.table
-                columns = table.columns.isEmpty ? try place(table, db).primaryKey(of: table.name) : table.primaryKeyColumns
-            }
+        try links(from: child.table, to: parent.table, db).map { link in
+            (link.text, equal(link.pairs.map { (near: $0.child, far: $0.parent) }, child.alias, parent.alias))
+        }
+    }
+
+    /// The condition that columns of two tables are equal.
+    static func equal(_ pairs: [(near: String, far: String)], _ near: String, _ far: String) -> SQL {
+        var condition: SQL = ""
+        for pair in pairs {
+            if !condition.text.isEmpty { condition = "\(condition) AND " }
+            let one: SQL = "\(identifier: near).\(identifier: pair.near) = \(identifier: far).\(identifier: pair.far)"
+            condition = "\(condition)\(one)"
+        }
+        return condition
+    }
+
+    /// The foreign keys from one table to another, from its description or else from the database.
+    static func links(
+        from child: SQLTable, to parent: SQLTable, _ db: Connection?, isNearChild: Bool = false
+    ) throws(DatabaseError) -> [ForeignKeyLink] {
+        var links: [ForeignKeyLink] = []
+        let keys = child.columns.isEmpty ? try place(child, db).foreignKeyList(of: child.name) : child.allForeignKeys
+        for key in keys where key.parent.isSameName(as: parent.name) {
+            let columns = key.parentColumns.isEmpty ? try primaryKey(of: parent, db) : key.parentColumns
             guard columns.count == key.columns.count, !columns.isEmpty else {
                 throw .misuse(
-                    "the foreign key of \(child.table.name) to \(parent.table.name) has \(key.columns.count) columns "
-                        + "for \(columns.count)"
-                )
+                    "the foreign key of \(child.name) to \(parent.name) has \(key.columns.count) columns for \(columns.count)")
             }
-            var condition: SQL = ""
-            for (from, to) in zip(key.columns, columns) {
-                if !condition.text.isEmpty { condition = "\(condition) AND " }
-                let pair: SQL = "\(identifier: child.alias).\(identifier: from) = \(identifier: parent.alias).\(identifier: to)"
-                condition = "\(condition)\(pair)"
-            }
-            links.append(("\(child.table.name)(\(key.columns.joined(separator: ", "))) to \(parent.table.name)", condition))
+            links.append(
+                ForeignKeyLink(
+                    text: "\(child.name)(\(key.columns.joined(separator: ", "))) to \(parent.name)",
+                    pairs: zip(key.columns, columns).map { (child: $0, parent: $1) }, isNearChild: isNearChild))
         }
         return links
+    }
+
+    static func primaryKey(of table: SQLTable, _ db: Connection?) throws(DatabaseError) -> [String] {
+        table.columns.isEmpty ? try place(table, db).primaryKey(of: table.name) : table.primaryKeyColumns
     }
 
     /// The database of a table without a description.

@@ -17,7 +17,7 @@ public struct SQLProperties<Record: SQLRecord> {
 struct AnyProperty: Hashable, Sendable {
     private let keyPath: AnyKeyPath & Sendable
 
-    init<Root, Value>(_ keyPath: KeyPath<Root, Value> & Sendable) { self.keyPath = keyPath }
+    init(_ keyPath: AnyKeyPath & Sendable) { self.keyPath = keyPath }
 
     static func == (a: AnyProperty, b: AnyProperty) -> Bool { a.keyPath == b.keyPath }
     func hash(into hasher: inout Hasher) { keyPath.hash(into: &hasher) }

@@ -32,7 +32,7 @@ extension SQLQueryable {
     }
 
     /// The query with unique table names, and the result of a closure on its columns.
-    private func with<R>(_ body: (Columns) -> R) -> (Self, R) {
+    func with<R>(_ body: (Columns) -> R) -> (Self, R) {
         var copy = self
         if let renamed = selection.clauses.renamedForScope { copy.selection.clauses = renamed }
         let columns = copy.columns

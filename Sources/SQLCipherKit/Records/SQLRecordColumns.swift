@@ -40,6 +40,12 @@ final class RecordPositions: Sendable {
             qualified = "\(table.quotedSQLIdentifier).\(name.quotedSQLIdentifier)"
         }
 
+        /// The property's value; nil if it is none that can be bound.
+        func value(of record: Any) -> (any SQLValueConvertible)? {
+            let keyPath: AnyKeyPath = keyPath
+            return record[keyPath: keyPath] as? any SQLValueConvertible
+        }
+
         /// Where a stored property lies and what it is tell it from all others: a part of it that begins where it does is of
         /// another type. To compare two key paths takes ten times as long.
         func isProperty(_ keyPath: AnyKeyPath, _ offset: Int?, _ type: ObjectIdentifier) -> Bool {
@@ -66,7 +72,17 @@ final class RecordPositions: Sendable {
 
     /// The column of a property; nil if it has none.
     func column<Root, Value>(_ keyPath: KeyPath<Root, Value>) -> Column? {
-        let offset = MemoryLayout<Root>.offset(of: keyPath), type = ObjectIdentifier(Value.self)
+        column(keyPath, ObjectIdentifier(Value.self))
+    }
+
+    /// The same for a property whose type is not known.
+    func column<Root>(partial keyPath: PartialKeyPath<Root>) -> Column? {
+        column(keyPath, ObjectIdentifier(type(of: keyPath).valueType))
+    }
+
+    @inline(__always)
+    private func column<Root>(_ keyPath: PartialKeyPath<Root>, _ type: ObjectIdentifier) -> Column? {
+        let offset = MemoryLayout<Root>.offset(of: keyPath)
         for index in columns.indices where columns[index].isProperty(keyPath, offset, type) { return columns[index] }
         return nil
     }

@@ -5,8 +5,10 @@ public struct SQLSelection<Element>: Sendable {
 
     var clauses: SQLClauses
     /// The expressions to read; nil for all columns of the tables.
-    private let list: SQL?
+    let list: SQL?
     let reader: Reader
+    /// Reads all rows by more than one statement; nil for a query that is one statement.
+    var fetcher: (@Sendable (SQLClauses, Connection) throws -> [Element])?
 
     init(_ clauses: SQLClauses, _ list: SQL? = nil, reader: @escaping Reader) {
         self.clauses = clauses
@@ -29,6 +31,7 @@ public struct SQLSelection<Element>: Sendable {
     func compound(_ keyword: String, _ other: SQLSelection) -> Self {
         var made = SQLClauses(clauses.sides[0].table, query: "\(part) \(raw: keyword) \(other.part)")
         made.failure = clauses.failure ?? other.clauses.failure
+        if fetcher != nil || other.fetcher != nil { made.failure = .misuse("a compound of queries with associations") }
         if list == nil, clauses.sides.count > 1 { made.failure = .misuse("a compound of joins: select values first") }
         return SQLSelection(made, list == nil ? nil : "*", reader: reader)
     }

@@ -18,6 +18,15 @@ struct SQLSide {
         return sides
     }
 
+    /// All sides but the last as one, and the last one.
+    static func divided(_ row: borrowing Row) throws(DatabaseError) -> (first: SQLSide, last: SQLSide) {
+        let names = row.columnNames
+        let end = names.lastIndex(of: separator) ?? 0
+        return (SQLSide(row, 0..<end), SQLSide(row, end + 1..<names.count))
+    }
+
+    var range: Range<Int> { names.range }
+
     private init(_ row: borrowing Row, _ columns: Range<Int>) {
         names = ColumnNames(row.handle, only: columns)
     }

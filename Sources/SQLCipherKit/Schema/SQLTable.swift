@@ -116,6 +116,13 @@ public struct SQLTable: Sendable {
         return PropertyName.of(keyPath)
     }
 
+    /// The same for a property whose type is not known.
+    func columnName<Root>(partial keyPath: PartialKeyPath<Root> & Sendable) -> String? {
+        if let column = positions?.column(partial: keyPath) { return column.name }
+        if !columnNames.isEmpty, let name = columnNames[AnyProperty(keyPath)] { return name }
+        return PropertyName.of(keyPath)
+    }
+
     /// The columns of the primary key, in the key's order.
     public var primaryKeyColumns: [String] {
         for case .primaryKey(let columns) in constraints.map(\.kind) { return columns.map(\.name) }

@@ -1,0 +1,136 @@
+/// The records at the far end of an association, as one statement fetches them for all records at the near end.
+struct AssociatedRows<Target: SQLRecord> {
+    private let path: AssociationPath
+    private let base: SQLTable
+    private let clauses: SQLClauses
+
+    /// - Parameter base: the table at the near end. What belongs to it is looked for in the same database, as foreign keys are.
+    init(_ path: AssociationPath, _ query: SQLQuery<Target>, _ base: SQLTable) {
+        (self.path, self.base) = (path.in(base.schema), base)
+        var clauses = query.selection.clauses
+        clauses.sides[0].table.schema = clauses.sides[0].table.schema ?? base.schema
+        self.clauses = clauses
+    }
+
+    private var target: SQLTable { clauses.sides[0].table }
+
+    /// The column of the base by which the records are found.
+    func nearColumn(_ db: Connection) throws(DatabaseError) -> String {
+        switch path {
+        case .direct(let link): return try link.columns(near: base, far: target, db).single().near
+        case .through(let table, let link, _): return try link.columns(near: base, far: table, db).single().near
+        }
+    }
+
+    /// The rows that belong to each of the keys.
+    func fetch<Row>(_ reading: AssociationReading<Target, Row>, _ keys: [AssociationKey?], _ db: Connection) throws -> [[Row]] {
+        let list = AssociationKeys(keys)
+        let beside = try reading.columns(target, db)
+        var (numbers, records): ([Int], [Target]) = ([], [])
+        var further: [[AssociationKey?]] = beside.map { _ in [] }
+        // Without keys it runs as well: then what it reads is known to an observation.
+        try db.forEachRow(of: try sql(list, beside, db)) { row in
+            let sides = try SQLSide.all(row, beside.isEmpty ? 2 : 3)
+            return { row in
+                numbers.append(try row.get(0, as: Int.self))
+                records.append(try sides[1].withRow(row, Target.readSQL))
+                if !beside.isEmpty { try sides[2].appendKeys(row, to: &further) }
+            }
+        }
+        let rows = try reading.rows(records, further, db, target)
+        var groups = [[Row]](repeating: [], count: list.count)
+        for (number, row) in zip(numbers, rows) { groups[number].append(row) }
+        return list.numbers.map { number in number.map { groups[$0] } ?? [] }
+    }
+
+    private var alias: String { clauses.sides[0].alias }
+
+    /// The number of the key, the record and the keys of what is beside it, for each row.
+    private func sql(_ keys: AssociationKeys, _ beside: [String], _ db: Connection) throws(DatabaseError) -> SQL {
+        let (source, far) = try linked(keys, db)
+        var clauses = clauses
+        let (limit, offset) = (clauses.limit, clauses.offset)
+        (clauses.limit, clauses.offset) = (nil, 0)
+        if let limit, limit < 0 { throw .invalidArgument("the limit of an association must not be negative and is \(limit)") }
+        if offset < 0 { throw .invalidArgument("the offset of an association must not be negative and is \(offset)") }
+        let key: SQL = "\(identifier: Self.key).n"
+        let from: SQL = """
+            FROM (\(source)) AS \(identifier: Self.key) JOIN \(clauses.sides[0].source) \
+            ON \(identifier: alias).\(identifier: far) = \(identifier: Self.key).value
+            """
+        guard limit != nil || offset > 0 else { return try clauses.tail(of: "SELECT \(columns(key, beside)) \(from)") }
+
+        // The rows of each key are numbered, and the query continues with those whose numbers are within the limit.
+        let order: SQL = clauses.orderings.isEmpty ? "" : " ORDER BY \(list: clauses.orderings)"
+        clauses.orderings = []
+        let inner = try clauses.tail(
+            of: """
+                SELECT \(key) AS \(identifier: Self.key), row_number() OVER (PARTITION BY \(key)\(order)) \
+                AS \(identifier: Self.place), \(identifier: alias).* \(from)
+                """)
+        let place: SQL = "\(identifier: alias).\(identifier: Self.place)"
+        let outer = columns("\(identifier: alias).\(identifier: Self.key)", beside)
+        let sql: SQL = "SELECT \(outer) FROM (\(inner)) AS \(identifier: alias) WHERE \(place) > \(offset)"
+        let upper = limit.map { $0.addingReportingOverflow(offset) }
+        guard let upper, !upper.overflow else { return "\(sql) ORDER BY \(place)" }
+        return "\(sql) AND \(place) <= \(upper.partialValue) ORDER BY \(place)"
+    }
+
+    /// The numbers of the keys with the values to which the target's column is equal, and that column.
+    private func linked(_ keys: AssociationKeys, _ db: Connection) throws(DatabaseError) -> (source: SQL, far: String) {
+        switch path {
+        case .direct(let link):
+            return ("SELECT n - 1 AS n, value FROM (\(keys.source))", try link.columns(near: base, far: target, db).single().far)
+        case .through(let table, let first, let second):
+            let near = try first.columns(near: base, far: table, db).single().far
+            let far = try second.columns(near: table, far: target, db).single()
+            let link: SQL = """
+                SELECT DISTINCT k.n - 1 AS n, link.\(identifier: far.near) AS value FROM (\(keys.source)) AS k \
+                JOIN \(raw: table.qualifiedName) AS link ON link.\(identifier: near) = k.value
+                """
+            return (link, far.far)
+        }
+    }
+
+    private func columns(_ key: SQL, _ beside: [String]) -> SQL {
+        let separator: SQL = "NULL AS \(identifier: SQLSide.separator)"
+        let records: SQL = "\(key), \(separator), \(clauses.sides[0].columns)"
+        if beside.isEmpty { return records }
+        return "\(records), \(separator), \(list: beside.map { "\(identifier: alias).\(identifier: $0)" })"
+    }
+
+    private static var key: String { "sqlcipherkit_key" }
+    private static var place: String { "sqlcipherkit_place" }
+}
+
+extension AssociationPath {
+    /// With the linking table in a database, unless it names one itself.
+    func `in`(_ schema: String?) -> AssociationPath {
+        guard case .through(var table, let first, let second) = self else { return self }
+        table.schema = table.schema ?? schema
+        return .through(table, first, second)
+    }
+}
+
+extension SQLSide {
+    /// Adds the key in each column of this side to a list of its own.
+    func appendKeys(_ row: borrowing Row, to lists: inout [[AssociationKey?]]) throws(DatabaseError) {
+        for index in lists.indices {
+            lists[index].append(try AssociationKey(Row.Column(row.handle, Int32(truncatingIfNeeded: range.lowerBound + index))))
+        }
+    }
+}
+
+extension Connection {
+    /// Runs a statement. The closure gets the first row and returns what reads each row.
+    func forEachRow(of sql: SQL, _ reader: (borrowing Row) throws -> (borrowing Row) throws -> Void) throws {
+        let statement = try cached(sql)
+        let handle = try statement.beginUse()
+        defer { statement.endUse(handle) }
+        try statement.bindAll(sql.arguments, handle)
+        guard try statement.advance(handle) else { return }
+        let row = Row(handle, statement.names(handle))
+        let read = try reader(row)
+        repeat { try read(row) } while try statement.advance(handle)
+    }
+}

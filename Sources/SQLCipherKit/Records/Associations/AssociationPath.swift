@@ -1,0 +1,86 @@
+/// How the records of one table find those of another one that belong to them.
+enum AssociationPath: Sendable {
+    case direct(AssociationLink)
+    /// Through the rows of a table that link the two.
+    case through(SQLTable, AssociationLink, AssociationLink)
+}
+
+/// One step of a path, from the near table to the far one.
+struct AssociationLink: Sendable {
+    enum Direction { case farRefersToNear, nearRefersToFar, either }
+
+    /// The name of a column that a declaration gave as a property.
+    typealias Name = Result<String, DatabaseError>
+
+    let direction: Direction
+    var referring: Name?
+    var referenced: Name?
+
+    /// The columns that are equal in rows that belong together, with what they are called in an error.
+    struct Columns {
+        let pairs: [(near: String, far: String)]
+        let text: String
+
+        /// The only pair.
+        func single() throws(DatabaseError) -> (near: String, far: String) {
+            guard pairs.count == 1, let pair = pairs.first else {
+                throw .misuse("\(text) has \(pairs.count) columns: associations are only fetched by a key of one column")
+            }
+            return pair
+        }
+    }
+
+    /// Finds the columns from the declaration, the tables' descriptions or the database.
+    /// - Parameter db: the connection; nil where only descriptions can be used.
+    func columns(near: SQLTable, far: SQLTable, _ db: Connection?) throws(DatabaseError) -> Columns {
+        var found: [ForeignKeyLink] = []
+        if direction != .nearRefersToFar { found += try links(far, near, db, isNearChild: false) }
+        // When a table refers to itself, either direction has the same keys.
+        if direction == .nearRefersToFar || direction == .either && !SQLClauses.isSame(near, far) {
+            found += try links(near, far, db, isNearChild: true)
+        }
+        guard found.count == 1, let only = found.first else {
+            if found.isEmpty { throw .misuse("no foreign key links \(near.name) with \(far.name): name the property that refers") }
+            let keys = found.map(\.text).joined(separator: "; ")
+            throw .misuse("several foreign keys link \(near.name) with \(far.name): name the property that refers (\(keys))")
+        }
+        return Columns(
+            pairs: only.pairs.map { only.isNearChild ? (near: $0.child, far: $0.parent) : (near: $0.parent, far: $0.child) },
+            text: only.text)
+    }
+
+    private func links(
+        _ child: SQLTable, _ parent: SQLTable, _ db: Connection?, isNearChild: Bool
+    ) throws(DatabaseError) -> [ForeignKeyLink] {
+        guard let referring = try referring?.get() else {
+            return try SQLClauses.links(from: child, to: parent, db, isNearChild: isNearChild)
+        }
+        let text = "\(child.name)(\(referring)) to \(parent.name)"
+        func link(_ referenced: String) -> [ForeignKeyLink] {
+            [ForeignKeyLink(text: text, pairs: [(child: referring, parent: referenced)], isNearChild: isNearChild)]
+        }
+        if let referenced = try referenced?.get() { return link(referenced) }
+        let declared = try SQLClauses.links(from: child, to: parent, db, isNearChild: isNearChild)
+        if let key = declared.first(where: { $0.pairs.count == 1 && $0.pairs[0].child.isSameName(as: referring) }) { return [key] }
+        // A column that refers without being declared to: to the primary key.
+        let key = try SQLClauses.primaryKey(of: parent, db)
+        guard key.count == 1 else { throw .misuse("the primary key of \(parent.name) has \(key.count) columns: say to: as well") }
+        return link(key[0])
+    }
+}
+
+/// A foreign key between two tables, with the columns that it refers to spelled out.
+struct ForeignKeyLink {
+    let text: String
+    let pairs: [(child: String, parent: String)]
+    var isNearChild = false
+}
+
+extension SQLTable {
+    /// The name of a property's column, for a declaration; nil for the record itself, which stands for no property.
+    func linkName<Root: SQLRecord>(_ keyPath: PartialKeyPath<Root> & Sendable) -> AssociationLink.Name? {
+        if keyPath as AnyKeyPath == \Root.self { return nil }
+        if let name = columnName(partial: keyPath) { return .success(name) }
+        return .failure(PropertyName.refusal(keyPath))
+    }
+}
