@@ -121,13 +121,7 @@ extension Connection {
     public func updateAll<Record: SQLRecord>(
         _ query: SQLQuery<Record>, _ changes: (SQLColumns<Record>, inout SQLAssignments<Record>) -> Void
     ) throws(DatabaseError) -> Int {
-        let clauses = query.selection.clauses
-        let side = clauses.sides[0]
-        var assignments = SQLAssignments<Record>(table: side.table)
-        SQLScope.within(clauses) { changes(query.columns, &assignments) }
-        if let failure = assignments.failure { throw failure }
-        if assignments.list.isEmpty { throw .misuse("the update of \(side.table.name) has no assignments") }
-        try execute(clauses.change("UPDATE \(side.source) SET \(list: assignments.list)"))
+        try execute(query.selection.clauses.update(Record.self, changes))
         return self.changes
     }
 }
@@ -174,14 +168,5 @@ public struct SQLAssignments<Record: SQLRecord> {
             return ""
         }
         return "\(identifier: name)"
-    }
-}
-
-extension SQLClauses {
-    fileprivate func change(_ sql: SQL) throws(DatabaseError) -> SQL {
-        guard groups.isEmpty, having == nil, !isDistinct else { throw .misuse("a query with groups cannot change rows") }
-        let all = try tail(of: sql)
-        // SQLite accepts an order only together with a limit.
-        return orderings.isEmpty || limit != nil || offset > 0 ? all : "\(all) LIMIT -1"
     }
 }

@@ -125,10 +125,18 @@ extension Connection {
     ///   throws.
     public func update<Record: SQLRecord>(_ record: Record, in schema: Schema? = nil) throws {
         let statements = try statements(schema), before = totalChanges
-        try statements.run(.update, record, self)
+        try statements.run(.update(returning: false), record, self)
         guard try hasMet(statements.table(Record.self), before) ?? isThere(record, statements) else {
             throw DatabaseError.noRecord(Record.self)
         }
+    }
+
+    /// Updates the row with the record's key, and reads back what the database has changed, such as generated columns. To read
+    /// changes made by triggers afterwards, use ``refresh(_:in:)``.
+    /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, or any error that the record's own coding throws;
+    ///   in each case nothing is changed.
+    public func update<Record: SQLRecord>(_ record: inout Record, in schema: Schema? = nil) throws {
+        guard try write(.update(returning: true), &record, schema) else { throw DatabaseError.noRecord(Record.self) }
     }
 
     /// Updates only the columns that differ from the earlier record. Other columns, which another connection may have changed
@@ -264,7 +272,7 @@ extension Connection {
     /// Writes a record and reads it back. If it cannot be read back, the write is undone.
     /// - Returns: whether there was such a row.
     @discardableResult
-    private func write<Record: SQLRecord>(_ action: RecordAction, _ record: inout Record, _ schema: Schema?) throws -> Bool {
+    func write<Record: SQLRecord>(_ action: RecordAction, _ record: inout Record, _ schema: Schema?) throws -> Bool {
         let statements = try statements(schema)
         var written: Record?
         try savepoint { db in try statements.run(action, record, db) { written = try Record.readSQL(from: $0) } }
@@ -272,7 +280,7 @@ extension Connection {
         return written != nil
     }
 
-    private func statements(_ schema: Schema?) throws(DatabaseError) -> RecordStatements {
+    func statements(_ schema: Schema?) throws(DatabaseError) -> RecordStatements {
         let statements = state(RecordStatements.self)
         return try name(of: schema).map(statements.of) ?? statements
     }

@@ -81,7 +81,8 @@ struct RecordLayout {
 enum RecordAction: Hashable {
     case insert(ConflictResolution?, returning: Bool)
     case upsert([ExactText], returning: Bool)
-    case update, delete, refresh
+    case update(returning: Bool)
+    case delete, refresh
 }
 
 /// The statement for an action on records that encode the same keys.
@@ -112,13 +113,14 @@ struct RecordSQL {
             let on = target.map(\.quotedSQLIdentifier).joined(separator: ", ")
             text = Self.insertion(table, layout, written, nil) + " ON CONFLICT(\(on)) DO UPDATE SET \(list)"
                 + (returning ? " RETURNING \(columns)" : "")
-        case .update:
+        case .update(let returning):
             let key = try key()
             keys = written
             let changed = written.enumerated().filter { !key.contains(text: $0.element) }
             if changed.isEmpty { throw .misuse("a record of \(table.name) has no columns besides its key") }
             let list = changed.map { "\($0.element.quotedSQLIdentifier) = ?\($0.offset + 1)" }.joined(separator: ", ")
             text = "UPDATE \(table.qualifiedName) SET \(list) WHERE \(matches(key, keys))"
+                + (returning ? " RETURNING \(columns)" : "")
         case .delete:
             keys = try key()
             text = "DELETE FROM \(table.qualifiedName) WHERE \(matches(keys, keys))"
@@ -130,7 +132,7 @@ struct RecordSQL {
 
     /// Nil is NULL, except in the key, as NULL identifies no row: there the database fills in the default, just as it fills in a
     /// row id.
-    private static func insertion(
+    static func insertion(
         _ table: SQLTable, _ layout: RecordLayout, _ keys: [String], _ conflict: ConflictResolution?
     ) -> String {
         let names = keys.map(\.quotedSQLIdentifier).joined(separator: ", ")

@@ -23,8 +23,8 @@ struct AssociationKeys {
     /// The number of each record's key; nil for NULL.
     let numbers: [Int?]
     let count: Int
-    /// `SELECT … AS n, … AS value`: keys are bound as arrays (<https://sqlite.org/carray.html>), so that the statement is the same
-    /// for any number of them.
+    /// `SELECT … AS n, … AS value`, counted from 1: keys are bound as arrays (<https://sqlite.org/carray.html>), so that the
+    /// statement is the same for any number of them.
     let source: SQL
 
     init(_ keys: [AssociationKey?]) {

@@ -36,7 +36,8 @@ extension AssociationReading {
 
     private static var start: AssociationReading<Base, Base> { .plain }
 
-    // Written out, because Swift 6.3 does not type-check the elements of a tuple that a parameter pack in the same expression makes.
+    // Written out, because Swift 6.3 does not type-check the elements of a tuple that a parameter pack makes in the same
+    // expression.
 
     static func one<Record: SQLRecord, A: SQLRecord, X>(_ a: SQLAssociation<Record, A, X>) -> Self where Row == (Base, X) {
         start.and(a)

@@ -1,8 +1,8 @@
 /// A query for records with what belongs to each of them, from ``SQLQuery/including(_:)``: a tuple of the record and what each
 /// association has for it.
 ///
-/// Each association is one further statement for all records of the query, in one snapshot. Conditions, an order and a limit concern
-/// the records. ``Connection/sql(of:)`` gives the first statement; a cursor cannot read such a query.
+/// Each association is one further statement for all records of the query, in one snapshot. Conditions, an order and a limit
+/// concern the records. ``Connection/sql(of:)`` gives the first statement; a cursor cannot read such a query.
 public struct SQLIncludingQuery<Record: SQLRecord, Element>: SQLQueryable {
     public var selection: SQLSelection<Element>
 

@@ -1,0 +1,96 @@
+/// Changing many rows, and reading what was changed in the same statement (<https://sqlite.org/lang_returning.html>). The rows come
+/// in any order. If one of them cannot be read, nothing is changed.
+extension Connection {
+    /// Deletes the rows of a query, and returns them as they were.
+    /// ```swift
+    /// let gone = try db.deleteAll(Note.filter { $0.stars == 0 }, returning: Note.self)
+    /// ```
+    /// - Throws: as ``deleteAll(_:)``, or any error that the record's own decoding throws.
+    public func deleteAll<Record: SQLRecord>(_ query: SQLQuery<Record>, returning type: Record.Type) throws -> [Record] {
+        try changed(query.deletion(query.all)) { row in try Record.readSQL(from: row) }
+    }
+
+    /// Deletes the rows of a query, and returns a value of each of them.
+    public func deleteAll<Record: SQLRecord, Value: SQLValueConvertible>(
+        _ query: SQLQuery<Record>, returning expression: (SQLColumns<Record>) -> SQLExpression<Value>
+    ) throws -> [Value] {
+        try changed(query.deletion(query.returned { expression($0).sql })) { row in try row.get(0) }
+    }
+
+    /// Deletes the rows of a query, and returns several values of each of them.
+    public func deleteAll<Record: SQLRecord, each Value: SQLValueConvertible>(
+        _ query: SQLQuery<Record>, returning expressions: (SQLColumns<Record>) -> (repeat SQLExpression<each Value>)
+    ) throws -> [(repeat each Value)] {
+        let list = query.returned { columns in
+            let expressions = expressions(columns)
+            var list: [SQL] = []
+            for expression in repeat each expressions { list.append(expression.sql) }
+            return "\(list: list)"
+        }
+        return try changed(query.deletion(list)) { row in try row.values() }
+    }
+
+    /// Changes columns in all rows of a query, and returns the rows as they are afterwards.
+    /// ```swift
+    /// let notes = try db.updateAll(Note.filter { $0.stars > 3 }, returning: Note.self) { note, set in
+    ///     set(\.stars, to: 3)
+    /// }
+    /// ```
+    /// - Throws: as ``updateAll(_:_:)``, or any error that the record's own decoding throws.
+    public func updateAll<Record: SQLRecord>(
+        _ query: SQLQuery<Record>, returning type: Record.Type,
+        _ changes: (SQLColumns<Record>, inout SQLAssignments<Record>) -> Void
+    ) throws -> [Record] {
+        try changed(query.selection.clauses.update(type, changes, returning: query.all)) { row in try Record.readSQL(from: row) }
+    }
+
+    /// Changes columns in all rows of a query, and returns a value of each of them as it is afterwards.
+    public func updateAll<Record: SQLRecord, Value: SQLValueConvertible>(
+        _ query: SQLQuery<Record>, returning expression: (SQLColumns<Record>) -> SQLExpression<Value>,
+        _ changes: (SQLColumns<Record>, inout SQLAssignments<Record>) -> Void
+    ) throws -> [Value] {
+        let list = query.returned { expression($0).sql }
+        return try changed(query.selection.clauses.update(Record.self, changes, returning: list)) { row in try row.get(0) }
+    }
+
+    /// Changes columns in all rows of a query, and returns several values of each of them.
+    public func updateAll<Record: SQLRecord, each Value: SQLValueConvertible>(
+        _ query: SQLQuery<Record>, returning expressions: (SQLColumns<Record>) -> (repeat SQLExpression<each Value>),
+        _ changes: (SQLColumns<Record>, inout SQLAssignments<Record>) -> Void
+    ) throws -> [(repeat each Value)] {
+        let list = query.returned { columns in
+            let expressions = expressions(columns)
+            var list: [SQL] = []
+            for expression in repeat each expressions { list.append(expression.sql) }
+            return "\(list: list)"
+        }
+        return try changed(query.selection.clauses.update(Record.self, changes, returning: list)) { row in try row.values() }
+    }
+
+    private func changed<Element>(_ sql: SQL, _ read: @escaping (borrowing Row) throws -> Element) throws -> [Element] {
+        var elements: [Element] = []
+        try savepoint { db in
+            try db.forEachRow(of: sql) { _ in { row in elements.append(try read(row)) } }
+        }
+        return elements
+    }
+}
+
+extension SQLQuery {
+    /// The columns of the record. SQLite takes no other name of the table there.
+    fileprivate var all: SQL {
+        let table = selection.clauses.sides[0].table
+        let names = table.positions?.names ?? table.columns.map(\.name)
+        return names.isEmpty ? "*" : "\(list: names.map { "\(identifier: $0)" })"
+    }
+
+    fileprivate func returned(_ expressions: (SQLColumns<Record>) -> SQL) -> SQL {
+        var clauses = selection.clauses
+        clauses.sides[0].alias = clauses.sides[0].table.name
+        return SQLScope.within(clauses) { expressions(clauses.columns(0)) }
+    }
+
+    fileprivate func deletion(_ columns: SQL) throws(DatabaseError) -> SQL {
+        try selection.clauses.change("DELETE FROM \(selection.clauses.sides[0].source)", returning: columns)
+    }
+}
