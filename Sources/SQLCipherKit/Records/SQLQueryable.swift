@@ -12,7 +12,7 @@
 /// The closures receive the columns of each table, in order: `{ $0.id < $1.id }` or `{ author, book in author.id < book.id }`.
 /// Values in them are bound. ``Connection/sql(of:)`` shows the statement.
 ///
-/// ``SQLQuery``, ``SQLJoin`` and ``SQLThreeWayJoin`` conform to it. Your own type that wraps one of these can as well.
+/// ``SQLQuery``, ``SQLJoin`` and the joins of up to six tables conform to it. Your own type that wraps one of these can as well.
 public protocol SQLQueryable<Element>: SQLRequest, Sendable {
     /// The columns of the table, or a tuple of the columns of each table.
     associatedtype Columns

@@ -1,0 +1,54 @@
+/// A query for the records of four tables; see ``SQLQueryable``.
+public struct SQLFourWayJoin<A, B, C, D>: Sendable {
+    private var clauses: SQLClauses
+
+    init(_ clauses: SQLClauses) { self.clauses = clauses }
+
+    public var columns: (SQLColumns<A>, SQLColumns<B>, SQLColumns<C>, SQLColumns<D>) {
+        (clauses.columns(0), clauses.columns(1), clauses.columns(2), clauses.columns(3))
+    }
+}
+
+extension SQLFourWayJoin: SQLRequest, SQLQueryable where A: SQLSource, B: SQLSource, C: SQLSource, D: SQLSource {
+    public var selection: SQLSelection<(A, B, C, D)> {
+        get {
+            SQLSelection(
+                clauses,
+                reader: { row in
+                    let sides = try SQLSide.all(row, 4)
+                    return { row in
+                        (
+                            try sides[0].withRow(row, A.readSQL), try sides[1].withRow(row, B.readSQL),
+                            try sides[2].withRow(row, C.readSQL), try sides[3].withRow(row, D.readSQL)
+                        )
+                    }
+                })
+        }
+        set { clauses = newValue.clauses }
+    }
+}
+
+/// Joins with a fourth table. Without a condition, it is joined by the only foreign key between it and the others.
+extension SQLThreeWayJoin where A: SQLSource, B: SQLSource, C: SQLSource {
+    /// A condition for a join.
+    public typealias On<D> = (SQLColumns<A>, SQLColumns<B>, SQLColumns<C>, SQLColumns<D>) -> SQLPredicate
+
+    /// An inner join: the matching rows.
+    public func join<D: SQLRecord>(_ type: D.Type, on condition: On<D>? = nil) -> SQLFourWayJoin<A, B, C, D> {
+        SQLFourWayJoin(joined(type, "JOIN", condition))
+    }
+
+    /// A left join: the matching rows, and the rows without a match, with nil.
+    public func leftJoin<D: SQLRecord>(_ type: D.Type, on condition: On<D>? = nil) -> SQLFourWayJoin<A, B, C, D?> {
+        SQLFourWayJoin(joined(type, "LEFT JOIN", condition))
+    }
+
+    private func joined<D: SQLRecord>(_ type: D.Type, _ keyword: String, _ condition: On<D>?) -> SQLClauses {
+        selection.clauses.joined(
+            D.source, keyword, condition.map { condition in
+                { clauses in
+                    condition(clauses.columns(0), clauses.columns(1), clauses.columns(2), clauses.columns(3))
+                }
+            })
+    }
+}
