@@ -1,4 +1,4 @@
-/// A query for records with values beside each of them, from ``SQLQuery/annotated(with:)``: a tuple of the record and the values.
+/// A query for records with values beside each of them, from `annotated(with:)`: a tuple of the record and the values.
 public struct SQLAnnotatedQuery<Record: SQLRecord, Element>: SQLQueryable {
     public var selection: SQLSelection<Element>
 
@@ -78,7 +78,7 @@ extension SQLQuery {
 }
 
 extension SQLRecord {
-    /// All records, each with the value of an expression beside it; see ``SQLQuery/annotated(with:)``.
+    /// All records, each with the value of an expression beside it; see ``SQLAnnotatedQuery``.
     public static func annotated<A: SQLValueConvertible>(
         with expression: (SQLColumns<Self>) -> SQLExpression<A>
     ) -> SQLAnnotatedQuery<Self, (Self, A)> {
