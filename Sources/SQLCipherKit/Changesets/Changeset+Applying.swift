@@ -85,7 +85,7 @@ extension Changeset {
                 code: .schema, message: "the changes of \(table.name) cannot be applied: \(table.skip?.inWords ?? "")")
         }
         let application = ChangesetApplication(db, outcome, onConflict)
-        return try withTriggers(options.triggers, db) { try run(application, db, options) }
+        return try db.withTriggers(options.triggers) { try run(application, db, options) }
     }
 
     /// Applies the changes like ``apply(to:tables:options:onConflict:)``, with a rule for each table instead of a closure.

@@ -88,6 +88,9 @@ public struct DatabaseError: Error, Sendable {
         case recordNotFound
         /// A migration failed, or the database has migrations that the program does not know; the message says which.
         case migration
+        /// A ``ChangeLog`` lacks entries that precede a message, or has pruned those that another peer lacks; the message says
+        /// which, and what to do.
+        case changesMissing
     }
 
     // One reference, so that every call that may throw returns the error in a register.

@@ -1,21 +1,21 @@
 import CSQLCipher
 
-extension Changeset {
+extension Connection {
     /// Runs `body` with some or all triggers disabled.
-    func withTriggers<R>(_ triggers: ChangesetOptions.Triggers, _ db: Connection, _ body: () throws -> R) throws -> R {
+    func withTriggers<R>(_ triggers: ChangesetOptions.Triggers, _ body: () throws -> R) throws -> R {
         switch triggers {
         case .run: return try body()
         case .quiet:
-            let handle = try db.liveForUse()
+            let handle = try liveForUse()
             var areOn: Int32 = 0
-            try db.check(sqlcipherkit_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, -1, &areOn))
+            try check(sqlcipherkit_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, -1, &areOn))
             guard areOn != 0 else { return try body() }
-            try db.check(sqlcipherkit_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nil))
+            try check(sqlcipherkit_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nil))
             // The conflict handler may have closed the connection.
-            defer { if let handle = db.handle { _ = sqlcipherkit_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, nil) } }
+            defer { if let handle = self.handle { _ = sqlcipherkit_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, nil) } }
             return try body()
         case .without(let names):
-            return try db.transaction { db in
+            return try transaction { db in
                 let wanted = names.nameSet
                 let entries = try db.main.entries(where: "type = 'trigger'").filter { wanted.contains(SQLName($0.name)) }
                 let there = entries.map(\.name).nameSet
