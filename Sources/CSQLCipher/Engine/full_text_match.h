@@ -413,7 +413,7 @@ static void sqlcipherkit_begin(sqlcipherkit_matching *m) {
         sqlcipherkit_lists *lists = &m->slots[slot];
         lists->heap = &m->heaps[source];
         lists->documents = q->slots[slot].documents;
-        double rows = (double)MAX(m->rows, lists->documents);
+        double rows = (double)MAX(MAX(m->rows, q->rows), lists->documents);
         lists->weight = MAX(1e-6, log((rows - (double)lists->documents + 0.5) / ((double)lists->documents + 0.5)));
         if (q->slots[slot].column_count > 0) {
             int count = q->slots[slot].column_count;

@@ -108,6 +108,8 @@ typedef struct {
     /* For each column: its weight in the relevance, and its place in the rule of columns. */
     const double *weights;
     const int *places;
+    /* The number of rows that the slots' documents are among; the index's own if it has more. */
+    sqlite3_int64 rows;
     /* The number of steps through lists of rows after which it ends. */
     sqlite3_int64 budget;
     /* How many of the best rows are wanted. */

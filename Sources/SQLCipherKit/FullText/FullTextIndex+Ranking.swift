@@ -93,6 +93,6 @@ extension FullTextIndex {
     /// - Returns: the values, the most frequent first.
     public func facets(_ search: FullTextSearch, by expression: SQL, limit: Int? = nil) throws -> [FullTextSearch.Facet] {
         let rows: [(SQLValue, Int)] = try connection.fetchAll(try FullTextStatements(self, search).facets(expression, limit: limit))
-        return rows.map { FullTextSearch.Facet(value: $0.0, count: $0.1) }
+        return rows.map { FullTextSearch.Facet(value: $0.0, count: $0.1, range: nil) }
     }
 }

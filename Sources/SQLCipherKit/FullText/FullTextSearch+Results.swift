@@ -48,12 +48,14 @@ extension FullTextSearch {
         public var isEmpty: Bool { rowIDs.isEmpty }
     }
 
-    /// A value and how many hits have it.
+    /// A value, or a group of values, and how many hits have it.
     public struct Facet: Hashable, Sendable {
-        /// The value.
+        /// The value. Of dates, the name of the interval as text; of ranges, the lower bound, and NULL for the first range.
         public let value: SQLValue
         /// The number of hits.
         public let count: Int
+        /// The range of ``Grouping/ranges(_:bounds:)``, infinite at the ends; otherwise nil.
+        public let range: Range<Double>?
     }
 }
 

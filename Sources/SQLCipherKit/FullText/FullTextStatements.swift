@@ -56,7 +56,7 @@ struct FullTextStatements {
     /// The terms see the content table under no other name, and of the index only the row id and, as `search_rank`, the rank;
     /// otherwise a column that both have would be ambiguous. Snippets are left to a second step, as SQLite would compute them for
     /// every match before it sorts.
-    private func content() throws(DatabaseError) -> SQL {
+    func content() throws(DatabaseError) -> SQL {
         let condition = try condition()
         guard let content = try index.content() else {
             // Its own content, or none: the columns are the full-text table's.

@@ -47,12 +47,16 @@ struct TypedCorrection {
         slot.alternatives = [TypedSlots.Alternative(tokens: [stem], kind: .exact, typos: 0, documents: 1)]
         slots.slots = [slot]
         let rows = try slots.match(minimum: 1, wanted: 4, budget: 64, nil).matches.map(\.row)
-        let columns = index.columns.map { "f.\($0.quotedSQLIdentifier)" }
+        let columns = index.columns.map { "CAST(f.\($0.quotedSQLIdentifier) AS TEXT)" }
         for row in rows {
             for column in columns {
                 let sql: SQL = "SELECT \(raw: column) FROM \(raw: index.table.qualifiedName) AS f WHERE f.rowid = \(row)"
-                guard let text = try index.table.connection.fetchOne(String.self, sql) else { continue }
-                let part = String(text.prefix(20_000))
+                var part = ""
+                // Whatever bytes it has.
+                try index.table.connection.forEach(sql) { row in
+                    if try Row.Column(row.handle, 0).isNull() { return }
+                    part = try row.withUnsafeBytes(at: 0) { String(decoding: $0.prefix(20_000), as: UTF8.self) }
+                }
                 for token in try index.table.connection.tokens(of: part, arguments: unstemmed, for: .document) {
                     let word = Array(token.token.utf8)
                     if word.starts(with: beginning), (TypedIndex.stem(word) ?? word) == stem { return word }

@@ -29,12 +29,14 @@ struct TypedHits {
         }
         highlightColumns = try search.highlights.map(place)
         let values = try search.columns.map(place)
-        let shown = (snippetColumns + highlightColumns + values).map { "f.\(index.columns[$0].quotedSQLIdentifier)" }
+        // A table with its own content may have numbers in it.
+        let texts = (snippetColumns + highlightColumns).map { "CAST(f.\(index.columns[$0].quotedSQLIdentifier) AS TEXT)" }
+        let shown = texts + values.map { "f.\(index.columns[$0].quotedSQLIdentifier)" }
         statement = shown.isEmpty ? nil
             : SQL(raw: "SELECT \(shown.joined(separator: ", ")) FROM \(index.table.qualifiedName) AS f WHERE f.rowid = ")
     }
 
-    func hits(_ matches: [sqlcipherkit_match], _ slots: TypedSlots) throws -> [TypedSearch.Hit] {
+    func hits(_ matches: [sqlcipherkit_match], _ slots: TypedSlots, _ source: Int) throws -> [TypedSearch.Hit] {
         let marker = snippetColumns.isEmpty && highlightColumns.isEmpty ? nil : TypedMarker(slots, index)
         return try matches.map { match in
             var snippet: HighlightedText?
@@ -61,9 +63,9 @@ struct TypedHits {
             }
             if values.isEmpty { values = Array(repeating: .null, count: search.columns.count) }
             return TypedSearch.Hit(
-                rowID: match.row, relevance: match.relevance, words: Int(match.words), typos: Int(match.typos),
-                proximity: Int(match.proximity), column: Int(match.column), exactness: Int(match.exactness), snippet: snippet,
-                highlights: highlights, columns: RowCopy(columnNames: search.columns, values: values))
+                source: source, table: index.table.name, rowID: match.row, relevance: match.relevance, words: Int(match.words),
+                typos: Int(match.typos), proximity: Int(match.proximity), column: Int(match.column),
+                exactness: Int(match.exactness), snippet: snippet, highlights: highlights, columns: RowCopy(columnNames: search.columns, values: values))
         }
     }
 }

@@ -5,8 +5,11 @@ extension TypedSearch {
         public let hits: [Hit]
         /// What was understood of each word, in the order of the text.
         public let words: [Word]
-        /// How many rows were found: all of them if ``isExhaustive``, otherwise at least so many.
+        /// How many rows were found: all of them if ``isExhaustive``, otherwise at least so many. Of one index, 20,000 rows are
+        /// counted at most. Rows with typing errors count if they were looked for: with ``TypedSearch/countsAll`` always.
         public let total: Int
+        /// How many of these rows are in which group, by the names of ``TypedSearch/facets``.
+        public let facets: [String: [FullTextSearch.Facet]]
         /// Whether all rows and words of the index that could have been among the hits were looked at. Not so for one or two
         /// letters in a large index, and not where the hits wanted were there before typing errors were looked for.
         public let isExhaustive: Bool
@@ -16,6 +19,18 @@ extension TypedSearch {
 
     /// A row.
     public struct Hit: Hashable, Sendable, Identifiable {
+        /// What no two hits of a search share.
+        public struct ID: Hashable, Sendable {
+            /// The place of the index among those searched, from 0.
+            public let source: Int
+            /// The row id.
+            public let rowID: Int64
+        }
+
+        /// The place of the row's index among those searched, from 0; 0 in a search of one.
+        public let source: Int
+        /// The name of the full-text table.
+        public let table: String
         /// The row id. With synchronised external content and an `INTEGER PRIMARY KEY`, that key.
         public let rowID: Int64
         /// The relevance, the greater the better: one rule of several. It compares the hits of one search.
@@ -38,7 +53,7 @@ extension TypedSearch {
         /// The columns that were asked for.
         public let columns: RowCopy
 
-        public var id: Int64 { rowID }
+        public var id: ID { ID(source: source, rowID: rowID) }
 
         /// One of the columns that were asked for.
         /// - Throws: ``DatabaseError/Reason/noSuchColumn``, ``DatabaseError/Reason/unexpectedNull`` or
@@ -91,5 +106,25 @@ extension TypedSearch {
         public var isUnknown: Bool { matches.isEmpty && !isLeftOut }
         /// How the nearest match came to stand for it; nil if there is none.
         public var kind: Kind? { matches.first?.kind }
+    }
+}
+
+extension TypedSearch.Word {
+    /// With what it means in another index.
+    func merged(with other: TypedSearch.Word) -> TypedSearch.Word {
+        var all: [Match] = []
+        for match in matches + other.matches {
+            if let place = all.firstIndex(where: { $0.text.isSameText(as: match.text) && $0.typos == match.typos }) {
+                let known = all[place]
+                all[place] = Match(
+                    text: known.text, kind: known.kind.rawValue < match.kind.rawValue ? known.kind : match.kind, typos: known.typos,
+                    documents: known.documents + match.documents)
+            } else {
+                all.append(match)
+            }
+        }
+        all.sort { ($0.typos, $0.kind.rawValue, $1.documents) < ($1.typos, $1.kind.rawValue, $0.documents) }
+        return TypedSearch.Word(
+            typed: typed, range: range, matches: all, isExcluded: isExcluded, isLeftOut: isLeftOut && other.isLeftOut)
     }
 }

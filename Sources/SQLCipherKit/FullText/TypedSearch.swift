@@ -30,7 +30,7 @@ public struct TypedSearch: Sendable {
         case column = 4
         /// Words as they were typed before synonyms and other forms of them, and these before words that only begin so.
         case exactness = 5
-        /// bm25, with the columns' weights, and with ``TypedSearch/decay``.
+        /// bm25, with the columns' weights, and with ``TypedSearch/decay`` and ``TypedSearch/popularity``.
         case relevance = 6
     }
 
@@ -87,23 +87,6 @@ public struct TypedSearch: Sendable {
         }
     }
 
-    /// How relevance fades with a value of the row's.
-    public struct Decay: Sendable {
-        /// An SQL expression over the content table's columns that gives a number from 0 on, such as an age in days:
-        /// `"julianday('now') - julianday(created)"`. NULL does not fade.
-        public var value: SQL
-        /// The value at which relevance has faded to a half.
-        public var half: Double
-
-        /// - Parameters:
-        ///   - value: the expression.
-        ///   - half: the value at which relevance is half of what it was.
-        public init(_ value: SQL, half: Double) {
-            self.value = value
-            self.half = half
-        }
-    }
-
     /// What was typed. Of a text beyond 10,000 bytes the beginning is read, and of its words the first 12.
     public var text: String
     /// The number of hits wanted, up to 1,000. Default: 20.
@@ -121,8 +104,7 @@ public struct TypedSearch: Sendable {
     public var columns: [String] = []
     /// How much a word counts in each column, in the columns' order; those left out count 1. Default: all alike.
     public var weights: [Double] = []
-    /// The rules of the ranking, in order. Default: words, typos, exactness, proximity, column,
-    /// relevance.
+    /// The rules of the ranking, in order. Default: words, typos, exactness, proximity, column, relevance.
     public var rules: [Rule] = [.words, .typos, .exactness, .proximity, .column, .relevance]
     /// How many typing errors a word may have. Default: one from 4 letters on, two from 8.
     public var typos = Typos()
@@ -139,6 +121,14 @@ public struct TypedSearch: Sendable {
     public var fewerWordsBelow = 5
     /// How relevance fades with a value of the row's. Default: not at all.
     public var decay: Decay?
+    /// How relevance grows with a value of the row's. Default: not at all.
+    public var popularity: Popularity?
+    /// What the rows found are counted by, each under a name of your choice, such as `["tag": .elements("tags")]`: see
+    /// ``Found/facets``. At most 16. Default: none.
+    public var facets: [String: FullTextSearch.Grouping] = [:]
+    /// Whether all rows are counted, so that ``Found/total`` is the same on each page: those with typing errors too, even if there
+    /// are enough hits without. A search with ``facets`` does so in any case. Default: no.
+    public var countsAll = false
 
     /// A search for what was typed; what is not said here is set afterwards.
     public init(_ text: String, limit: Int = 20) {

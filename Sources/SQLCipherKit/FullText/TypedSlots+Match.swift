@@ -24,10 +24,8 @@ extension TypedSlots {
     ///   - minimum: how many of the words a row must have.
     ///   - count: how many rows are wanted.
     ///   - budget: how many steps through lists of rows are taken at most.
-    ///   - accept: asked for a row that may be among them.
-    func match(
-        minimum: Int, wanted count: Int, budget: Int, _ accept: ((Int64) throws -> Bool)?
-    ) throws -> Answer {
+    ///   - accepting: asked for a row that may be among them.
+    func match(minimum: Int, wanted count: Int, budget: Int, _ accepting: TypedRows?) throws -> Answer {
         let active = active
         var tokens: [[UInt8]] = []
         var alternatives: [sqlcipherkit_alternative] = []
@@ -47,7 +45,7 @@ extension TypedSlots {
         let bytes = tokens.flatMap { $0 }
         let (weights, places) = columnWeights()
         let rules = search.rules.map(\.rawValue)
-        let filter = RowFilter(accept)
+        accepting?.begin()
         var answer = sqlcipherkit_answer()
         defer { sqlcipherkit_answer_free(&answer) }
         let rc = bytes.withUnsafeBufferPointer { bytes in
@@ -60,7 +58,7 @@ extension TypedSlots {
                 let all = active.enumerated().map { number, place in
                     sqlcipherkit_slot(
                         is_excluded: slots[place].isExcluded ? 1 : 0,
-                        documents: Int64(min(index.rows, slots[place].documents)),
+                        documents: Int64(min(rows, slots[place].documents)),
                         columns: columns.baseAddress.map { $0 + ranges[number].lowerBound },
                         column_count: Int32(ranges[number].count))
                 }
@@ -81,17 +79,18 @@ extension TypedSlots {
                                         question.rule_count = Int32(rules.count)
                                         question.weights = weights.baseAddress
                                         question.places = places.baseAddress
+                                        question.rows = Int64(rows)
                                         question.budget = Int64(budget)
                                         question.wanted = Int32(count)
-                                        if accept != nil {
-                                            question.context = Unmanaged.passUnretained(filter).toOpaque()
+                                        if let accepting {
+                                            question.context = Unmanaged.passUnretained(accepting).toOpaque()
                                             question.accept = { context, row in
                                                 guard let context else { return -1 }
-                                                return Unmanaged<RowFilter>.fromOpaque(context).takeUnretainedValue().ask(row)
+                                                return Unmanaged<TypedRows>.fromOpaque(context).takeUnretainedValue().ask(row)
                                             }
-                                            question.accept_all_up_to = 5_000
+                                            question.accept_all_up_to = Int32(clamping: accepting.limit)
                                         }
-                                        return withExtendedLifetime(filter) {
+                                        return withExtendedLifetime(accepting) {
                                             sqlcipherkit_words_match(index.handle, &question, &answer)
                                         }
                                     }
@@ -102,26 +101,12 @@ extension TypedSlots {
                 }
             }
         }
-        if let error = filter.error { throw error }
+        try accepting?.check()
         try index.check(rc)
+        // Of rows that were not asked for it is not known whether they are let in.
+        let total = accepting?.accepted ?? Int(answer.total)
         return Answer(
-            matches: Array(UnsafeBufferPointer(start: answer.matches, count: Int(answer.count))), total: Int(answer.total),
-            isComplete: answer.is_complete != 0, steps: Int(answer.steps))
-    }
-}
-
-/// A filter that C asks.
-private final class RowFilter {
-    private let accept: ((Int64) throws -> Bool)?
-    private(set) var error: (any Error)?
-
-    init(_ accept: ((Int64) throws -> Bool)?) { self.accept = accept }
-
-    func ask(_ row: Int64) -> Int32 {
-        guard let accept else { return 1 }
-        do { return try accept(row) ? 1 : 0 } catch {
-            self.error = error
-            return -1
-        }
+            matches: Array(UnsafeBufferPointer(start: answer.matches, count: Int(answer.count))), total: total,
+            isComplete: answer.is_complete != 0 && total == Int(answer.total), steps: Int(answer.steps))
     }
 }

@@ -55,6 +55,8 @@ struct TypedSlots {
     var slots: [Slot] = []
     /// Whether all that an index has for the words was found.
     var isComplete = true
+    /// The number of rows that words are rare or frequent among: those of all indexes that are searched together.
+    var rows: Int
 
     let search: TypedSearch
     let index: TypedIndex
@@ -62,6 +64,7 @@ struct TypedSlots {
     init(_ search: TypedSearch, _ index: TypedIndex) throws {
         self.search = search
         self.index = index
+        rows = index.rows
         try parse()
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 import SQLCipherKit
 import Testing
 
@@ -55,6 +56,26 @@ import Testing
         for (piece, count) in [("a-", 5_000), ("quick ", 3_000), ("\"", 20_000)] {
             _ = try index.search(typed: String(repeating: piece, count: count))
         }
+    }
+
+    /// A table with its own content keeps what was written to it.
+    @Test(arguments: [FTS5Tokenizer.unicode61(), .porter(.unicode61())])
+    func valuesThatAreNoText(_ tokenizer: FTS5Tokenizer) throws {
+        let db = try Connection(.memory)
+        try db.create(FTS5Table("t", columns: ["a", "b"], tokenizer: tokenizer))
+        for value: SQLValue in [2021, 2.5, nil, .blob(Data("running 2021 \u{e9}".utf8 + [0xff]))] {
+            try db.execute("INSERT INTO t VALUES (\(value), 'running quickly')")
+        }
+        let index = try db.fullText("t")
+        for text in ["2021", "runnig", "2", "running 2021 ", "quick"] {
+            var search = TypedSearch(text)
+            search.highlights = ["a", "b"]
+            search.columns = ["a"]
+            #expect(try !index.search(search).hits.isEmpty, "\(text)")
+            _ = try index.suggestions(for: text)
+            _ = try index.correctedText(text)
+        }
+        #expect(try index.search(typed: "2021").hits.map { $0.snippet?.marked() }.contains("[2021]"))
     }
 
     @Test func didYouMean() throws {

@@ -1,0 +1,86 @@
+import CSQLCipher
+
+/// One index of a typed search, and what was found there.
+struct TypedPart {
+    let search: TypedSearch
+    let index: TypedIndex
+    /// The words that are searched for, by their places in the text.
+    let wanted: [Int]
+    var slots: TypedSlots
+    var answer = TypedSlots.Answer()
+    private let rows: TypedRows?
+    private let source: TypedSource
+    private let signals: TypedSignals?
+    private let shown: TypedHits
+    private let facetCounts: [String: FacetCounts]
+
+    init(_ search: TypedSearch, _ index: TypedIndex) throws {
+        guard (0...1_000).contains(search.limit), (0...9_000).contains(search.offset) else {
+            throw DatabaseError.invalidArgument("a typed search shows up to 1,000 hits, from the 9,000th at most")
+        }
+        guard search.weights.allSatisfy({ abs($0) <= 1e15 }) else {
+            throw DatabaseError.invalidArgument("a column's weight is a number from -1e15 to 1e15")
+        }
+        guard search.facets.count <= 16 else {
+            throw DatabaseError.invalidArgument("a typed search has up to 16 facets, not \(search.facets.count)")
+        }
+        self.search = search
+        self.index = index
+        shown = try TypedHits(search, index)
+        signals = try TypedSignals(search)
+        facetCounts = try search.facets.mapValues { try FacetCounts($0) }
+        let source = try TypedSource(index.table)
+        self.source = source
+        var filter: ((Int64) throws -> Bool)?
+        if let condition = search.filter {
+            try FullTextStatements.requirePositional(condition, "a filter")
+            let connection = index.table.connection
+            filter = { row in try connection.fetchOne(Int.self, "\(source.row("1", row)) AND (\(condition))") != nil }
+        }
+        rows = TypedRows(filter: filter, isCounting: search.isCounting)
+        slots = try TypedSlots(search, index)
+        wanted = slots.wanted
+    }
+
+    /// The words for which the index has something.
+    private var known: Int { wanted.filter { !slots.slots[$0].alternatives.isEmpty }.count }
+
+    /// Looks for the rows that lack no more than so many of the words.
+    mutating func match(missing: Int, wanted count: Int, budget: Int) throws {
+        let minimum = wanted.count - missing
+        guard minimum >= 1 else { return }
+        // A word that the index lacks leaves nothing to look for.
+        answer = minimum > known ? TypedSlots.Answer()
+            : try slots.match(minimum: minimum, wanted: count, budget: budget, rows)
+    }
+
+    /// As many rows have their relevance computed with the length of their texts and with signals.
+    var rated: Int { hasSignals ? 512 : 256 }
+    var hasSignals: Bool { signals != nil }
+
+    mutating func applySignals() throws { try signals?.apply(to: &answer, source, index.table.connection) }
+
+    /// The rows that were found, in all rounds.
+    var counted: Int { rows?.found.count ?? 0 }
+
+    /// Whether all was looked at: words, rows, and those that are counted.
+    var isComplete: Bool { answer.isComplete && slots.isComplete && !(search.isCounting && rows?.isFull == true) }
+
+    /// The facets of the rows found.
+    func facets() throws -> [String: FacetCounts] {
+        guard !facetCounts.isEmpty, let rows else { return [:] }
+        let found = source.rows(rows.found.sorted())
+        return try facetCounts.mapValues { counts in
+            var counts = counts
+            try counts.add(found, index.table.connection, elements: 200_000)
+            return counts
+        }
+    }
+
+    func hits(_ matches: [sqlcipherkit_match], place: Int) throws -> [TypedSearch.Hit] { try shown.hits(matches, slots, place) }
+}
+
+extension TypedSearch {
+    /// Whether all rows are counted.
+    var isCounting: Bool { countsAll || !facets.isEmpty }
+}
