@@ -1,0 +1,97 @@
+/// Searching several full-text tables at once.
+extension Connection {
+    /// Searches several full-text tables for what was typed, or is still being typed, with one ranking.
+    /// ```swift
+    /// let found = try db.search(typed: "quikc bro", in: [notes, mails])
+    /// for hit in found.hits { print(hit.table, hit.rowID, hit.snippet ?? "") }
+    /// ```
+    /// See ``search(_:in:adapting:)``.
+    /// - Parameters:
+    ///   - text: what was typed. Any text is accepted.
+    ///   - indexes: the tables, from 1 to 16, each once. They may be in several databases of this connection.
+    ///   - limit: the number of hits wanted. Default: 20.
+    public func search(typed text: String, in indexes: [FullTextIndex], limit: Int = 20) throws -> TypedSearch.Found {
+        try search(TypedSearch(text, limit: limit), in: indexes)
+    }
+
+    /// Searches several full-text tables with one ranking.
+    /// ```swift
+    /// let found = try db.search(search, in: [notes, mails]) { search, index in
+    ///     if index.name == "mail_fts" { search.filter = "folder <> 'trash'" }
+    /// }
+    /// ```
+    /// ``TypedSearch/Hit/table`` and ``TypedSearch/Hit/source`` tell which table a hit is from. The rules compare rows of all tables:
+    /// - words: how many are missing; a table whose tokenizer reads fewer words in the text misses none for that;
+    /// - typos, exactness and proximity: as in one table;
+    /// - column: by the places of the columns, each in its own table;
+    /// - relevance: bm25, for which the rows of all tables together decide how rare a word is. The length of a text is compared
+    ///   with the average of its own table, so that short mails and long articles are equal.
+    ///
+    /// Equal rows come in the order of the tables, then of their ids. The work is limited for each table as in a search of one, and
+    /// all tables are read in one transaction.
+    /// - Parameters:
+    ///   - search: the search.
+    ///   - indexes: the tables, from 1 to 16, each once. They may be in several databases of this connection.
+    ///   - adapt: changes the search for a table: its filter, weights, columns, highlights, snippet, signals, facets, synonyms, stop
+    ///     words. Facets of one name are counted together. Default: no change.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for no tables or too many, for one that is there twice or is of another
+    ///   connection, and if `adapt` changes the text, the limit, the offset, the rules or `fewerWordsBelow`, or groups facets of one
+    ///   name in different ways; as ``FullTextIndex/search(_:)->TypedSearch.Found``; and what `adapt` throws.
+    public func search(
+        _ search: TypedSearch, in indexes: [FullTextIndex],
+        adapting adapt: (inout TypedSearch, FullTextIndex) throws -> Void = { _, _ in }
+    ) throws -> TypedSearch.Found {
+        guard (1...16).contains(indexes.count) else {
+            throw DatabaseError.invalidArgument("a search is of 1 to 16 full-text tables, not \(indexes.count)")
+        }
+        for (place, index) in indexes.enumerated() {
+            guard index.connection === self else {
+                throw DatabaseError.invalidArgument("\(index.name) belongs to another connection")
+            }
+            guard !indexes[..<place].contains(where: { $0.qualifiedName.isSameName(as: index.qualifiedName) }) else {
+                throw DatabaseError.invalidArgument("\(index.name) is among the tables twice")
+            }
+        }
+        var searches: [TypedSearch] = []
+        var groups: [String: FacetCounts] = [:]
+        for index in indexes {
+            var own = search
+            try adapt(&own, index)
+            guard own.hasSameHits(as: search) else {
+                throw DatabaseError.invalidArgument("the text, the limit, the offset and the rules are the same for all tables")
+            }
+            for (name, grouping) in own.facets {
+                if let other = groups[name], !other.hasSameGroups(as: grouping) {
+                    throw DatabaseError.invalidArgument("the facet \(name) is grouped in different ways")
+                }
+                groups[name] = try FacetCounts(grouping)
+            }
+            searches.append(own)
+        }
+        if searches.contains(where: \.isCounting) {
+            for place in searches.indices { searches[place].countsAll = true }
+        }
+        return try TypedIndex.with(indexes[...], []) { opened in
+            var run = TypedRun(search, try zip(searches, opened).map { try TypedPart($0, $1) })
+            return try run.found()
+        }
+    }
+}
+
+extension TypedSearch {
+    /// Whether what concerns all tables is the same.
+    fileprivate func hasSameHits(as other: TypedSearch) -> Bool {
+        text.isSameText(as: other.text) && limit == other.limit && offset == other.offset && rules == other.rules
+            && fewerWordsBelow == other.fewerWordsBelow
+    }
+}
+
+extension TypedIndex {
+    /// Calls `body` with the indexes of several tables.
+    fileprivate static func with<R>(
+        _ tables: ArraySlice<FullTextIndex>, _ opened: [TypedIndex], _ body: ([TypedIndex]) throws -> R
+    ) throws -> R {
+        guard let first = tables.first else { return try body(opened) }
+        return try with(first) { index in try with(tables.dropFirst(), opened + [index], body) }
+    }
+}
