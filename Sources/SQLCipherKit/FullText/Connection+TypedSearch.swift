@@ -20,7 +20,7 @@ extension Connection {
     ///     if index.name == "mail_fts" { search.filter = "folder <> 'trash'" }
     /// }
     /// ```
-    /// ``TypedSearch/Hit/table`` and ``TypedSearch/Hit/source`` tell which table a hit is from. The rules compare rows of all tables:
+    /// ``TypedSearch/Hit/table`` and ``TypedSearch/Hit/source`` tell which table a hit is from. The rules compare the rows of all:
     /// - words: how many are missing; a table whose tokenizer reads fewer words in the text misses none for that;
     /// - typos, exactness and proximity: as in one table;
     /// - column: by the places of the columns, each in its own table;
@@ -32,11 +32,11 @@ extension Connection {
     /// - Parameters:
     ///   - search: the search.
     ///   - indexes: the tables, from 1 to 16, each once. They may be in several databases of this connection.
-    ///   - adapt: changes the search for a table: its filter, weights, columns, highlights, snippet, signals, facets, synonyms, stop
-    ///     words. Facets of one name are counted together. Default: no change.
+    ///   - adapt: changes the search for a table: its filter, weights, columns, highlights, snippet, signals, facets, synonyms,
+    ///     stop words. Facets of one name are counted together. Default: no change.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for no tables or too many, for one that is there twice or is of another
-    ///   connection, and if `adapt` changes the text, the limit, the offset, the rules or `fewerWordsBelow`, or groups facets of one
-    ///   name in different ways; as ``FullTextIndex/search(_:)->TypedSearch.Found``; and what `adapt` throws.
+    ///   connection, and if `adapt` changes the text, the limit, the offset, the rules or `fewerWordsBelow`, or groups facets of
+    ///   one name in different ways; as ``FullTextIndex/search(_:)->TypedSearch.Found``; what `adapt` throws.
     public func search(
         _ search: TypedSearch, in indexes: [FullTextIndex],
         adapting adapt: (inout TypedSearch, FullTextIndex) throws -> Void = { _, _ in }

@@ -75,7 +75,9 @@ struct FacetCounts {
     }
 
     /// The Julian day with which an interval begins is its place among the others, and has its name.
-    private func dates(_ rows: FacetRows, _ interval: FullTextSearch.Grouping.Interval, _ form: FullTextSearch.Grouping.DateForm) -> SQL {
+    private func dates(
+        _ rows: FacetRows, _ interval: FullTextSearch.Grouping.Interval, _ form: FullTextSearch.Grouping.DateForm
+    ) -> SQL {
         let form = switch form {
         case .automatic: "'auto'"
         case .unixTime: "'unixepoch'"

@@ -41,7 +41,9 @@ extension FullTextSearch {
         let limit: Int
 
         /// By the value of an expression. NULL is a value, too.
-        /// - Parameter limit: the number of values wanted, the most frequent first, from 1 to 10,000. Default: 100.
+        /// - Parameters:
+        ///   - expression: a column or an expression.
+        ///   - limit: the number of values wanted, the most frequent first, from 1 to 10,000. Default: 100.
         public static func values(_ expression: SQL, limit: Int = 100) -> Grouping {
             Grouping(expression: expression, kind: .values, limit: limit)
         }
@@ -49,7 +51,9 @@ extension FullTextSearch {
         /// By the elements of a JSON array, as text or JSONB. Each element counts once for a row; of each row, the first 100
         /// elements count. Rows with anything but an array are left out. `true` and `false` are 1 and 0, and arrays and objects
         /// in the array are their JSON text.
-        /// - Parameter limit: the number of elements wanted, the most frequent first, from 1 to 10,000. Default: 100.
+        /// - Parameters:
+        ///   - array: an expression for the array.
+        ///   - limit: the number of elements wanted, the most frequent first, from 1 to 10,000. Default: 100.
         public static func elements(_ array: SQL, limit: Int = 100) -> Grouping {
             Grouping(expression: array, kind: .elements, limit: limit)
         }

@@ -65,7 +65,8 @@ struct TypedHits {
             return TypedSearch.Hit(
                 source: source, table: index.table.name, rowID: match.row, relevance: match.relevance, words: Int(match.words),
                 typos: Int(match.typos), proximity: Int(match.proximity), column: Int(match.column),
-                exactness: Int(match.exactness), snippet: snippet, highlights: highlights, columns: RowCopy(columnNames: search.columns, values: values))
+                exactness: Int(match.exactness), snippet: snippet, highlights: highlights,
+                columns: RowCopy(columnNames: search.columns, values: values))
         }
     }
 }

@@ -21,8 +21,8 @@ extension TypedSearch {
 
     /// How relevance grows with a value of the row's, such as its number of readers, up to a limit.
     ///
-    /// The relevance is multiplied by 1 + `strength` × v ÷ (v + `half`), where v is the value: by 1 for 0, by 1 + `strength` ÷ 2 for
-    /// `half`, and never by more than 1 + `strength`.
+    /// The relevance is multiplied by 1 + `strength` × v ÷ (v + `half`), where v is the value: by 1 for 0, by 1 + `strength` ÷ 2
+    /// for `half`, and never by more than 1 + `strength`.
     public struct Popularity: Sendable {
         /// An SQL expression over the content table's columns that gives a number from 0 on. Anything else is 0.
         public var value: SQL
