@@ -9,7 +9,8 @@ struct TypedPart {
     var slots: TypedSlots
     var answer = TypedSlots.Answer()
     private let rows: TypedRows?
-    private let source: TypedSource
+    /// Read from the schema only if there are SQL terms.
+    private let source: TypedSource?
     private let signals: TypedSignals?
     private let shown: TypedHits
     private let facetCounts: [String: FacetCounts]
@@ -29,10 +30,10 @@ struct TypedPart {
         shown = try TypedHits(search, index)
         signals = try TypedSignals(search)
         facetCounts = try search.facets.mapValues { try FacetCounts($0) }
-        let source = try TypedSource(index.table)
-        self.source = source
+        let hasTerms = search.filter != nil || signals != nil || !search.facets.isEmpty
+        source = hasTerms ? try TypedSource(index.table) : nil
         var filter: ((Int64) throws -> Bool)?
-        if let condition = search.filter {
+        if let condition = search.filter, let source {
             try FullTextStatements.requirePositional(condition, "a filter")
             let connection = index.table.connection
             filter = { row in try connection.fetchOne(Int.self, "\(source.row("1", row)) AND (\(condition))") != nil }
@@ -58,7 +59,9 @@ struct TypedPart {
     var rated: Int { hasSignals ? 512 : 256 }
     var hasSignals: Bool { signals != nil }
 
-    mutating func applySignals() throws { try signals?.apply(to: &answer, source, index.table.connection) }
+    mutating func applySignals() throws {
+        if let source { try signals?.apply(to: &answer, source, index.table.connection) }
+    }
 
     /// The rows that were found, in all rounds.
     var counted: Int { rows?.found.count ?? 0 }
@@ -68,7 +71,7 @@ struct TypedPart {
 
     /// The facets of the rows found.
     func facets() throws -> [String: FacetCounts] {
-        guard !facetCounts.isEmpty, let rows else { return [:] }
+        guard !facetCounts.isEmpty, let rows, let source else { return [:] }
         let found = source.rows(rows.found.sorted())
         return try facetCounts.mapValues { counts in
             var counts = counts
