@@ -1,4 +1,6 @@
+import Foundation
 import SQLCipherKit
+import TestSupport
 import Testing
 
 struct Artist: SQLRecord {
@@ -60,6 +62,11 @@ struct Album: SQLRecord {
         try db.update(albums[0], from: before)
         try db.upsert(&monk, onConflict: ["name"])
         try db.refresh(&albums[0])
+        let byName = SQLUpsert<Artist>(on: \.name)
+            .updating(\.country)
+            .only { artist, new in artist.country == nil }
+        let isWritten = try db.upsert(&monk, byName)
+        #expect(!isWritten)
         #expect(monk.id == 1 && albums.map(\.id) == [1, 2] && albums[0].tracks == 6 && albums[1].tracks == 7)
         return (db, monk)
     }
@@ -86,8 +93,7 @@ struct Album: SQLRecord {
     }
 
     @Test func theArticle() throws {
-        let (db, artist) = try written()
-        var monk = artist
+        let (db, _) = try written()
         let query = Album
             .filter { $0.year > 1950 && $0.title.like(.begins(with: "M")) }
             .order { $0.year.descending; $0.title }
@@ -126,6 +132,25 @@ struct Album: SQLRecord {
             artist.id == album.artist && album.year < 1960
         }
         #expect(try db.count(early) == 1)
+    }
+}
+
+extension Artist {
+    static let albums = hasMany(Album.self)
+}
+
+extension RecordsArticleTests {
+    @Test func theArticleFromAssociationsOn() throws {
+        let (db, artist) = try written()
+        var monk = artist
+        let shelf = Artist.order { $0.name }
+            .including(Artist.albums.order { $0.year }.limit(3))
+        for (artist, albums) in try db.fetchAll(shelf) {
+            print(artist.name, albums.map(\.title))
+        }
+        let sizes = try db.fetchAll(
+            Artist.annotated { Artist.albums.of($0).count })
+        #expect(sizes.map(\.1) == [2])
 
         let titles = try db.fetchAll(
             Album.order { $0.title }.select { $0.title })
@@ -182,6 +207,10 @@ struct Album: SQLRecord {
         }
         try db.deleteAll(Album.filter { $0.year < 1900 })
         #expect(try db.fetchAll(Album.order { $0.id }.select { $0.tracks }) == [7, 8])
+        let changed = try db.updateAll(
+            Album.filter { $0.year > 1960 }, returning: { $0.title }
+        ) { _, set in set(\.tracks, to: 9) }
+        #expect(changed == ["Underground"])
 
         try db.attach(.memory, as: "archive", key: .plaintext)
         let archive = try db.schema("archive")
@@ -218,5 +247,46 @@ struct Album: SQLRecord {
         try db.create(Sleeve.table)
         try db.execute("INSERT INTO sleeve(front_side) VALUES ('a')")
         #expect(try db.fetchOne(Sleeve.filter { $0.front == "a" })?.id == 1)
+    }
+
+    /// The calls of the table for those that know other packages.
+    @Test func callsOfTheTable() async throws {
+        let (db, artist) = try written()
+        var monk = artist
+        try db.save(&monk)
+        let byName = SQLUpsert<Artist>(on: \.name)
+        try db.upsert(&monk, byName)
+        let query = Album.order { $0.year.descending }
+        #expect(try db.fetchAll(Album.self, ids: [2, 1]).map(\.id) == [2, 1] && db.count(query) == 2)
+        #expect(try db.fetchAll(Album.filter { $0.year > 1950 }).count == 2 && db.fetchAll(Album.select { $0.title }).count == 2)
+        #expect(try db.fetchAll(Artist.including(Artist.albums)).map(\.1.count) == [2])
+        #expect(try db.fetchAll(Artist.albums.of(monk)).count == 2)
+        let early = Album.filter { $0.year < 1960 }
+        #expect(try db.deleteAll(early, returning: Album.self).map(\.title) == ["Misterioso"])
+
+        let files = try TemporaryFolder()
+        let pool = try DatabasePool(.file(files.path("a.db")), key: .passphrase("secret").quick)
+        try await pool.write { db in
+            try db.create(Artist.table)
+            try db.create(Album.table)
+        }
+        let observation = pool.observe { db in try db.fetchAll(Album.all) }
+        var elements = observation.makeAsyncIterator()
+        #expect(try await elements.next()?.isEmpty == true)
+
+        // All of them stand above.
+        func packed(_ text: some StringProtocol) -> String { String(text).filter { !$0.isWhitespace } }
+        func text(_ file: String) throws -> String { try String(contentsOf: Repository.file(file), encoding: .utf8) }
+        let source = packed(try text("Tests/SQLCipherKitTests/Records/RecordsArticleTests.swift"))
+        let article = try text("Sources/SQLCipherKit/Documentation.docc/Records.md")
+        let rows = article.split(separator: "\n").drop { !$0.hasPrefix("| to |") }.prefix { $0.hasPrefix("|") }.dropFirst(2)
+        #expect(rows.count == 18)
+        for row in rows {
+            let cell = try #require(row.split(separator: "|").last { !packed($0).isEmpty })
+            for call in cell.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter({ $0.offset % 2 == 1 }).map(\.element)
+            where call != "@Record" {
+                #expect(source.contains(packed(call)), "\(call)")
+            }
+        }
     }
 }

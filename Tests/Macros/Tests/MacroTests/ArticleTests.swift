@@ -39,5 +39,21 @@ struct LongPlay {
         let plays = try db.fetchAll(LongPlay.filter { $0.label == prestige.id })
         #expect(plays.map(\.title) == ["Relaxin'"])
         #expect(play.tracks == 10 && play.shout == "RELAXIN'")
+        #expect(try catalogue(db) == ["Prestige: Relaxin'"])
+    }
+}
+
+extension Label {
+    static let plays = hasMany(LongPlay.self)
+}
+
+extension ArticleTests {
+    private func catalogue(_ db: Connection) throws -> [String] {
+        let catalogue = Label.order { $0.name }
+            .including(Label.plays.order { $0.title })
+        for (label, plays) in try db.fetchAll(catalogue) {
+            print(label.name, plays.map(\.title))
+        }
+        return try db.fetchAll(catalogue).map { label, plays in "\(label.name): \(plays.map(\.title).joined())" }
     }
 }
