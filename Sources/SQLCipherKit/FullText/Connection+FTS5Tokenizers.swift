@@ -1,25 +1,25 @@
 import CSQLCipher
 
-/// Tokenizers in Swift.
+/// Tokenizers and token filters in Swift.
 extension SQLExtension {
-    /// A tokenizer under a name, for ``FTS5Tokenizer/custom(_:arguments:)``. A later one of the same name takes its place for
-    /// tables that are opened afterwards.
+    /// A tokenizer under a name, for ``FTS5Tokenizer/custom(_:arguments:)``. Registering another one under the same name replaces
+    /// it for tables that are opened afterwards.
     ///
-    /// Each connection that reads or writes the table needs it: register it in ``DatabaseConfiguration/prepare``. Registering
-    /// throws ``DatabaseError/Reason/invalidArgument`` for a name that is empty or has a NUL character.
+    /// Every connection that reads or writes the table needs the tokenizer: register it in ``DatabaseConfiguration/prepare``.
+    /// Registering throws ``DatabaseError/Reason/invalidArgument`` for a name that is empty or contains a NUL character.
     public static func tokenizer(_ tokenizer: some FTS5TextTokenizer, as name: String) -> SQLExtension {
         SQLExtension { connection throws(DatabaseError) in
             try connection.installTokenizer(name) { _, _ in TextTokenizerInstance(tokenizer) }
         }
     }
 
-    /// A tokenizer under a name that is made for each table with the arguments of its ``FTS5Tokenizer/custom(_:arguments:)``.
+    /// A tokenizer under a name, created for each table from the arguments of its ``FTS5Tokenizer/custom(_:arguments:)``.
     /// ```swift
     /// try db.register(.tokenizer(as: "separated") { arguments in Separated(by: arguments.first ?? ",") })
     /// let table = FTS5Table("tags", columns: ["list"], tokenizer: .custom("separated", arguments: [";"]))
     /// ```
-    /// What `make` throws ends the statement that opens the table. Otherwise as ``tokenizer(_:as:)``, which leaves the arguments
-    /// alone.
+    /// If `make` throws, the statement that opens the table fails with that error. Everything else is as for
+    /// ``tokenizer(_:as:)``, which ignores the arguments.
     public static func tokenizer<Tokenizer: FTS5TextTokenizer>(
         as name: String, _ make: @escaping @Sendable (_ arguments: [String]) throws -> Tokenizer
     ) -> SQLExtension {
@@ -28,18 +28,21 @@ extension SQLExtension {
         }
     }
 
-    /// A filter over another tokenizer under a name.
+    /// A filter of another tokenizer's tokens, under a name for ``FTS5Tokenizer/custom(_:arguments:)``.
     /// ```swift
     /// try db.register(.tokenFilter(FTS5StopWords(["the", "a", "of"], base: .porter(.unicode61())), as: "english"))
     /// try db.create(FTS5Table("note_fts", columns: ["body"], tokenizer: .custom("english")))
     /// ```
-    /// Registering throws ``DatabaseError/Reason/invalidArgument`` for a name that is empty or has a NUL character.
+    /// Every connection that reads or writes the table needs the filter: register it in ``DatabaseConfiguration/prepare``.
+    /// Registering throws ``DatabaseError/Reason/invalidArgument`` for a name that is empty or contains a NUL character.
     public static func tokenFilter<Filter: FTS5TokenFilter>(_ filter: Filter, as name: String) -> SQLExtension {
         tokenFilter(as: name) { _ in filter }
     }
 
-    /// A filter under a name that is made for each table with the arguments of its ``FTS5Tokenizer/custom(_:arguments:)``.
-    /// Otherwise as ``tokenFilter(_:as:)``, which leaves the arguments alone.
+    /// A filter under a name, created for each table from the arguments of its ``FTS5Tokenizer/custom(_:arguments:)``.
+    ///
+    /// If `make` throws, the statement that opens the table fails with that error. Everything else is as for
+    /// ``tokenFilter(_:as:)``, which ignores the arguments.
     public static func tokenFilter<Filter: FTS5TokenFilter>(
         as name: String, _ make: @escaping @Sendable (_ arguments: [String]) throws -> Filter
     ) -> SQLExtension {
@@ -77,7 +80,7 @@ extension Connection {
 // MARK: What FTS5 calls
 
 private final class TokenizerFactory {
-    // SQLite holds the factory until the connection is closed.
+    // Weak, because SQLite holds the factory until the connection is closed.
     weak var connection: Connection?
     let interface: UnsafeMutablePointer<fts5_api>
     let make: (UnsafeMutablePointer<fts5_api>, [String]) throws -> TokenizerInstance

@@ -1,19 +1,21 @@
 /// The triggers that keep the index of external content in step with its table.
 ///
-/// FTS5 removes an entry only when it is told the very text that was indexed. The usual three triggers take that text from
-/// `old`, and so leave stale entries when `REPLACE` deletes a row without firing a trigger, and damage the index when
-/// another trigger of the table writes to the same row. This engine fires the triggers of a deletion here for `REPLACE` too,
-/// whatever `recursive_triggers` says (`Engine/replaced_rows.h`). And here, before a row may change, its indexed text is set
-/// aside in the table `<name>_replaced`; after the change, entries set aside whose rows were changed or are gone are removed from
-/// the index, and what the row holds now is indexed. One rule keeps this right under any nesting of triggers and any conflict
-/// clause: what is set aside for a row is what the index holds for it.
+/// To remove an entry, FTS5 must be given the exact text that was indexed. The usual three triggers take that text from `old`. They
+/// leave stale entries when `REPLACE` deletes a row without firing a trigger, and damage the index when another trigger of the
+/// table writes to the same row.
+///
+/// This engine fires the delete triggers below for `REPLACE` too, whatever `recursive_triggers` says (`Engine/replaced_rows.h`). In
+/// addition, before a row may change, the triggers save its indexed text in the table `<name>_replaced`. After the change, they
+/// remove the index entries of the saved rows that have changed or are gone, and index the new text of the row. One invariant keeps
+/// this correct for any nesting of triggers and any conflict clause: the text saved for a row is the text that the index has for
+/// it.
 struct ContentSync {
     let schema: Schema
     let table: FTS5Table
     let content: ContentTable
 
     private var prefix: String { schema.quotedName + "." }
-    // In triggers, names must not be qualified: a trigger's tables are those of its own schema.
+    // Names in a trigger must not be qualified: its tables are those of its own schema.
     private var index: String { table.name.quotedSQLIdentifier }
     private var rows: String { content.name.quotedSQLIdentifier }
     private var replaced: String { (table.name + Suffix.replaced).quotedSQLIdentifier }
@@ -30,8 +32,8 @@ struct ContentSync {
         ]
     }
 
-    /// What FTS5 reads, and the column there with the row id: a view, which follows the content table and its columns when they are
-    /// renamed. No column of a full-text table can be named so.
+    /// The view that FTS5 reads, and its column with the row id. SQLite adapts the view when the content table or its columns are
+    /// renamed. No column of a full-text table can be named `rowid`.
     var source: (table: String, rowID: String) { (table.name + Suffix.source, "rowid") }
 
     private var sourceTable: String { source.table.quotedSQLIdentifier }
@@ -39,10 +41,10 @@ struct ContentSync {
 
     // MARK: Tables
 
-    /// The statements that make what stands beside the full-text table, apart from the triggers.
+    /// The statements that create the tables and the view beside the full-text table.
     func companions() -> [String] {
         var statements = [
-            // Columns without a type keep each value as it is.
+            // Columns without a type store each value unchanged.
             "CREATE TABLE \(prefix)\(replaced)(seq INTEGER PRIMARY KEY, id INTEGER UNIQUE, \(slots.joined(separator: ", ")))"
         ]
         if case .mapped(let key) = content.rowID {
@@ -66,7 +68,7 @@ struct ContentSync {
         case .integer(let column): id = "t.\(column.quotedSQLIdentifier)"
         case .mapped(let key):
             id = "k.\(keyID)"
-            // Ambiguous names in an expression would be an error: the key's columns are renamed on the way.
+            // The key's columns are renamed, because an expression that names one of them would be ambiguous.
             let renamed = key.enumerated().map { "\($1.column.quotedSQLIdentifier) AS \(keySlot($0))" }
             from = "(SELECT \(keyID), \(renamed.joined(separator: ", ")) FROM \(keys)) AS k JOIN \(rows) AS t ON "
                 + key.enumerated().map { "k.\(keySlot($0)) = t.\($1.column.quotedSQLIdentifier)" }.joined(separator: " AND ")
@@ -99,7 +101,7 @@ struct ContentSync {
         return "CREATE TRIGGER \(prefix)\(name) \(event) ON \(rows) BEGIN\n\(body)END"
     }
 
-    /// An update of columns that neither the index nor a unique key looks at fires no trigger.
+    /// Limits the update triggers to the columns that the index or a unique key uses, where these are known.
     private var updateColumns: String {
         var watched = table.columns.map(\.name)
         guard table.columns.allSatisfy({ $0.expression == nil }) else { return "" }
@@ -110,14 +112,14 @@ struct ContentSync {
         watched += content.uniqueKeys.flatMap { $0.terms.compactMap(\.column) }
         let expressions = content.uniqueKeys.flatMap(\.expressions).joined(separator: " ").lowercased()
         watched += content.columns.filter { expressions.contains($0.lowercased()) }
-        // Generated columns change without standing in an UPDATE.
+        // Generated columns change without being named in an UPDATE.
         guard content.generated.isDisjoint(with: watched.nameSet) else { return "" }
         var seen: Set<SQLName> = []
         let list = watched.filter { seen.insert(SQLName($0)).inserted }.map(\.quotedSQLIdentifier)
         return " OF " + list.joined(separator: ", ")
     }
 
-    /// The row id that belongs to `new` or `old`, as an expression.
+    /// An SQL expression for the row id of `new` or `old`.
     private func id(of row: String) -> String {
         switch content.rowID {
         case .integer(let column): return "\(row).\(column.quotedSQLIdentifier)"
@@ -127,10 +129,10 @@ struct ContentSync {
         }
     }
 
-    /// Selects of the row ids that the statement may change or, being `OR REPLACE`, delete: by the unique indexes there are.
+    /// Expressions for the ids of the rows that the statement may change or, with `OR REPLACE`, delete.
     ///
-    /// For this engine the first of them would do, as it fires the triggers of a deletion for each row that REPLACE deletes. The
-    /// others are for programs with another engine.
+    /// Those for the unique indexes are for programs with another engine: this one fires the delete triggers for each row that
+    /// REPLACE deletes.
     private func conflicts(changed: String?) -> [String] {
         var selects = [id(of: "new")]
         if let changed { selects.append(id(of: changed)) }
@@ -150,19 +152,19 @@ struct ContentSync {
         return selects
     }
 
-    /// The condition that a row of the content table shares a unique key with `new`.
+    /// The condition that a row of the content table has the same unique key as `new`.
     private func match(_ key: ContentTable.UniqueKey) -> String {
         let terms = key.terms.map { term in
             let collation = "COLLATE \(term.collation.quotedSQLIdentifier)"
             if let column = term.column?.quotedSQLIdentifier { return "\(rows).\(column) = new.\(column) \(collation)" }
-            // The expression names columns as it would for the table.
+            // The expression may qualify columns with the table's name, so the subquery has that name.
             let values = content.columns.map(\.quotedSQLIdentifier).map { "new.\($0) AS \($0)" }.joined(separator: ", ")
             return "(\(term.expression)\n) = (SELECT \(term.expression)\n FROM (SELECT \(values)) AS \(rows)) \(collation)"
         }
         return (terms + (key.condition.map { ["(\($0)\n)"] } ?? [])).joined(separator: " AND ")
     }
 
-    /// Sets the indexed text of rows aside, unless that was done before.
+    /// Saves the indexed text of rows, unless it is saved already.
     private func capture(_ ids: [String]) -> String {
         let values = columns.map { "s.\($0)" }.joined(separator: ", ")
         let indexed = table.storesColumnSizes ? " AND EXISTS (SELECT 1 FROM \(sizes) AS d WHERE d.id = \(sourceRowID))" : ""
@@ -171,11 +173,11 @@ struct ContentSync {
             + " AND NOT EXISTS (SELECT 1 FROM \(replaced) AS r WHERE r.id = \(sourceRowID))\(indexed)"
     }
 
-    /// Sets aside what the statement may change.
+    /// Saves the text of the rows that the statement may change.
     ///
-    /// `OR IGNORE` leaves such text, harmless but of no use, and all but the last few of it is deleted here. What this statement
-    /// needs is made the last, so that it is safe from statements that other triggers nest into this one; and what is gone from the
-    /// content waits for its entry to be removed by the statement around.
+    /// `OR IGNORE` leaves saved text behind, which is harmless but useless: all but the newest few are deleted here. The text that
+    /// this statement needs is first moved to the end, so that statements nested in it by other triggers do not delete it. Saved
+    /// text of rows that are gone is kept: the enclosing statement still has to remove their entries.
     private func prepare(_ ids: [String]) -> [String] {
         let last = "(SELECT max(seq) FROM \(replaced))"
         let exists = "EXISTS (SELECT 1 FROM \(sourceTable) AS s WHERE \(sourceRowID) = \(replaced).id)"
@@ -184,9 +186,9 @@ struct ContentSync {
         ]
     }
 
-    /// Removes the entries of what was set aside and has changed or gone.
+    /// Removes the index entries of saved rows that have changed or are gone.
     private func sweep(changed: String?) -> [String] {
-        // A trigger's DELETE knows no alias for its table.
+        // A DELETE in a trigger cannot give its table an alias.
         let gone = "NOT EXISTS (SELECT 1 FROM \(sourceTable) AS s WHERE \(sourceRowID) = \(replaced).id)"
         let condition = changed.map { "\(replaced).id = \($0) OR \(gone)" } ?? gone
         let values = slots.joined(separator: ", ")
@@ -211,7 +213,7 @@ struct ContentSync {
         ]
     }
 
-    /// Indexes what the row holds now, unless a nested statement has done so.
+    /// Indexes the row's current text, unless a nested statement has done so.
     private var add: String {
         let values = columns.map { "s.\($0)" }.joined(separator: ", ")
         let missing = table.storesColumnSizes ? " AND NOT EXISTS (SELECT 1 FROM \(sizes) AS d WHERE d.id = \(sourceRowID))" : ""
@@ -219,6 +221,6 @@ struct ContentSync {
             + " WHERE \(sourceRowID) = \(id(of: "new"))\(missing)"
     }
 
-    /// FTS5's own table with a row for each entry of the index.
+    /// FTS5's own table, which has a row for each entry of the index.
     private var sizes: String { "\(table.name)_docsize".quotedSQLIdentifier }
 }

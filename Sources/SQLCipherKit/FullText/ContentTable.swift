@@ -1,25 +1,25 @@
-/// What the schema says about the table that external content lives in.
+/// The columns and keys of a table whose text is indexed as external content.
 struct ContentTable {
-    /// What no two rows share: columns and expressions, each with the collation that decides what is the same, and for a partial
-    /// index the condition that such rows meet.
+    /// A unique key: its columns and expressions, each with the collation that decides equality, and for a partial index its
+    /// condition.
     struct UniqueKey {
         var terms: [(column: String?, expression: String, collation: String)]
         var condition: String?
 
-        /// Whether it consists of just these columns, of all rows.
+        /// Whether the key consists of exactly these columns and applies to all rows.
         func isKey(_ columns: [String]) -> Bool {
             condition == nil && terms.count == columns.count
                 && zip(terms, columns).allSatisfy { $0.column?.isSameName(as: $1) == true }
         }
 
-        /// The SQL that is not a column's name.
+        /// The SQL of the key's expressions and of its condition.
         var expressions: [String] { terms.filter { $0.column == nil }.map(\.expression) + (condition.map { [$0] } ?? []) }
     }
 
     enum RowID {
         /// This column is the row id itself.
         case integer(String)
-        /// The key is something else, and row ids come from a table of keys.
+        /// The primary key is not the row id, and row ids come from a table of keys.
         case mapped([(column: String, type: String, collation: String)])
     }
 
@@ -58,13 +58,13 @@ extension Schema {
             uniqueKeys: uniqueKeys)
     }
 
-    /// What a unique index holds apart; nil if its SQL cannot be read.
+    /// The key of a unique index; nil if the index's SQL cannot be parsed.
     private func uniqueKey(ofIndex index: String) throws(DatabaseError) -> ContentTable.UniqueKey? {
         let terms: [(String?, String)] = try connection.fetchAll(
             "SELECT name, coll FROM pragma_index_xinfo(\(index), \(name)) WHERE \"key\" ORDER BY seqno")
         let sql = try connection.fetchOne(
             String?.self, "SELECT sql FROM \(raw: qualified("sqlite_schema")) WHERE type = 'index' AND name = \(index)")
-        // An index without SQL is that of a constraint, which has columns only.
+        // An index without SQL belongs to a constraint, which has columns only.
         let text = sql.flatMap { $0 }.map { IndexText($0) }
         if let text, text.terms.count != terms.count { return nil }
         return ContentTable.UniqueKey(

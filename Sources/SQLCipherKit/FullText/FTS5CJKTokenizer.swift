@@ -1,16 +1,17 @@
 import CSQLCipher
 
-/// Finds words in text that is written without blanks: Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese.
+/// Finds words in text that is written without spaces: Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese.
 ///
-/// It is ``FTS5Tokenizer/multilingual(removesDiacritics:removesVowelSigns:)``, which needs no registration, under a name of your
-/// own and as a base of tokenizers in Swift. It needs no dictionary: each character is indexed, and each pair of neighbours. A
-/// query is the same sequence of pairs, so that whatever is in the text is found, be it one character or a phrase; the price is a
-/// larger index, and hits in which the sequence runs across two words.
+/// This is ``FTS5Tokenizer/multilingual(removesDiacritics:removesVowelSigns:)``, which needs no registration, as a type: to
+/// register it under a name of your own, or to call it from a tokenizer of your own. It needs no dictionary: it indexes each
+/// character and each pair of neighbouring characters. A query becomes the same sequence of pairs, so it finds any part of a text,
+/// from a single character to a phrase. The price is a larger index, and some hits in which the sequence runs across two words.
 /// ```swift
 /// try db.register(.tokenizer(FTS5CJKTokenizer(), as: "cjk"))
 /// try db.create(FTS5Table("doc", columns: ["text"], tokenizer: .custom("cjk")))
 /// ```
 public struct FTS5CJKTokenizer: FTS5TextTokenizer {
+    /// Creates a tokenizer that removes diacritics and vowel signs.
     public init() {}
 
     public func tokenize(

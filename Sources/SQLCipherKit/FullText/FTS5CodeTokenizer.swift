@@ -1,9 +1,10 @@
-/// Finds the parts of identifiers: `parseHTTPResponse2` is found by `parse`, `http`, `response`, `httpResponse` and by the whole
-/// name; so is `parse_http_response_2`.
+/// Splits identifiers into their parts: `parseHTTPResponse2` is found by `parse`, `http`, `response`, `httpResponse` and by the
+/// whole name; so is `parse_http_response_2`.
 ///
-/// The parts stand one after the other. Letters between digits are indexed in one piece as well, at the places of their first and
-/// last part, so that a name typed all in small letters is found. Letters beyond ASCII belong to words; case does not matter.
+/// Each part is a token, one after the other. A run of parts without digits is also indexed as one token, at the positions of its
+/// first and last part, so that a name typed in lower case is found. Letters beyond ASCII are part of words, and case is ignored.
 public struct FTS5CodeTokenizer: FTS5TextTokenizer {
+    /// Creates a tokenizer.
     public init() {}
 
     public func tokenize(
@@ -57,7 +58,7 @@ public struct FTS5CodeTokenizer: FTS5TextTokenizer {
             } else if (kind == .digit) != (before == .digit) {
                 close(index)
             } else if kind == .upper, before == .lower || (before == .upper && after == .lower) {
-                // A capital after a small letter, or the last of several capitals, as the R of HTTPResponse.
+                // A capital after a small letter, or the last of several capitals, such as the R of HTTPResponse.
                 close(index)
             }
         }
@@ -72,7 +73,7 @@ public struct FTS5CodeTokenizer: FTS5TextTokenizer {
             let whole = parts[index].lowerBound..<parts[end - 1].upperBound
             for place in index..<end {
                 add(parts[place], text, false, &tokens)
-                // In a query the parts alone are wanted: they find a name however it is spelt.
+                // A query has the parts only, which find a name however it is spelt.
                 guard end - index > 1, !purpose.contains(.query), place == index || place == end - 1 else { continue }
                 add(whole, text, true, &tokens)
             }
@@ -90,7 +91,7 @@ public struct FTS5CodeTokenizer: FTS5TextTokenizer {
         }
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: part.count) { lowered in
             var count = 0
-            // The whole name without its underscores: `parse_http` is `parsehttp` too.
+            // Underscores within a name are left out: `parse_http` is also `parsehttp`.
             for byte in part where byte != 0x5f {
                 lowered.initializeElement(at: count, to: byte.lowercasedASCII)
                 count += 1

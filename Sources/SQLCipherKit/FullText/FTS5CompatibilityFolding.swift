@@ -1,10 +1,12 @@
 import Foundation
 
-/// Makes words alike that Unicode holds for compatible: full-width letters, ligatures, superscripts, `ß` and `ss`, Arabic and other
-/// digits. Words of ASCII pass through untouched.
+/// Folds characters that Unicode treats as compatible, so that words with them match: full-width letters, ligatures, superscripts,
+/// `ß` and `ss`, Arabic and other digits. Such words also lose their accents and case. ASCII words pass through unchanged.
 public struct FTS5CompatibilityFolding: FTS5TokenFilter {
     public let base: FTS5Tokenizer
 
+    /// Creates a filter.
+    /// - Parameter base: the tokenizer whose tokens are folded. Default: `unicode61`.
     public init(base: FTS5Tokenizer = .unicode61()) { self.base = base }
 
     public func filter(_ token: FTS5Token, for purpose: FTS5TokenizePurpose, _ state: Void, into tokens: inout FTS5TokenSink) {
@@ -15,7 +17,8 @@ public struct FTS5CompatibilityFolding: FTS5TokenFilter {
         }
     }
 
-    /// The folded form of a word: compatibility decomposition, without marks, in lower case, digits as ASCII.
+    /// Returns the folded form of a word: its compatibility decomposition in lower case, without nonspacing marks, and with ASCII
+    /// digits.
     public static func fold(_ word: String) -> String {
         var folded = ""
         for scalar in word.decomposedStringWithCompatibilityMapping.unicodeScalars {

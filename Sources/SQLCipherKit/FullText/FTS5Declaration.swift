@@ -1,7 +1,7 @@
-/// What the schema says about a full-text table, no matter how it was made.
+/// Reads the declaration of a full-text table from the schema, however the table was created.
 extension FullTextIndex {
-    /// Where records are: the table, an expression for its row id with `t.` before its columns, what has to be joined, and the
-    /// key's columns if the row id is made for them.
+    /// Where external content is: the table, which queries name `t`; an expression for its row id; the join that the expression
+    /// needs; and the columns of the key, if row ids come from a table of keys.
     typealias Content = (rows: String, rowID: String, join: String, key: [String])
 
     /// The options of the table's declaration as they were written, by name in lower case.
@@ -16,9 +16,9 @@ extension FullTextIndex {
         return FTS5Declaration.options(in: sql)
     }
 
-    /// Where the table's external content is; nil if the text is in the full-text table itself or nowhere.
+    /// Where the table's external content is; nil if the full-text table stores the text itself or is contentless.
     func content() throws(DatabaseError) -> Content? {
-        // The trigger follows the content table when that is renamed.
+        // SQLite adapts the trigger when the content table is renamed.
         let synchronized = try connection.fetchOne(
             String.self,
             """
@@ -34,8 +34,8 @@ extension FullTextIndex {
         switch try schema.contentTable(synchronized).rowID {
         case .integer(let column): return (rows, "t.\(column.quotedSQLIdentifier)", "", [])
         case .mapped(let key):
-            // Under names of their own, so that a filter's columns are those of the content table. A column of the key may have
-            // another name by now than when the table of keys was made: they go by their order.
+            // The key's columns are renamed, so that the columns in a filter are those of the content table. They are matched by
+            // order, because they may have been renamed in the content table since the table of keys was created.
             let names = try keyTableColumns().prefix(key.count).enumerated()
                 .map { "\($1.quotedSQLIdentifier) AS \"sqlcipherkit_key\($0)\"" }
             let match = key.enumerated().map { "k.\"sqlcipherkit_key\($0)\" = t.\($1.column.quotedSQLIdentifier)" }
@@ -57,7 +57,7 @@ extension FullTextIndex {
     }
 }
 
-/// Reads the text of a `CREATE VIRTUAL TABLE … USING fts5(…)` statement: bytes, as FTS5 does.
+/// Parses a `CREATE VIRTUAL TABLE … USING fts5(…)` statement by bytes, as FTS5 does.
 enum FTS5Declaration {
     static func options(in sql: String) -> [String: String] {
         let sql = Array(sql.utf8)
@@ -81,7 +81,7 @@ enum FTS5Declaration {
         }
         var options: [String: String] = [:]
         for argument in arguments {
-            // A column's name may hold a `=`, but in quotes.
+            // A column's name may contain `=`, but only in quotes.
             guard let equals = argument.firstIndex(of: UInt8(ascii: "=")), !argument[..<equals].contains(where: \.isQuote) else {
                 continue
             }

@@ -1,9 +1,10 @@
 import CSQLCipher
 import Foundation
 
-/// FTS5's C interface of one connection.
+/// Access to FTS5's C interface.
 extension Connection {
-    /// The pointer that `SELECT fts5(?1)` gives away (<https://sqlite.org/fts5.html#extending_fts5>).
+    /// The connection's interface, which `SELECT fts5(?1)` writes to the pointer bound to it
+    /// (<https://sqlite.org/fts5.html#extending_fts5>).
     func fts5Interface() throws(DatabaseError) -> UnsafeMutablePointer<fts5_api> {
         let handle = try liveForUse()
         var statement: OpaquePointer?
@@ -19,7 +20,7 @@ extension Connection {
     }
 }
 
-/// A tokenizer of the engine's, made with its arguments: what a filter stands on, and what text is looked at with.
+/// A tokenizer that is registered with FTS5, created with its arguments: the base of a filter, or to inspect its tokens.
 final class EngineTokenizer {
     private var methods: fts5_tokenizer
     private let handle: OpaquePointer
@@ -52,11 +53,11 @@ final class EngineTokenizer {
     typealias Pass = (UnsafeBufferPointer<UInt8>, Range<Int>, Bool) -> Int32
     typealias Found = (token: String, range: Range<Int>, isColocated: Bool)
 
-    /// Calls `pass` with each token, its place, and whether it stands at the same place as the one before.
+    /// Calls `pass` with each token, its byte range, and whether it has the same position as the one before.
     func tokenize(
         _ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5TokenizePurpose, _ pass: Pass
     ) -> Int32 {
-        // Closures that C calls capture nothing: what they need goes through the context.
+        // A closure that C calls cannot capture anything, so `pass` goes through the context.
         return withoutActuallyEscaping(pass) { pass in
             withUnsafePointer(to: pass) { pass in
                 text.withMemoryRebound(to: CChar.self) { text in
@@ -74,7 +75,7 @@ final class EngineTokenizer {
 
     func tokens(of text: String, for purpose: FTS5TokenizePurpose) throws(DatabaseError) -> [Found] {
         var found: [Found] = []
-        // With a NUL at its end even an empty text has an address.
+        // The NUL at the end gives even an empty text an address.
         let rc = (Array(text.utf8) + [0]).withUnsafeBufferPointer { utf8 in
             tokenize(UnsafeBufferPointer(rebasing: utf8.dropLast()), purpose) { token, range, isColocated in
                 found.append((String(decoding: token, as: UTF8.self), range, isColocated))

@@ -1,6 +1,6 @@
-/// What FTS5 is given to read.
+/// Writing a query in FTS5's syntax.
 extension FTS5Query {
-    /// The query in FTS5's own syntax: what `MATCH` is bound to.
+    /// The query in FTS5's own syntax, to be bound to `MATCH`.
     public var expression: String { node.expression }
 
     /// Whether the query has no text at all, and so finds nothing in any table.
@@ -11,7 +11,7 @@ extension FTS5Query {
 extension FTS5Query: SQLValueConvertible {
     public var sqlValue: SQLValue { .text(expression) }
 
-    /// Always nil: a query is written, never read.
+    /// Always nil: a query can be bound, but not read from a row.
     public init?(sqlValue: SQLValue) { nil }
 }
 
@@ -50,7 +50,7 @@ extension FTS5Query.Node {
         }
     }
 
-    /// Plain terms stand side by side: in such a row, unlike beside `AND`, FTS5 leaves out those without a token.
+    /// Joins plain terms by spaces, because FTS5 then ignores those without a token. With `AND` it would find nothing.
     private func all(_ nodes: [Self]) -> String {
         var terms: [String] = []
         var others: [String] = []
@@ -75,7 +75,7 @@ extension FTS5Query.Node {
 }
 
 extension String {
-    /// The text as a string of FTS5's query language. Its parser ends at a NUL character, so that becomes a blank.
+    /// The text as a string of FTS5's query language. A NUL character becomes a space, because FTS5's parser stops at one.
     var quotedFTS5String: String {
         var quoted = "\""
         for scalar in unicodeScalars {

@@ -1,13 +1,14 @@
 /// Fitting a query to an index.
 extension FullTextIndex {
-    /// The query in a form that FTS5 answers as it is meant, whatever the tokenizer makes of its terms.
+    /// Returns the query in a form that gives the intended result, however the tokenizer splits its terms.
     ///
-    /// A term without a token (a stop word, punctuation) is left out: beside `AND`, FTS5 would find nothing. And without positions
-    /// (``FTS5Table/Detail/column`` and ``FTS5Table/Detail/none``) FTS5 refuses phrases and more, which become all of their words.
+    /// A term without a token (a stop word, punctuation) is left out, because beside `AND` it would make FTS5 find nothing. In an
+    /// index without positions (``FTS5Table/Detail/column`` and ``FTS5Table/Detail/none``) FTS5 rejects phrases, `NEAR` and initial
+    /// words, so these become a search for all of their words.
     func supported(_ query: FTS5Query) throws(DatabaseError) -> FTS5Query {
         var detail = FTS5Table.Detail.full
         if declaresDetail, let option = try options()["detail"] {
-            // FTS5 takes the beginning of a name for the name.
+            // FTS5 accepts abbreviated names.
             detail = [.full, .column, .none].first { $0.rawValue.hasNamePrefix(option) } ?? .full
         }
         guard detail != .full || query.node.needsTokens else { return query }
@@ -47,7 +48,7 @@ private struct FittingQuery {
             return try self.node(excluded).map { .not(wanted, $0) } ?? wanted
         case .columns(let names, let excluded, let inner):
             guard let inner = try self.node(inner) else { return nil }
-            // The index does not know a word's column. That a word stands there cannot be said of any row.
+            // The index does not record columns, so no row is known to match. This finds none.
             return detail == .none ? .not(inner, inner) : .columns(names, excluded: excluded, inner)
         }
     }
@@ -60,12 +61,12 @@ private struct FittingQuery {
 
     private func all(_ nodes: [Node]) -> Node? { nodes.count > 1 ? .all(nodes) : nodes.first }
 
-    /// The tokens of a text as FTS5 will be given it.
+    /// The tokens of a text in the form that FTS5 receives.
     private func tokens(_ text: String, _ isPrefix: Bool) throws(DatabaseError) -> [EngineTokenizer.Found] {
         try tokenizer.tokens(of: text.withoutNullCharacters, for: isPrefix ? [.query, .prefix] : .query).filter { !$0.isColocated }
     }
 
-    /// Parts of a text that are one token each.
+    /// Splits a text into parts of one token each.
     private func words(_ text: String, _ isPrefix: Bool) throws(DatabaseError) -> [(text: String, isPrefix: Bool)] {
         let found = try tokens(text, isPrefix)
         guard found.count > 1 else { return found.isEmpty ? [] : [(text, isPrefix)] }
@@ -77,7 +78,7 @@ private struct FittingQuery {
             if range.count < utf8.count {
                 words += try self.words(String(decoding: utf8[range], as: UTF8.self), isPrefix)
             } else if try tokens(token.token, isPrefix).count == 1 {
-                // A tokenizer that gives all of the text as the place of a part.
+                // The tokenizer reports the whole text as the range of one of its tokens.
                 words.append((token.token, isPrefix))
             }
         }
@@ -86,14 +87,14 @@ private struct FittingQuery {
 }
 
 extension String {
-    /// With a blank for each NUL character, as the query has it: a tokenizer may end at one. The places of bytes stay.
+    /// The text with a space for each NUL character, as in the query, because a tokenizer may stop at one. Byte offsets stay valid.
     fileprivate var withoutNullCharacters: String {
         utf8.contains(0) ? String(decoding: utf8.map { $0 == 0 ? 0x20 : $0 }, as: UTF8.self) : self
     }
 }
 
 extension FTS5Query.Node {
-    /// Whether a term without a token would change what FTS5 finds: it leaves such terms out of a row of plain ones only.
+    /// Whether a term without a token would change what FTS5 finds: FTS5 ignores such a term only among plain terms.
     fileprivate var needsTokens: Bool {
         switch self {
         case .text, .near: false
@@ -111,7 +112,7 @@ extension FTS5Query.Node {
         }
     }
 
-    /// Whether a term is the beginning of a word.
+    /// Whether any term is a prefix.
     var hasPrefix: Bool {
         switch self {
         case .text(_, let isPrefix, _): isPrefix

@@ -1,31 +1,33 @@
-/// The parser for what people type. There is no text that it refuses.
+/// The parser for user input. It accepts any text.
 extension FTS5Query {
-    /// What the parser makes of text.
+    /// How user input is parsed.
     public struct InputOptions: Hashable, Sendable {
-        /// How words without an operator belong together.
+        /// How words without an operator between them are combined.
         public enum Matching: Hashable, Sendable {
-            /// All must be found.
+            /// A row must have all of them.
             case all
-            /// One is enough.
+            /// A row must have at least one of them.
             case any
         }
 
-        /// How words without an operator belong together. Default: all must be found.
+        /// How words without an operator between them are combined. Default: a row must have all of them.
         public var matching: Matching
-        /// The columns that `column:word` may name, without regard to case. What is before any other colon is text. Default: none.
+        /// The columns that `column:word` may name, ignoring case. Text before any other colon is an ordinary word. Default: none.
         public var columns: [String]
-        /// Whether the last word is taken as the beginning of one, unless a blank or a quote follows it: for searching while
-        /// the user types. Default: no.
+        /// Whether the last word is a prefix, unless a space or a quote follows it: for searching while the user types.
+        /// Default: no.
         public var completesLastWord: Bool
         /// Whether `NEAR(one two, 5)` is an operator. Default: no, it is text.
         public var allowsNear: Bool
-        /// Whether `"…"`, `*`, `-`, `OR`, `AND` and `NOT` mean anything. Default: yes.
+        /// Whether there are operators: `"…"`, `*`, `-`, `OR`, `|`, `AND` and `NOT`, and with the options above `column:word` and
+        /// `NEAR`. If not, all input is plain words. Default: yes.
         public var allowsOperators: Bool
-        /// How many words are read, those in phrases too; what follows is left out. In text without blanks each character is a
-        /// word, and of a word of more than 16 letters each 16. From 1 to 200. Default: 64.
+        /// The maximum number of words that are read, including those in phrases; the rest of the input is ignored. In text
+        /// without spaces each character counts as a word, and in a word of more than 16 letters every 16 of them do. From 1 to
+        /// 200, and other values count as the nearest of these. Default: 64.
         public var maximumTerms: Int
 
-        /// The defaults, with what is to be different.
+        /// Creates options with the defaults that the properties state.
         public init(
             matching: Matching = .all, columns: [String] = [], completesLastWord: Bool = false, allowsNear: Bool = false,
             allowsOperators: Bool = true, maximumTerms: Int = 64
@@ -39,30 +41,31 @@ extension FTS5Query {
         }
     }
 
-    /// A query from what a person typed. Every text gives a query that FTS5 accepts.
+    /// Creates a query from user input. Every text gives a query that FTS5 accepts.
     ///
     /// | typed | meaning |
     /// |---|---|
     /// | `swift data` | both words, in any order |
     /// | `"swift data"` | the phrase |
-    /// | `swif*`, `"swift da"*` | words, or a phrase, that begin so |
-    /// | `-java`, `-"visual basic"`, `tea NOT java` | without these; at least one other word is needed |
-    /// | `cat OR dog food` | one of the first two, and the third |
+    /// | `swif*`, `"swift da"*` | words, or phrases, that begin with this |
+    /// | `-java`, `-"visual basic"`, `tea NOT java` | rows without these; at least one other word is required |
+    /// | `cat OR dog food` | `cat` or `dog`, and in either case `food` |
     /// | `cat AND dog` | both words |
-    /// | `title:plan`, `title:"big plan"` | in that column, if ``InputOptions/columns`` has it |
-    /// | `NEAR(big plan, 5)` | near one another, if ``InputOptions/allowsNear`` |
+    /// | `title:plan`, `title:"big plan"` | in that column, if ``InputOptions/columns`` contains it |
+    /// | `NEAR(big plan, 5)` | near one another, if ``InputOptions/allowsNear`` is set |
     ///
-    /// Operators are in capitals, with a word on each side; in a text all in capitals `NOT` is a word (`DO NOT DISTURB`).
+    /// Operators are in capitals, with a word on each side. If the whole text is in capitals, `NOT` is a word (`DO NOT DISTURB`).
     ///
-    /// Everything else is text: `multi-agent`, `20.04` and `a'b` are phrases of their parts, `NOTE: x` is two words, and a quote
-    /// without its partner reaches to the end. A term without a word (`&`, `title:?!`, a stop word) does not count, wherever it
-    /// stands. Of a text beyond 10,000 bytes the beginning is read, and of that ``InputOptions/maximumTerms``.
+    /// Everything else is text: `multi-agent`, `20.04` and `a'b` are phrases of their parts, `NOTE: x` is two words, and an
+    /// unclosed quote extends to the end. A term without a word (`&`, `title:?!`, a stop word) is ignored wherever it occurs. If
+    /// the text is longer than 10,000 bytes, only its first 10,000 Unicode scalars are read, and of these at most
+    /// ``InputOptions/maximumTerms`` words.
     public init(userInput text: String, options: InputOptions = InputOptions()) {
         var parser = UserInputParser(text, options)
         self = parser.parse()
     }
 
-    /// The same, with these columns for `column:word`.
+    /// Creates a query from user input with the default options and these columns for `column:word`.
     public init(userInput text: String, columns: [String]) {
         self.init(userInput: text, options: InputOptions(columns: columns))
     }
@@ -72,19 +75,19 @@ private struct UserInputParser {
     private let options: FTS5Query.InputOptions
     private let text: [Unicode.Scalar]
     private var position = 0
-    /// How many words may still be read.
+    /// The number of words that may still be read.
     private var words: Int
     private lazy var isAllInCapitals = Self.isAllInCapitals(text)
 
     init(_ text: String, _ options: FTS5Query.InputOptions) {
         self.options = options
         words = min(max(1, options.maximumTerms), 200)
-        // A long text costs FTS5 a cursor for each of its words.
+        // FTS5 opens a cursor for each word, so a long text would be expensive.
         self.text = text.utf8.count <= 10_000 ? Array(text.unicodeScalars) : Array(text.unicodeScalars.prefix(10_000))
     }
 
     mutating func parse() -> FTS5Query {
-        // Each is a list of alternatives, which stand side by side with `OR`.
+        // Each clause is a list of alternatives, joined with `OR`.
         var clauses: [[FTS5Query.Node]] = []
         var excluded: [FTS5Query.Node] = []
         var joinsNext = false
@@ -97,7 +100,7 @@ private struct UserInputParser {
                     joinsNext = !clauses.isEmpty
                     continue
                 }
-                // Without a word before it, such a word is one itself.
+                // Without a word before it, an operator is a word itself.
                 if !clauses.isEmpty, takeKeyword("AND") { continue }
                 if !clauses.isEmpty, !isAllInCapitals, takeKeyword("NOT") {
                     excludesNext = true
@@ -143,7 +146,7 @@ private struct UserInputParser {
         return limited(Array(phrase)[...], isPrefix: isPrefix)
     }
 
-    /// A run without blanks or double quotes.
+    /// Reads up to the next blank or double quote.
     private mutating func word() -> FTS5Query.Node? {
         let start = position
         while position < text.count, !text[position].isBlank, !(options.allowsOperators && text[position].isDoubleQuote) {
@@ -157,7 +160,7 @@ private struct UserInputParser {
         }
         if options.completesLastWord, position == text.count { isPrefix = true }
         guard !run.isEmpty else {
-            // Never stand still: an operator alone is passed over.
+            // Always advance: skip a lone operator.
             if position == start { position += 1 }
             return nil
         }
@@ -172,7 +175,7 @@ private struct UserInputParser {
         return .text(read, isPrefix: isWhole ? isPrefix : isInWord, isInitial: false)
     }
 
-    /// Counts the words of a term, of which there is at least one, and says how far they may be read.
+    /// Counts the words of a term, at least one, and returns how far the term may be read.
     private mutating func takeWords(_ text: ArraySlice<Unicode.Scalar>) -> (end: Int, isInWord: Bool) {
         var letters = 0
         var count = 0
@@ -190,7 +193,7 @@ private struct UserInputParser {
                 }
                 count += 1
             }
-            // Each of these is a word, and the next one begins another.
+            // Each character of a script without spaces is a word.
             letters = !isASCII && scalar.isUnspacedScript ? 0 : letters + 1
         }
         words -= max(1, count)
@@ -200,7 +203,7 @@ private struct UserInputParser {
     // MARK: Operators
 
     private mutating func takeExclusion() -> Bool {
-        // A hyphen in the middle of blanks is a dash.
+        // A hyphen before a blank is a dash.
         guard position + 1 < text.count, text[position] == "-", !text[position + 1].isBlank, text[position + 1] != "-" else {
             return false
         }
@@ -215,14 +218,14 @@ private struct UserInputParser {
         guard end > position, end + 1 < text.count, text[end] == ":", !text[end + 1].isBlank else { return nil }
         let typed = String(String.UnicodeScalarView(text[position..<end]))
         let columns = options.columns
-        // What a person types may have another case, or the other form of an accented letter, if no column has that very name.
+        // If no column has exactly this name, ignore case and whether accented letters are composed.
         let found = columns.firstIndex(named: typed) ?? columns.firstIndex { $0.lowercased() == typed.lowercased() }
         guard let column = found.map({ columns[$0] }) else { return nil }
         position = end + 1
         return column
     }
 
-    /// `NEAR(one "two three", 5)`; anything that is not quite that is text.
+    /// Reads `NEAR(one "two three", 5)`; anything else is text.
     private mutating func takeNear() -> FTS5Query.Node? {
         let opening = "NEAR(".unicodeScalars
         guard text[position...].starts(with: opening), let end = text[position...].firstIndex(of: ")") else { return nil }
@@ -237,7 +240,7 @@ private struct UserInputParser {
         }
         var phrases: [String] = []
         for (index, part) in words.split(separator: "\"", omittingEmptySubsequences: false).enumerated() {
-            // Between an odd quote and the next one is a phrase, elsewhere are words.
+            // Parts with an odd index are inside quotes, and so phrases; the others are words.
             phrases += index % 2 == 1 ? [String(part)] : part.split(whereSeparator: \.isWhitespace).map(String.init)
         }
         var read: [String] = []
@@ -248,7 +251,7 @@ private struct UserInputParser {
         return phrases.isEmpty ? nil : .near(phrases, distance: distance)
     }
 
-    /// Whether capitals say nothing: there is no small letter, and a capital outside of the operators.
+    /// Whether capitals have no meaning: the text has no small letter, and it has a capital outside the operators.
     private static func isAllInCapitals(_ text: [Unicode.Scalar]) -> Bool {
         guard !text.contains(where: \.properties.isLowercase) else { return false }
         return text.split(whereSeparator: \.isBlank).contains { word in
@@ -277,6 +280,6 @@ private struct UserInputParser {
 
 extension Unicode.Scalar {
     fileprivate var isBlank: Bool { properties.isWhitespace || self == "\0" }
-    /// Straight, or as word processors and telephones write them.
+    /// A straight double quote, or a curly one as word processors and phones insert it.
     fileprivate var isDoubleQuote: Bool { self == "\"" || self == "\u{201C}" || self == "\u{201D}" || self == "\u{201E}" }
 }

@@ -1,6 +1,6 @@
-/// A full-text query that is well-formed whatever it is made of (<https://sqlite.org/fts5.html#full_text_query_syntax>).
+/// A full-text query that is well-formed whatever text it contains (<https://sqlite.org/fts5.html#full_text_query_syntax>).
 ///
-/// From what a person typed:
+/// From user input:
 /// ```swift
 /// let query = FTS5Query(userInput: "\"open source\" swift* -java")
 /// ```
@@ -8,10 +8,10 @@
 /// ```swift
 /// let query = FTS5Query.all("swift", .prefix("data")).or(.phrase("open source")).excluding("java")
 /// ```
-/// Text in a query is only ever text: it reaches FTS5 inside quotes, and its words are found by the table's own tokenizer. A text
-/// of several words is a phrase. A text without a word (`--`, an empty string, a stop word) is left out beside others, and alone
-/// finds nothing; it is not an error. ``FullTextIndex`` asks the table's tokenizer for that; bound to `MATCH` in SQL of your own,
-/// a query is not looked at so, and such a text beside `.any(…)` or a column's query finds nothing.
+/// Text in a query is always literal: it reaches FTS5 in quotes, and the table's own tokenizer splits it into words. A text of
+/// several words is a phrase. A text without a word (`--`, an empty string, a stop word) is not an error: it is ignored beside
+/// other terms, and finds nothing alone. ``FullTextIndex`` uses the table's tokenizer to find such texts. If you bind a query to
+/// `MATCH` in your own SQL, this does not happen, and such a text beside `.any(…)` or a query in columns finds nothing.
 public struct FTS5Query: Hashable, Sendable {
     indirect enum Node: Hashable, Sendable {
         case text(String, isPrefix: Bool, isInitial: Bool)
@@ -29,18 +29,21 @@ public struct FTS5Query: Hashable, Sendable {
     /// A query that finds nothing.
     public static let nothing = FTS5Query(.any([]))
 
-    /// A word, or the words of a phrase in their order.
+    /// A word, or several words in this order as a phrase.
     /// - Parameters:
-    ///   - text: the word or words, as they stand.
-    ///   - prefix: whether the last word is only the beginning of one. Default: no.
+    ///   - text: the word or words, literally.
+    ///   - prefix: whether the last word is a prefix. Default: no.
     public static func phrase(_ text: String, prefix: Bool = false) -> FTS5Query {
         FTS5Query(.text(text, isPrefix: prefix, isInitial: false))
     }
 
-    /// Words that begin like this; of a text of several words, the last one is the beginning.
+    /// Words that begin with a text. If it has several words, it is a phrase, and its last word is the prefix.
     public static func prefix(_ text: String) -> FTS5Query { phrase(text, prefix: true) }
 
     /// A word or phrase at the very beginning of a column.
+    /// - Parameters:
+    ///   - text: the word or words, literally.
+    ///   - prefix: whether the last word is a prefix. Default: no.
     public static func initial(_ text: String, prefix: Bool = false) -> FTS5Query {
         FTS5Query(.text(text, isPrefix: prefix, isInitial: true))
     }
@@ -48,19 +51,20 @@ public struct FTS5Query: Hashable, Sendable {
     /// All of these.
     public static func all(_ queries: FTS5Query...) -> FTS5Query { all(queries) }
 
-    /// All of these; of an empty list, nothing.
+    /// All of these. An empty list finds nothing.
     public static func all(_ queries: [FTS5Query]) -> FTS5Query { FTS5Query(.all(queries.map(\.node))) }
 
     /// At least one of these.
     public static func any(_ queries: FTS5Query...) -> FTS5Query { any(queries) }
 
-    /// At least one of these; of an empty list, nothing.
+    /// At least one of these. An empty list finds nothing.
     public static func any(_ queries: [FTS5Query]) -> FTS5Query { FTS5Query(.any(queries.map(\.node))) }
 
     /// Words or phrases near one another, in any order.
     /// - Parameters:
     ///   - texts: the words or phrases.
-    ///   - distance: the number of words that may stand between the end of the first and the beginning of the last. Default: 10.
+    ///   - distance: the maximum number of words between the end of the first and the beginning of the last, from 0 to 1,000,000;
+    ///     other values count as the nearest of these. Default: 10.
     public static func near(_ texts: [String], within distance: Int = 10) -> FTS5Query {
         FTS5Query(.near(texts, distance: min(max(0, distance), 1_000_000)))
     }
@@ -68,23 +72,23 @@ public struct FTS5Query: Hashable, Sendable {
     /// A query in one column only.
     public static func column(_ name: String, _ query: FTS5Query) -> FTS5Query { columns([name], query) }
 
-    /// A query in some columns only; in an empty list of columns, it finds nothing.
+    /// A query in some columns only. With an empty list of columns, it finds nothing.
     public static func columns(_ names: [String], _ query: FTS5Query) -> FTS5Query {
         names.isEmpty ? nothing : FTS5Query(.columns(names, excluded: false, query.node))
     }
 
-    /// A query in all columns but these.
+    /// A query in all columns except these.
     public static func excludingColumns(_ names: [String], _ query: FTS5Query) -> FTS5Query {
         names.isEmpty ? query : FTS5Query(.columns(names, excluded: true, query.node))
     }
 
-    /// This and the other one.
+    /// Returns a query for rows that both queries find.
     public func and(_ other: FTS5Query) -> FTS5Query { .all(self, other) }
 
-    /// This or the other one.
+    /// Returns a query for rows that at least one of the queries finds.
     public func or(_ other: FTS5Query) -> FTS5Query { .any(self, other) }
 
-    /// This without what the other one finds.
+    /// Returns a query for rows that this query finds and the other one does not.
     public func excluding(_ other: FTS5Query) -> FTS5Query { FTS5Query(.not(node, other.node)) }
 }
 

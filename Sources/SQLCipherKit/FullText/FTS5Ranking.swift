@@ -1,22 +1,23 @@
 import CSQLCipher
 
-/// What a ranking function may ask about the row it ranks
+/// What a ranking function can find out about the row that it ranks
 /// (<https://sqlite.org/fts5.html#custom_auxiliary_functions>).
 ///
-/// It is lent to a call and cannot be kept. A question that fails throws.
+/// A context is valid only during the call and cannot be kept. Its methods throw the errors that FTS5 reports, for example for a
+/// column that does not exist.
 public struct FTS5RankingContext: ~Copyable {
     let api: UnsafePointer<Fts5ExtensionApi>
     let context: OpaquePointer
-    /// The numbers in the parentheses after the function's name: a search's weights.
+    /// The arguments of the function: a search's weights.
     public let arguments: [Double]
 
-    /// A place where a phrase of the query stands.
+    /// An occurrence of a phrase of the query.
     public struct Instance: Hashable, Sendable {
-        /// Which phrase of the query, counted from 0.
+        /// The index of the phrase in the query, counted from 0.
         public let phrase: Int
-        /// Which column, counted from 0.
+        /// The index of the column, counted from 0.
         public let column: Int
-        /// The place of its first word in the column, counted from 0.
+        /// The position of the phrase's first word in the column, in words counted from 0.
         public let position: Int
     }
 
@@ -26,7 +27,7 @@ public struct FTS5RankingContext: ~Copyable {
     public var columnCount: Int { Int(api.pointee.xColumnCount(context)) }
     /// The number of phrases in the query.
     public var phraseCount: Int { Int(api.pointee.xPhraseCount(context)) }
-    /// The number of words in a phrase of the query.
+    /// The number of words in a phrase of the query; phrases are counted from 0.
     public func phraseSize(_ phrase: Int) -> Int { Int(api.pointee.xPhraseSize(context, Int32(clamping: phrase))) }
 
     /// The number of rows in the table.
@@ -36,21 +37,21 @@ public struct FTS5RankingContext: ~Copyable {
         return Int(count)
     }
 
-    /// The number of words in a column of the row; of all columns for nil.
+    /// The number of words in a column of the row, counted from 0; nil for all columns together.
     public func columnSize(_ column: Int? = nil) throws(DatabaseError) -> Int {
         var size: Int32 = 0
         try check(api.pointee.xColumnSize(context, Int32(clamping: column ?? -1), &size))
         return Int(size)
     }
 
-    /// The number of words in a column of all rows; of all columns for nil.
+    /// The number of words in a column, counted from 0, in all rows; nil for all columns together.
     public func totalSize(_ column: Int? = nil) throws(DatabaseError) -> Int {
         var size: Int64 = 0
         try check(api.pointee.xColumnTotalSize(context, Int32(clamping: column ?? -1), &size))
         return Int(size)
     }
 
-    /// Where the query's phrases stand in the row, in order.
+    /// The occurrences of the query's phrases in the row, in the order of columns and positions.
     public func instances() throws(DatabaseError) -> [Instance] {
         var count: Int32 = 0
         try check(api.pointee.xInstCount(context, &count))
@@ -64,7 +65,7 @@ public struct FTS5RankingContext: ~Copyable {
         return instances
     }
 
-    /// The text of a column of the row; nil where there is none, in a contentless table for instance.
+    /// The text of a column of the row; nil if it is not stored, for example in a contentless table.
     public func text(_ column: Int) throws(DatabaseError) -> String? {
         var text: UnsafePointer<CChar>?
         var count: Int32 = 0
@@ -80,7 +81,7 @@ public struct FTS5RankingContext: ~Copyable {
 }
 
 extension SQLExtension {
-    /// A function that ranks hits; smaller results come first.
+    /// A function that ranks hits. Hits with smaller results come first.
     /// ```swift
     /// try db.register(.ranking("earliest") { row in
     ///     Double(try row.instances().map(\.position).min() ?? .max)
@@ -89,11 +90,12 @@ extension SQLExtension {
     /// search.rankFunction = "earliest"
     /// let hits = try notes.search(search)
     /// ```
-    /// What the function throws ends the search with that error. Each connection that searches with it needs it: register it in
-    /// ``DatabaseConfiguration/prepare``. Registering throws ``DatabaseError/Reason/invalidArgument`` for any other name.
+    /// If the function throws, the search fails with that error. Every connection that searches with the function needs it:
+    /// register it in ``DatabaseConfiguration/prepare``. Registering throws ``DatabaseError/Reason/invalidArgument`` for a name of
+    /// another form than described here.
     /// - Parameters:
-    ///   - name: letters, digits and underscores, as FTS5's own syntax wants it.
-    ///   - function: gives a hit's rank; the smaller, the better.
+    ///   - name: ASCII letters, digits and underscores, and no digit first, as FTS5's syntax requires.
+    ///   - function: returns a hit's rank; the smaller, the better.
     public static func ranking(
         _ name: String, _ function: @escaping @Sendable (borrowing FTS5RankingContext) throws -> Double
     ) -> SQLExtension {

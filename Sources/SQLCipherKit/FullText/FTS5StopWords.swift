@@ -1,11 +1,15 @@
-/// Leaves words without meaning, such as `the` and `of`, out of the index and of queries alike.
+/// Leaves words without a meaning of their own, such as `the` and `of`, out of the index and out of queries.
 ///
-/// A query of stop words alone finds nothing. While the last word of a query is only a beginning, it stays.
+/// A query of stop words alone finds nothing. A last word that is a prefix is kept in the query: it may begin another word.
 public struct FTS5StopWords: FTS5TokenFilter {
     public let base: FTS5Tokenizer
-    /// The words, in any form that the base takes for the same.
+    /// The stop words. Words that the base turns into the same token are left out as well.
     public let words: Set<String>
 
+    /// Creates a filter.
+    /// - Parameters:
+    ///   - words: the stop words.
+    ///   - base: the tokenizer whose tokens are filtered. Default: `unicode61`.
     public init(_ words: some Sequence<String>, base: FTS5Tokenizer = .unicode61()) {
         self.words = Set(words)
         self.base = base
@@ -29,7 +33,7 @@ public struct FTS5StopWords: FTS5TokenFilter {
         tokens.add(token.bytes, range: token.range, isColocated: token.isColocated)
     }
 
-    /// The words as the base's tokens, looked up by their bytes: no string is made for it.
+    /// The words as tokens of the base, looked up by their bytes, so that no string is created.
     public struct State: Sendable {
         private var buckets: [UInt64: [[UInt8]]] = [:]
         private var lengths: UInt64 = 0

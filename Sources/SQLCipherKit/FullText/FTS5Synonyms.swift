@@ -1,7 +1,8 @@
-/// Words that are found for one another.
+/// Lets a search for a word also find its synonyms.
 ///
-/// On the side of the documents each word is indexed together with its synonyms: a larger index, and queries as fast as ever. On
-/// the side of the queries each word is searched for together with its synonyms, and the list can change without a rebuild.
+/// With ``Side/document`` each word is indexed together with its synonyms: the index is larger, and queries are as fast as before.
+/// With ``Side/query`` each word is searched for together with its synonyms, and the list can change without a rebuild. A prefix
+/// has no synonyms.
 public struct FTS5Synonyms: FTS5TokenFilter {
     /// Where synonyms are added.
     public enum Side: Hashable, Sendable {
@@ -9,11 +10,17 @@ public struct FTS5Synonyms: FTS5TokenFilter {
     }
 
     public let base: FTS5Tokenizer
-    /// Words that mean the same, in groups. Each is a single word to the base.
+    /// Groups of words with the same meaning. Each must be a single token of the base; otherwise a statement that opens the table
+    /// throws ``DatabaseError/Reason/invalidArgument``.
     public let groups: [[String]]
     /// Where synonyms are added.
     public let side: Side
 
+    /// Creates a filter.
+    /// - Parameters:
+    ///   - groups: groups of words with the same meaning.
+    ///   - side: where synonyms are added. Default: to queries.
+    ///   - base: the tokenizer to whose tokens they are added. Default: `unicode61`.
     public init(_ groups: [[String]], side: Side = .query, base: FTS5Tokenizer = .unicode61()) {
         self.groups = groups
         self.side = side
@@ -46,7 +53,7 @@ public struct FTS5Synonyms: FTS5TokenFilter {
         for other in others { tokens.add(other, range: token.range, isColocated: true) }
     }
 
-    /// The synonyms of each word, as the base's tokens.
+    /// The synonyms of each word, as tokens of the base.
     public struct State: Sendable {
         fileprivate let others: [ExactText: [String]]
     }

@@ -1,5 +1,5 @@
 extension FTS5Table {
-    /// Checks what FTS5 would take in silence or answer with a message about its own grammar.
+    /// Rejects descriptions that FTS5 would accept silently, or reject with a message about its own grammar.
     func validate() throws(DatabaseError) {
         guard !name.isEmpty else { throw .invalidArgument("a full-text table needs a name") }
         guard !columns.isEmpty else { throw .invalidArgument("the full-text table \(name) has no columns") }
@@ -27,9 +27,9 @@ extension FTS5Table {
         return false
     }
 
-    /// The statement that makes the virtual table.
+    /// The statement that creates the virtual table.
     /// - Parameters:
-    ///   - schema: the database that it is made in.
+    ///   - schema: the database to create it in.
     ///   - source: with external content, the table or view that FTS5 reads, and its key column.
     func creationSQL(in schema: Schema, source: (table: String, rowID: String)? = nil) -> String {
         var parts = columns.map { $0.name.quotedSQLIdentifier + ($0.isIndexed ? "" : " UNINDEXED") }
@@ -45,7 +45,7 @@ extension FTS5Table {
             if deletes { parts.append("contentless_delete=1") }
             if keepsUnindexed { parts.append("contentless_unindexed=1") }
         }
-        // Each word is a literal inside the option's own literal, so that `'`, blanks and `=` survive.
+        // Each word is a literal inside the option's own literal, to preserve `'`, spaces and `=`.
         let words = tokenizer.arguments.map(\.quotedSQLLiteral).joined(separator: " ")
         parts.append("tokenize=\(words.quotedSQLLiteral)")
         if !prefixes.isEmpty { parts.append("prefix='\(prefixes.map(String.init).joined(separator: " "))'") }

@@ -1,24 +1,25 @@
-/// A word that a tokenizer has found, with its place in the text.
+/// A token that a tokenizer found in a text.
 public struct FTS5FoundToken: Hashable, Sendable {
-    /// The word as it is kept in the index.
+    /// The token as the index stores it.
     public let token: String
-    /// The part of the text it stands for.
+    /// The part of the text that the token stands for.
     public let range: Range<String.Index>
-    /// Whether it stands at the same place as the token before, as a synonym does.
+    /// Whether the token has the same position as the one before, as a synonym does.
     public let isColocated: Bool
 }
 
 extension FTS5Tokenizer {
-    /// The tokens that the tokenizer finds in a text: for looking at how a table would understand it. For what a table that exists
-    /// makes of it, see ``FullTextIndex/tokens(of:for:)``.
+    /// Returns the tokens that the tokenizer finds in a text, to see how a table would index it. For a table that exists, use
+    /// ``FullTextIndex/tokens(of:for:)``.
     /// ```swift
     /// let tokens = try FTS5Tokenizer.porter(.unicode61()).tokens(of: "running", on: db)   // run
     /// ```
     /// - Parameters:
     ///   - text: the text.
-    ///   - purpose: why it is cut into words. Default: to be indexed.
-    ///   - connection: where the tokenizer is registered.
-    /// - Throws: ``DatabaseError`` for a tokenizer that is not registered or refuses its arguments.
+    ///   - purpose: why it is split into words. Default: to be indexed.
+    ///   - connection: the connection on which the tokenizer is registered.
+    /// - Throws: ``DatabaseError`` for a tokenizer that is not registered, ``DatabaseError/Reason/invalidArgument`` for one that
+    ///   rejects its arguments, and any error of a tokenizer in Swift.
     public func tokens(
         of text: String, for purpose: FTS5TokenizePurpose = .document, on connection: Connection
     ) throws(DatabaseError) -> [FTS5FoundToken] {

@@ -1,23 +1,23 @@
-/// How FTS5 cuts text into words (<https://sqlite.org/fts5.html#tokenizers>).
+/// How FTS5 splits text into words (<https://sqlite.org/fts5.html#tokenizers>).
 /// ```swift
 /// FTS5Tokenizer.porter(.unicode61(diacritics: .removeAll, tokenCharacters: "_"))
 /// ```
 public indirect enum FTS5Tokenizer: Hashable, Sendable {
-    /// What happens to accents and other marks on letters.
+    /// How accents and other marks on letters are treated.
     public enum Diacritics: Int, Hashable, Sendable {
-        /// `é` and `e` are different letters.
+        /// They are kept: `é` and `e` are different letters.
         case keep = 0
-        /// Removed from most letters; FTS5's own default, kept for tables that were made with it.
+        /// They are removed from most letters. This is FTS5's own default, for tables that were created with it.
         case removeSimple = 1
-        /// Removed from all letters.
+        /// They are removed from all letters.
         case removeAll = 2
     }
 
-    /// Words in any language, without regard to case: the one to take unless you know why another is better.
+    /// Words in any language, ignoring case. Use this tokenizer unless you know why another is better.
     ///
     /// | text | is found by |
     /// |---|---|
-    /// | Chinese, Japanese, Thai, Lao, Khmer, Burmese, and Korean within a word | every part of it, one character or many |
+    /// | Chinese, Japanese, Thai, Lao, Khmer, Burmese, and Korean within a word | any part of it, one character or many |
     /// | Hindi, Tamil, Bengali and other Indic text | words with their vowel signs: `काम` and `कीमा` differ |
     /// | `café`, `Łódź`, `straße`, `ά`, `ё` | `cafe`, `lodz`, `strasse`, `α`, `е`, unless `removesDiacritics` is false |
     /// | `مُحَمَّد`, `أحمد`, `שָׁלוֹם` | `محمد`, `احمد`, `שלום`, unless `removesVowelSigns` is false |
@@ -26,39 +26,42 @@ public indirect enum FTS5Tokenizer: Hashable, Sendable {
     /// | emoji | the same emoji, of any skin tone |
     ///
     /// Other Cyrillic letters keep their marks (`й` is not `и`). Of Arabic letters, `أ إ آ ٱ` become `ا`, `ى` and `ی` become `ي`,
-    /// `ة` becomes `ه`, `ک` becomes `ك`, and a hamza on `و` or `ي` goes. Soft hyphens, joiners and variation selectors count as
-    /// nothing. Words are those of `unicode61` otherwise, with the categories of Unicode 6.1; what is newer counts as letters. Of
-    /// a word the first 1,024 bytes are indexed.
+    /// `ة` becomes `ه`, `ک` becomes `ك`, and a hamza on `و` or `ي` is removed. Soft hyphens, joiners and variation selectors are
+    /// ignored. Otherwise words are those of `unicode61`, with the categories of Unicode 6.1; newer characters count as letters.
+    /// Only the first 1,024 bytes of a word are indexed.
     ///
-    /// In scripts without blanks each character and each pair of neighbours is indexed, so that such text takes about twice the
-    /// room, and some hits run across two words. The tokenizer is part of this package's engine: another program needs that to read
-    /// the table.
+    /// In scripts without spaces, each character and each pair of neighbours is indexed, so such text takes about twice the space,
+    /// and some hits run across two words. The tokenizer is part of this package's engine, which other programs need in order to
+    /// use the table.
     /// - Parameters:
     ///   - removesDiacritics: whether accents and other marks on Latin and Greek letters are removed. Default: yes.
-    ///   - removesVowelSigns: whether vowel signs of Arabic and Hebrew are removed, and forms of an Arabic letter are one.
+    ///   - removesVowelSigns: whether Arabic and Hebrew vowel signs are removed, and the forms of an Arabic letter treated as one.
     ///     Default: yes.
     case multilingual(removesDiacritics: Bool = true, removesVowelSigns: Bool = true)
-    /// Words of letters and digits by Unicode 6.1, without regard to case. Indic and Arabic text is cut at its vowel signs, and
-    /// text without blanks is one word: see ``multilingual(removesDiacritics:removesVowelSigns:)``.
+    /// Words of letters and digits by Unicode 6.1, ignoring case. Indic and Arabic text is split at its vowel signs, and text
+    /// without spaces is one word: see ``multilingual(removesDiacritics:removesVowelSigns:)``.
     /// - Parameters:
-    ///   - diacritics: what happens to accents. Default: all are removed, so that `cafe` finds `café`.
-    ///   - categories: the Unicode categories whose characters make words, as in `L* N* Co`; nil for that default.
-    ///   - separators: characters that separate words though their category would make them part of one.
-    ///   - tokenCharacters: characters that are part of words though their category would make them separators.
+    ///   - diacritics: how accents are treated. Default: all are removed, so that `cafe` finds `café`.
+    ///   - categories: the Unicode categories of the characters that form words. Default: nil, for `L* N* Co`.
+    ///   - separators: characters that separate words, whatever their category. Default: none.
+    ///   - tokenCharacters: characters that are part of words, whatever their category. Default: none.
     case unicode61(
         diacritics: Diacritics = .removeAll, categories: String? = nil, separators: String = "", tokenCharacters: String = "")
-    /// Words of ASCII letters, digits and all characters beyond ASCII; only ASCII letters match without regard to case.
+    /// Words of ASCII letters, digits and all characters beyond ASCII. Case is ignored for ASCII letters only.
+    /// - Parameters:
+    ///   - separators: ASCII characters that separate words although they are letters or digits. Default: none.
+    ///   - tokenCharacters: ASCII characters that are part of words although they are neither. Default: none.
     case ascii(separators: String = "", tokenCharacters: String = "")
-    /// English word stems by Porter's algorithm over the words of another tokenizer: `running` finds `runs`.
+    /// English word stems, by Porter's algorithm, of the words of another tokenizer: `running` finds `runs`.
     case porter(FTS5Tokenizer)
-    /// Every run of three characters, for finding parts of words, and for `LIKE` and `GLOB` with an index. Queries of fewer than
+    /// Every sequence of three characters: finds parts of words, and lets `LIKE` and `GLOB` use the index. Queries of fewer than
     /// three characters find nothing.
     /// - Parameters:
     ///   - caseSensitive: whether case matters. Default: no.
-    ///   - removesDiacritics: whether accents are removed; not together with `caseSensitive`. Default: no.
+    ///   - removesDiacritics: whether accents are removed; cannot be combined with `caseSensitive`. Default: no.
     case trigram(caseSensitive: Bool = false, removesDiacritics: Bool = false)
-    /// A tokenizer registered under a name with ``SQLExtension/tokenizer(_:as:)``, or ``SQLExtension/tokenizer(as:_:)``, which is
-    /// given the arguments.
+    /// A tokenizer or filter that is registered under a name, for example with ``SQLExtension/tokenizer(_:as:)``. Those registered
+    /// with ``SQLExtension/tokenizer(as:_:)`` or ``SQLExtension/tokenFilter(as:_:)`` receive the arguments, by default none.
     case custom(String, arguments: [String] = [])
 
     /// The words of FTS5's `tokenize` option.

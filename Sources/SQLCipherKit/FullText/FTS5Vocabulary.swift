@@ -1,41 +1,43 @@
-/// The words of a full-text index in memory, with the number of rows that have each: for suggestions and corrections at the
-/// speed of typing, on any thread.
+/// The words of a full-text index in memory, with the number of rows that have each: for suggestions and corrections as the user
+/// types, on any thread.
 ///
-/// It is a snapshot, taken when ``FullTextIndex/vocabulary()`` read it.
+/// It is a snapshot, taken when ``FullTextIndex/vocabulary()`` read the index.
 public struct FTS5Vocabulary: Sendable {
-    /// A word of a full-text index, as the tokenizer made it.
+    /// A word of a full-text index, as the tokenizer formed it.
     public struct Term: Hashable, Sendable {
         /// The word.
         public let term: String
-        /// The column; nil where all columns are counted together.
+        /// The column; nil if all columns are counted together, or if the index does not record it (``FTS5Table/Detail/none``).
         public let column: String?
         /// The number of rows with the word.
         public let documents: Int
-        /// How often the word stands in all rows; nil for an index without positions (``FTS5Table/Detail/none``).
+        /// The number of occurrences of the word in all rows; nil for an index without positions (``FTS5Table/Detail/column`` and
+        /// ``FTS5Table/Detail/none``), and for words from a vocabulary, suggestions and corrections.
         public let occurrences: Int?
     }
 
-    /// A place of a word of a full-text index.
+    /// An occurrence of a word in a full-text index.
     public struct Instance: Hashable, Sendable {
         /// The word.
         public let term: String
-        /// The row.
+        /// The row's id.
         public let rowID: Int64
-        /// The column; nil for an index that does not know it.
+        /// The column; nil if the index does not record it (``FTS5Table/Detail/none``).
         public let column: String?
-        /// The place in the column, in words counted from 0; nil for an index that does not know it.
+        /// The position in the column, in words counted from 0; nil if the index does not record it (``FTS5Table/Detail/column``
+        /// and ``FTS5Table/Detail/none``).
         public let position: Int?
     }
 
     /// How words of an index are sorted.
     public enum Order: Hashable, Sendable {
-        /// By the word.
+        /// By the bytes of the word.
         case alphabetical
         /// By the number of rows with the word, the highest first.
         case frequency
     }
 
-    // All words' UTF-8 in one piece, in the index's order, which is that of the bytes.
+    // The UTF-8 of all words, one after the other in the index's order, which is the order of bytes.
     private var bytes: [UInt8] = []
     private var ends: [Int] = []
     private var documents: [Int] = []
@@ -57,7 +59,7 @@ public struct FTS5Vocabulary: Sendable {
         Term(term: String(decoding: bytes[range(index)], as: UTF8.self), column: nil, documents: documents[index], occurrences: nil)
     }
 
-    /// The first word that is not before these bytes.
+    /// The index of the first word that is not before these bytes.
     private func lowerBound(_ word: [UInt8]) -> Int {
         var low = 0
         var high = count
@@ -68,17 +70,20 @@ public struct FTS5Vocabulary: Sendable {
         return low
     }
 
-    /// Whether the index has a word, in the form of the index.
+    /// Whether the index has a word, given in the form that the index stores.
     public func contains(_ word: String) -> Bool { documents(of: word) > 0 }
 
-    /// The number of rows with a word.
+    /// The number of rows with a word, given in the form that the index stores; 0 if the index does not have it.
     public func documents(of word: String) -> Int {
         let utf8 = Array(word.utf8)
         let index = lowerBound(utf8)
         return index < count && bytes[range(index)].elementsEqual(utf8) ? documents[index] : 0
     }
 
-    /// Words with a prefix, the most frequent first.
+    /// Returns the words with a prefix, the most frequent first.
+    /// - Parameters:
+    ///   - prefix: the prefix, in the form that the index stores.
+    ///   - limit: the maximum number of words. Default: 8.
     public func completions(of prefix: String, limit: Int = 8) -> [Term] {
         let utf8 = Array(prefix.utf8)
         var found: [Int] = []
@@ -87,15 +92,16 @@ public struct FTS5Vocabulary: Sendable {
             found.append(index)
             index += 1
         }
-        // Of equal ones the first in the alphabet: sorting is stable.
+        // Words of equal frequency stay in alphabetical order: the sort is stable.
         return found.sorted { documents[$0] > documents[$1] }.prefix(max(0, limit)).map(term)
     }
 
-    /// Words that differ by one or two typing errors, the nearest first, of these the most frequent; the word itself is none.
+    /// Returns the words that differ from a word by a few typing errors: a letter too many, missing, wrong, or swapped with its
+    /// neighbour. The nearest come first and, of these, the most frequent. The word itself is not among them.
     /// - Parameters:
-    ///   - word: in the form of the index.
-    ///   - distance: how many errors are allowed, at most. Default: 2; 1 for words of up to four letters.
-    ///   - limit: how many are wanted. Default: 5.
+    ///   - word: the word, in the form that the index stores.
+    ///   - distance: the maximum number of errors. Default: 2; 1 for words of up to four letters.
+    ///   - limit: the maximum number of words. Default: 5.
     public func corrections(of word: String, distance: Int? = nil, limit: Int = 5) -> [Term] {
         let wanted = Array(word.unicodeScalars)
         let allowed = max(0, distance ?? (wanted.count <= 4 ? 1 : 2))
@@ -106,7 +112,7 @@ public struct FTS5Vocabulary: Sendable {
         bytes.withUnsafeBufferPointer { bytes in
             for index in 0..<count {
                 let range = range(index)
-                // A scalar has at most four bytes: what is too short or too long in any case is not looked at.
+                // A scalar has one to four bytes: skip words that are certainly too short or too long.
                 guard range.count + allowed >= wanted.count, range.count <= (wanted.count + allowed) * 4 else { continue }
                 candidate.removeAll(keepingCapacity: true)
                 var position = range.lowerBound
@@ -125,8 +131,8 @@ public struct FTS5Vocabulary: Sendable {
     }
 }
 
-/// The number of letters to insert, remove, change or exchange with their neighbour (optimal string alignment); the computation
-/// stops where it is beyond a limit.
+/// The number of letters to insert, remove, change or swap with their neighbour (optimal string alignment). The computation stops
+/// when the result is certain to exceed a limit.
 private struct EditDistance {
     private let word: [UInt32]
     private let limit: Int
@@ -158,7 +164,7 @@ private struct EditDistance {
                 rows[current][column + 1] = cost
                 best = min(best, cost)
             }
-            // Once every cell of a row is beyond the limit, so is the result; an exchange looks two rows up, at worst at its edge.
+            // The result is no less than the least cell of a row; but a swap skips a row, whose cells can be 1 less: hence `+ 1`.
             if best > limit + 1 { return nil }
         }
         let result = rows[current][word.count]

@@ -1,19 +1,19 @@
-/// Looking after an index.
+/// Maintenance of an index.
 extension FullTextIndex {
-    /// The bytes that a full-text table takes in the file, in whole pages.
+    /// The space that a full-text table takes in the file: whole pages, in bytes.
     public struct Size: Hashable, Sendable {
         /// The index itself.
         public var index: Int
-        /// Stored text, for a table with its own content.
+        /// The stored text of a table with its own content.
         public var content: Int
-        /// Sizes of texts, settings, and what synchronisation keeps.
+        /// The sizes of texts, the settings, and the tables for synchronisation.
         public var other: Int
-        /// All together.
+        /// The sum of the others.
         public var total: Int { index + content + other }
     }
 
-    /// Builds the index again from its content: after a change of a tokenizer, or of content whose triggers did not run.
-    /// - Throws: what SQLite reports, for contentless tables among others.
+    /// Rebuilds the index from its content: necessary after a change to a tokenizer, or if content changed without its triggers.
+    /// - Throws: what SQLite reports, for example for a contentless table. The index is then as before.
     public func rebuild() throws {
         try connection.transaction { _ in
             try forgetReplaced()
@@ -22,31 +22,32 @@ extension FullTextIndex {
         }
     }
 
-    /// Merges all segments of the index into one: the smallest and fastest form, at the cost of writing it whole.
+    /// Merges all segments of the index into one: the smallest and fastest form. This rewrites the whole index.
     public func optimize() throws(DatabaseError) { try command("optimize") }
 
-    /// Merges segments of the index for a while.
+    /// Merges segments of the index, a limited number of pages at a time.
     /// ```swift
     /// var isFirst = true
     /// while try notes.merge(pages: 500, everything: isFirst) { isFirst = false }   // optimize, in portions
     /// ```
     /// - Parameters:
-    ///   - pages: about how many pages of the index are written. Default: 500.
-    ///   - everything: whether all segments are put into one level first, so that calls until false come to what ``optimize()``
-    ///     does. Default: no.
+    ///   - pages: about how many pages of the index to write, from 1 to 1,000,000. Default: 500.
+    ///   - everything: whether to put all segments on one level first, so that repeated calls, until one returns false, have the
+    ///     effect of ``optimize()``. Default: no.
     /// - Returns: whether there was something to merge.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a number of pages out of range, and what SQLite reports.
     @discardableResult
     public func merge(pages: Int = 500, everything: Bool = false) throws(DatabaseError) -> Bool {
-        guard (1...1_000_000).contains(pages) else { throw .invalidArgument("a merge of \(pages) pages") }
+        guard (1...1_000_000).contains(pages) else { throw .invalidArgument("a merge writes 1 to 1,000,000 pages, not \(pages)") }
         let before = connection.totalChanges
         try command("merge", .integer(Int64(everything ? -pages : pages)))
-        // One change is the command itself (https://sqlite.org/fts5.html#the_merge_command).
+        // The command itself counts as one change (https://sqlite.org/fts5.html#the_merge_command).
         return connection.totalChanges - before >= 2
     }
 
-    /// Whether the index is sound, and with content, whether it holds exactly what the content does.
-    /// - Parameter comparingContent: whether external content is read and compared. Default: yes.
-    /// - Throws: what SQLite reports, other than that the index is damaged.
+    /// Returns whether the index is undamaged and, if there is content, matches it exactly.
+    /// - Parameter comparingContent: whether to read external content and compare it. Default: yes.
+    /// - Throws: what SQLite reports, except that the index is damaged.
     public func isIntact(comparingContent: Bool = true) throws(DatabaseError) -> Bool {
         do throws(DatabaseError) {
             try command("integrity-check", .integer(comparingContent ? 1 : 0))
@@ -57,7 +58,8 @@ extension FullTextIndex {
         }
     }
 
-    /// Empties the index of a table with external content or contentless; content stays.
+    /// Empties the index of a contentless table, or of one with external content. The content stays.
+    /// - Throws: what SQLite reports, for example for a table with its own content. The index is then as before.
     public func deleteAll() throws {
         try connection.transaction { _ in
             try forgetReplaced()
@@ -65,7 +67,7 @@ extension FullTextIndex {
         }
     }
 
-    /// The bytes that the table takes in the file.
+    /// Returns the space that the table takes in the file.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
     public func size() throws(DatabaseError) -> Size {
         guard try schema.hasFullText(name) else { throw schema.noFullText(name) }
@@ -83,13 +85,13 @@ extension FullTextIndex {
             other: try bytes(["_docsize", "_config", ContentSync.Suffix.replaced, ContentSync.Suffix.keys]))
     }
 
-    /// One of FTS5's special inserts (<https://sqlite.org/fts5.html#special_insert_commands>).
+    /// Runs one of FTS5's special inserts (<https://sqlite.org/fts5.html#special_insert_commands>).
     func command(_ command: String, _ value: SQLValue? = nil) throws(DatabaseError) {
         let (columns, values): (SQL, SQL) = value.map { (", rank", ", \($0)") } ?? ("", "")
         try connection.execute("INSERT INTO \(raw: qualifiedName)(\(identifier: name)\(columns)) VALUES (\(command)\(values))")
     }
 
-    /// Empties the table of what is set aside: it describes the index as it was.
+    /// Deletes the text that triggers have saved: it describes the old index.
     private func forgetReplaced() throws(DatabaseError) {
         if try hasCompanion(ContentSync.Suffix.replaced) {
             try connection.execute("DELETE FROM \(raw: companion(ContentSync.Suffix.replaced))")
@@ -100,7 +102,7 @@ extension FullTextIndex {
         guard try hasCompanion(ContentSync.Suffix.keys), let content = try content() else { return }
         let keys = companion(ContentSync.Suffix.keys)
         let list = try keyTableColumns().map(\.quotedSQLIdentifier)
-        // In the same order as the table's columns, which may have been renamed since.
+        // Matched by order, because the content table's columns may have been renamed since.
         let columns = content.key.map { "t.\($0.quotedSQLIdentifier)" }
         let match = zip(list, columns).map { "k.\($0) = \($1)" }.joined(separator: " AND ")
         let known = columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")

@@ -1,5 +1,5 @@
-/// Searching. Each of these throws ``DatabaseError/Reason/noSuchColumn``, ``DatabaseError/Reason/invalidArgument`` for a weight, a
-/// function's name or a snippet's length out of range, and what SQLite reports, such as a table that is gone.
+/// Searching. These methods throw ``DatabaseError/Reason/noSuchColumn``, ``DatabaseError/Reason/invalidArgument`` for an invalid
+/// weight, function name or snippet length, and what SQLite reports, for example if the table is gone.
 extension FullTextIndex {
     /// Searches for a query.
     /// ```swift
@@ -8,11 +8,11 @@ extension FullTextIndex {
     /// }
     /// ```
     /// - Parameters:
-    ///   - query: what is searched for.
-    ///   - weights: how much a word counts in each column, in the columns' order. Default: all alike.
+    ///   - query: what to search for.
+    ///   - weights: how much a word counts in each column, in the columns' order; columns left out count 1. Default: 1 for all.
     ///   - snippet: the part of the text to show with each hit. Default: none.
-    ///   - limit: the number of hits wanted. Default: all.
-    ///   - offset: the number of hits passed over. Default: 0.
+    ///   - limit: the maximum number of hits. Default: all.
+    ///   - offset: the number of hits to skip. Default: 0.
     /// - Returns: the hits, the best first; none for a query without a word.
     public func search(
         _ query: FTS5Query, weights: [Double] = [], snippet: FullTextSearch.Snippet? = nil, limit: Int? = nil, offset: Int = 0
@@ -24,7 +24,7 @@ extension FullTextIndex {
         return try self.search(search)
     }
 
-    /// Searches with everything that a ``FullTextSearch`` can ask for.
+    /// Searches with all the options of a ``FullTextSearch``, and returns the hits in its order.
     public func search(_ search: FullTextSearch) throws -> [FullTextSearch.Hit] {
         if case .sql = search.order {
             let ranking = try ranking(search)
@@ -36,10 +36,10 @@ extension FullTextIndex {
         return hits
     }
 
-    /// How many rows a query finds.
+    /// Returns the number of rows that a query finds.
     public func count(_ query: FTS5Query) throws -> Int { try count(FullTextSearch(query)) }
 
-    /// How many rows a search finds. Its limit and offset do not matter.
+    /// Returns the number of rows that a search finds, ignoring its limit and offset.
     public func count(_ search: FullTextSearch) throws -> Int {
         try connection.fetchOne(Int.self, try FullTextStatements(self, search).count()) ?? 0
     }

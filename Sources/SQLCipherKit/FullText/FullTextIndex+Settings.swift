@@ -1,26 +1,30 @@
 extension FullTextIndex {
-    /// A setting of a full-text index, kept in the database (<https://sqlite.org/fts5.html#special_insert_commands>).
+    /// A setting of a full-text index, which the database stores (<https://sqlite.org/fts5.html#special_insert_commands>).
     public enum Setting: Hashable, Sendable {
-        /// How many segments of a level are merged while writing, from 2 to 16; 0 for never. FTS5's default: 4.
+        /// The number of segments on a level at which writes begin to merge them, from 2 to 16; 0 for never. FTS5's default: 4.
         case automerge(Int)
-        /// How many segments of a level force a merge of all of them at once, from 2 on. FTS5's default: 16.
+        /// The number of segments on a level at which all of them are merged at once, from 2 to 1,000,000. FTS5's default: 16.
         case crisismerge(Int)
-        /// How many segments of a level ``FullTextIndex/merge(pages:everything:)`` merges at least, from 2 to 16.
-        /// FTS5's default: 4.
+        /// The minimum number of segments on a level that ``FullTextIndex/merge(pages:everything:)`` merges, from 2 to 16. FTS5's
+        /// default: 4.
         case usermerge(Int)
         /// The size of the index's blobs in bytes, from 32 to 65,536. FTS5's default: 4,050.
         case pageSize(Int)
-        /// How many bytes of new entries are kept in memory before they are written. FTS5's default: 1,048,576.
+        /// The number of bytes of new entries that are kept in memory before they are written, from 1 to 1,000,000,000. FTS5's
+        /// default: 1,048,576.
         case hashSize(Int)
-        /// Whether the words of a deleted row are removed from the index at once. Otherwise they are marked as gone and stay in the
-        /// file until segments are merged. SQLite before 3.42 cannot read an index that was written so. FTS5's default: no.
+        /// Whether the words of a deleted row are removed from the index at once. Otherwise they are marked as deleted and stay in
+        /// the file until segments are merged. SQLite before 3.42 cannot read an index written with this setting. FTS5's default:
+        /// no.
         case secureDelete(Bool)
-        /// The percentage of deleted entries at which a contentless-delete segment is merged, from 0 to 100. FTS5's default: 10.
+        /// The percentage of deleted entries at which a segment of a contentless table with `contentless_delete` is merged, from 0
+        /// to 100. FTS5's default: 10.
         case deleteMerge(Int)
-        /// The function and its arguments that rank hits where a search names none, such as `bm25(5.0, 1.0)`.
+        /// The function that ranks hits if a search names none, with its arguments, such as `bm25(5.0, 1.0)`. FTS5's default:
+        /// `bm25()`.
         case rank(String)
 
-        /// FTS5's name for the setting, its value, and whether FTS5 would take that.
+        /// FTS5's name for the setting, its value, and whether FTS5 would accept that value.
         fileprivate var command: (name: String, value: SQLValue, isInRange: Bool) {
             switch self {
             case .automerge(let count): ("automerge", .integer(Int64(count)), count == 0 || (2...16).contains(count))
@@ -35,15 +39,16 @@ extension FullTextIndex {
         }
     }
 
-    /// Sets something about the index, permanently.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` out of the documented range, which FTS5 would ignore.
+    /// Changes a setting of the index, for all connections and permanently.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value outside the documented range, which FTS5 would ignore, and
+    ///   what SQLite reports.
     public func configure(_ setting: Setting) throws(DatabaseError) {
         let command = setting.command
         guard command.isInRange else { throw .invalidArgument("\(setting) is out of its range") }
         try self.command(command.name, command.value)
     }
 
-    /// The settings that the index has been given, by FTS5's names.
+    /// The settings that were changed, by FTS5's names, and `version`, the format of the index.
     public var settings: [String: SQLValue] {
         get throws(DatabaseError) {
             let rows: [(String, SQLValue)] = try connection.fetchAll("SELECT k, v FROM \(raw: companion("_config"))")

@@ -6,24 +6,24 @@
 ///     print(hit.rowID, hit.rank, hit.snippet)
 /// }
 /// ```
-/// An index is a handle: a database of a connection and a name. It belongs to the connection's thread. After the table was dropped
-/// or its database detached, each call throws.
+/// A `FullTextIndex` is only a handle: a connection's database and the table's name. Use it on the connection's thread. If the
+/// table has been dropped or its database detached, each call throws.
 public struct FullTextIndex {
     /// The database that the table is in.
     public let schema: Schema
     /// The table's name.
     public let name: String
-    /// Whether the table was declared with the option `detail`, and so may have no positions. With each search the declaration is
-    /// read again, but only if this is set.
+    /// Whether the table's declaration has the option `detail`, so that it may have no positions. Each search then reads the
+    /// declaration again.
     let declaresDetail: Bool
 
     /// The connection that the index belongs to.
     public var connection: Connection { schema.connection }
 
-    /// The names of the table's columns, in their order.
+    /// Returns the names of the table's columns, in order.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
     public func columns() throws(DatabaseError) -> [String] {
-        // Hidden are the column named like the table, and `rank`.
+        // The hidden columns are the one named like the table, and `rank`.
         let columns = try connection.fetchAll(
             String.self, "SELECT name FROM pragma_table_xinfo(\(name), \(schema.name)) WHERE hidden = 0 ORDER BY cid")
         guard !columns.isEmpty else { throw schema.noFullText(name) }
@@ -32,19 +32,21 @@ public struct FullTextIndex {
 
     var qualifiedName: String { schema.qualified(name) }
 
-    /// A table or view that belongs to the index, as SQL wants it.
+    /// The name of a table or view that belongs to the index, qualified and quoted for SQL.
     func companion(_ suffix: String) -> String { schema.qualified(name + suffix) }
 }
 
 extension Schema {
-    /// The full-text table of a name, in any case.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if there is none of that name.
+    /// Returns the full-text table with a name, ignoring case.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if there is none of that name; ``DatabaseError/Reason/schemaName`` if the
+    ///   database is detached.
     public func fullText(_ table: String) throws(DatabaseError) -> FullTextIndex {
         guard let index = try fullTextIndexes(where: "name = \(table) COLLATE NOCASE").first else { throw noFullText(table) }
         return index
     }
 
-    /// The full-text tables (FTS5) of the database, by their names.
+    /// Returns the full-text tables (FTS5) of the database, sorted by name.
+    /// - Throws: ``DatabaseError/Reason/schemaName`` if the database is detached.
     public func fullTextIndexes() throws(DatabaseError) -> [FullTextIndex] { try fullTextIndexes(where: "1") }
 
     func hasFullText(_ table: String) throws(DatabaseError) -> Bool {
@@ -67,7 +69,7 @@ extension Schema {
 }
 
 extension Connection {
-    /// The full-text table of a name in the main database.
+    /// Returns the full-text table with a name in the main database, ignoring case.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if there is none of that name.
     public func fullText(_ table: String) throws(DatabaseError) -> FullTextIndex { try main.fullText(table) }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The statements of a search of one table.
+/// The SQL statements of a search in one table.
 struct FullTextStatements {
     let index: FullTextIndex
     let search: FullTextSearch
@@ -19,16 +19,16 @@ struct FullTextStatements {
         try "SELECT f.rowid, f.rank\(extras(marks)) FROM \(raw: table) WHERE \(condition())\(raw: order)\(page)"
     }
 
-    /// The hits of these rows that still match, in any order. Their ranks are known, and their filter need not be asked again.
+    /// The hits for those of these rows that still match, in any order. Their ranks are known, and the filter is not applied again.
     func hits(_ marks: HighlightMarks, rowIDs: ArraySlice<Int64>) throws(DatabaseError) -> SQL {
         let ids = "[" + rowIDs.map(String.init).joined(separator: ",") + "]"
         let match: SQL = "\(raw: handle) MATCH \(query.expression)"
         let columns: SQL = try "SELECT f.rowid, NULL\(extras(marks)) FROM"
         guard query.node.hasPrefix else {
-            // FTS5 finds a row of a word at once.
+            // For whole words, FTS5 finds each row directly.
             return "\(columns) json_each(\(ids)) AS page CROSS JOIN \(raw: table) WHERE \(match) AND f.rowid = page.value"
         }
-        // The words that begin so are merged, which is best done once. The sign keeps FTS5 from doing it for each row.
+        // For a prefix, FTS5 merges all words that begin with it, which is best done once. The `+` keeps it from doing so per row.
         let range: SQL = "f.rowid BETWEEN \(rowIDs.min() ?? 0) AND \(rowIDs.max() ?? 0)"
         return "\(columns) \(raw: table) WHERE \(match) AND \(range) AND +f.rowid IN (SELECT value FROM json_each(\(ids)))"
     }
@@ -53,13 +53,13 @@ struct FullTextStatements {
 
     /// The matches joined with the content, for terms over its columns: an order, a facet.
     ///
-    /// The terms see the content table under no other name, and of the index only the row id and, as `search_rank`, the rank;
-    /// otherwise a column that both have would be ambiguous. Snippets are left to a second step, as SQLite would compute them for
-    /// every match before it sorts.
+    /// The terms see the content table's columns, and of the index only the row id and, as `search_rank`, the rank; otherwise a
+    /// column that both have would be ambiguous. Snippets are left to a second step, because SQLite would compute them for every
+    /// match before it sorts.
     func content() throws(DatabaseError) -> SQL {
         let condition = try condition()
         guard let content = try index.content() else {
-            // Its own content, or none: the columns are the full-text table's.
+            // The table has its own content, or none: the columns are its own.
             let columns = try index.columns().map { "f.\($0.quotedSQLIdentifier)" }.joined(separator: ", ")
             return """
                 (SELECT f.rowid AS sqlcipherkit_row, f.rank AS search_rank, \(raw: columns) FROM \(raw: table) WHERE \(condition))
@@ -111,14 +111,14 @@ struct FullTextStatements {
         guard let filter = search.filter else { return condition }
         try Self.requirePositional(filter, "a filter")
         guard let content = try index.content() else { return "\(condition) AND (\(filter))" }
-        // In a subquery of its own, so that a column of the content table is not mistaken for the index's.
+        // A separate subquery, so that a column of the content table is not mistaken for one of the index.
         return """
             \(condition) AND EXISTS (
             SELECT 1 FROM \(raw: content.rows) AS t\(raw: content.join) WHERE \(raw: content.rowID) = f.rowid AND (\(filter)))
             """
     }
 
-    /// An order by SQL terms takes two steps, of which ``ranking()`` is the first.
+    /// The order, except by SQL terms: that takes two steps, of which ``ranking()`` is the first.
     private var order: String {
         switch search.order {
         case .rank, .sql: " ORDER BY f.rank"
@@ -133,7 +133,7 @@ struct FullTextStatements {
         return limit.map { " LIMIT \($0)" } ?? ""
     }
 
-    /// The function that ranks, with its arguments as SQL literals, as FTS5 wants it
+    /// The function that ranks, with its arguments as SQL literals, as FTS5 requires it
     /// (<https://sqlite.org/fts5.html#sorting_by_auxiliary_function_results>).
     private func rankExpression() throws(DatabaseError) -> String? {
         let (weights, function) = (search.weights, search.rankFunction)
@@ -141,7 +141,7 @@ struct FullTextStatements {
             throw .invalidArgument("a column's weight is a number from -1e15 to 1e15")
         }
         guard function?.isFunctionName != false else {
-            throw .invalidArgument("\(function ?? "") is no name of a ranking function")
+            throw .invalidArgument("\(function ?? "") cannot be the name of a ranking function")
         }
         if weights.isEmpty && function == nil { return nil }
         // FTS5 reads numbers without an exponent.
@@ -152,12 +152,12 @@ struct FullTextStatements {
     static func requirePositional(_ sql: SQL, _ what: String) throws(DatabaseError) {
         guard !sql.arguments.named.isEmpty else { return }
         throw DatabaseError(
-            code: .misuse, reason: .parameters, message: "the values of \(what) are interpolated or given by position")
+            code: .misuse, reason: .parameters, message: "the values of \(what) must be interpolated or positional, not named")
     }
 }
 
 extension FullTextSearch {
-    /// A hit from a row of the statement; `rank` is what stands for a rank that was not computed.
+    /// Reads a hit from a row of the statement. If the statement computes no rank, `rank` is the hit's.
     func hit(_ row: borrowing Row, _ marks: HighlightMarks, rank: Double? = nil) throws -> Hit {
         var index = 2
         func marked(_ row: borrowing Row) throws -> HighlightedText {
@@ -177,7 +177,7 @@ extension FullTextSearch {
 }
 
 extension String {
-    /// Whether FTS5's syntax takes the text for a function's name.
+    /// Whether FTS5's syntax accepts the text as a function's name.
     var isFunctionName: Bool {
         guard let first = utf8.first, !(0x30...0x39).contains(first) else { return false }
         return unicodeScalars.allSatisfy { $0.isASCIIWordCharacter || $0 == "_" }

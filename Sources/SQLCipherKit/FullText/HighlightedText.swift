@@ -1,4 +1,4 @@
-/// Text in which parts are marked: what a search has found.
+/// Text with marked parts, such as the words that a search has found.
 /// ```swift
 /// print(hit.snippet)                                   // The [quick] brown [fox] …
 /// print(hit.snippet.marked(from: "<b>", to: "</b>"))   // The <b>quick</b> brown <b>fox</b> …
@@ -7,11 +7,12 @@
 public struct HighlightedText: Hashable, Sendable {
     /// The text without marks.
     public let text: String
-    /// The marked parts, in order, none touching another's inside. They begin and end between whole characters: a mark that FTS5
-    /// sets between a letter and its combining sign is widened to hold both.
+    /// The marked parts, in order and without overlaps. They begin and end between characters: if FTS5 ends one between a letter
+    /// and its combining mark, it is widened to include both.
     public let ranges: [Range<String.Index>]
 
-    /// Text with marked parts; parts that are empty or overlap a former one are left out or cut.
+    /// Creates text with marked parts. Overlapping parts are joined and empty ones left out, and parts are widened to whole
+    /// characters. Default: no parts.
     public init(_ text: String, ranges: [Range<String.Index>] = []) {
         self.text = text
         self.ranges = HighlightedText.normalized(ranges, in: text)
@@ -20,18 +21,18 @@ public struct HighlightedText: Hashable, Sendable {
     /// Whether anything is marked.
     public var hasHighlights: Bool { !ranges.isEmpty }
 
-    /// The text with something before and after each marked part.
+    /// Returns the text with a string before and after each marked part.
     /// - Parameters:
-    ///   - opening: what stands before a marked part. Default: `[`.
-    ///   - closing: what stands after it. Default: `]`.
-    ///   - escape: applied to each part of the text itself, for instance to escape it for HTML.
+    ///   - opening: the string before a marked part. Default: `[`.
+    ///   - closing: the string after it. Default: `]`.
+    ///   - escape: applied to each part of the text itself, for example to escape it for HTML. Default: no change.
     public func marked(
         from opening: String = "[", to closing: String = "]", escape: (Substring) -> String = { String($0) }
     ) -> String {
         parts.map { $0.isHighlighted ? opening + escape($0.text) + closing : escape($0.text) }.joined()
     }
 
-    /// The text cut into parts, each marked or not, in order.
+    /// The text split into parts, each marked or not, in order.
     public var parts: [(text: Substring, isHighlighted: Bool)] {
         var parts: [(text: Substring, isHighlighted: Bool)] = []
         var position = text.startIndex
@@ -53,7 +54,7 @@ public struct HighlightedText: Hashable, Sendable {
             let before = text.characterStart(range.upperBound)
             let upper = before == range.upperBound ? before : text.index(after: before)
             if let last = result.last, lower < last.upperBound {
-                // Two words inside one character.
+                // The parts overlap, or are inside the same character.
                 if upper > last.upperBound { result[result.count - 1] = last.lowerBound..<upper }
             } else {
                 result.append(lower..<upper)
@@ -69,9 +70,9 @@ extension HighlightedText: CustomStringConvertible {
 }
 
 extension HighlightedText {
-    /// Makes it from text with marks of several bytes that no text contains by chance.
+    /// Creates it from UTF-8 with the marks of a search.
     init(_ bytes: UnsafeRawBufferPointer, marks: HighlightMarks) {
-        // Each part is decoded for itself: bytes that are no UTF-8 become longer then, and what comes after them moves.
+        // Each part is decoded separately, because invalid UTF-8 becomes longer when decoded, which shifts what follows it.
         var string = ""
         var offsets: [Int] = []
         var start = 0
@@ -80,7 +81,7 @@ extension HighlightedText {
             if start < end { string += String(decoding: bytes[start..<end], as: UTF8.self) }
         }
         while position < bytes.count {
-            // The marks begin with a byte that is rare in text, so the whole comparison is.
+            // The marks begin with a byte that is rare in text, so full comparisons are rare too.
             if bytes[position] == HighlightMarks.lead, let length = marks.length(at: position, in: bytes) {
                 close(position)
                 offsets.append(string.utf8.count)
@@ -102,7 +103,7 @@ extension HighlightedText {
     }
 }
 
-/// What FTS5 is asked to write around a word: a pair of random marks for each search, so that no text can contain them.
+/// The marks that FTS5 inserts around a word. They are random for each search, so that no text can contain them.
 struct HighlightMarks {
     static let lead: UInt8 = 0x01
 
@@ -119,7 +120,7 @@ struct HighlightMarks {
         closingBytes = Array(closing.utf8)
     }
 
-    /// The length of the mark that stands at a position, if one does.
+    /// The length in bytes of the mark at a position; nil if there is none.
     func length(at position: Int, in bytes: UnsafeRawBufferPointer) -> Int? {
         for mark in [openingBytes, closingBytes] where bytes[position...].starts(with: mark) { return mark.count }
         return nil
@@ -131,7 +132,7 @@ extension String {
         utf8.index(startIndex, offsetBy: offset, limitedBy: endIndex) ?? endIndex
     }
 
-    /// The beginning of the character that an index is in. Going forward, the standard library goes to the end of that character.
+    /// The start of the character that contains an index. From within a character, `index(after:)` gives the end of that character.
     fileprivate func characterStart(_ index: Index) -> Index {
         index < endIndex ? self.index(before: self.index(after: index)) : endIndex
     }

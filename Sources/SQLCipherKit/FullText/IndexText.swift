@@ -1,6 +1,6 @@
-/// Reads the text of a `CREATE INDEX` statement as SQLite keeps it: for the expressions and the condition, which no pragma gives.
+/// Parses a `CREATE INDEX` statement as SQLite stores it, for the expressions and the condition, which no pragma returns.
 struct IndexText {
-    /// The indexed terms, each without its order.
+    /// The indexed terms, without `ASC` and `DESC`.
     private(set) var terms: [String] = []
     /// The condition of a partial index.
     private(set) var condition: String?
@@ -33,7 +33,7 @@ struct IndexText {
         }
     }
 
-    /// The end of what begins at a position: a string, a quoted name, a comment, or a byte.
+    /// The end of the token at a position: a string, a quoted name, a comment, or a single byte.
     private static func token(in sql: [UInt8], at start: Int) -> Int {
         func end(_ found: Int?, _ length: Int) -> Int { found.map { $0 + length } ?? sql.count }
         let next = start + 1 < sql.count ? sql[start + 1] : 0
@@ -69,7 +69,7 @@ struct IndexText {
         return String(decoding: term, as: UTF8.self)
     }
 
-    /// What follows the word WHERE after the list of terms.
+    /// The condition after `WHERE`, which may follow the list of terms.
     private static func condition(_ rest: ArraySlice<UInt8>) -> String? {
         let text = Array(rest)
         var position = 0

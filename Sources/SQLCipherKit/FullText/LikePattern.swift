@@ -1,12 +1,12 @@
-/// A pattern for `LIKE` in which text stands for itself, `%`, `_` and `\` included: for searching without a full-text index
+/// A pattern for `LIKE` in which all text is literal, including `%`, `_` and `\`: for searching without a full-text index
 /// (<https://sqlite.org/lang_expr.html#like>).
 /// ```swift
 /// let notes = try db.fetchAll(Note.self, "SELECT * FROM note WHERE \(LikePattern.contains("100%").condition(on: "title"))")
 /// // … WHERE "title" LIKE ? ESCAPE '\'
 /// ```
-/// Only ASCII letters match without regard to case. Such a search reads every row, and finds parts of words.
+/// Case is ignored for ASCII letters only. Such a search reads every row, and also finds parts of words.
 public struct LikePattern: Hashable, Sendable {
-    /// The pattern, with `\` before each character that would mean something else.
+    /// The pattern, with `\` before each `%`, `_` and `\` of the text.
     public let pattern: String
 
     /// Text anywhere in the column.
@@ -18,9 +18,9 @@ public struct LikePattern: Hashable, Sendable {
     /// Text that the column ends with.
     public static func ends(with text: String) -> LikePattern { LikePattern(pattern: "%" + escape(text)) }
 
-    /// The condition that a column matches, to be put into a query.
+    /// Returns the condition that a column matches the pattern, to be interpolated into a query.
     ///
-    /// SQLite ends a pattern at a NUL character: a statement with such a pattern throws
+    /// SQLite would end a pattern at a NUL character, so a statement with such a pattern throws
     /// ``DatabaseError/Reason/invalidArgument``.
     public func condition(on column: String) -> SQL { condition(on: "\(identifier: column)") }
 
@@ -29,7 +29,7 @@ public struct LikePattern: Hashable, Sendable {
         return "\(expression) LIKE \(Self.cut)"
     }
 
-    /// In place of a pattern that SQLite would take only the beginning of.
+    /// Replaces a pattern that SQLite would cut off at a NUL character: the statement throws instead.
     static let cut = RefusedValue(.invalidArgument("a pattern for LIKE contains a NUL character, at which SQLite would end it"))
 
     private static func escape(_ text: String) -> String {

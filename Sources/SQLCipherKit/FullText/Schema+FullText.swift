@@ -1,12 +1,13 @@
 extension Schema {
-    /// Creates a full-text table, with what keeps it in step with external content, in one transaction.
+    /// Creates a full-text table and, for synchronised content, the triggers that keep it in step, in one transaction.
     /// - Parameters:
-    ///   - table: its description.
-    ///   - ifNotExists: whether nothing happens if there is a full-text table of that name, whatever it is like. Default: no.
-    ///   - populate: whether the rows that the content table already has are indexed. Default: yes.
-    ///   - progress: called after each thousand rows and at the end. What it throws ends the work and undoes it.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a description that cannot be, what SQLite reports (a name that is
-    ///   taken, an unknown tokenizer), and what `progress` throws; nothing has changed then.
+    ///   - table: the table's description.
+    ///   - ifNotExists: whether to do nothing if a full-text table of that name exists, whatever its description. Default: no.
+    ///   - populate: whether to index the rows that the content table already has. Default: yes.
+    ///   - progress: called after each thousand rows and at the end. It must not use the connection. If it throws, everything is
+    ///     undone. Default: none.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an invalid description; what SQLite reports, for example for a name
+    ///   in use or an unknown tokenizer; and what `progress` throws. Nothing has changed then.
     public func create(
         _ table: FTS5Table, ifNotExists: Bool = false, populate: Bool = true,
         progress: ((FTS5Table.IndexingProgress) throws -> Void)? = nil
@@ -32,7 +33,7 @@ extension Schema {
         }
     }
 
-    /// Indexes the rows of the content in portions, so that progress can be reported.
+    /// Indexes the rows of the content, in portions if progress is to be reported.
     private func populate(
         _ table: FTS5Table, from source: (table: String, rowID: String), _ progress: ((FTS5Table.IndexingProgress) throws -> Void)?
     ) throws {
@@ -49,7 +50,7 @@ extension Schema {
         var last = Int64.min
         var isFirst = true
         while true {
-            // The first row may have the lowest id there is, which nothing is below of.
+            // The first row may have the lowest possible id, so it is included.
             let condition = isFirst ? "\(rowID) >= ?" : "\(rowID) > ?"
             let ids = "SELECT \(rowID) AS id FROM \(rows) WHERE \(condition) ORDER BY 1 LIMIT 1000"
             guard let end = try connection.fetchOne(Int64?.self, SQL(raw: "SELECT max(id) FROM (\(ids))", [last])).flatMap({ $0 })
@@ -80,7 +81,7 @@ extension Connection {
 }
 
 extension FullTextIndex {
-    /// Removes the full-text table with its triggers and companions. External content stays.
+    /// Drops the full-text table with its triggers and the tables and views that belong to it. External content stays.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
     public func drop() throws {
         guard try schema.hasFullText(name) else { throw schema.noFullText(name) }
@@ -96,7 +97,7 @@ extension FullTextIndex {
 }
 
 extension ContentSync {
-    /// Holds what the description says of the key, and of the columns, against the schema.
+    /// Checks the description's key and columns against the schema.
     func check(rowID named: String?) throws(DatabaseError) {
         if let named {
             switch content.rowID {

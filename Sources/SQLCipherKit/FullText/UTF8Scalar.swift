@@ -1,6 +1,6 @@
-/// Decoding of UTF-8 that FTS5 hands over, well-formed or not.
+/// Decodes UTF-8 from FTS5, which need not be well-formed.
 enum UTF8Scalar {
-    /// The scalar at a position and its length in bytes; U+FFFD and 1 where the bytes are none.
+    /// The scalar at a position and its length in bytes; U+FFFD and 1 if the bytes are invalid.
     static func decode(_ bytes: UnsafeBufferPointer<UInt8>, at position: Int) -> (Unicode.Scalar, Int) {
         let first = bytes[position]
         if first < 0x80 { return (Unicode.Scalar(first), 1) }
@@ -21,7 +21,7 @@ extension Unicode.Scalar {
         (value >= 0x30 && value <= 0x39) || (value >= 0x41 && value <= 0x5a) || (value >= 0x61 && value <= 0x7a)
     }
 
-    /// Whether `unicode61` takes it for part of a word.
+    /// Whether the scalar can be part of a word for `unicode61`.
     var isPartOfWord: Bool {
         switch properties.generalCategory {
         case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber, .letterNumber,
@@ -31,8 +31,8 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Whether the scalar is a letter or mark of a script that sets no blanks between words (Korean sets them, but around
-    /// compounds with their particles).
+    /// Whether the scalar is a letter or mark of a script without spaces between words. Korean has spaces, but around compounds
+    /// with their particles.
     var isUnspacedScript: Bool {
         switch value {
         case 0x0e01...0x0e3a, 0x0e40...0x0e4e: true  // Thai
