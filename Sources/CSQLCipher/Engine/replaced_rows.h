@@ -1,11 +1,11 @@
 /* Rows that REPLACE deletes. engine.c includes this after the amalgamation; nothing else does.
  *
- * SQLite fires no delete triggers for them unless the connection has `recursive_triggers` on. A full-text index over a table would
- * keep entries of rows that are gone, as its triggers cannot know every unique index that such a row may be found by. So the
- * triggers of such an index, and no others, are fired for each row that REPLACE deletes.
+ * SQLite fires no delete triggers for these rows unless the connection has `recursive_triggers` on. A full-text index over the
+ * table would then keep the entries of deleted rows, because its other triggers cannot know every unique index by which REPLACE
+ * finds a row. So this code fires the delete triggers of such an index, and no others, for each row that REPLACE deletes.
  */
 
-/* Whether a trigger belongs to a synchronized full-text index: it is named after one, which has its companion table. */
+/* Whether a trigger belongs to a synchronized full-text index: it is named after an index that has its companion tables. */
 static int sqlcipherkit_keeps_an_index(sqlite3 *db, const Trigger *trigger, const char *schema) {
     static const char *const endings[] = {"_before_delete", "_after_delete"};
     const char *name = trigger->zName;
@@ -15,7 +15,7 @@ static int sqlcipherkit_keeps_an_index(sqlite3 *db, const Trigger *trigger, cons
         const int kept = size - sqlite3Strlen30(endings[i]);
         if (kept <= 0 || sqlite3StrICmp(name + kept, endings[i]) != 0) continue;
         int is_kept = 1;
-        /* The index, a table that each FTS5 table has, and the one where former text is set aside. */
+        /* The index, a table that each FTS5 table has, and the table in which the triggers save old text. */
         static const char *const tables[] = {"", "_config", "_replaced"};
         for (int j = 0; j < 3 && is_kept; j++) {
             char *companion = sqlite3MPrintf(db, "%.*s%s", kept, name, tables[j]);
@@ -28,7 +28,7 @@ static int sqlcipherkit_keeps_an_index(sqlite3 *db, const Trigger *trigger, cons
     return 0;
 }
 
-/* The triggers to be fired for a row that REPLACE deletes from a table, as a list of their own; NULL for none. */
+/* The triggers to fire for a row that REPLACE deletes from a table, as a separate list; NULL for none. */
 static Trigger *sqlcipherkit_index_triggers(Parse *parse, Table *table) {
     sqlite3 *db = parse->db;
     Parse *root = sqlite3ParseToplevel(parse);
@@ -40,7 +40,7 @@ static Trigger *sqlcipherkit_index_triggers(Parse *parse, Table *table) {
             || !sqlcipherkit_keeps_an_index(db, trigger, schema)) {
             continue;
         }
-        /* A copy in a list of its own. A program that was compiled from such a copy is taken again. */
+        /* A copy, to be linked in a separate list. If a program was already compiled from a copy, that copy is used again. */
         Trigger *copy = NULL;
         for (const TriggerPrg *program = root->pTriggerPrg; program != NULL && copy == NULL; program = program->pNext) {
             if (program->pTrigger != trigger && program->pTrigger->zName == trigger->zName) copy = program->pTrigger;

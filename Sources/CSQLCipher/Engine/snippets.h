@@ -1,29 +1,30 @@
-/* FTS5's snippet(), in a time that grows with the text alone. engine.c includes this after the amalgamation; nothing else does.
+/* FTS5's snippet(), in time linear in the length of the text. engine.c includes this after the amalgamation; nothing else does.
  *
- * It chooses what FTS5's own chooses: of the parts that begin with an occurrence of a phrase of the query, or at the beginning of a
- * sentence before one, the first that has most, where a phrase counts 1,000, each further occurrence of it 1, and the beginning
- * of a sentence 100 (of a column 120). FTS5 goes through all occurrences for each of those parts; here two windows slide over them.
+ * It chooses the same part of the text as FTS5's own. The candidates begin with an occurrence of a phrase of the query, or at the
+ * beginning of the sentence with one. The first candidate with the highest score wins: 1,000 for each phrase, 1 for each further
+ * occurrence of it, and 100 for the beginning of a sentence (120 for that of the column). FTS5 goes through all occurrences for
+ * each candidate; here two windows slide over them.
  */
 
-/* The occurrences in a column from `low` to before `high`, which are those of `count` words. */
+/* A window of `words` words in a column, with the occurrences from `low` to before `high`. There are `last` occurrences in all. */
 typedef struct SnippetWindow {
     const Fts5ExtensionApi *api;
     Fts5Context *context;
     int column, words, last;
     int low, high, phrases, total;
-    /* How often each phrase occurs there. */
+    /* The number of occurrences of each phrase in the window. */
     int *counts;
     int rc;
 } SnippetWindow;
 
-/* The phrase and place of an occurrence; below 0 for one that is not of the column. */
+/* The phrase of an occurrence and, as the result, its position; -1 for an occurrence in another column or an error. */
 static int snippet_place(SnippetWindow *window, int occurrence, int *phrase) {
     int column = 0, place = 0;
     if (window->rc == SQLITE_OK) window->rc = window->api->xInst(window->context, occurrence, phrase, &column, &place);
     return window->rc == SQLITE_OK && column == window->column ? place : -1;
 }
 
-/* Moves the window to words from a place on, which is never before the last one, and returns what they count. */
+/* Moves the window to a position, which never decreases, and returns its score. */
 static int snippet_move(SnippetWindow *window, sqlite3_int64 place) {
     int phrase = 0, at;
     while (window->high < window->last && (at = snippet_place(window, window->high, &phrase)) >= 0 && at < place + window->words) {
@@ -39,7 +40,7 @@ static int snippet_move(SnippetWindow *window, sqlite3_int64 place) {
     return window->phrases * 999 + window->total;
 }
 
-/* Where the snippet begins that has the window's occurrences in its middle. */
+/* The first word of a snippet that has the window's occurrences in its middle. */
 static int snippet_middle(SnippetWindow *window, int size) {
     int phrase = 0;
     if (window->low == window->high) return 0;
@@ -52,7 +53,7 @@ static int snippet_middle(SnippetWindow *window, int size) {
 
 typedef struct Snippet { int score, column, start, size; } Snippet;
 
-/* Looks for a better snippet in a column, whose occurrences begin at `*next`. */
+/* Looks for a better snippet in a column, starting with the occurrence `*next`. */
 static int snippet_look(const Fts5ExtensionApi *api, Fts5Context *context, int column, int words, int occurrences, int *next,
                         Fts5SFinder *sentences, int *counts, Snippet *best) {
     const char *locale = NULL;
@@ -69,7 +70,7 @@ static int snippet_look(const Fts5ExtensionApi *api, Fts5Context *context, int c
     memset(counts, 0, 2 * (size_t)phrases * sizeof *counts);
     SnippetWindow plain = {api, context, column, words, occurrences, 0, 0, 0, 0, counts, SQLITE_OK};
     while (*next < occurrences && snippet_place(&plain, *next, &phrase) < 0 && plain.rc == SQLITE_OK) {
-        /* Occurrences are in the order of columns: those of columns before are passed over, those after are left. */
+        /* Occurrences are in the order of columns: skip those of earlier columns, and stop at those of later ones. */
         int of = 0, place = 0;
         if ((plain.rc = api->xInst(context, *next, &phrase, &of, &place)) != SQLITE_OK || of > column) break;
         (*next)++;
@@ -93,7 +94,7 @@ static int snippet_look(const Fts5ExtensionApi *api, Fts5Context *context, int c
     return plain.rc != SQLITE_OK ? plain.rc : whole.rc;
 }
 
-/* Writes the words from best->start on, with the phrases between marks. */
+/* Writes the words from best->start on, and marks the phrases in them. */
 static int snippet_write(const Fts5ExtensionApi *api, Fts5Context *context, int words, const char *ellipsis, const Snippet *best,
                          HighlightContext *text) {
     const char *locale = NULL;

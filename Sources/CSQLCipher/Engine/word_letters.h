@@ -1,18 +1,18 @@
-/* What the multilingual tokenizer makes of characters. engine.c includes this after the amalgamation; nothing else does.
+/* How the multilingual tokenizer treats characters. engine.c includes this after the amalgamation; nothing else does.
  *
- * Categories and case are those of FTS5's own tables (Unicode 6.1), which never change, as an index depends on them.
+ * Categories and case come from FTS5's own tables (Unicode 6.1), which never change, because existing indexes depend on them.
  */
 #include "../include/words.h"
 #include "word_tables.h"
 
-/* What a character is to a text. */
+/* The kinds of characters. */
 enum { word_separator, word_letter, word_mark, word_ignored, word_unspaced, word_symbol };
 
-/* What becomes a token: normalized UTF-8. What does not fit is left out. */
+/* A token being built: normalized UTF-8, cut off where it no longer fits. */
 typedef struct WordBytes {
     unsigned char *bytes;
     int capacity, size;
-    /* The last character, and where it begins. */
+    /* The last character, and the offset at which it begins. */
     unsigned last;
     int last_at, is_full;
 } WordBytes;
@@ -35,7 +35,7 @@ static void word_append(WordBytes *word, unsigned c) {
     at[0] = (unsigned char)((length == 2 ? 0xc0 : length == 3 ? 0xe0 : 0xf0) | c);
 }
 
-/* Where a letter is in a table in the letters' order, or would be. */
+/* The index of a letter in a table sorted by letters, or the index at which it would be. */
 static int word_index(const unsigned short (*table)[3], int count, unsigned c) {
     int low = 0, high = count;
     while (low < high) {
@@ -62,11 +62,11 @@ static unsigned word_base(unsigned c) {
     return index < word_composed_count && sqlcipherkit_composed[index][0] == c ? sqlcipherkit_composed[index][1] : 0;
 }
 
-/* The letter that two are together; 0 for none. */
+/* The letter composed of a letter and a mark; 0 if there is none. */
 static unsigned word_compose(unsigned base, unsigned mark) {
     if (base - 0x1100 < 19 && mark - 0x1161 < 21) return 0xac00 + ((base - 0x1100) * 21 + mark - 0x1161) * 28;
     if (base - 0xac00 < 11172 && (base - 0xac00) % 28 == 0 && mark - 0x11a8 < 27) return base + mark - 0x11a7;
-    /* Marks beyond the general ones make letters of their own block only. */
+    /* Marks other than the general ones compose letters in their own block only. */
     const int is_general = mark - 0x300 < 0x70;
     const unsigned from = is_general ? 0 : mark & ~0xffu, to = is_general ? 0x10000 : from + 0x100;
     for (int i = word_index(sqlcipherkit_composed, word_composed_count, from);
@@ -80,7 +80,7 @@ static int word_is_latin_or_greek(unsigned c) {
     return c < 0x250 || (c >= 0x370 && c < 0x400) || (c >= 0x1e00 && c < 0x2000);
 }
 
-/* Full-width forms are ASCII, and half-width kana are kana, with their sound marks. */
+/* Maps full-width forms to ASCII, and half-width kana and their sound marks to the full-width ones. */
 static unsigned word_widen(unsigned c) {
     static const unsigned char kana[] = {
         0xf2, 0xa1, 0xa3, 0xa5, 0xa7, 0xa9, 0xe3, 0xe5, 0xe7, 0xc3, 0xfc, 0xa2, 0xa4, 0xa6, 0xa8, 0xaa, 0xab, 0xad, 0xaf, 0xb1,
@@ -91,7 +91,7 @@ static unsigned word_widen(unsigned c) {
     return c;
 }
 
-/* Letters of scripts that set no blanks between words; Korean sets them, but around compounds with their particles. */
+/* Letters of scripts without spaces between words. Korean has spaces, but around compounds with their particles. */
 static int word_is_unspaced(unsigned c) {
     if (c < 0x0e01) return 0;
     if (c < 0x1100) {
@@ -108,7 +108,7 @@ static int word_is_unspaced(unsigned c) {
         || (c >= 0x20000 && c <= 0x3ffff);
 }
 
-/* What only says how a text looks. */
+/* Characters that only affect how text looks. */
 static int word_is_ignored(unsigned c, int options) {
     if (c == 0x640) return options & SQLCIPHERKIT_WORDS_FOLD_VOWELS;
     return c == 0xad || c == 0x34f || c == 0x61c || (c >= 0x180b && c <= 0x180e) || (c >= 0x200b && c <= 0x200f)
@@ -116,7 +116,7 @@ static int word_is_ignored(unsigned c, int options) {
         || (c >= 0x1f3fb && c <= 0x1f3ff) || (c >= 0xe0000 && c <= 0xe0fff);
 }
 
-/* By category, in FTS5's numbers: part of a word, or a mark. */
+/* For each category, by FTS5's number: whether its characters are part of words, and whether they are marks. */
 typedef struct WordCategories { unsigned char letters[32], marks[32]; } WordCategories;
 
 static void word_read_categories(WordCategories *categories) {
@@ -125,7 +125,7 @@ static void word_read_categories(WordCategories *categories) {
     sqlite3Fts5UnicodeCatParse("N*", categories->letters);
     sqlite3Fts5UnicodeCatParse("Co", categories->letters);
     sqlite3Fts5UnicodeCatParse("M*", categories->marks);
-    /* What the tables do not have, letters of newer versions for the most part, is part of a word, as it is to unicode61. */
+    /* Characters that the tables lack, mostly letters of newer Unicode versions, are part of words, as in unicode61. */
     categories->marks[0] = 0;
 }
 
@@ -159,7 +159,7 @@ static int word_is_vowel_sign(unsigned c) {
         || (c >= 0x6d6 && c <= 0x6ed) || (c >= 0x8ca && c <= 0x8ff);
 }
 
-/* Letters that are written as two. */
+/* How a letter is spelt out in others; NULL if it is not. */
 static const char *word_spelling(unsigned c, int options) {
     switch (c) {
     case 0xfb00: return "ff";
@@ -185,7 +185,7 @@ static const char *word_spelling(unsigned c, int options) {
     return NULL;
 }
 
-/* The form of an Arabic letter that its other forms are folded to. */
+/* The form to which the forms of an Arabic letter are folded. */
 static unsigned word_arabic(unsigned c) {
     const unsigned base = word_base(c);
     switch (base ? base : c) {
@@ -223,7 +223,7 @@ static void word_add_letter(WordBytes *word, unsigned c, int options) {
     }
     if ((options & SQLCIPHERKIT_WORDS_FOLD_VOWELS) && c >= 0x620 && c < 0x700) c = word_arabic(c);
     if (options & SQLCIPHERKIT_WORDS_FOLD_DIACRITICS) {
-        /* Of Cyrillic letters the Russian yo, and those with a mark of stress; others are letters of their own. */
+        /* Cyrillic letters with marks are letters of their own, except the Russian yo and those with a stress mark. */
         if (word_is_latin_or_greek(c) || c == 0x450 || c == 0x451 || c == 0x45d) {
             for (unsigned base; (base = word_base(c)) != 0;) c = base;
         }
@@ -243,7 +243,7 @@ static void word_add_letter(WordBytes *word, unsigned c, int options) {
     }
 }
 
-/* A mark after the word's last letter. */
+/* Adds a mark to the last letter of a word. */
 static void word_add_mark(WordBytes *word, unsigned c, int options) {
     if (c == 0x340 || c == 0x341) c -= 0x40;
     const int is_general = (c >= 0x300 && c <= 0x36f) || (c >= 0x483 && c <= 0x489) || (c >= 0x1ab0 && c <= 0x1aff)

@@ -1,12 +1,12 @@
 /* A tokenizer for text in any language, which FTS5 has under the name "multilingual". engine.c includes this after the
  * amalgamation; nothing else does.
  *
- * Words are letters and digits with the marks on them. In scripts that set no blanks, each character is a token, and beside it, at
- * the same place, stands its pair with the next one. A query for such text is the pairs and at its end one character: as many
- * tokens as characters, so that a phrase is found wherever it stands, and what is marked is the phrase and no more.
+ * Words are letters and digits with the marks on them. In scripts without spaces, each character is a token, and so is its pair
+ * with the next character, at the same position. A query for such text consists of the pairs, and of the last character alone: as
+ * many tokens as characters, so that a phrase is found wherever it occurs, and exactly the phrase is marked.
  */
 
-/* A character of a script without blanks, with its marks, or a word. */
+/* A word, or a character of a script without spaces, with its marks. */
 typedef struct WordUnit {
     WordBytes text;
     int start, end;
@@ -19,7 +19,7 @@ typedef struct WordFinder {
     int (*token)(void *, int, const char *, int, int, int);
     int rc;
     WordUnit word;
-    /* The character being read, and the one before it, which waits for its pair. Without bytes there is none. */
+    /* The character being read, and the one before it, which waits for the second of its pair. Empty if there is none. */
     WordUnit unit, before;
     unsigned char word_bytes[1024], unit_bytes[48], before_bytes[48];
 } WordFinder;
@@ -36,7 +36,7 @@ static void word_end_word(WordFinder *finder) {
     word->text.size = word->text.is_full = 0;
 }
 
-/* Passes the waiting character on, with its pair if another one follows, which then waits. */
+/* Passes the waiting character on, together with its pair if another one follows. That one waits next. */
 static void word_end_unit(WordFinder *finder) {
     WordUnit *before = &finder->before, *unit = &finder->unit;
     const int has_pair = unit->text.size > 0;
@@ -65,7 +65,7 @@ static void word_add_unspaced(WordFinder *finder, unsigned c, int start, int end
     WordUnit *unit = &finder->unit;
     word_end_word(finder);
     if (unit->text.size > 0) {
-        /* Marks that Unicode holds for characters of their own (Burmese) stay apart. */
+        /* Burmese marks that Unicode treats as separate characters stay separate. */
         const int is_apart = c == 0x102b || c == 0x102c || c == 0x1038 || (c >= 0x1062 && c <= 0x1064)
             || (c >= 0x1067 && c <= 0x106d) || c == 0x1083 || (c >= 0x1087 && c <= 0x108c) || c == 0x108f;
         const int is_mark = finder->categories.marks[sqlite3Fts5UnicodeCategory(c)] && !is_apart;
@@ -90,7 +90,7 @@ static void word_add(WordFinder *finder, unsigned c, int start, int end) {
         word_add_letter(&finder->word.text, c, finder->options);
         break;
     case word_mark:
-        /* Without a letter a mark is none. */
+        /* A mark without a letter is ignored. */
         if (finder->word.text.size > 0) {
             word_add_mark(&finder->word.text, c, finder->options);
             finder->word.end = end;
@@ -115,7 +115,7 @@ static void word_add(WordFinder *finder, unsigned c, int start, int end) {
     }
 }
 
-/* The character at a place, and where the next one begins; U+FFFD for a byte that is part of none. */
+/* The character at an offset, and the offset of the next; U+FFFD for a byte that is not part of one. */
 static unsigned word_decode(const unsigned char *text, int count, int at, int *next) {
     const unsigned first = text[at];
     *next = at + 1;
@@ -127,7 +127,7 @@ static unsigned word_decode(const unsigned char *text, int count, int at, int *n
         if ((text[at + i] & 0xc0) != 0x80) return 0xfffd;
         c = c << 6 | (text[at + i] & 0x3f);
     }
-    /* Longer than it need be, a half of UTF-16, or beyond Unicode. */
+    /* An overlong form, a surrogate, or a value beyond Unicode. */
     if ((length == 3 && c < 0x800) || (length == 4 && (c < 0x10000 || c > 0x10ffff)) || (c >= 0xd800 && c < 0xe000)) return 0xfffd;
     *next = at + length;
     return c;
@@ -191,7 +191,8 @@ static int word_tokenize(Fts5Tokenizer *tokenizer, void *context, int purpose, c
     return word_find(*(const int *)tokenizer, purpose, text, count, context, token);
 }
 
-/* The last of FTS5's parts that a connection gets; its own tokenizers, of which the first is the default, come before. */
+/* Replaces the last step of FTS5's setup for a connection. FTS5 has registered its own tokenizers by then, and the first one
+ * registered is the default. */
 static int sqlcipherkit_start_full_text(Fts5Global *global, sqlite3 *db) {
     fts5_tokenizer methods = {word_create, word_delete, word_tokenize};
     const int rc = sqlcipherkit_sqlite_start_vocabulary(global, db);

@@ -1,14 +1,14 @@
 import SQLCipherKit
 
-/// A full-text table of a database, to be searched by people.
+/// A full-text table that the command `search` searches.
 struct SearchIndex {
     private let index: FullTextIndex
     private let columns: [String]
     private var isOfDocuments: Bool { index.name == DocumentTable.index && columns == DocumentTable.indexColumns }
 
     /// - Parameters:
-    ///   - name: the table, with the name of an attached database and a dot before it if it is there; nil for the only one.
-    ///   - path: how errors name the database.
+    ///   - name: the table, preceded by the name of its database and a dot if that is attached; nil for the only table.
+    ///   - path: the name of the database in errors.
     init(_ db: Connection, named name: String? = nil, path: String) throws {
         var schema = db.main
         var wanted = name
@@ -35,11 +35,11 @@ struct SearchIndex {
         columns = try index.columns()
     }
 
-    /// The best hits, and the number of all. In documents, the title comes before the path, and the path before the text.
+    /// Returns the best hits, and the number of all hits. In documents, the title counts most, then the path, then the text.
     func search(_ words: [String], limit: Int) throws -> Result {
         let isOfDocuments = isOfDocuments
         let title = columns.count > 1 ? columns[0] : nil
-        // A shell's argument is a whole word: the last one is not being typed.
+        // A shell's argument is a whole word: the space says that the last one is not still being typed.
         var search = TypedSearch(words.joined(separator: " ") + " ", limit: min(limit, 1_000))
         search.weights = isOfDocuments ? [5, 1, 3] : []
         search.snippet = isOfDocuments ? .column("body", words: 24) : .best(words: 24)
@@ -55,11 +55,11 @@ struct SearchIndex {
         return Result(hits: hits, total: found.total, note: Self.note(found))
     }
 
-    /// What a search has found.
+    /// The result of a search.
     struct Result {
         let hits: [FoundText]
         let total: Int
-        /// What was found in the place of what was typed; nil if that was found.
+        /// What was found instead of the typed words; nil if these were found.
         let note: String?
     }
 
@@ -79,18 +79,18 @@ struct SearchIndex {
     }
 }
 
-/// What a search has found.
+/// A hit.
 struct FoundText {
-    /// Of a document.
+    /// The document's path; nil in other tables.
     let path: String?
     let titleColumn: String?
     let title: HighlightedText
     let snippet: HighlightedText
-    /// The greater the better. It compares the hits of one search and means nothing beyond it.
+    /// The greater, the better. Scores of different searches cannot be compared.
     let score: Double
     let rowID: Int64
 
-    /// The hit as the lines that a person reads.
+    /// The hit as lines for people to read.
     func lines(_ number: Int, _ style: Terminal.Style) -> [String] {
         let label = "\(number).".padded(toColumns: 4)
         let heading = [style.number(path?.onOneLine ?? "row \(rowID)"), Self.readable(title, style) { style.bold($0) }]
@@ -100,7 +100,7 @@ struct FoundText {
         ]
     }
 
-    /// Marked text on one line: runs of blanks and line ends become one blank, so that code and tables read as a sentence.
+    /// Marked text on one line: runs of whitespace become a single space, so that code and tables read as a sentence.
     private static func readable(_ text: HighlightedText, _ style: Terminal.Style, _ plain: (String) -> String) -> String {
         var line = ""
         for part in text.parts {
@@ -112,7 +112,7 @@ struct FoundText {
         return line
     }
 
-    /// The hit for programs, with the words found in brackets.
+    /// The hit as a row for programs, with the words found in brackets.
     var row: [SQLValue] {
         [.real(score), path.map { .text($0) } ?? .integer(rowID)] + (titleColumn == nil ? [] : [.text(title.text)])
             + [.text(snippet.marked())]
