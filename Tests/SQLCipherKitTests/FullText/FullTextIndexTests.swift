@@ -1,12 +1,12 @@
 import SQLCipherKit
 import Testing
 
-/// The handle, and what it makes of a table that has changed or gone.
+/// The handle, also when its table has changed or is gone.
 @Suite struct FullTextIndexTests {
     let db: Connection
     init() throws { db = try Connection(.memory) }
 
-    /// Every call that a handle has.
+    /// Every method of a handle.
     static let calls: [(String, @Sendable (FullTextIndex) throws -> Void)] = [
         ("columns", { _ = try $0.columns() }), ("search", { _ = try $0.search("one") }),
         ("search by SQL", { _ = try $0.search(FullTextSearch("one", filter: "a = 1", order: .sql("a"))) }),
@@ -53,7 +53,7 @@ import Testing
         #expect(try db.temp.fullTextIndexes().map(\.name) == ["t"] && db.main.fullTextIndexes().map(\.name) == ["F"])
     }
 
-    /// Without positions a text of several tokens is all of them, whatever the tokenizer makes of it; a text of one token stays.
+    /// Without positions, a text of several tokens becomes a search for all of them. A text of one token stays as it is.
     @Test(arguments: [FTS5Table.Detail.column, .none]) func anIndexWithoutPositions(detail: FTS5Table.Detail) throws {
         try db.create(FTS5Table("f", columns: ["a"], tokenizer: .unicode61(tokenCharacters: "-"), detail: detail))
         try db.execute("INSERT INTO f(rowid, a) VALUES (1, 'a multi-agent system'), (2, 'one agent, multi')")
@@ -70,7 +70,7 @@ import Testing
         #expect(try db.fullText("parts").count("encrypt") == 1 && db.fullText("parts").count("CRYPT") == 2)
     }
 
-    /// Names that would give the same name together.
+    /// Names that would be the same when joined.
     @Test func eachIndexHasAVocabularyOfItsOwn() throws {
         for schema in ["x", "x_y"] { try db.attach(.memory, as: schema, key: .plaintext) }
         let first = try db.schema("x"), second = try db.schema("x_y")

@@ -2,7 +2,7 @@ import Foundation
 import SQLCipherKit
 import Testing
 
-/// Text in any language is found by what a reader types of it.
+/// Text in any language is found by any part of it that a reader types.
 @Suite struct FullTextLanguageTests {
     let db: Connection
     init() throws { db = try Connection(.memory) }
@@ -18,7 +18,7 @@ import Testing
         return scalar.properties.isAlphabetic || scalar.properties.numericType != nil || scalar.properties.isEmojiPresentation
     }
 
-    /// Whether a word with blanks around it would be cut between these two.
+    /// Whether both characters belong to one word of a script with spaces, so that a part of the text cannot begin between them.
     static func isInsideOfWord(_ before: Character?, _ after: Character?) -> Bool {
         func isPlain(_ character: Character?) -> Bool {
             guard let scalar = character?.unicodeScalars.first, isWordCharacter(character) else { return false }
@@ -56,7 +56,7 @@ import Testing
                             continue
                         }
                         guard form == queryForm else { continue }
-                        // What is marked is the words of the part, and nothing else.
+                        // Exactly the words of the part are marked.
                         let wanted = String(part).trimmingCharacters(in: .punctuationCharacters.union(.whitespaces).union(.symbols))
                         let found = marked.components(separatedBy: "⟦").dropFirst().map { $0.components(separatedBy: "⟧")[0] }
                         let isExact = found.allSatisfy { $0 == wanted || $0.contains { !Self.isWordCharacter($0) } || wanted.isEmpty }
@@ -79,7 +79,7 @@ import Testing
 
     @Test func wordsOfManyScripts() throws {
         #expect(try tokens("काम कीमा") == ["काम", "कीमा"])
-        // Composed and decomposed, and letters that Unicode has apart.
+        // A composed letter and its decomposed form; Unicode excludes it from composition.
         #expect(try tokens("\u{0958}लम \u{0915}\u{093C}लम") == ["\u{0915}\u{093C}लम", "\u{0915}\u{093C}लम"])
         #expect(try tokens("தமிழ் মেয়েরা ગુજરાતી").count == 3)
         #expect(try tokens("مُحَمَّدٌ أحمد إسلام آب مدرسة على مـحـمد") == ["محمد", "احمد", "اسلام", "اب", "مدرسه", "علي", "محمد"])
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    /// Whatever the text, its places are within it, and canonically equal texts have the same tokens.
+    /// For any text, token ranges are within it, and canonically equal texts have the same tokens.
     @Test func anyText() throws {
         var random = SystemRandomNumberGenerator()
         var ranges: [ClosedRange<UInt32>] = [0x20...0x7e, 0xa0...0x24f, 0x300...0x36f, 0x370...0x52f, 0x590...0x6ff, 0x900...0xdff, 0xe00...0x10ff]

@@ -3,14 +3,14 @@ import SQLCipherKit
 import Testing
 
 @Suite struct FullTextLiveSearchTests {
-    /// A query that runs for long unless it is ended, but not for ever.
+    /// A query that runs for a long time unless it is interrupted, but not for ever.
     static let endless: SQL = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 200000000) SELECT count(*) FROM n WHERE i < 0"
 
     @Test func aNewerSearchEndsTheOlderOne() throws {
         let live = LiveSearch()
         let first = live.next()
         let started = DispatchSemaphore(value: 0)
-        // A thread, as a task might wait for ever for one of the few that tests run on.
+        // A thread, because a task might wait for ever for one of the few threads that tests run on.
         let older = Outcome()
         Thread.detachNewThread {
             older.finish {
@@ -22,7 +22,7 @@ import Testing
                     }
                     return nil
                 } catch let error as DatabaseError {
-                    // The connection goes on as if nothing had been.
+                    // The connection works as before.
                     #expect(try db.fetchOne(Int.self, "SELECT 1") == 1)
                     return error.code
                 }
@@ -37,9 +37,9 @@ import Testing
         #expect(late?.code == .interrupted)
     }
 
-    /// What a thread has come to, for the one that waits for it.
+    /// The result of a thread, for the thread that waits for it.
     private final class Outcome: @unchecked Sendable {
-        // Sendable: written before the semaphore is signalled, read after it was waited for.
+        // Sendable: written before the semaphore is signalled, read after waiting for it.
         private var result: Result<ResultCode?, any Error> = .success(nil)
         private let isDone = DispatchSemaphore(value: 0)
 

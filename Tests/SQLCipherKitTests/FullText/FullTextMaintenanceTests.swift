@@ -19,7 +19,7 @@ import Testing
     }
 
     func segments() throws -> Int {
-        // A segment's first page has a number whose upper bits are the segment's id.
+        // The upper bits of a page's id are the id of its segment.
         try db.fetchOne(Int.self, "SELECT count(DISTINCT id >> 37) FROM fts_data WHERE id > 10") ?? 0
     }
 
@@ -41,7 +41,7 @@ import Testing
 
     @Test func damageIsSeenAndRebuilt() throws {
         try fill(20)
-        // A write behind the triggers' back.
+        // A write that fires no triggers.
         try db.execute("DROP TRIGGER fts_before_update")
         try db.execute("DROP TRIGGER fts_after_update")
         try db.execute("UPDATE doc SET body = 'changed' WHERE id = 3")

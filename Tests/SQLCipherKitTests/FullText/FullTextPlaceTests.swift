@@ -2,12 +2,12 @@ import Foundation
 import SQLCipherKit
 import Testing
 
-/// Where tokens and marks stand.
+/// The positions of tokens and marks.
 @Suite struct FullTextPlaceTests {
     let db: Connection
     init() throws { db = try Connection(.memory) }
 
-    /// Says that each word stands at a range that is given.
+    /// Reports each word at a given range, right or wrong.
     struct Liar: FTS5TextTokenizer {
         let range: Range<Int>
         let isColocated: Bool
@@ -37,7 +37,7 @@ import Testing
                         #expect(!isWithin && error.message.contains("a text of 4 bytes"), "\(error)")
                         continue
                     }
-                    // Texts in the index that this tokenizer has not seen.
+                    // Any range within the text is safe for highlights and snippets.
                     let query: SQL = "SELECT highlight(\(identifier: table), 0, '', ''), snippet(\(identifier: table), 0, '', '', '', 9)"
                     let (whole, part): (String, String) = try #require(
                         try db.fetchOne("\(query) FROM \(identifier: table) WHERE \(identifier: table) MATCH 'abc OR first OR last'"))
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    /// A page is one query, in the order of the ranking, whatever was deleted since.
+    /// A page takes one query, and has the order of the ranking, whatever has been deleted since.
     @Test(arguments: ["wo*", "word", "word OR wo*"]) func pages(typed: String) throws {
         try db.create(FTS5Table("f", columns: ["a"]))
         for number in 0..<60 {
@@ -114,7 +114,7 @@ import Testing
         #expect(try index.hits(of: ranking, in: 7..<19).map(\.rowID) == (all[7..<8] + all[9..<19]).map(\.rowID))
         var statements = 0
         let hook = try db.addTraceHook { event in
-            // FTS5 has statements of its own, which read the content.
+            // FTS5's own statements, which read the content, do not count.
             if case .started = event.kind, event.sql.contains("MATCH") { statements += 1 }
         }
         defer { hook.remove() }
@@ -122,7 +122,7 @@ import Testing
         #expect(statements == 1)
     }
 
-    /// A snippet takes no longer for each of many occurrences.
+    /// The time for a snippet grows only linearly with the number of occurrences.
     @Test func snippetsOfLongTexts() throws {
         try db.create(FTS5Table("f", columns: ["a"]))
         func seconds(_ count: Int) throws -> Duration {
@@ -132,7 +132,7 @@ import Testing
             return try ContinuousClock().measure { _ = try index.search("word", snippet: .best()) }
         }
         let (short, long) = (try seconds(3_000), try seconds(48_000))
-        // Sixteen times the text; it was 256 times the work.
+        // Sixteen times the text, which takes 256 times as long if the time is quadratic.
         #expect(long < max(short, .milliseconds(2)) * 80, "\(short), \(long)")
     }
 }

@@ -3,7 +3,7 @@ import SQLCipherKit
 import Testing
 
 @Suite struct FullTextQueryTests {
-    /// Pieces of FTS5's grammar, of this package's own, and of text that has broken parsers.
+    /// Pieces of FTS5's grammar, of this package's own, and of text that breaks parsers.
     static let pieces = [
         "\"", "'", "*", "^", ":", "-", "+", "(", ")", "{", "}", "NEAR", "NEAR(", "AND", "OR", "NOT", " ", "  ", "\t", "\n", "\0", ",", "5)",
         "a", "b", "secret", "word", "b:", "b :", "{b}:", "{b} : ", "-b:", "- {a} :", "a:", "a : b :", "\\", ";", "--", "/*", "?", "?1", "$x",
@@ -50,7 +50,7 @@ import Testing
                 Issue.record("\(text.debugDescription) made \(query.expression): \(error)")
             }
         }
-        // The strings are no mere noise: many of them find something.
+        // The strings are not mere noise: many of them find something.
         #expect(hits > 10_000)
     }
 

@@ -75,7 +75,7 @@ import Testing
             let hits = try fts.hits(of: ranking, in: page * 10..<page * 10 + 10)
             pages += hits.map(\.rowID)
             for hit in hits { #expect(ranking.ranks[try #require(ranking.rowIDs.firstIndex(of: hit.rowID))] == hit.rank) }
-            // Rows that would come first now, and one that was still to come.
+            // Insert rows that would now come first, and delete a row of a later page.
             for _ in 0..<5 { try db.execute("INSERT INTO note(title, body, year) VALUES ('needle needle', 'needle', 2000)") }
             if page < 6 {
                 deleted.insert(ranking.rowIDs[70 - page])

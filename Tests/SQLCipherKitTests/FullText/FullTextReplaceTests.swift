@@ -1,12 +1,11 @@
 import SQLCipherKit
 import Testing
 
-/// Random tables, random unique indexes and random writes; after each of them the index is what an index made from scratch would
-/// be.
+/// Random tables, random unique indexes and random writes: after each write, the index equals one that is built from scratch.
 @Suite struct FullTextReplaceTests {
     static let words = ["alpha", "beta", "gamma", "delta"]
 
-    /// A table `doc` with four columns that writes fill, and unique indexes of every kind.
+    /// A table `doc` with four columns to write to, and unique indexes of every kind.
     struct Scheme {
         var table: String
         var before: [String]
@@ -61,7 +60,7 @@ import Testing
         }
     }
 
-    /// The index's words with their places, and those of an index made from the same table now.
+    /// Compares the index's words and positions with those of an index built from the same table now.
     static func expectSame(_ db: Connection, _ context: String) throws {
         let index = try db.fullText("doc_fts")
         try #require(try index.isIntact(), "\(context)")
@@ -87,7 +86,7 @@ import Testing
             for index in scheme.before { try db.execute(SQL(raw: index)) }
             try db.create(FTS5Table("doc_fts", columns: ["a", "b", "d"], content: .external(table: "doc")))
             if Bool.random(using: &random) {
-                // Another trigger, which writes to the same table while REPLACE is at work.
+                // Another trigger, which writes to the same table during a REPLACE.
                 try db.execute(
                     "CREATE TRIGGER more AFTER INSERT ON doc BEGIN UPDATE OR REPLACE doc SET b = 'beta' WHERE c = 1; END")
             }
@@ -108,7 +107,7 @@ import Testing
         #expect(succeeded > rounds * 10)
     }
 
-    /// The case that was found: a partial unique index, and two rows that go at once.
+    /// A regression: a partial unique index, and a REPLACE that deletes two rows at once.
     @Test func aPartialIndex() throws {
         let db = try Connection(.memory)
         try db.execute("CREATE TABLE doc(id INTEGER PRIMARY KEY, email TEXT, phone TEXT, deleted INTEGER, body TEXT)")
@@ -120,14 +119,14 @@ import Testing
         #expect(try db.fetchAll(Int.self, "SELECT id FROM doc") == [1, 4])
         let index = try db.fullText("doc_fts")
         #expect(try index.isIntact() && index.count("three") == 0 && index.count("two") == 0 && index.count("four") == 1)
-        // An update of a column that the index does not have.
+        // An update of a column that is not in the full-text index.
         try db.execute("INSERT INTO doc VALUES (5, 'e', 'D', 1, 'five')")
         try db.execute("UPDATE OR REPLACE doc SET deleted = 0 WHERE id = 5")
         #expect(try db.fetchAll(Int.self, "SELECT id FROM doc") == [1, 5])
         #expect(try index.isIntact() && index.count("four") == 0)
     }
 
-    /// Triggers of the application's own are fired as SQLite does it.
+    /// The application's own triggers fire as in SQLite.
     @Test func otherTriggersAreLeftAlone() throws {
         let db = try Connection(.memory)
         try db.execute("CREATE TABLE doc(id INTEGER PRIMARY KEY, slug TEXT UNIQUE, body TEXT)")

@@ -1,7 +1,7 @@
 import SQLCipherKit
 
 extension FullTextSearch {
-    /// The search with what the initialiser does not ask for.
+    /// The search with properties that the initialiser does not set.
     func with(_ change: (inout FullTextSearch) -> Void) -> FullTextSearch {
         var search = self
         change(&search)

@@ -2,12 +2,12 @@ import Foundation
 import SQLCipherKit
 import Testing
 
-/// FTS5's own judgement: with a rank of 1 it compares the index with the content, entry by entry.
+/// Runs FTS5's own check: with a rank of 1, it compares the index with the content, entry by entry.
 func checkIntegrity(_ db: Connection, _ table: String) throws {
     try db.execute("INSERT INTO \(identifier: table)(\(identifier: table), rank) VALUES ('integrity-check', 1)")
 }
 
-/// Numbers that a seed repeats (SplitMix64).
+/// Random numbers that are reproducible by their seed (SplitMix64).
 struct SeededNumbers: RandomNumberGenerator {
     var state: UInt64
 
@@ -44,7 +44,7 @@ struct SeededNumbers: RandomNumberGenerator {
         (0..<Int.random(in: 0...4, using: &random)).compactMap { _ in Self.words.randomElement(using: &random) }.joined(separator: " ")
     }
 
-    /// A write of any kind.
+    /// A random write of any kind.
     func write(_ db: Connection, _ key: Key, _ random: inout SeededNumbers) throws {
         let id = key.value(.random(in: 0..<30, using: &random)), other = key.value(.random(in: 0..<30, using: &random))
         let conflict = ["", " OR REPLACE", " OR IGNORE", " OR FAIL", " OR ROLLBACK"].randomElement(using: &random) ?? ""
@@ -73,7 +73,7 @@ struct SeededNumbers: RandomNumberGenerator {
         try db.execute(key.definition)
         try db.execute("PRAGMA recursive_triggers = \(raw: recursive ? "ON" : "OFF")")
         for id in 0..<5 { try db.execute("INSERT INTO doc(id, title) VALUES (\(key.value(id)), \(text(&random)))") }
-        // Triggers of the application's that write to the same row again: one made before the index's own, one after.
+        // The application's triggers write to the same row again: one is created before the index's own, one after.
         try db.execute(
             """
             CREATE TRIGGER fill AFTER INSERT ON doc WHEN new.body IS NULL
@@ -85,7 +85,7 @@ struct SeededNumbers: RandomNumberGenerator {
             CREATE TRIGGER touch AFTER UPDATE OF title ON doc WHEN new.seen < 3
             BEGIN UPDATE doc SET seen = seen + 1, body = coalesce(body, '') || ' touched' WHERE id = new.id; END
             """)
-        // And one that writes to another row before the first is written.
+        // This one writes to another row before the first is written.
         try db.execute(
             """
             CREATE TRIGGER neighbour BEFORE UPDATE OF slug ON doc WHEN new.slug LIKE 's1%'

@@ -18,7 +18,7 @@ import Testing
         try db.execute("INSERT INTO f(rowid, a, b) VALUES (7, 'one two three', 'four'), (8, 'three two one', 'one')")
         #expect(try found("f", "one") == [7, 8])
         #expect(try found("f", "four") == [])
-        // Without positions a phrase finds all of its words.
+        // Without positions, a phrase is a search for all of its words.
         #expect(try found("f", .phrase("one two")) == (detail == .full ? [7] : [7, 8]))
         #expect(try found("f", FTS5Query(userInput: "one-two thr*")) == (detail == .full ? [7] : [7, 8]))
         #expect(try db.fullText("f").count(.near(["one", "three"], within: 1)) == 2)

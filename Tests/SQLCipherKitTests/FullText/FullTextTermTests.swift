@@ -1,7 +1,7 @@
 import SQLCipherKit
 import Testing
 
-/// What a person types is answered, whatever the table's tokenizer and detail make of it.
+/// Any user input gives results, whatever the table's tokenizer and detail.
 @Suite struct FullTextTermTests {
     let db: Connection
     init() throws { db = try Connection(.memory) }
@@ -68,10 +68,10 @@ import Testing
                     Issue.record("\(name), \(detail): \(typed.debugDescription) throws \(error)")
                 }
             }
-            // A phrase becomes all of its words.
+            // Without positions, a phrase is a search for all of its words.
             #expect(try index.count(FTS5Query(userInput: "\"parse HTTP response\"")) == 1, "\(name)")
             #expect(try index.count(FTS5Query(userInput: "東京都2020年")) == 1, "\(name)")
-            // What the index cannot know is true of no row.
+            // An index without columns has no row for a query in a column.
             if detail == .none { #expect(try index.count(FTS5Query(userInput: "visual title:plan", columns: ["title"])) == 0) }
         }
     }
@@ -89,7 +89,7 @@ import Testing
         }
         let far = FTS5Query(userInput: String(repeating: "東京", count: 4_000), options: .init(maximumTerms: 10))
         #expect(far.expression == "\"東京東京東京東京東京\"")
-        // Of a word that is cut, the beginning.
+        // A word that is cut off becomes a prefix.
         #expect(FTS5Query(userInput: String(repeating: "x", count: 5_000), options: .init(maximumTerms: 2)).expression
             == "\"\(String(repeating: "x", count: 32))\" *")
         #expect(words(String(repeating: "NEAR(a \"b c d\") ", count: 600), .init(allowsNear: true)) < 200)

@@ -11,7 +11,7 @@ import Testing
         try db.fullText(table).search(FullTextSearch(FTS5Query(userInput: text), order: .rowID)).map(\.rowID)
     }
 
-    /// A table over texts, with row ids from 1.
+    /// Creates a table of texts, with row ids from 1.
     func table(_ name: String, _ tokenizer: FTS5Tokenizer, _ texts: String...) throws {
         try db.create(FTS5Table(name, columns: ["a"], tokenizer: tokenizer))
         for text in texts { try db.execute("INSERT INTO \(identifier: name) VALUES (\(text))") }
@@ -25,7 +25,7 @@ import Testing
         #expect(try found("f", "\"house of cats\"") == [])
         #expect(try found("f", "\"cats in the house\"") == [1])
         #expect(try db.fullText("f").terms().map(\.term) == ["cat", "end", "hous"])
-        // A beginning that happens to be a stop word.
+        // A prefix that is also a stop word.
         try db.execute("INSERT INTO f VALUES ('theatre')")
         #expect(try found("f", "the*") == [3])
         #expect(try db.fullText("f").isIntact())
@@ -67,7 +67,7 @@ import Testing
         #expect(try found("f", "the street") == [1])
     }
 
-    /// Sentences without blanks, with the words that a reader finds in them.
+    /// Sentences without spaces, with the words that a reader sees in them.
     static let unspaced: [(text: String, words: [String])] = [
         ("我们昨天在大学图书馆学习加密数据库的使用方法", ["我们", "昨天", "大学", "图书馆", "学习", "加密", "数据库", "使用", "方法", "数据"]),
         ("这本书介绍全文检索和中文分词技术", ["书", "介绍", "全文", "检索", "中文", "分词", "技术", "全文检索"]),
@@ -99,7 +99,7 @@ import Testing
         let plain = try recall(.unicode61(), "plain"), trigram = try recall(.trigram(), "trigram")
         #expect(plain < 0.2, "unicode61 finds \(plain)")
         #expect(trigram < 0.6, "trigram finds \(trigram)")
-        // What does not stand there is not found; and what is found is marked.
+        // Words that are not in the text are not found, and those found are marked.
         #expect(try found("cjk", "据数") == [] && found("cjk", "图书数据") == [] && found("cjk", "สมุดห้อง") == [])
         let hit = try db.fullText("cjk").search(FullTextSearch("图书馆").with { $0.highlights = ["a"] }).first
         #expect(hit?.highlights["a"]?.parts.filter(\.isHighlighted).map(\.text) == ["图书馆"])

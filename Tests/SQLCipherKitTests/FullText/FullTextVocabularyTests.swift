@@ -48,7 +48,7 @@ import Testing
         #expect(try fts.correctedText("encrypted database") == nil)
     }
 
-    /// The textbook's algorithm over the whole table, without any short cut.
+    /// The textbook algorithm over the whole table, without shortcuts.
     static func distance(_ a: [Character], _ b: [Character]) -> Int {
         var table = Array(repeating: Array(repeating: 0, count: b.count + 1), count: a.count + 1)
         for i in 0...a.count {

@@ -2,7 +2,7 @@ import Foundation
 import SQLCipherKit
 import Testing
 
-/// Any text, on any kind of table.
+/// Any input, on any kind of table.
 @Suite struct TypedSearchInputTests {
     private static let kinds: [(String, FTS5Table)] = [
         ("own", FTS5Table("t", columns: ["a", "b"])), ("column", FTS5Table("t", columns: ["a", "b"], detail: .column)),
@@ -92,7 +92,7 @@ import Testing
         #expect(try index.correctedText("\"functoin\"") == nil)
         #expect(try index.correctedText("20211") == nil)
         #expect(try index.correctedText("function library") == nil)
-        // No row has both.
+        // No row has both words.
         #expect(try index.correctedText("2020 libary") == nil)
     }
 

@@ -1,7 +1,7 @@
 import SQLCipherKit
 import Testing
 
-/// The automaton, the ranking and the prefixes against models without any short cut.
+/// Compares the automaton, the ranking and the prefixes with models that take no shortcuts.
 @Suite struct TypedSearchModelTests {
     private static func random(_ letters: String, _ lengths: ClosedRange<Int>) -> String {
         String((0..<Int.random(in: lengths)).map { _ in letters.randomElement() ?? "a" })
@@ -15,7 +15,7 @@ import Testing
         try index.configure(.automerge(0))
         var words: Set<String> = []
         while words.count < 250 { words.insert(Self.random(letters, 1...8)) }
-        // Several segments, and words that are in several of them.
+        // Several segments, with words that are in several of them.
         for _ in 0..<3 {
             try db.transaction { db in
                 for word in words where Bool.random() || Bool.random() { try db.execute("INSERT INTO t VALUES (\(word))") }
@@ -27,7 +27,7 @@ import Testing
             for allowed in 1...3 {
                 let expected = present.filter { term in
                     guard (1...allowed).contains(FullTextVocabularyTests.distance(Array(word), Array(term))) else { return false }
-                    // Another first letter is looked for within the script.
+                    // A different first letter is looked for in the same script only.
                     return Self.isAlike(word, term)
                 }
                 let found = try index.corrections(of: word, distance: allowed, limit: 1_000)
@@ -69,7 +69,7 @@ import Testing
                 }
             }
             guard let fewest = matches.map(\.typos).min() else { continue }
-            // Words with more errors than that do not count.
+            // Matches with more errors do not count.
             matches = matches.filter { $0.typos == fewest }
             let places = matches.map(\.place)
             key.words += 1
@@ -119,7 +119,7 @@ import Testing
                 if let last { #expect(last < place) }
                 last = place
             }
-            // The first page alone is the beginning of it.
+            // The first page alone has the same first hits.
             search.limit = 7
             search.fewerWordsBelow = 5
             let page = try index.search(search)
@@ -149,7 +149,7 @@ import Testing
             for length in 1...word.count {
                 let found = try index.search(typed: String(word.prefix(length)), limit: 100)
                 #expect(found.hits.contains { $0.rowID == row + 1 }, "\(word.prefix(length)) of \(word)")
-                // In an index of stems, words with the same stem are the same.
+                // An index of stems cannot tell words with the same stem apart.
                 if length == word.count, tokenizer != .porter(.unicode61()) { #expect(found.hits.first?.rowID == Int64(row + 1)) }
             }
         }

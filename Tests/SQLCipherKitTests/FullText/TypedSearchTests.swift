@@ -2,7 +2,7 @@ import Foundation
 import SQLCipherKit
 import Testing
 
-/// What people type, and what it finds.
+/// What users type, and what it finds.
 @Suite struct TypedSearchTests {
     let db: Connection
     let notes: FullTextIndex
@@ -40,7 +40,7 @@ import Testing
         first.rules = [.words, .typos, .exactness, .column]
         #expect(try notes.search(first).hits.map(\.rowID) == [3, 2])
         #expect(try rows("run") == [3, 2])
-        // A title counts more where the rules say so.
+        // The title counts more if the rule of columns comes first.
         first.rules = [.words, .typos, .column, .exactness]
         #expect(try notes.search(first).hits.map(\.rowID) == [2, 3])
         #expect(try Set(rows("run ")) == [2, 3])
