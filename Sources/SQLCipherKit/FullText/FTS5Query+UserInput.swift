@@ -57,9 +57,8 @@ extension FTS5Query {
     /// Operators are in capitals, with a word on each side. If the whole text is in capitals, `NOT` is a word (`DO NOT DISTURB`).
     ///
     /// Everything else is text: `multi-agent`, `20.04` and `a'b` are phrases of their parts, `NOTE: x` is two words, and an
-    /// unclosed quote extends to the end. A term without a word (`&`, `title:?!`, a stop word) is ignored wherever it occurs. If
-    /// the text is longer than 10,000 bytes, only its first 10,000 Unicode scalars are read, and of these at most
-    /// ``InputOptions/maximumTerms`` words.
+    /// unclosed quote extends to the end. A term without a word (`&`, `title:?!`, a stop word) is ignored wherever it occurs. Only
+    /// the first 10,000 Unicode scalars of a text are read, and of these at most ``InputOptions/maximumTerms`` words.
     public init(userInput text: String, options: InputOptions = InputOptions()) {
         var parser = UserInputParser(text, options)
         self = parser.parse()
@@ -83,7 +82,7 @@ private struct UserInputParser {
         self.options = options
         words = min(max(1, options.maximumTerms), 200)
         // FTS5 opens a cursor for each word, so a long text would be expensive.
-        self.text = text.utf8.count <= 10_000 ? Array(text.unicodeScalars) : Array(text.unicodeScalars.prefix(10_000))
+        self.text = Array(text.unicodeScalars.prefix(10_000))
     }
 
     mutating func parse() -> FTS5Query {
