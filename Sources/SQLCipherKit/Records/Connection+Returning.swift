@@ -7,7 +7,7 @@ extension Connection {
     /// ```
     /// - Throws: as ``deleteAll(_:)``, or any error that the record's own decoding throws.
     public func deleteAll<Record: SQLRecord>(_ query: SQLQuery<Record>, returning type: Record.Type) throws -> [Record] {
-        try changed(query.deletion(query.all)) { row in try Record.readSQL(from: row) }
+        try changed(query.deletion(query.returnedColumns)) { row in try Record.readSQL(from: row) }
     }
 
     /// Deletes the rows of a query, and returns a value of each of them.
@@ -41,7 +41,8 @@ extension Connection {
         _ query: SQLQuery<Record>, returning type: Record.Type,
         _ changes: (SQLColumns<Record>, inout SQLAssignments<Record>) -> Void
     ) throws -> [Record] {
-        try changed(query.selection.clauses.update(type, changes, returning: query.all)) { row in try Record.readSQL(from: row) }
+        let sql = try query.selection.clauses.update(type, changes, returning: query.returnedColumns)
+        return try changed(sql) { row in try Record.readSQL(from: row) }
     }
 
     /// Changes columns in all rows of a query, and returns a value of each of them as it is afterwards.
@@ -67,7 +68,7 @@ extension Connection {
         return try changed(query.selection.clauses.update(Record.self, changes, returning: list)) { row in try row.values() }
     }
 
-    private func changed<Element>(_ sql: SQL, _ read: @escaping (borrowing Row) throws -> Element) throws -> [Element] {
+    func changed<Element>(_ sql: SQL, _ read: @escaping (borrowing Row) throws -> Element) throws -> [Element] {
         var elements: [Element] = []
         try savepoint { db in
             try db.forEachRow(of: sql) { _ in { row in elements.append(try read(row)) } }
@@ -78,7 +79,7 @@ extension Connection {
 
 extension SQLQuery {
     /// The columns of the record. SQLite takes no other name of the table there.
-    fileprivate var all: SQL {
+    var returnedColumns: SQL {
         let table = selection.clauses.sides[0].table
         let names = table.positions?.names ?? table.columns.map(\.name)
         return names.isEmpty ? "*" : "\(list: names.map { "\(identifier: $0)" })"

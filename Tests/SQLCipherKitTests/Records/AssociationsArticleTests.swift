@@ -139,7 +139,8 @@ extension AssociationsArticleTests {
         }
         static let received = hasMany(Letter.self, by: \.receiver)
         static let friends = hasMany(
-            Person.self, through: Letter.self, from: \.sender, to: \.receiver)
+            Person.self, through: Letter.self,
+        from: \.sender, to: \.receiver)
     }
 
     struct Letter: SQLRecord, Hashable {

@@ -84,12 +84,33 @@ import Testing
         #expect(throws: DatabaseError.self) { try db.deleteAll(Page.all.group { $0.id }, returning: Page.self) }
     }
 
+    @Test func whatAQueryFindsIsInserted() throws {
+        try db.insertAll((1...9).map { Page(id: $0, title: "p\($0)", stars: Int($0) % 3) })
+        let archive = try db.attach(.memory, as: "archive", key: .plaintext)
+        try archive.create(Page.table)
+        #expect(try db.insertAll(from: Page.in(db.main).filter { $0.stars == 0 }, in: archive) == 3)
+        let more = try db.insertAll(
+            from: QuickPage.in(db.main).filter { $0.id < 5 }.order { $0.id }, onConflict: .ignore, in: archive, returning: QuickPage.self)
+        #expect(Set(more.map(\.id)) == [1, 2, 4])
+        #expect(try db.fetchAll(Page.in(archive).order { $0.id }) == db.fetchAll(Page.in(db.main).filter { $0.id < 5 || $0.stars == 0 }.order { $0.id }))
+        #expect(throws: DatabaseError.self) { try db.insertAll(from: Page.in(archive)) }
+        // Without a description.
+        try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, stars INT, tags TEXT, twice AS (stars * 2))")
+        try db.insert(Note(title: "a", stars: 1))
+        try db.execute("CREATE TABLE archive.note(id INTEGER PRIMARY KEY, title TEXT, stars INT, tags TEXT, twice AS (stars * 2))")
+        #expect(try db.insertAll(from: Note.in(db.main), in: archive, returning: Note.self).map(\.title) == ["a"])
+    }
+
     @Test func whatCannotBeReadBackIsNotChanged() throws {
         try db.insert(Page(id: 1, title: "a", stars: 1))
         #expect(throws: DatabaseError.self) {
             try db.updateAll(Page.all, returning: { $0.title.typed(Int.self) }) { _, set in set(\.stars, to: 9) }
         }
         #expect(throws: DatabaseError.self) { try db.deleteAll(Page.all, returning: { $0.title.typed(Int.self) }) }
+        #expect(try pages().map(\.stars) == [1])
+        try db.transaction { db in
+            #expect(throws: DatabaseError.self) { try db.deleteAll(Page.all, returning: { $0.title.typed(Int.self) }) }
+        }
         #expect(try pages().map(\.stars) == [1])
     }
 
