@@ -1,0 +1,100 @@
+/// A type whose values are the same in JSON and in a column: text, numbers and booleans. A date is not, as its form in JSON depends
+/// on ``JSONCodingOptions``.
+public protocol SQLJSONScalar: SQLValueConvertible {}
+
+extension String: SQLJSONScalar {}
+extension Bool: SQLJSONScalar {}
+extension Int: SQLJSONScalar {}
+extension Int8: SQLJSONScalar {}
+extension Int16: SQLJSONScalar {}
+extension Int32: SQLJSONScalar {}
+extension Int64: SQLJSONScalar {}
+extension UInt8: SQLJSONScalar {}
+extension UInt16: SQLJSONScalar {}
+extension UInt32: SQLJSONScalar {}
+extension Double: SQLJSONScalar {}
+extension Float: SQLJSONScalar {}
+
+/// A property of the document in a column, by its key path.
+extension SQLExpression {
+    /// The property of a document, as an SQL value; nil if the document does not have it.
+    /// ```swift
+    /// let romans = try db.fetchAll(Note.filter { $0.meta.json(\.city) == "Roma" })
+    /// // ("note"."meta" ->> '$.city') = ?
+    /// ```
+    /// The property must be stored, and its name its coding key, or running the query throws
+    /// ``DatabaseError/Reason/invalidArgument``. Its type must be one that is the same in JSON and in a column,
+    /// ``SQLJSONScalar``. For deeper paths and other types, see ``json(_:as:)``.
+    public func json<Root, T: SQLJSONScalar>(_ property: KeyPath<Root, T> & Sendable) -> SQLExpression<T?>
+    where Value == JSONColumn<Root> { value(property) }
+
+    /// An optional property of a document, as an SQL value.
+    public func json<Root, T: SQLJSONScalar>(_ property: KeyPath<Root, T?> & Sendable) -> SQLExpression<T?>
+    where Value == JSONColumn<Root> { value(property) }
+
+    /// The property of a document that may be NULL, as an SQL value.
+    public func json<Root, T: SQLJSONScalar>(_ property: KeyPath<Root, T> & Sendable) -> SQLExpression<T?>
+    where Value == JSONColumn<Root>? { value(property) }
+
+    /// An optional property of a document that may be NULL, as an SQL value.
+    public func json<Root, T: SQLJSONScalar>(_ property: KeyPath<Root, T?> & Sendable) -> SQLExpression<T?>
+    where Value == JSONColumn<Root>? { value(property) }
+
+    /// The property of a `Codable` value that is stored as JSON, as an SQL value.
+    public func json<T: SQLJSONScalar>(_ property: KeyPath<Value, T> & Sendable) -> SQLExpression<T?>
+    where Value: Codable { value(property) }
+
+    /// An optional property of a `Codable` value that is stored as JSON, as an SQL value.
+    public func json<T: SQLJSONScalar>(_ property: KeyPath<Value, T?> & Sendable) -> SQLExpression<T?>
+    where Value: Codable { value(property) }
+
+    /// The property of a `Codable` value that is stored as JSON and may be NULL, as an SQL value.
+    public func json<Root: Codable, T: SQLJSONScalar>(_ property: KeyPath<Root, T> & Sendable) -> SQLExpression<T?>
+    where Value == Root? { value(property) }
+
+    /// An optional property of a `Codable` value that is stored as JSON and may be NULL, as an SQL value.
+    public func json<Root: Codable, T: SQLJSONScalar>(_ property: KeyPath<Root, T?> & Sendable) -> SQLExpression<T?>
+    where Value == Root? { value(property) }
+
+    /// A value with its own form in a column is not JSON.
+    @available(*, unavailable, message: "the column is not stored as JSON")
+    public func json<T>(_ property: KeyPath<Value, T> & Sendable) -> SQLExpression<T?>
+    where Value: Codable & SQLValueConvertible { SQLExpression<T?>("NULL", .atom) }
+
+    private func value<Root, Property, T>(_ property: KeyPath<Root, Property> & Sendable) -> SQLExpression<T?> {
+        guard let name = PropertyName.of(property) else {
+            let error = DatabaseError.invalidArgument(
+                """
+                \(property) names no property of the JSON of \(Root.self): it must be stored in it, with its name as the \
+                coding key. Otherwise use json("…", as:)
+                """)
+            return SQLExpression<T?>("\(RefusedValue(error))", .atom)
+        }
+        return SQLExpression<T?>(json.value(name), .atom)
+    }
+}
+
+/// Comparisons of `Codable` values that are stored as JSON. The documents are compared as minified JSON text, whether they are
+/// stored as text or as JSONB. The order of members matters. A column that is not JSON is an error.
+extension SQLExpression {
+    /// Whether a value that is stored as JSON is equal to this one; nil is NULL.
+    @_disfavoredOverload
+    public static func == (a: Self, b: Value) -> SQLPredicate where Value: Codable { a.isStored("=", b) ?? a.isNull }
+
+    /// Whether a value that is stored as JSON is different from this one; nil is NULL.
+    @_disfavoredOverload
+    public static func != (a: Self, b: Value) -> SQLPredicate where Value: Codable {
+        a.isStored(Value.self is any SQLNullable.Type ? "IS NOT" : "<>", b) ?? a.isNotNull
+    }
+
+    private func isDocument(_ comparison: String, _ value: some SQLValueConvertible) -> SQLPredicate {
+        SQLPredicate("json(\(sql)) \(raw: comparison) json(\(value))", .comparison)
+    }
+
+    private func isStored(_ comparison: String, _ value: some Encodable) -> SQLPredicate? {
+        do { return try ColumnEncoder.encode(value, []).map { isDocument(comparison, $0) } } catch {
+            let error = error as? DatabaseError ?? .invalidArgument("a \(Value.self) cannot be stored: \(error.jsonDescription)")
+            return isDocument(comparison, RefusedValue(error))
+        }
+    }
+}
