@@ -3,6 +3,7 @@ import Foundation
 /// The tables of a change log. Nothing of them is kept in memory, so that a rollback undoes all of it.
 struct ChangeLogStore {
     static let prefix = "changelog"
+    static let tables = ["changelog", "changelog_row", "changelog_cell", "changelog_peer", "changelog_state"]
 
     let db: Connection
 
@@ -33,9 +34,7 @@ struct ChangeLogStore {
     }
 
     func drop() throws(DatabaseError) {
-        for table in ["changelog", "changelog_row", "changelog_cell", "changelog_peer", "changelog_state"] {
-            try db.execute(SQL(raw: "DROP TABLE IF EXISTS main.\(table)"))
-        }
+        for table in Self.tables { try db.execute(SQL(raw: "DROP TABLE IF EXISTS main.\(table)")) }
     }
 
     // MARK: State

@@ -31,7 +31,13 @@ extension Migrator {
     }
 
     private static func schema(of db: Connection) throws -> Set<[ExactText]> {
-        Set(try objects(of: db).map { [$0.type, $0.name, $0.table, $0.sql ?? ""].map { ExactText($0) } })
+        let objects = try objects(of: db).filter { !isMadeLater($0.table) }
+        return Set(objects.map { [$0.type, $0.name, $0.table, $0.sql ?? ""].map { ExactText($0) } })
+    }
+
+    /// Whether a table belongs to a key-value store or a change log, which create it when they are first used.
+    private static func isMadeLater(_ table: String) -> Bool {
+        table.hasNamePrefix(KeyValueTable.prefix) || ChangeLogStore.tables.contains(name: table)
     }
 
     /// The schema objects that migrations have created.

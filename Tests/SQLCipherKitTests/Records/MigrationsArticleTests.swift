@@ -3,6 +3,36 @@ import Testing
 
 /// The examples of the article "Migrations and the schema", in its order.
 @Suite struct MigrationsArticleTests {
+    struct Author: SQLRecord {
+        var id: Int64?
+        var name: String
+        static let table = SQLTable(of: Author.self) {
+            $0.id.primaryKey()
+            $0.name
+        }
+    }
+
+    struct Book: SQLRecord {
+        var id: Int64?
+        var title: String?
+        var author: Int64?
+        var pages = 100
+        static let table = SQLTable(of: Book.self) {
+            $0.id.primaryKey()
+            $0.title
+            $0.author.references(Author.self)
+            $0.pages.default(100)
+        }
+    }
+
+    private func descriptions(_ migrator: Migrator) throws {
+        let db = try Connection(.memory)
+        try migrator.migrate(db)
+        let differences = try db.main.differences(
+            from: [Author.self, Book.self])
+        #expect(differences == [])
+    }
+
     @Test func theArticle() throws {
         let db = try Connection(.memory, key: .passphrase("secret").quick)
         var migrator = Migrator()
@@ -52,6 +82,7 @@ import Testing
             }
         }
         #expect(try merged.migrate(db) == [])
+        try descriptions(migrator)
         let new = try Connection(.memory)
         #expect(try merged.migrate(new) == ["2026"])
 
