@@ -1,0 +1,85 @@
+import CSQLCipher
+
+/// The format of changesets, patchsets and the records of a rebase (<https://sqlite.org/src/file/ext/session/sqlite3session.c>), as
+/// far as it says where things end.
+///
+/// A changeset may come from anywhere, and the engine does not check every length before it reads: inverting bytes that end within
+/// a record reads memory behind them. So all bytes are checked here before they reach it.
+struct ChangesetFormat {
+    private let bytes: UnsafeRawBufferPointer
+    private var position = 0
+    private var isPatchset = false
+    private var columnCount = 0
+    private var keyCount = 0
+
+    /// Whether every part of the bytes ends within them.
+    static func isWhole(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var format = ChangesetFormat(bytes)
+        while format.position < bytes.count {
+            guard format.part() else { return false }
+        }
+        return true
+    }
+
+    private init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    /// A table's header or a change.
+    private mutating func part() -> Bool {
+        switch byte() {
+        case UInt8(ascii: "T"): table(isPatchset: false)
+        case UInt8(ascii: "P"): table(isPatchset: true)
+        case UInt8(SQLITE_INSERT): skip(1) && record(columnCount)
+        // A patchset's delete has the key alone, and its update one record for both sides.
+        case UInt8(SQLITE_DELETE): skip(1) && record(isPatchset ? keyCount : columnCount)
+        case UInt8(SQLITE_UPDATE): skip(1) && (isPatchset || record(columnCount)) && record(columnCount)
+        default: false
+        }
+    }
+
+    private mutating func table(isPatchset: Bool) -> Bool {
+        guard let columns = integer(), columns > 0, columns <= bytes.count - position else { return false }
+        columnCount = columns
+        keyCount = bytes[position..<(position + columns)].count { $0 != 0 }
+        self.isPatchset = isPatchset
+        position += columns
+        guard let end = bytes[position...].firstIndex(of: 0) else { return false }
+        position = end + 1
+        return true
+    }
+
+    private mutating func record(_ count: Int) -> Bool {
+        guard columnCount > 0 else { return false }
+        for _ in 0..<count {
+            switch byte().map(Int32.init) {
+            case 0, SQLITE_NULL: break
+            case SQLITE_INTEGER, SQLITE_FLOAT: guard skip(8) else { return false }
+            case SQLITE_TEXT, SQLITE_BLOB: guard let length = integer(), skip(length) else { return false }
+            default: return false
+            }
+        }
+        return true
+    }
+
+    private mutating func byte() -> UInt8? {
+        guard position < bytes.count else { return nil }
+        defer { position += 1 }
+        return bytes[position]
+    }
+
+    private mutating func skip(_ count: Int) -> Bool {
+        guard count <= bytes.count - position else { return false }
+        position += count
+        return true
+    }
+
+    /// A length, in up to nine bytes (<https://sqlite.org/fileformat2.html#varint>); nil if it is cut off or larger than the bytes.
+    private mutating func integer() -> Int? {
+        var value: UInt64 = 0
+        for index in 0..<9 {
+            guard let byte = byte() else { return nil }
+            if index == 8 { value = value << 8 | UInt64(byte) } else { value = value << 7 | UInt64(byte & 0x7f) }
+            if index == 8 || byte & 0x80 == 0 { break }
+        }
+        return value <= UInt64(bytes.count) ? Int(value) : nil
+    }
+}
