@@ -120,6 +120,14 @@ if isDevelopment {
         .testTarget(
             name: "SQLCipherKitTests", dependencies: ["SQLCipherKit", "TestSupport", "FaultDriver"],
             swiftSettings: [.unsafeFlags(["-no-whole-module-optimization", "-enable-batch-mode"], .when(configuration: .release))]),
+        .target(name: "LibFuzzer", path: "Tests/LibFuzzer"),
+        .testTarget(name: "FuzzTests", dependencies: ["LibFuzzer", "SQLCipherKit", "SQLCipherKitCLI", "TestSupport"],
+            exclude: ["Findings"]),
         .testTarget(name: "CLITests", dependencies: ["SQLCipherKit", "SQLCipherKitCLI", "TestSupport"]),
     ]
+}
+
+// scripts/fuzz builds nothing else.
+if Context.environment["SQLCIPHERKIT_FUZZING"] != nil {
+    package.targets.removeAll { $0.type == .test && $0.name != "FuzzTests" }
 }

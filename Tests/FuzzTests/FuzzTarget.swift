@@ -1,0 +1,30 @@
+import Testing
+
+/// Something that takes bytes from outside. Its body is given one input after the other, each of which it must survive: a crash is
+/// a finding, and so is an error that the body throws.
+struct FuzzTarget: Sendable, CustomTestStringConvertible {
+    let name: String
+    /// Longer inputs are not tried.
+    let maximumBytes: Int
+    /// Valid inputs, from which others are made.
+    let seeds: @Sendable () throws -> [[UInt8]]
+    /// - Throws: ``Finding`` if what the package says of the input contradicts itself or the engine.
+    let body: @Sendable ([UInt8]) throws -> Void
+
+    var testDescription: String { name }
+
+    static let all: [FuzzTarget] = [
+        .database, .log, .journal, .slots, .jsonb, .json, .changeset, .query, .tokens, .script, .csv, .jsonLines, .arguments,
+    ]
+}
+
+/// What an input has shown.
+struct Finding: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+func require(_ condition: Bool, _ description: @autoclosure () -> String) throws {
+    if !condition { throw Finding(description()) }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import LibFuzzer
+import Synchronization
+import Testing
+
+/// Bytes that anybody may hand to the package: whatever they are, a call answers or throws. Here each target gets its seeds, the
+/// inputs that were findings once, and some mutations of both; `scripts/fuzz` goes on for as long as you let it, guided by what
+/// the code does.
+@Suite struct FuzzTests {
+    private static let environment = ProcessInfo.processInfo.environment
+    private static let current = Mutex<FuzzTarget?>(nil)
+    private static let inputs = environment["SQLCIPHERKIT_LONG_TESTS"] == nil ? 150 : 20_000
+
+    @Test(.disabled(if: environment["SQLCIPHERKIT_FUZZ_TARGET"] != nil), arguments: FuzzTarget.all)
+    func anyInputIsAnswered(_ target: FuzzTarget) throws {
+        let known = try target.seeds() + Self.findings(of: target)
+        for input in known + [[]] { try target.body(input) }
+        var mutator = Mutator(seed: 20_261_123)
+        for _ in 0..<Self.inputs {
+            let input = mutator.input(from: known, upTo: target.maximumBytes)
+            do { try target.body(input) } catch {
+                Issue.record("\(target.name): \(error)\n\(Data(input).base64EncodedString())")
+                return
+            }
+        }
+    }
+
+    /// What `scripts/fuzz` runs.
+    @Test(.enabled(if: environment["SQLCIPHERKIT_FUZZ_TARGET"] != nil))
+    func forAsLongAsYouLetIt() throws {
+        let target = try #require(FuzzTarget.all.first { $0.name == Self.environment["SQLCIPHERKIT_FUZZ_TARGET"] })
+        let corpus = try #require(Self.environment["SQLCIPHERKIT_FUZZ_CORPUS"])
+        for (index, seed) in (try target.seeds() + Self.findings(of: target)).enumerated() {
+            try Data(seed).write(to: URL(fileURLWithPath: "\(corpus)/seed-\(index)"))
+        }
+        let arguments = (Self.environment["SQLCIPHERKIT_FUZZ_ARGUMENTS"] ?? "").split(separator: "\n").map(String.init)
+        var argv = (["fuzz", "-max_len=\(target.maximumBytes)"] + arguments + [corpus]).map { strdup($0) }
+        argv.append(nil)
+        defer { for argument in argv { free(argument) } }
+        FuzzTests.current.withLock { $0 = target }
+        let count = Int32(argv.count - 1)
+        let status = argv.withUnsafeMutableBufferPointer { argv in
+            libfuzzer_run(count, argv.baseAddress) { bytes, count in
+                guard let target = FuzzTests.current.withLock({ $0 }) else { return -1 }
+                do { try target.body(Array(UnsafeBufferPointer(start: bytes, count: count))) } catch {
+                    FileHandle.standardError.write(Data("\(target.name): \(error)\n".utf8))
+                    abort()
+                }
+                return 0
+            }
+        }
+        #expect(status == 0, "this build has no libFuzzer: use scripts/fuzz")
+    }
+
+    /// Inputs that a run has found, one file each.
+    private static func findings(of target: FuzzTarget) throws -> [[UInt8]] {
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Findings/\(target.name)")
+        guard FileManager.default.fileExists(atPath: folder.path) else { return [] }
+        return try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+            .sorted { $0.path < $1.path }.map { [UInt8](try Data(contentsOf: $0)) }
+    }
+}
