@@ -53,6 +53,20 @@ GOALS = {
     "known": ".99", "typo": ".97", "forms": ".97", "extra": ".85", "letters": "> Tantivy's",
     **{language: "1.00" for language in search_queries.search_texts.LANGUAGES},
 }
+# The rows and columns of the tables in the article on search.
+ARTICLE = ROOT / "Sources" / "SQLCipherKit" / "Documentation.docc" / "Search.md"
+ARTICLE_VARIANTS = {"fts5": "FTS5 in C", "ours": "SQLCipherKit", "ours-porter": "on FTS5's index", "tantivy": "Tantivy"}
+ARTICLE_WORK = {
+    "first": "the first keystroke after opening", "typing": "each keystroke of three or four words",
+    "typing-typos": "the same with a typing error", "correction": "corrections of a word",
+    "frequent": "20 hits with snippets, a frequent word", "rare": "the same, a rare word",
+    "three": "the same, three frequent words", "build": "build the index", "insert": "insert 1,000 documents",
+    "index, MB": "the index, MB",
+}
+ARTICLE_CLASSES = {
+    "known": "two or three known words", "typo": "the same with one typing error", "letters": "the same, letter by letter",
+    "forms": "other forms of the words", "extra": "one word too many", **search_queries.NAMES,
+}
 INSERTED = 1_000
 QUICK_DOCUMENTS = 10_000
 QUICK_SCALE = 4
@@ -365,6 +379,20 @@ def report(measured, workloads, variants, documents, is_markdown):
     return "\n\n".join(parts)
 
 
+def fill_article(measured):
+    """Puts the figures into the tables of the article, which are known by their first lines."""
+    variants = list(ARTICLE_VARIANTS)
+    speed = {row[0]: row[1:-1] for row in speed_rows(measured, [name for name in WORKLOADS if name in ARTICLE_WORK], variants)}
+    found = {row[0]: [cell.split()[0] for cell in row[1:-2]] + [row[-2]] for row in relevance_rows(measured, variants)}
+    text = ARTICLE.read_text()
+    for head, names, rows in ((["milliseconds"], ARTICLE_WORK, speed), (["typed"], ARTICLE_CLASSES, found)):
+        start = text.index(f"\n| {head[0]} | {ARTICLE_VARIANTS['fts5']} |") + 1
+        head += [*ARTICLE_VARIANTS.values(), *(["queries"] if names is ARTICLE_CLASSES else [])]
+        lines = table(head, [[name, *rows[key]] for key, name in names.items()], True)
+        text = text[:start] + lines + text[text.index("\n\n", start):]
+    ARTICLE.write_text(text)
+
+
 # --- Options ----------------------------------------------------------------------------------------------------------
 
 
@@ -393,6 +421,8 @@ def arguments():
     parser.add_argument("--json", metavar="FILE",
                         help="write the figures, the judged queries that miss and the slowest queries as JSON")
     parser.add_argument("--markdown", metavar="FILE", help="write the tables as Markdown")
+    parser.add_argument("--article", action="store_true",
+                        help="write the figures into the tables of the article on search; needs all workloads and variants")
     parser.add_argument("--only", metavar="WORKLOAD,…", help="these workloads alone; the index is built in any case")
     parser.add_argument("--variants", default=",".join(VARIANTS), help="some of: " + ", ".join(VARIANTS))
     parser.add_argument("--list", action="store_true",
@@ -407,6 +437,8 @@ def arguments():
     options.only = options.only.split(",") if options.only else list(WORKLOADS)
     if options.quick:
         options.documents, options.rounds = min(options.documents, QUICK_DOCUMENTS), 2
+    if options.article and not (set(WORKLOADS) <= set(options.only) and set(ARTICLE_VARIANTS) <= set(options.variants)):
+        parser.error("the article's tables need all workloads and variants")
     if options.rounds < 1 or options.documents < 1_000:
         parser.error("at least one round, and 1,000 documents")
     if not set(options.variants) <= set(VARIANTS) or not set(options.only) <= set(WORKLOADS):
@@ -452,6 +484,8 @@ def main():
     print(report(measured, options.only, options.variants, options.documents, False))
     if options.markdown:
         Path(options.markdown).write_text(report(measured, options.only, options.variants, options.documents, True) + "\n")
+    if options.article:
+        fill_article(measured)
     if options.json:
         figures = [{"workload": workload, "variant": variant, "count": len(times), "most": max(times),
                     "p50": measured.percentile(workload, variant, 50), "p95": measured.percentile(workload, variant, 95)}

@@ -119,18 +119,25 @@ def pool(colours):
 
 
 def ranking(colours):
-    p = Picture(440, 330, "How search ranks documents", colours)
-    p.box(10, 10, 115, 54, ["Query", "baking bread"], "key")
-    p.arrow([(125, 37), (160, 37)])
-    p.box(160, 10, 115, 54, ["Tokenizer", "bake · bread"])
-    p.arrow([(275, 37), (310, 37)])
-    p.box(310, 10, 120, 54, ["FTS5 index", "rows with words"], "cipher")
-    p.arrow([(370, 64), (370, 92)])
-    for index, (name, detail) in enumerate([("Rare words count more", "inverse document frequency"),
-                                            ("Often in a short text", "term frequency and length"),
-                                            ("Columns by their weight", "title 5, body 1")]):
-        p.box(160, 92 + index * 60, 270, 54, [name, detail], "good")
-    p.caption(296, "BM25 adds these up for each word.", "The best match has the smallest rank, and comes first.")
+    p = Picture(440, 372, "How search ranks rows", colours)
+    p.box(10, 10, 115, 54, ["Typed", "quikc jumped fo"], "key")
+    p.arrow([(125, 37), (155, 37)])
+    p.box(155, 10, 135, 54, ["Index's words", "quick, jumps, fox …"])
+    p.arrow([(290, 37), (320, 37)])
+    p.box(320, 10, 110, 54, ["Index's rows", "that have them"], "cipher")
+    p.arrow([(375, 64), (375, 92)])
+    rules = [("1. Words", "all before all but one"), ("2. Typos", "the fewest"), ("3. Exactness", "as typed, forms, longer"),
+             ("4. Proximity", "neighbours before others"), ("5. Relevance", "rare words, short texts"),
+             ("6. Column", "title before body")]
+    for index, rule in enumerate(rules):
+        column, row = index % 2, index // 2
+        p.box(10 + column * 220, 92 + row * 78, 200, 54, list(rule), "good")
+        y = 92 + row * 78 + 27
+        if column == 0:
+            p.arrow([(210, y), (230, y)])
+        elif row < 2:
+            p.arrow([(330, y + 27), (330, y + 39), (110, y + 39), (110, y + 51)])
+    p.caption(334, "A rule decides between rows that are equal", "by all rules before it.")
     return p
 
 

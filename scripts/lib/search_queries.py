@@ -20,7 +20,7 @@ ENGLISH = {
 }
 NAMES = {"ja": "Japanese", "zh": "Chinese", "ko": "Korean", "de": "German", "ru": "Russian", "ar": "Arabic", "hi": "Hindi"}
 CLASSES = {**ENGLISH, **{language: f"two or three parts of texts in {name}" for language, name in NAMES.items()}}
-PER_CLASS = {"known": 100, "typo": 100, "letters": 30, "forms": 60, "extra": 60}
+PER_CLASS = {"known": 100, "typo": 100, "letters": 100, "forms": 60, "extra": 60}
 PER_LANGUAGE = 15
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 

@@ -3,13 +3,15 @@
  * Each typed word (a slot) stands for words of the index (its alternatives). Row by row, lists of rows are gone through in step:
  * those of the rarest slots lead, the others are asked for the leaders' rows alone. */
 
-enum { sqlcipherkit_max_places = 64, sqlcipherkit_far = 8 };
+enum { sqlcipherkit_max_places = 64, sqlcipherkit_far = 2 };
 
 /* The list of an alternative: one word, or several in a row. */
 typedef struct {
     const sqlcipherkit_alternative *alternative;
     Fts5IndexIter **words;
     int count;
+    /* How much rarer it is than other words: bm25's factor. */
+    double weight;
     i64 row;
     int is_done;
     /* Where it stands in the row. */
@@ -23,7 +25,6 @@ typedef struct {
     sqlcipherkit_source **heap;
     int count;
     sqlite3_int64 documents;
-    double weight;
 } sqlcipherkit_lists;
 
 typedef struct {
@@ -154,6 +155,7 @@ typedef struct {
     int exactness;
     int column;
     double frequency;
+    double weight;
 } sqlcipherkit_found;
 
 static void sqlcipherkit_insert_place(sqlcipherkit_matching *m, int slot, i64 place) {
@@ -217,12 +219,14 @@ static void sqlcipherkit_look(sqlcipherkit_matching *m, int slot, int i, i64 row
     found->exactness = MIN(found->exactness, a->exactness);
     found->column = MIN(found->column, column);
     found->frequency += frequency;
+    found->weight = MAX(found->weight, s->weight);
 others:
     sqlcipherkit_look(m, slot, 2 * i + 1, row, found);
     sqlcipherkit_look(m, slot, 2 * i + 2, row, found);
 }
 
-/* How far two slots are from one another: 0 where the second follows the first, 8 where they are far apart or in other columns. */
+/* How far two slots are from one another: 0 where the second follows the first, 1 where one word is between
+ * them or they are exchanged, 2 where they are further apart or in other columns. */
 static int sqlcipherkit_distance(const sqlcipherkit_matching *m, int a, int b) {
     int nearest = sqlcipherkit_far, i = 0, j = 0;
     while (i < m->place_count[a] && j < m->place_count[b]) {
@@ -295,7 +299,7 @@ static double sqlcipherkit_relevance(const sqlcipherkit_matching *m, const sqlci
     for (int i = 0; i < m->slot_count; i++) {
         if ((match->present >> i & 1) == 0) continue;
         double f = match->frequency[i];
-        sum += m->slots[i].weight * (f * (k1 + 1)) / (f + k1 * (1 - b + b * length));
+        sum += match->weight[i] * (f * (k1 + 1)) / (f + k1 * (1 - b + b * length));
     }
     return sum;
 }
@@ -309,9 +313,9 @@ static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 row, unsigned int pr
     match.present = present;
     int typos = 0, column = 0, exactness = 0, proximity = 0, words = 0, before = -1;
     for (int i = 0; i < m->slot_count; i++) {
-        match.frequency[i] = 0;
+        match.frequency[i] = match.weight[i] = 0;
         if ((present >> i & 1) == 0) continue;
-        sqlcipherkit_found found = {sqlcipherkit_fewest(&m->slots[i], 0, row), 255, 255, 0};
+        sqlcipherkit_found found = {sqlcipherkit_fewest(&m->slots[i], 0, row), 255, 255, 0, 0};
         m->place_count[i] = 0;
         sqlcipherkit_look(m, i, 0, row, &found);
         words++;
@@ -319,6 +323,7 @@ static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 row, unsigned int pr
         column += MIN(found.column, 15);
         exactness += found.exactness;
         match.frequency[i] = (float)found.frequency;
+        match.weight[i] = (float)found.weight;
         if (before >= 0) proximity += sqlcipherkit_distance(m, before, i);
         before = i;
     }
@@ -413,8 +418,6 @@ static void sqlcipherkit_begin(sqlcipherkit_matching *m) {
         sqlcipherkit_lists *lists = &m->slots[slot];
         lists->heap = &m->heaps[source];
         lists->documents = q->slots[slot].documents;
-        double rows = (double)MAX(MAX(m->rows, q->rows), lists->documents);
-        lists->weight = MAX(1e-6, log((rows - (double)lists->documents + 0.5) / ((double)lists->documents + 0.5)));
         if (q->slots[slot].column_count > 0) {
             int count = q->slots[slot].column_count;
             Fts5Colset *set = sqlite3Fts5MallocZero(&m->rc, SZ_FTS5COLSET(count));
@@ -430,6 +433,8 @@ static void sqlcipherkit_begin(sqlcipherkit_matching *m) {
             s->alternative = a;
             s->words = &m->iterators[iterator];
             s->count = a->count;
+            const double rows = (double)MAX(MAX(m->rows, q->rows), a->documents);
+            s->weight = MAX(1e-6, log((rows - (double)a->documents + 0.5) / ((double)a->documents + 0.5)));
             int is_there = 1;
             for (int t = 0; t < a->count && m->rc == SQLITE_OK; t++) {
                 const sqlcipherkit_index_token *token = &q->tokens[a->first + t];

@@ -19,6 +19,7 @@ typedef struct {
     int ends[sqlcipherkit_max_depth + 2];
     u8 rows[sqlcipherkit_max_depth + 2][sqlcipherkit_max_word + 1];
     u8 best[sqlcipherkit_max_depth + 2];
+    u8 lowest[sqlcipherkit_max_depth + 2];
     int depth;
     u8 bytes[4 * sqlcipherkit_max_depth + 8];
     int count;
@@ -84,8 +85,14 @@ static void sqlcipherkit_step(sqlcipherkit_automaton *a, u32 scalar) {
     const int depth = a->depth;
     const u8 *above = a->rows[depth];
     u8 *row = a->rows[depth + 1];
+    /* Further from the diagonal than there are edits, nothing is within the limit: there it is 250. */
+    const int width = MAX(a->edits, a->first);
+    const int begin = MIN(MAX(0, depth - width), a->length), end = MIN(a->length, depth + 1 + width);
+    int lowest = 250;
     row[0] = (u8)MIN(depth + 1, 250);
-    for (int i = 0; i < a->length; i++) {
+    if (begin > 0) row[begin] = 250;
+    else lowest = row[0];
+    for (int i = begin; i < end; i++) {
         const u32 wanted = a->word[i];
         int cost = above[i] + (wanted != scalar);
         cost = MIN(cost, above[i + 1] + 1);
@@ -94,17 +101,14 @@ static void sqlcipherkit_step(sqlcipherkit_automaton *a, u32 scalar) {
             cost = MIN(cost, a->rows[depth - 1][i - 1] + 1);
         }
         row[i + 1] = (u8)MIN(cost, 250);
+        lowest = MIN(lowest, row[i + 1]);
     }
+    for (int i = end + 1; i <= a->length; i++) row[i] = 250;
+    a->lowest[depth + 1] = (u8)lowest;
     a->scalars[depth] = scalar;
     a->depth = depth + 1;
     /* The nearest beginning of the term so far. */
     a->best[depth + 1] = MIN(a->best[depth], row[a->length]);
-}
-
-static int sqlcipherkit_lowest(const sqlcipherkit_automaton *a, int depth) {
-    int lowest = 250;
-    for (int i = 0; i <= a->length; i++) lowest = MIN(lowest, a->rows[depth][i]);
-    return lowest;
 }
 
 /* Whether a term that begins with the first `depth` scalars may still be within the limit. */
@@ -114,7 +118,7 @@ static int sqlcipherkit_is_alive(const sqlcipherkit_automaton *a, int depth) {
     if (allowed < 0) return 0;
     if (a->prefix && a->best[depth] <= allowed) return 1;
     /* The first half of an exchange is within it as well: it counts as a letter too many so far. */
-    return sqlcipherkit_lowest(a, depth) <= allowed;
+    return a->lowest[depth] <= allowed;
 }
 
 /* The smallest scalar above `above` with which the first `depth` scalars may go on; 0 for none. */
@@ -132,7 +136,7 @@ static u32 sqlcipherkit_next_scalar(const sqlcipherkit_automaton *a, int depth, 
     int allowed = sqlcipherkit_allowed(a, a->scalars[0]);
     if (allowed < 0) return 0;
     /* With an edit left, or the word already there, it may be any. */
-    if (sqlcipherkit_lowest(a, depth) < allowed || (a->prefix && a->best[depth] <= allowed)) return above + 1;
+    if (a->lowest[depth] < allowed || (a->prefix && a->best[depth] <= allowed)) return above + 1;
     u32 next = 0;
     for (int i = 0; i < a->length; i++) {
         /* The second of two that are exchanged is among them: so far the first counts as one too many. */

@@ -37,6 +37,21 @@ void sqlcipherkit_words_close(sqlcipherkit_words *words) {
     sqlite3_free(words);
 }
 
+/* What FTS5's own vocabulary tables do: the structure of an index is read again after any change of its content, and while the one
+ * before is held, it has another address. */
+int sqlcipherkit_words_is_same(sqlcipherkit_words *words, void **content) {
+    Fts5Index *index = words->index;
+    void *now = fts5StructureRead(index);
+    const int is_same = now != NULL && now == *content;
+    /* An error comes up again where the index is read. */
+    index->rc = SQLITE_OK;
+    sqlite3Fts5StructureRelease(*content);
+    *content = now;
+    return is_same;
+}
+
+void sqlcipherkit_words_forget(void *content) { sqlite3Fts5StructureRelease(content); }
+
 int sqlcipherkit_words_facts(sqlcipherkit_words *words, sqlite3_int64 *rows, int *columns, int *detail) {
     i64 count = 0;
     i64 *sizes = sqlite3_malloc64((u64)words->config->nCol * sizeof *sizes);
@@ -169,6 +184,8 @@ typedef struct {
     int list;
     int end;
     Fts5Buffer term;
+    /* How many bytes it is known to share with the term before it on the page. */
+    int keep;
     int is_done;
     int pages;
 } sqlcipherkit_segment;
@@ -209,7 +226,7 @@ static void sqlcipherkit_read_term(sqlcipherkit_segment *s, int is_first) {
         s->index->rc = FTS5_CORRUPT;
         return;
     }
-    s->term.n = keep;
+    s->term.n = s->keep = keep;
     fts5BufferAppendBlob(&s->index->rc, &s->term, (u32)count, &a[offset]);
     s->list = offset + count;
     s->end = s->leaf->szLeaf;
@@ -273,18 +290,30 @@ static void sqlcipherkit_next_term(sqlcipherkit_segment *s) {
     sqlcipherkit_enter(s, page);
 }
 
+/* Goes to the first term from `target` on, if this page has it. Terms are in order, so that most need not be compared: one that shares
+ * more with the term before it than that one has in common with the target comes before the target as well, and one that shares less
+ * comes after it. */
+static int sqlcipherkit_pass(sqlcipherkit_segment *s, const u8 *target, int count) {
+    int same = 0;
+    for (;;) {
+        const int limit = MIN(s->term.n, count);
+        while (same < limit && s->term.p[same] == target[same]) same++;
+        if (same < limit ? s->term.p[same] > target[same] : s->term.n >= count) return 1;
+        do {
+            if (sqlcipherkit_is_last_on_page(s)) return 0;
+            sqlcipherkit_next_term(s);
+            if (s->is_done) return 0;
+            if (s->keep < same) return 1;
+        } while (s->keep > same);
+    }
+}
+
 /* Goes to the first term from `target` on; never back. */
 static void sqlcipherkit_seek(sqlcipherkit_segment *s, const u8 *target, int count) {
     if (s->is_done) return;
-    if (s->leaf != NULL) {
-        /* Most steps stay on the page. */
-        for (;;) {
-            if (sqlcipherkit_compare_bytes(s->term.p, s->term.n, target, count) >= 0) return;
-            if (sqlcipherkit_is_last_on_page(s)) break;
-            sqlcipherkit_next_term(s);
-            if (s->is_done) return;
-        }
-    }
+    /* Most steps stay on the page. */
+    if (s->leaf != NULL && sqlcipherkit_pass(s, target, count)) return;
+    if (s->is_done) return;
     int page = sqlcipherkit_find_page(s, fts5IdxSelectStmt(s->index), target, count);
     if (page < s->first) page = s->first;
     if (s->leaf != NULL && page <= s->page) {
@@ -292,7 +321,9 @@ static void sqlcipherkit_seek(sqlcipherkit_segment *s, const u8 *target, int cou
     } else {
         sqlcipherkit_enter(s, page);
     }
-    while (!s->is_done && sqlcipherkit_compare_bytes(s->term.p, s->term.n, target, count) < 0) sqlcipherkit_next_term(s);
+    while (!s->is_done && !sqlcipherkit_pass(s, target, count)) {
+        if (!s->is_done) sqlcipherkit_next_term(s);
+    }
 }
 
 /* About how many bytes and rows the list of the current term has. */

@@ -14,6 +14,11 @@ typedef struct sqlcipherkit_words sqlcipherkit_words;
 int sqlcipherkit_words_open(void *api, sqlite3_int64 cursor, sqlcipherkit_words **words);
 void sqlcipherkit_words_close(sqlcipherkit_words *words);
 
+/* Whether the index has the very content that it had when `*content` was set: 1, and `*content` stays, or 0, and `*content` is set for
+ * the content it has now. Begins with NULL; what it was last set to is given back with sqlcipherkit_words_forget, at any time. */
+int sqlcipherkit_words_is_same(sqlcipherkit_words *words, void **content);
+void sqlcipherkit_words_forget(void *content);
+
 /* The number of rows, of columns, and FTS5's detail: 0 full, 1 none, 2 column. */
 int sqlcipherkit_words_facts(sqlcipherkit_words *words, sqlite3_int64 *rows, int *columns, int *detail);
 
@@ -71,13 +76,15 @@ enum {
     sqlcipherkit_rule_relevance = 6,
 };
 
-/* What stands for a typed word: `count` of the tokens from `first` on, one after the other. */
+/* What stands for a typed word: `count` of the tokens from `first` on, one after the other. `documents` is about how many rows have
+ * it, for its weight. */
 typedef struct {
     int slot;
     int first;
     int count;
     int typos;
     int exactness;
+    sqlite3_int64 documents;
 } sqlcipherkit_alternative;
 
 typedef struct {
@@ -85,7 +92,7 @@ typedef struct {
     int count;
 } sqlcipherkit_index_token;
 
-/* A typed word. `documents` is about how many rows have it, for its weight. `columns` limits it to some (in ascending order); 0 of
+/* A typed word. `documents` is about how many rows have it: the rarest is looked for first. `columns` limits it to some (in ascending order); 0 of
  * them are all. */
 typedef struct {
     int is_excluded;
@@ -108,7 +115,7 @@ typedef struct {
     /* For each column: its weight in the relevance, and its place in the rule of columns. */
     const double *weights;
     const int *places;
-    /* The number of rows that the slots' documents are among; the index's own if it has more. */
+    /* The number of rows that the alternatives' documents are among; the index's own if it has more. */
     sqlite3_int64 rows;
     /* The number of steps through lists of rows after which it ends. */
     sqlite3_int64 budget;
@@ -132,6 +139,7 @@ typedef struct {
     sqlite3_uint64 before;
     sqlite3_uint64 after;
     float frequency[sqlcipherkit_max_slots];
+    float weight[sqlcipherkit_max_slots];
 } sqlcipherkit_match;
 
 typedef struct {

@@ -63,6 +63,8 @@ public final class Connection {
     var deadline: Deadline?
     /// The number of forks when the connection was opened.
     @usableFromInline let forks = sqlcipherkit_forks()
+    /// What typed searches have found in the words of indexes.
+    var typedMemories: [ExactText: TypedMemory] = [:]
     /// The number of statements that callers hold, including cursors.
     var heldStatements = 0
 

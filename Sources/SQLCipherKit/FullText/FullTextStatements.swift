@@ -53,9 +53,9 @@ struct FullTextStatements {
 
     /// The matches joined with the content, for terms over its columns: an order, a facet.
     ///
-    /// The terms see the content table's columns, and of the index only the row id and, as `search_rank`, the rank; otherwise a
-    /// column that both have would be ambiguous. Snippets are left to a second step, because SQLite would compute them for every
-    /// match before it sorts.
+    /// The terms see the content table only under its own name, and of the index only the row id and, as `search_rank`, the rank;
+    /// otherwise a column that both have would be ambiguous. Snippets are left to a second step, because SQLite would compute them
+    /// for every match before it sorts.
     func content() throws(DatabaseError) -> SQL {
         let condition = try condition()
         guard let content = try index.content() else {

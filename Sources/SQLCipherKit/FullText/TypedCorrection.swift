@@ -78,9 +78,9 @@ struct TypedCorrection {
     }
 
     private func near(_ typed: [UInt8], _ edits: Int) throws -> [TypedIndex.Term] {
-        let (terms, _) = try index.terms(near: typed, edits: edits, first: edits, isPrefix: false, pages: Bound.pages)
-        let others = terms.filter { $0.bytes != typed }
-        return others.sorted { ($0.distance, $1.documents) < ($1.distance, $0.documents) }
+        let found = try index.terms(
+            near: typed, edits: edits, first: max(1, edits - 1), isPrefix: false, pages: Bound.pages, isKept: false)
+        return found.terms.filter { $0.bytes != typed }.sorted { ($0.distance, $1.documents) < ($1.distance, $0.documents) }
     }
 
     private struct Candidates {

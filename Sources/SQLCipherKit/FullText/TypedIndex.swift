@@ -18,6 +18,7 @@ final class TypedIndex {
 
     let table: FullTextIndex
     let handle: OpaquePointer
+    private let memory: TypedMemory
     let rows: Int
     let columns: [String]
     let detail: Int32
@@ -27,6 +28,8 @@ final class TypedIndex {
     private init(_ table: FullTextIndex, _ handle: OpaquePointer, _ columns: [String]) throws {
         self.table = table
         self.handle = handle
+        memory = table.connection.typedMemory(of: table.qualifiedName)
+        memory.update(handle)
         var rows: Int64 = 0
         var count: Int32 = 0
         var detail: Int32 = 0
@@ -72,8 +75,9 @@ final class TypedIndex {
     // MARK: Words
 
     private func terms(
-        _ search: (UnsafeMutablePointer<sqlcipherkit_terms>) -> Int32
-    ) throws(DatabaseError) -> (terms: [Term], isComplete: Bool) {
+        _ question: TypedMemory.Question?, _ search: (UnsafeMutablePointer<sqlcipherkit_terms>) -> Int32
+    ) throws(DatabaseError) -> TypedMemory.Answer {
+        if let question, let answer = memory[question] { return answer }
         var found = sqlcipherkit_terms()
         defer { sqlcipherkit_terms_free(&found) }
         try check(search(&found))
@@ -83,29 +87,35 @@ final class TypedIndex {
                 bytes: Array(UnsafeBufferPointer(start: term.bytes, count: Int(term.count))), distance: Int(term.distance),
                 documents: Int(term.documents))
         }
-        return (terms, found.is_complete != 0)
+        let answer = TypedMemory.Answer(terms: terms, isComplete: found.is_complete != 0)
+        if let question { memory[question] = answer }
+        return answer
     }
 
     /// A word itself.
     func term(_ bytes: [UInt8]) throws(DatabaseError) -> Term? {
         try bytes.withCBytes { word, count throws(DatabaseError) in
-            try terms { sqlcipherkit_words_beginning(handle, word, count, 1, 1, $0) }.terms.first
+            try terms(.word(bytes)) { sqlcipherkit_words_beginning(handle, word, count, 1, 1, $0) }.terms.first
         }
     }
 
     /// The words that begin so; of very many, those in the most rows.
-    func terms(beginning bytes: [UInt8], pages: Int) throws(DatabaseError) -> (terms: [Term], isComplete: Bool) {
+    func terms(beginning bytes: [UInt8], pages: Int) throws(DatabaseError) -> TypedMemory.Answer {
         try bytes.withCBytes { word, count throws(DatabaseError) in
-            try terms { sqlcipherkit_words_beginning(handle, word, count, 0, Int32(clamping: pages), $0) }
+            try terms(.beginning(bytes, pages: pages)) {
+                sqlcipherkit_words_beginning(handle, word, count, 0, Int32(clamping: pages), $0)
+            }
         }
     }
 
     /// The words within a number of edits. `first` is how many a word with another first letter may have, or -1.
+    /// `isKept` is whether the question will likely come up again.
     func terms(
-        near bytes: [UInt8], edits: Int, first: Int, isPrefix: Bool, pages: Int
-    ) throws(DatabaseError) -> (terms: [Term], isComplete: Bool) {
+        near bytes: [UInt8], edits: Int, first: Int, isPrefix: Bool, pages: Int, isKept: Bool = true
+    ) throws(DatabaseError) -> TypedMemory.Answer {
         try bytes.withCBytes { word, count throws(DatabaseError) in
-            try terms {
+            let question = TypedMemory.Question.near(bytes, edits: edits, first: first, isPrefix: isPrefix, pages: pages)
+            return try terms(isKept ? question : nil) {
                 sqlcipherkit_words_near(
                     handle, word, count, Int32(clamping: edits), Int32(clamping: first), isPrefix ? 1 : 0,
                     Int32(clamping: pages), $0)

@@ -25,8 +25,6 @@ struct TypedRun {
     private var parts: [TypedPart]
     /// The number of words that are searched for.
     private let words: Int
-    /// How many rows of all indexes have each word, by its place in the text.
-    private var documents: [Range<Int>: Int] = [:]
 
     /// - Parameter parts: the indexes, with what each is asked. All have the text and the rules of `search`, and all count or none.
     init(_ search: TypedSearch, _ parts: [TypedPart]) {
@@ -128,16 +126,21 @@ struct TypedRun {
     /// Words are rare or frequent among the rows of all indexes, so that their relevance can be compared.
     private mutating func share() {
         guard parts.count > 1 else { return }
-        var sums: [Range<Int>: Int] = [:]
+        var documents: [[[UInt8]]: Int] = [:]
         for part in parts {
-            for slot in part.slots.slots where documents[slot.range] == nil { sums[slot.range, default: 0] += slot.documents }
+            var known: Set<[[UInt8]]> = []
+            for alternative in part.slots.slots.flatMap(\.alternatives) where known.insert(alternative.tokens).inserted {
+                documents[alternative.tokens, default: 0] += alternative.documents
+            }
         }
-        documents.merge(sums.filter { $0.value > 0 }) { first, _ in first }
         let rows = parts.reduce(0) { $0 + $1.index.rows }
         for place in parts.indices {
             parts[place].slots.rows = rows
             for slot in parts[place].slots.slots.indices {
-                parts[place].slots.slots[slot].documents = documents[parts[place].slots.slots[slot].range] ?? 0
+                for number in parts[place].slots.slots[slot].alternatives.indices {
+                    let tokens = parts[place].slots.slots[slot].alternatives[number].tokens
+                    parts[place].slots.slots[slot].alternatives[number].shared = documents[tokens]
+                }
             }
         }
     }

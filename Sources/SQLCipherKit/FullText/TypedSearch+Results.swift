@@ -39,7 +39,7 @@ extension TypedSearch {
         public let words: Int
         /// How many typing errors its words have together.
         public let typos: Int
-        /// The distances of neighbouring words together, each from 0 to 8.
+        /// The distances of neighbouring words together, each from 0 to 2.
         public let proximity: Int
         /// The places of the columns with the words together, the first being 0.
         public let column: Int

@@ -22,15 +22,17 @@ public struct TypedSearch: Sendable {
         case words = 1
         /// The fewer typing errors, the better.
         case typos = 2
-        /// The nearer to one another the words are, in the order in which they were typed, the better. Of each two neighbours the
-        /// distance counts, from 0 to 8.
+        /// The nearer to one another the words are, in the order in which they were typed, the better. Each two neighbours count 0
+        /// where the second follows the first, 1 where one word is between them or they are exchanged, 2 anywhere else.
         case proximity = 3
         /// The earlier the columns with the words, the better. Columns count in the order of their weights, the heaviest first;
         /// without weights, in the table's order.
         case column = 4
-        /// Words as they were typed before synonyms and other forms of them, and these before words that only begin so.
+        /// Words as they were typed before synonyms and other forms of them, and these before words that only begin so. One or two
+        /// letters at the end of a text of several words are taken for the beginning of a word: longer words count as typed.
         case exactness = 5
-        /// bm25, with the columns' weights, and with ``TypedSearch/decay`` and ``TypedSearch/popularity``.
+        /// bm25, with the columns' weights, and with ``TypedSearch/decay`` and ``TypedSearch/popularity``. A longer word or another
+        /// form counts as much as it is rare itself.
         case relevance = 6
     }
 
@@ -104,8 +106,8 @@ public struct TypedSearch: Sendable {
     public var columns: [String] = []
     /// How much a word counts in each column, in the columns' order; those left out count 1. Default: all alike.
     public var weights: [Double] = []
-    /// The rules of the ranking, in order. Default: words, typos, exactness, proximity, column, relevance.
-    public var rules: [Rule] = [.words, .typos, .exactness, .proximity, .column, .relevance]
+    /// The rules of the ranking, in order. Default: words, typos, exactness, proximity, relevance, column.
+    public var rules: [Rule] = [.words, .typos, .exactness, .proximity, .relevance, .column]
     /// How many typing errors a word may have. Default: one from 4 letters on, two from 8.
     public var typos = Typos()
     /// Which words are taken as beginnings. Default: every word.

@@ -19,6 +19,12 @@ extension TypedSlots {
         return (weights, places)
     }
 
+    /// Whether a word is hardly begun, beside others: one or two letters are no word yet.
+    private func isBegun(_ place: Int) -> Bool {
+        let slot = slots[place]
+        return slot.isPrefix && !slot.isPhrase && slot.letters <= 2 && wanted.count > 1
+    }
+
     /// The best rows with at least so many of the words.
     /// - Parameters:
     ///   - minimum: how many of the words a row must have.
@@ -33,10 +39,12 @@ extension TypedSlots {
         var ranges: [Range<Int>] = []
         for (number, place) in active.enumerated() {
             for alternative in slots[place].alternatives {
+                let isBegun = alternative.kind == .prefix && alternative.typos == 0 && isBegun(place)
                 alternatives.append(
                     sqlcipherkit_alternative(
                         slot: Int32(number), first: Int32(tokens.count), count: Int32(alternative.tokens.count),
-                        typos: Int32(alternative.typos), exactness: alternative.exactness))
+                        typos: Int32(alternative.typos), exactness: isBegun ? 0 : alternative.exactness,
+                        documents: Int64(min(rows, alternative.shared ?? alternative.documents))))
                 tokens += alternative.tokens
             }
             ranges.append(columns.count..<(columns.count + slots[place].columns.count))

@@ -6,7 +6,7 @@ extension TypedSlots {
         static let forms = 24
         static let typos = 24
         /// The rows that the completions of the last word have together, and of each other word, before there are enough of them.
-        static let completedRows = 10_000
+        static let completedRows = 30_000
         static let otherCompletedRows = 2_000
         /// As many completions there are in any case.
         static let fewest = 4
@@ -59,25 +59,25 @@ extension TypedSlots {
         var shared = stem
         // The stems of `happy` and `hope` end with a letter that other forms need not have.
         if shared.count > 3, shared.last.map({ "eiy".utf8.contains($0) }) == true { shared.removeLast() }
-        let (terms, _) = try index.terms(beginning: shared, pages: Bound.formPages)
-        let forms = terms.filter { $0.bytes != word && TypedIndex.stem($0.bytes) == stem }
+        let found = try index.terms(beginning: shared, pages: Bound.formPages)
+        let forms = found.terms.filter { $0.bytes != word && TypedIndex.stem($0.bytes) == stem }
         for form in forms.sorted(by: { $0.documents > $1.documents }).prefix(Bound.forms) {
             slot.alternatives.append(Alternative(tokens: [form.bytes], kind: .form, typos: 0, documents: form.documents))
         }
     }
 
     private mutating func findCompletions(_ word: [UInt8], typos: Int, _ slot: inout Slot) throws {
-        let (terms, isComplete) = try index.terms(beginning: word, pages: Bound.prefixPages)
+        let found = try index.terms(beginning: word, pages: Bound.prefixPages)
         let known = Set(slot.alternatives.filter { $0.tokens.count == 1 }.map { $0.tokens[0] })
-        let others = terms.filter { !known.contains($0.bytes) }
+        let others = found.terms.filter { !known.contains($0.bytes) }
             .sorted { ($1.documents, $0.bytes.count) < ($0.documents, $1.bytes.count) }
-        if !isComplete { self.isComplete = false }
+        if !found.isComplete { isComplete = false }
         // The rows of all of them are the work that the search has with them.
         let limit = typos == 0 ? Bound.completedRows : Bound.otherCompletedRows
         var rows = 0
         for (place, term) in others.enumerated() {
             if place >= Bound.completions || (place >= Bound.fewest && rows + term.documents > limit) {
-                self.isComplete = false
+                isComplete = false
                 break
             }
             rows += term.documents
@@ -109,9 +109,9 @@ extension TypedSlots {
                 Alternative(tokens: stemmed, kind: .exact, typos: 0, documents: min(rarest, last.documents)))
         }
         guard slot.isPrefix else { return }
-        let (terms, isComplete) = try index.terms(beginning: slot.tokens[slot.tokens.count - 1], pages: Bound.formPages)
-        let others = terms.filter { $0.bytes != stemmed.last }.sorted { $0.documents > $1.documents }
-        if !isComplete || others.count > Bound.forms { self.isComplete = false }
+        let found = try index.terms(beginning: slot.tokens[slot.tokens.count - 1], pages: Bound.formPages)
+        let others = found.terms.filter { $0.bytes != stemmed.last }.sorted { $0.documents > $1.documents }
+        if !found.isComplete || others.count > Bound.forms { isComplete = false }
         for term in others.prefix(Bound.forms) {
             slot.alternatives.append(
                 Alternative(
@@ -166,10 +166,10 @@ extension TypedSlots {
             var found: [TypedIndex.Term] = []
             for (form, isPrefix) in forms(of: word, isPrefix: slot.isPrefix) {
                 let first = slot.letters >= 5 && edits == 1 ? 1 : -1
-                let (terms, isComplete) = try index.terms(
+                let answer = try index.terms(
                     near: form, edits: edits, first: first, isPrefix: isPrefix, pages: Bound.typoPages)
-                if !isComplete { self.isComplete = false }
-                found += terms
+                if !answer.isComplete { isComplete = false }
+                found += answer.terms
             }
             let known = Set(slot.alternatives.filter { $0.tokens.count == 1 }.map { $0.tokens[0] })
             found = found.filter { !known.contains($0.bytes) && ($0.distance == edits || index.unstemmed != nil) }
@@ -182,7 +182,7 @@ extension TypedSlots {
                         tokens: [term.bytes], kind: .typo, typos: max(1, term.distance) + (isFirst ? 0 : 1),
                         documents: term.documents))
             }
-            if found.count > Bound.typos { self.isComplete = false }
+            if found.count > Bound.typos { isComplete = false }
         }
         return slot.alternatives.count > before
     }

@@ -6,6 +6,8 @@ struct TypedSlots {
         var kind: TypedSearch.Word.Kind
         var typos: Int
         var documents: Int
+        /// About how many rows of all indexes that are searched together have it; nil for one index.
+        var shared: Int?
 
         var exactness: Int32 {
             switch kind {
@@ -32,8 +34,7 @@ struct TypedSlots {
         var isLeftOut = false
         var columns: [Int32] = []
         var alternatives: [Alternative] = []
-        /// About how many rows have it, for its weight: as of the first words that were found for it, so that a row's relevance is
-        /// the same whatever else was looked for.
+        /// About how many rows have it, as of the first words that were found for it: the rarest is looked for first.
         var documents = 0
         /// The slots of other parts of an OR.
         var parts: [Slot] = []

@@ -56,6 +56,7 @@ import Testing
             search.findsForms = Bool.random()
             search.fewerWordsBelow = [0, 5, 1_000].randomElement() ?? 5
             search.countsAll = Bool.random()
+            search.rules = Self.rules
             let (one, several) = (try whole.search(search), try db.search(search, in: indexes))
             #expect(several.total == one.total && several.hasFewerWords == one.hasFewerWords, "\(search.text)")
             #expect(several.isExhaustive == one.isExhaustive)

@@ -1,0 +1,65 @@
+import CSQLCipher
+
+/// What was found in the words of an index, for as long as its content stays the same: the words before the one that is being typed
+/// are asked for at each keystroke.
+final class TypedMemory {
+    enum Question: Hashable {
+        case word([UInt8])
+        case beginning([UInt8], pages: Int)
+        case near([UInt8], edits: Int, first: Int, isPrefix: Bool, pages: Int)
+    }
+
+    struct Answer {
+        var terms: [TypedIndex.Term]
+        var isComplete: Bool
+    }
+
+    private enum Bound {
+        static let questions = 256
+        /// The words of all answers: about a megabyte.
+        static let terms = 10_000
+    }
+
+    private var answers: [Question: Answer] = [:]
+    /// The questions, the oldest first.
+    private var order: [Question] = []
+    private var terms = 0
+    /// What the content is recognized by.
+    private var content: UnsafeMutableRawPointer?
+
+    deinit { sqlcipherkit_words_forget(content) }
+
+    /// Forgets everything if the index has other content than before.
+    func update(_ words: OpaquePointer) {
+        guard sqlcipherkit_words_is_same(words, &content) == 0 else { return }
+        answers = [:]
+        order = []
+        terms = 0
+    }
+
+    subscript(question: Question) -> Answer? {
+        get { answers[question] }
+        set {
+            guard let newValue, answers[question] == nil, newValue.terms.count < Bound.terms / 4 else { return }
+            answers[question] = newValue
+            order.append(question)
+            terms += newValue.terms.count
+            guard order.count > Bound.questions || terms > Bound.terms else { return }
+            // The older half at once.
+            for old in order.prefix(order.count / 2 + 1) { terms -= answers.removeValue(forKey: old)?.terms.count ?? 0 }
+            order.removeFirst(order.count / 2 + 1)
+        }
+    }
+}
+
+extension Connection {
+    /// The memory of an index.
+    func typedMemory(of table: String) -> TypedMemory {
+        let key = ExactText(table)
+        if let memory = typedMemories[key] { return memory }
+        if typedMemories.count >= 8 { typedMemories = [:] }
+        let memory = TypedMemory()
+        typedMemories[key] = memory
+        return memory
+    }
+}
