@@ -3,9 +3,8 @@ import LibFuzzer
 import Synchronization
 import Testing
 
-/// Bytes that anybody may hand to the package: whatever they are, a call answers or throws. Here each target gets its seeds, the
-/// inputs that were findings once, and some mutations of both; `scripts/fuzz` goes on for as long as you let it, guided by what
-/// the code does.
+/// Whatever bytes come from outside, a call answers or throws. Here each target gets its seeds, the inputs that once were findings,
+/// and some mutations of both. `scripts/fuzz` goes on for as long as you let it, guided by the code that each input reaches.
 @Suite struct FuzzTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let current = Mutex<FuzzTarget?>(nil)

@@ -290,9 +290,9 @@ static void sqlcipherkit_next_term(sqlcipherkit_segment *s) {
     sqlcipherkit_enter(s, page);
 }
 
-/* Goes to the first term from `target` on, if this page has it. Terms are in order, so that most need not be compared: one that shares
- * more with the term before it than that one has in common with the target comes before the target as well, and one that shares less
- * comes after it. */
+/* Goes to the first term from `target` on, if this page has it. Terms are in order, so most need not be compared: a term that
+ * shares more with the term before it than that one shares with the target comes before the target as well, and one that shares
+ * less comes after it. */
 static int sqlcipherkit_pass(sqlcipherkit_segment *s, const u8 *target, int count) {
     int same = 0;
     for (;;) {

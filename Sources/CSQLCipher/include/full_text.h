@@ -14,8 +14,9 @@ typedef struct sqlcipherkit_words sqlcipherkit_words;
 int sqlcipherkit_words_open(void *api, sqlite3_int64 cursor, sqlcipherkit_words **words);
 void sqlcipherkit_words_close(sqlcipherkit_words *words);
 
-/* Whether the index has the very content that it had when `*content` was set: 1, and `*content` stays, or 0, and `*content` is set for
- * the content it has now. Begins with NULL; what it was last set to is given back with sqlcipherkit_words_forget, at any time. */
+/* Whether the index still has the content that it had when `*content` was set. Returns 1 and leaves `*content`, or returns 0 and
+ * sets `*content` for the present content. `*content` is NULL at first. Its last value is released with
+ * sqlcipherkit_words_forget, at any time. */
 int sqlcipherkit_words_is_same(sqlcipherkit_words *words, void **content);
 void sqlcipherkit_words_forget(void *content);
 
@@ -92,8 +93,8 @@ typedef struct {
     int count;
 } sqlcipherkit_index_token;
 
-/* A typed word. `documents` is about how many rows have it: the rarest is looked for first. `columns` limits it to some (in ascending order); 0 of
- * them are all. */
+/* A typed word. `documents` is roughly the number of rows that have it: the rarest word is looked for first. `columns` limits it
+ * to some columns, in ascending order; 0 of them are all. */
 typedef struct {
     int is_excluded;
     sqlite3_int64 documents;

@@ -54,7 +54,7 @@ import Testing
                 return "rebuilding"
             }
         }
-        for _ in 0..<60 {
+        for _ in 0..<24 {
             switch Int.random(in: 0...3) {
             case 0: try check(db, after: write(db), rows)
             case 1: try check(db, after: write(other) + " by another connection", rows)
