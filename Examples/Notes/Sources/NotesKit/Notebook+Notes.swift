@@ -1,0 +1,78 @@
+import Foundation
+import SQLCipherKit
+
+extension Notebook {
+    /// Adds a note, with its folder and tags where they are new.
+    @discardableResult
+    public func add(_ title: String, _ body: String, folder: String? = nil, tags: [String] = []) throws -> Note {
+        try write { db in
+            let folder = try folder.map { name in
+                if let folder = try db.fetchOne(Folder.filter { $0.name == name }) { return folder.id }
+                let folder = Folder(id: .new, name: name)
+                try db.insert(folder)
+                return folder.id
+            }
+            let note = Note(id: .new, folder: folder, title: title, body: body, changed: .now)
+            try db.insert(note)
+            for tag in tags {
+                try db.insert(Tag(name: tag), onConflict: .ignore)
+                try db.insert(NoteTag(note: note.id, tag: tag), onConflict: .ignore)
+            }
+            return note
+        }
+    }
+
+    /// Changes a note's text: only the columns that differ are written.
+    public func change(_ note: Note, title: String? = nil, body: String? = nil) throws {
+        try write { db in
+            var changed = note
+            changed.title = title ?? note.title
+            changed.body = body ?? note.body
+            changed.changed = .now
+            try db.update(changed, from: note)
+        }
+    }
+
+    public func delete(_ id: ID) throws {
+        try write { db in _ = try db.deleteAll(Note.filter { $0.id == id }) }
+    }
+
+    public func note(_ id: ID) throws -> Note? { try pool.read { db in try db.fetchOne(Note.self, id: id) } }
+
+    public func attach(_ content: Data, named name: String, to note: ID) throws {
+        try write { db in try db.insert(Attachment(id: .new, note: note, name: name, content: content)) }
+    }
+
+    public func attachments(of note: Note) throws -> [Attachment] {
+        try pool.read { db in try db.fetchAll(Note.attachments.of(note).order { $0.name }) }
+    }
+
+    /// A folder with the number of its notes and the newest ones, each with its tags.
+    public struct Shelf: Hashable, Sendable {
+        public let folder: Folder
+        public let count: Int
+        public let newest: [(note: Note, tags: [Tag])]
+
+        public static func == (a: Shelf, b: Shelf) -> Bool {
+            a.folder == b.folder && a.count == b.count && a.newest.elementsEqual(b.newest) { $0 == $1 }
+        }
+
+        public func hash(into hasher: inout Hasher) { hasher.combine(folder) }
+    }
+
+    /// The folders by name: three statements, however many folders and notes there are.
+    public func shelves(newest limit: Int = 3) throws -> [Shelf] { try pool.read { db in try Self.shelves(db, limit) } }
+
+    /// The folders now and after each change, whoever makes it.
+    public func shelfChanges(newest limit: Int = 3) -> DatabaseObservation<[Shelf]> {
+        pool.observe { db in try Self.shelves(db, limit) }
+    }
+
+    private static func shelves(_ db: Connection, _ limit: Int) throws -> [Shelf] {
+        let newest = Folder.notes.order { $0.changed.descending }.limit(limit).including(Note.tags.order { $0.name })
+        let query = Folder.order { $0.name }.annotated { Folder.notes.of($0).count }.including(newest)
+        return try db.fetchAll(query).map { found, notes in
+            Shelf(folder: found.0, count: found.1, newest: notes.map { (note: $0.0, tags: $0.1) })
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import SQLCipherKit
+
+/// A key that no two copies of a notebook choose for different rows, so that they can be synchronised. It is the row's id too,
+/// which the full-text index refers to.
+public typealias ID = Int64
+
+extension ID {
+    static var new: ID { .random(in: 1...(1 << 53)) }
+}
+
+@Record("folder")
+public struct Folder: Hashable, Sendable {
+    @PrimaryKey public var id: ID
+    @Column(unique: true, collate: "NOCASE") public var name: String
+}
+
+@Record("note", indexes: [SQLIndex("note_folder", on: [.column("folder")])])
+public struct Note: Hashable, Sendable {
+    @PrimaryKey public var id: ID
+    @References(Folder.self, onDelete: .setNull) public var folder: ID?
+    public var title: String
+    public var body: String
+    public var changed: Date
+}
+
+@Record("tag")
+public struct Tag: Hashable, Sendable {
+    @PrimaryKey public var name: String
+}
+
+@Record(
+    "note_tag", constraints: [.primaryKey("note", "tag")], indexes: [SQLIndex("note_tag_tag", on: [.column("tag")])])
+public struct NoteTag: Hashable, Sendable {
+    @References(Note.self, onDelete: .cascade) public var note: ID
+    @References(Tag.self, onDelete: .cascade) public var tag: String
+}
+
+@Record("attachment", indexes: [SQLIndex("attachment_note", on: [.column("note")])])
+public struct Attachment: Hashable, Sendable {
+    @PrimaryKey public var id: ID
+    @References(Note.self, onDelete: .cascade) public var note: ID
+    public var name: String
+    public var content: Data
+}
+
+extension Folder {
+    static let notes = hasMany(Note.self)
+}
+
+extension Note {
+    static let inside = belongsTo(Folder.self)
+    static let tags = hasMany(Tag.self, through: NoteTag.self)
+    static let attachments = hasMany(Attachment.self)
+}

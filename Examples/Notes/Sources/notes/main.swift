@@ -1,0 +1,103 @@
+import Foundation
+import NotesKit
+import SQLCipherKit
+
+let usage = """
+    usage: notes FILE COMMAND
+
+      add TITLE [--in FOLDER] [--tag TAG ...]   a note with the text from standard input
+      list                                      the folders, each with its newest notes
+      search WORD ... [--in FOLDER]             the notes that fit best
+      show ID                                   a note and the names of its attachments
+      attach ID PATH                            adds a file to a note
+      delete ID                                 deletes a note
+      sync OTHER                                makes two copies equal
+      watch                                     the folders, now and after each change
+
+    The key is in the file that NOTES_KEY_FILE names.
+    """
+
+struct Usage: Error {}
+
+/// The words of a command, and its options.
+struct Words {
+    var words: [String] = []
+    var options: [String: [String]] = [:]
+
+    init(_ arguments: some Sequence<String>) throws {
+        var arguments = arguments.makeIterator()
+        while let argument = arguments.next() {
+            if argument.hasPrefix("--") {
+                guard ["--in", "--tag"].contains(argument), let value = arguments.next() else { throw Usage() }
+                options[argument, default: []].append(value)
+            } else {
+                words.append(argument)
+            }
+        }
+    }
+
+    mutating func next() throws -> String {
+        guard !words.isEmpty else { throw Usage() }
+        return words.removeFirst()
+    }
+
+    mutating func id() throws -> ID {
+        guard let id = ID(try next()) else { throw Usage() }
+        return id
+    }
+}
+
+func open(_ path: String) throws -> Notebook {
+    guard let file = ProcessInfo.processInfo.environment["NOTES_KEY_FILE"] else { throw Usage() }
+    return try Notebook(at: path, key: .passphrase(Data(contentsOf: URL(fileURLWithPath: file))))
+}
+
+func show(_ shelves: [Notebook.Shelf]) {
+    for shelf in shelves {
+        print("\(shelf.folder.name) (\(shelf.count))")
+        for (note, tags) in shelf.newest { print("  \(note.id)  \(note.title)\(tags.map { " #" + $0.name }.joined())") }
+    }
+}
+
+func run() async throws {
+    var words = try Words(CommandLine.arguments.dropFirst())
+    let notebook = try open(try words.next())
+    defer { try? notebook.close() }
+    switch try words.next() {
+    case "add":
+        let text = String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self)
+        let note = try notebook.add(
+            try words.next(), text, folder: words.options["--in"]?.last, tags: words.options["--tag"] ?? [])
+        print(note.id)
+    case "list": show(try notebook.shelves())
+    case "search":
+        for hit in try notebook.search(words.words.joined(separator: " "), in: words.options["--in"]?.last) {
+            print("\(hit.note.id)  \(hit.note.title)\n  \(hit.excerpt)")
+        }
+    case "show":
+        guard let note = try notebook.note(try words.id()) else { return print("there is no such note") }
+        print("\(note.title)\n\n\(note.body)")
+        for attachment in try notebook.attachments(of: note) { print("[\(attachment.name), \(attachment.content.count) bytes]") }
+    case "attach":
+        let id = try words.id()
+        let file = URL(fileURLWithPath: try words.next())
+        try notebook.attach(Data(contentsOf: file), named: file.lastPathComponent, to: id)
+    case "delete": try notebook.delete(try words.id())
+    case "sync":
+        let other = try open(try words.next())
+        let changes = try notebook.synchronize(with: other)
+        print("\(changes.here) changes received, \(changes.there) sent")
+        try other.close()
+    case "watch":
+        for try await shelves in notebook.shelfChanges() {
+            print("---")
+            show(shelves)
+        }
+    default: throw Usage()
+    }
+}
+
+do { try await run() } catch {
+    FileHandle.standardError.write(Data("\(error is Usage ? usage : "notes: \(error)")\n".utf8))
+    exit(1)
+}
