@@ -42,7 +42,13 @@ import Testing
         }
         #expect(outcome.tables.map(\.applied) == [1, 1])
         #expect(try other.fetchAll(String.self, "SELECT title FROM note") == ["Foxes"])
-        try rules(make())
+        do {
+            let db = try make()
+            let log = try ChangeLog(
+                db, tables: ["place", "note", "folder"], peer: "laptop",
+                rules: ["place": .row])
+            #expect(try log.peers == [])
+        }
 
         try log.add(peer: "tablet")
         try db.main.backup(toFileAt: path)
@@ -58,12 +64,5 @@ import Testing
         try log.remove(peer: "phone")
         let count = try log.prune()
         #expect(count == 2)
-    }
-
-    private func rules(_ db: Connection) throws {
-        let log = try ChangeLog(
-            db, tables: ["place", "note", "folder"], peer: "laptop",
-            rules: ["place": .row])
-        #expect(try log.peers == [])
     }
 }

@@ -25,14 +25,6 @@ import Testing
         }
     }
 
-    private func descriptions(_ migrator: Migrator) throws {
-        let db = try Connection(.memory)
-        try migrator.migrate(db)
-        let differences = try db.main.differences(
-            from: [Author.self, Book.self])
-        #expect(differences == [])
-    }
-
     @Test func theArticle() throws {
         let db = try Connection(.memory, key: .passphrase("secret").quick)
         var migrator = Migrator()
@@ -108,5 +100,13 @@ import Testing
             values: ["name": "ifnull(name, '')", "words": "length(name)"])
         #expect(try db.main.columns(of: "work").map(\.name) == ["id", "name", "author", "words"])
         #expect(try db.main.indexes(of: "work").map(\.name) == ["work_name"])
+    }
+
+    private func descriptions(_ migrator: Migrator) throws {
+        let db = try Connection(.memory)
+        try migrator.migrate(db)
+        let differences = try db.main.differences(
+            from: [Author.self, Book.self])
+        #expect(differences == [])
     }
 }
