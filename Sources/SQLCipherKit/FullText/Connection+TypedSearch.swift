@@ -1,15 +1,15 @@
 /// Searching several full-text tables at once.
 extension Connection {
-    /// Searches several full-text tables for what was typed, or is still being typed, with one ranking.
+    /// Searches several full-text tables for user input, complete or still being typed, with one ranking.
     /// ```swift
     /// let found = try db.search(typed: "quikc bro", in: [notes, mails])
     /// for hit in found.hits { print(hit.table, hit.rowID, hit.snippet ?? "") }
     /// ```
-    /// See ``search(_:in:adapting:)``.
+    /// See ``search(_:in:adapting:)`` for how the tables are ranked together.
     /// - Parameters:
-    ///   - text: what was typed. Any text is accepted.
-    ///   - indexes: the tables, from 1 to 16, each once. They may be in several databases of this connection.
-    ///   - limit: the number of hits wanted. Default: 20.
+    ///   - text: the user's input. Any text is accepted.
+    ///   - indexes: the tables, from 1 to 16, none of them twice. They may be in several databases of this connection.
+    ///   - limit: the maximum number of hits. Default: 20.
     public func search(typed text: String, in indexes: [FullTextIndex], limit: Int = 20) throws -> TypedSearch.Found {
         try search(TypedSearch(text, limit: limit), in: indexes)
     }
@@ -20,23 +20,26 @@ extension Connection {
     ///     if index.name == "mail_fts" { search.filter = "folder <> 'trash'" }
     /// }
     /// ```
-    /// ``TypedSearch/Hit/table`` and ``TypedSearch/Hit/source`` tell which table a hit is from. The rules compare the rows of all:
-    /// - words: how many are missing; a table whose tokenizer reads fewer words in the text misses none for that;
-    /// - typos, exactness and proximity: as in one table;
-    /// - column: by the places of the columns, each in its own table;
-    /// - relevance: bm25, for which the rows of all tables together decide how rare a word is. The length of a text is compared
-    ///   with the average of its own table, so that short mails and long articles are equal.
+    /// ``TypedSearch/Hit/table`` and ``TypedSearch/Hit/source`` tell which table a hit is from. The rules compare rows across all
+    /// tables:
+    /// - words: by the number of missing words. If a table's tokenizer finds fewer words in the text, the difference does not count
+    ///   as missing;
+    /// - typos, exactness and proximity: as in a single table;
+    /// - column: by the positions of the columns, each in its own table;
+    /// - relevance: by bm25, where the rows of all tables together determine how rare a word is. The length of a text is compared
+    ///   with the average of its own table, so that short mails and long articles are treated alike.
     ///
-    /// Equal rows come in the order of the tables, then of their ids. The work is limited for each table as in a search of one, and
-    /// all tables are read in one transaction.
+    /// Ties are sorted by the order of the tables, then by row id. The limits on work apply to each table as in a search of a
+    /// single one, and all tables are read in one transaction.
     /// - Parameters:
     ///   - search: the search.
-    ///   - indexes: the tables, from 1 to 16, each once. They may be in several databases of this connection.
-    ///   - adapt: changes the search for a table: its filter, weights, columns, highlights, snippet, signals, facets, synonyms,
-    ///     stop words. Facets of one name are counted together. Default: no change.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for no tables or too many, for one that is there twice or is of another
-    ///   connection, and if `adapt` changes the text, the limit, the offset, the rules or `fewerWordsBelow`, or groups facets of
-    ///   one name in different ways; as ``FullTextIndex/search(_:)->TypedSearch.Found``; what `adapt` throws.
+    ///   - indexes: the tables, from 1 to 16, none of them twice. They may be in several databases of this connection.
+    ///   - adapt: changes the search for one table: its filter, weights, columns, highlights, snippet, signals, facets, synonyms or
+    ///     stop words. Facets with the same name are counted together. Default: no change.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if there are no tables or too many, if a table is listed twice or belongs
+    ///   to another connection, and if `adapt` changes the text, the limit, the offset, the rules or `fewerWordsBelow`, or groups
+    ///   facets of the same name in different ways; the errors of ``FullTextIndex/search(_:)->TypedSearch.Found``; and what `adapt`
+    ///   throws.
     public func search(
         _ search: TypedSearch, in indexes: [FullTextIndex],
         adapting adapt: (inout TypedSearch, FullTextIndex) throws -> Void = { _, _ in }
@@ -79,7 +82,7 @@ extension Connection {
 }
 
 extension TypedSearch {
-    /// Whether what concerns all tables is the same.
+    /// Whether the options that must be the same for all tables are the same.
     fileprivate func hasSameHits(as other: TypedSearch) -> Bool {
         text.isSameText(as: other.text) && limit == other.limit && offset == other.offset && rules == other.rules
             && fewerWordsBelow == other.fewerWordsBelow

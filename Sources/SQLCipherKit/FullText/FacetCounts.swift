@@ -1,12 +1,12 @@
-/// Where the rows of a facet are: what follows FROM, and the row's id in it.
+/// The rows that a facet counts: the SQL after FROM, and the row id in it.
 struct FacetRows {
     let from: SQL
     let rowID: String
 }
 
-/// The rows of each group of a facet, of one table or of several.
+/// The number of rows in each group of a facet, for one table or several.
 struct FacetCounts {
-    /// Elements of one row's array.
+    /// The number of elements that are counted of one row's array.
     private static let elements = 100
 
     private struct Entry {
@@ -33,8 +33,8 @@ struct FacetCounts {
         self.grouping = grouping
     }
 
-    /// Counts rows.
-    /// - Parameter limit: how many elements of arrays are counted in all.
+    /// Adds rows to the counts.
+    /// - Parameter limit: the number of array elements to count in all rows together.
     mutating func add(_ rows: FacetRows, _ connection: Connection, elements limit: Int? = nil) throws {
         switch grouping.kind {
         case .values:
@@ -65,7 +65,7 @@ struct FacetCounts {
 
     private func elements(_ rows: FacetRows, _ limit: Int) -> SQL {
         let arrays: SQL = "SELECT \(raw: rows.rowID) AS r, (\(grouping.expression)) AS v FROM \(rows.from)"
-        // 10: text in JSON5, or JSONB that is sound throughout. Of anything else json_each would throw.
+        // 10 accepts text in JSON5, and JSONB that is valid throughout. For anything else json_each would throw.
         let array: SQL = "CASE WHEN json_valid(s.v, 10) THEN CASE json_type(s.v) WHEN 'array' THEN s.v END END"
         return """
             SELECT v, 0.0, count(*) FROM (
@@ -74,7 +74,7 @@ struct FacetCounts {
             """
     }
 
-    /// The Julian day with which an interval begins is its place among the others, and has its name.
+    /// The Julian day on which an interval begins identifies it, and determines its order and its name.
     private func dates(
         _ rows: FacetRows, _ interval: FullTextSearch.Grouping.Interval, _ form: FullTextSearch.Grouping.DateForm
     ) -> SQL {
@@ -93,7 +93,7 @@ struct FacetCounts {
         return "SELECT strftime(\(name), j), j, count(*) FROM (\(days)) WHERE j IS NOT NULL GROUP BY j"
     }
 
-    /// With the rows of another table.
+    /// Returns the counts with those of another table added.
     func merged(with other: FacetCounts) -> FacetCounts {
         var result = self
         result.entries.merge(other.entries) { Entry(count: $0.count + $1.count, order: $0.order) }
@@ -102,7 +102,7 @@ struct FacetCounts {
         return result
     }
 
-    /// Whether rows can be counted together with those of another table.
+    /// Whether the rows can be counted together with those of another table.
     func hasSameGroups(as other: FullTextSearch.Grouping) -> Bool {
         switch (grouping.kind, other.kind) {
         case (.values, .values), (.elements, .elements), (.values, .elements), (.elements, .values): true
@@ -112,7 +112,7 @@ struct FacetCounts {
         }
     }
 
-    /// The groups in their order.
+    /// The groups in their documented order.
     var facets: [FullTextSearch.Facet] {
         if case .ranges(let bounds) = grouping.kind {
             return ranges.enumerated().map { place, count in
@@ -130,7 +130,7 @@ struct FacetCounts {
 }
 
 extension [Double] {
-    /// The place of the first element for which a condition holds, which then holds for all after it.
+    /// The position of the first element for which a condition holds; it must hold for all later ones too.
     fileprivate func partitionPoint(_ condition: (Double) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {
@@ -142,13 +142,13 @@ extension [Double] {
 }
 
 extension SQLValue {
-    /// Numbers that are equal in SQLite are one group, also of several tables.
+    /// Numbers that are equal in SQLite are one group, even in different tables.
     fileprivate var asGroup: SQLValue {
         if case .real(let value) = self, let whole = Int64(exactly: value) { return .integer(whole) }
         return self
     }
 
-    /// Whether a number is below a bound, exactly.
+    /// Whether a number is below a bound, compared exactly.
     fileprivate func isBelow(_ bound: Double) -> Bool {
         switch self {
         case .integer(let value):

@@ -1,6 +1,6 @@
-/// Pages, records and facets of a search.
+/// The pages, records and facets of a search.
 extension FullTextIndex {
-    /// Searches once for all hits, to be shown page by page.
+    /// Finds all hits once, so that you can show them page by page.
     /// ```swift
     /// let ranking = try notes.ranking(FullTextSearch(query, limit: 1_000))
     /// let first = try notes.hits(of: ranking, in: 0..<20)
@@ -17,10 +17,11 @@ extension FullTextIndex {
         return FullTextSearch.Ranking(search: search, rowIDs: rowIDs, ranks: ranks)
     }
 
-    /// The hits at these places of a ranking of this table. Rows that are gone since then, or no longer match, are left out.
+    /// Returns the hits at these positions of a ranking of this table. Rows that have been deleted since, or no longer match, are
+    /// left out.
     /// - Parameters:
-    ///   - ranking: what ``ranking(_:)`` returned, on this connection or on another one of the same database.
-    ///   - range: the places, counted from 0; those beyond the end are skipped.
+    ///   - ranking: the result of ``ranking(_:)``, on this connection or on another one of the same database.
+    ///   - range: the positions, starting at 0; those beyond the end are ignored.
     public func hits(of ranking: FullTextSearch.Ranking, in range: Range<Int>) throws -> [FullTextSearch.Hit] {
         let marks = HighlightMarks()
         let places = range.clamped(to: 0..<ranking.count)
@@ -43,13 +44,14 @@ extension FullTextIndex {
     ///     print(match.record.title, match.hit.rank)
     /// }
     /// ```
-    /// The record is read from all columns of the content table, or of the full-text table if that has its own content.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a contentless table, and as ``search(_:)->[FullTextSearch.Hit]``.
+    /// The record is read from all columns of the content table, or of the full-text table if that stores its own text.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a contentless table, and the errors of
+    ///   ``search(_:)->[FullTextSearch.Hit]``.
     public func records<Record: SQLRow>(_ type: Record.Type, _ search: FullTextSearch) throws -> [FullTextSearch.Match<Record>] {
         try records(type, of: self.search(search))
     }
 
-    /// The hits with their records, read from the content table. Hits whose rows are gone are left out.
+    /// Returns the hits with their records, read from the content table. Hits whose rows have been deleted are left out.
     public func records<Record: SQLRow>(
         _ type: Record.Type, of hits: [FullTextSearch.Hit]
     ) throws -> [FullTextSearch.Match<Record>] {
@@ -59,7 +61,8 @@ extension FullTextIndex {
         }
     }
 
-    /// The hits with their records as a `Decodable` type whose coding keys are the columns' names; see ``Row/decode(_:)``.
+    /// Returns the hits with their records, read as a `Decodable` type whose coding keys are the columns' names; see
+    /// ``Row/decode(_:)``.
     public func records<Record: Decodable>(
         decoding type: Record.Type, of hits: [FullTextSearch.Hit]
     ) throws -> [FullTextSearch.Match<Record>] {
@@ -81,16 +84,16 @@ extension FullTextIndex {
 
     // MARK: Facets
 
-    /// How many hits have which value, for narrowing a search.
+    /// Counts the hits by value, so that the user can narrow the search.
     /// ```swift
     /// let years = try notes.facets(search, by: "strftime('%Y', created)", limit: 10)
     /// ```
     /// - Parameters:
-    ///   - search: the search. Its order, limit and offset do not matter.
-    ///   - expression: a column of the content table, or an SQL expression over its columns; of the full-text table itself if
-    ///     that has its own content.
-    ///   - limit: the number of values wanted. Default: all.
-    /// - Returns: the values, the most frequent first.
+    ///   - search: the search. Its order, limit and offset are ignored.
+    ///   - expression: a column of the content table, or an SQL expression over its columns; of the full-text table itself if that
+    ///     stores its own text.
+    ///   - limit: the maximum number of values. Default: all.
+    /// - Returns: the values, most frequent first.
     public func facets(_ search: FullTextSearch, by expression: SQL, limit: Int? = nil) throws -> [FullTextSearch.Facet] {
         let rows: [(SQLValue, Int)] = try connection.fetchAll(try FullTextStatements(self, search).facets(expression, limit: limit))
         return rows.map { FullTextSearch.Facet(value: $0.0, count: $0.1, range: nil) }

@@ -1,27 +1,27 @@
-/// Searching for what people type.
+/// Searching for user input.
 extension FullTextIndex {
-    /// Searches for what was typed, or is still being typed.
+    /// Searches for user input, complete or still being typed.
     /// ```swift
     /// let found = try notes.search(typed: "quikc bro", limit: 20)
     /// for hit in found.hits { print(hit.rowID, hit.snippet ?? "") }
     /// ```
-    /// Each word is found as it is, in its other English forms, as the beginning of a word, and with typing errors; what was
-    /// understood is in ``TypedSearch/Found/words``. Rows are ranked by ``TypedSearch/Rule``. If few or no rows have all words,
-    /// rows without one of them follow. Of a text without a word nothing is found.
+    /// Each word is found as typed, in its other English forms, as the beginning of a word, and with typing errors;
+    /// ``TypedSearch/Found/words`` tells how each was understood. Rows are ranked by ``TypedSearch/Rule``. If few or no rows have
+    /// all words, rows without one or more of them follow. A text without any word finds nothing.
     ///
-    /// The work of a search is limited, whatever was typed: see <doc:Search>.
+    /// The work of a search is limited, whatever the text: see <doc:Search>.
     /// - Parameters:
-    ///   - text: what was typed. Any text is accepted.
-    ///   - limit: the number of hits wanted. Default: 20.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone, and what SQLite reports.
+    ///   - text: the user's input. Any text is accepted.
+    ///   - limit: the maximum number of hits. Default: 20.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table no longer exists, and any error that SQLite reports.
     public func search(typed text: String, limit: Int = 20) throws -> TypedSearch.Found {
         try search(TypedSearch(text, limit: limit))
     }
 
-    /// Searches for what was typed, with everything that a ``TypedSearch`` can ask for.
-    /// - Throws: ``DatabaseError/Reason/noSuchColumn`` for a column that the table has not,
-    ///   ``DatabaseError/Reason/invalidArgument`` for numbers out of their range or a table that is gone, and what SQLite reports,
-    ///   of the filter and the facets among others.
+    /// Searches for user input with all options of a ``TypedSearch``.
+    /// - Throws: ``DatabaseError/Reason/noSuchColumn`` for a column that the table does not have,
+    ///   ``DatabaseError/Reason/invalidArgument`` for numbers out of range or a table that no longer exists, and any error that
+    ///   SQLite reports, including errors in the filter and the facets.
     public func search(_ search: TypedSearch) throws -> TypedSearch.Found {
         try TypedIndex.with(self) { index in
             var run = TypedRun(search, [try TypedPart(search, index)])
@@ -31,7 +31,7 @@ extension FullTextIndex {
 }
 
 extension TypedSlots {
-    /// What was understood of each word.
+    /// How each word was understood.
     func words(of text: String) -> [TypedSearch.Word] {
         let utf8 = text.utf8
         return slots.map { slot in

@@ -1,5 +1,5 @@
-/// A search of a full-text table with everything that can be asked for.
-/// ``FullTextIndex/search(_:weights:snippet:limit:offset:)`` is the short form for every day.
+/// A search of a full-text table with all options. ``FullTextIndex/search(_:weights:snippet:limit:offset:)`` is the short form for
+/// everyday use.
 ///
 /// ```swift
 /// var search = FullTextSearch(query, filter: "created > \(lastWeek)", order: .sql("created DESC"), limit: 20)
@@ -8,71 +8,70 @@
 /// let count = try notes.count(search)
 /// let years = try notes.facets(search, by: "strftime('%Y', created)")
 /// ```
-/// A search is a value: it names no table, and can be kept and passed between threads.
+/// A search is a value that names no table. You can store it and pass it between threads.
 public struct FullTextSearch: Sendable {
-    /// In which order hits come.
+    /// The order of the hits.
     public enum Order: Sendable {
-        /// The best first.
+        /// Best first.
         case rank
-        /// By row id.
+        /// By ascending row id.
         case rowID
-        /// By row id, the highest first.
+        /// By descending row id.
         case rowIDDescending
-        /// By SQL terms over the columns of the content table, such as `"published DESC, title"`; equal ones by row id. In the
+        /// By SQL terms over the columns of the content table, such as `"published DESC, title"`; ties are sorted by row id. In the
         /// terms, `search_rank` is the rank.
         case sql(SQL)
     }
 
-    /// The part of a text that is shown with a hit (<https://sqlite.org/fts5.html#the_snippet_function>).
+    /// The passage that is shown with a hit (<https://sqlite.org/fts5.html#the_snippet_function>).
     public struct Snippet: Hashable, Sendable {
-        /// The column it is taken from; nil for the one that fits best.
+        /// The column it is taken from; nil for the best-matching one.
         public var column: String?
         /// Its length in words, from 1 to 64.
         public var words: Int
-        /// What stands where text was left out before and after it.
+        /// The text that replaces what was left out before and after it.
         public var ellipsis: String
 
-        /// From one column.
+        /// Creates a snippet from one column.
         /// - Parameters:
-        ///   - name: the column.
+        ///   - name: the column's name.
         ///   - words: the length in words, from 1 to 64. Default: 16.
-        ///   - ellipsis: what stands where text was left out. Default: `…`.
+        ///   - ellipsis: the text that replaces what was left out. Default: `…`.
         public static func column(_ name: String, words: Int = 16, ellipsis: String = "…") -> Snippet {
             Snippet(column: name, words: words, ellipsis: ellipsis)
         }
 
-        /// From the column that fits best.
+        /// Creates a snippet from the best-matching column.
         public static func best(words: Int = 16, ellipsis: String = "…") -> Snippet {
             Snippet(column: nil, words: words, ellipsis: ellipsis)
         }
     }
 
-    /// What is searched for.
+    /// The query.
     public var query: FTS5Query
-    /// How much a word counts in each column, in the columns' order; those left out count 1. From -1e15 to 1e15, to 12 decimals.
-    /// Default: all alike.
+    /// The weight of each column, in the columns' order; missing weights are 1. From -1e15 to 1e15, to 12 decimals. Default: all 1.
     public var weights: [Double] = []
-    /// The name of the function that ranks, `bm25` or one registered with ``SQLExtension/ranking(_:_:)``; it gets the
-    /// weights as its arguments. Default: `bm25`.
+    /// The name of the ranking function: `bm25`, or one registered with ``SQLExtension/ranking(_:_:)``. It receives the weights as
+    /// its arguments. Default: `bm25`.
     public var rankFunction: String?
-    /// The part of the text to show with each hit. Default: none.
+    /// The passage to show with each hit. Default: none.
     public var snippet: Snippet?
-    /// Columns that each hit brings along whole, with the query's words marked. Default: none.
+    /// Columns that each hit contains in full, with the query's words marked. Default: none.
     public var highlights: [String] = []
-    /// Columns of the full-text table whose values each hit brings along. Default: none.
+    /// Columns of the full-text table whose values each hit contains. Default: none.
     public var columns: [String] = []
-    /// A condition in SQL over the columns of the content table, or of the full-text table itself if that has its own content.
-    /// Default: all rows.
+    /// An SQL condition over the columns of the content table, or of the full-text table if that stores its own text. Default:
+    /// none.
     public var filter: SQL?
-    /// The order of the hits. Default: the best first.
+    /// The order of the hits. Default: best first.
     public var order: Order
-    /// The number of hits wanted. Default: all.
+    /// The maximum number of hits. Default: all.
     public var limit: Int?
-    /// The number of hits passed over. For pages that do not shift while others write, see ``FullTextIndex/ranking(_:)``.
-    /// Default: 0.
+    /// The number of hits to skip. For pages that do not shift while rows are written, use ``FullTextIndex/ranking(_:)``. Default:
+    /// 0.
     public var offset = 0
 
-    /// A search; what is not said here is set afterwards.
+    /// Creates a search. Set other options on the value afterwards.
     public init(_ query: FTS5Query, filter: SQL? = nil, order: Order = .rank, limit: Int? = nil) {
         self.query = query
         self.filter = filter

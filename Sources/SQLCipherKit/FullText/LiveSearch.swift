@@ -1,7 +1,7 @@
 import CSQLCipher
 import Synchronization
 
-/// Searches while the user types: a newer search ends the older one.
+/// Runs searches while the user types: a newer search interrupts the older ones.
 /// ```swift
 /// let live = LiveSearch()
 /// // at each key stroke, on whichever thread and connection reads:
@@ -15,9 +15,10 @@ import Synchronization
 ///     // a newer search has taken over
 /// }
 /// ```
-/// One `LiveSearch` belongs to one search field. It may be used from any thread; each connection still belongs to one at a time.
+/// Use one `LiveSearch` for each search field. You can use it from any thread; each connection still belongs to one thread at a
+/// time.
 public final class LiveSearch: Sendable {
-    /// The place of a search in the order of key strokes.
+    /// The position of a search in the sequence of searches.
     public struct SequenceNumber: Hashable, Sendable {
         fileprivate let value: UInt64
     }
@@ -32,23 +33,23 @@ public final class LiveSearch: Sendable {
 
     public init() {}
 
-    /// Announces a new search: those before it end, or do not begin.
+    /// Announces a new search: older ones are interrupted, or do not start.
     public func next() -> SequenceNumber {
         state.withLock { state in
             state.newest += 1
-            // Under the lock no search ends meanwhile, so that nothing else is hit.
+            // While the lock is held, no search can end, so the interrupt cannot hit anything else.
             for handle in state.running.values { handle.interrupt() }
             return SequenceNumber(value: state.newest)
         }
     }
 
-    /// Ends all searches that were announced so far.
+    /// Interrupts all searches that were announced so far.
     public func cancel() { _ = next() }
 
-    /// Runs a search, which must only read. On a connection that has written in its open transaction, or that is in the middle of
-    /// another statement, it is not interrupted but runs to its end: an interrupt would hit those too, and an interrupted write
-    /// to a full-text table costs the transaction.
-    /// - Throws: ``DatabaseError`` with the code ``ResultCode/interrupted`` when a newer search was announced, and what `body`
+    /// Runs a search, which must only read. If the connection has written in its open transaction, or is in the middle of another
+    /// statement, the search is not interrupted but runs to its end: an interrupt would hit those too, and interrupting a write to
+    /// a full-text table rolls back the transaction.
+    /// - Throws: ``DatabaseError`` with the code ``ResultCode/interrupted`` if a newer search was announced, and what `body`
     ///   throws.
     public func run<R>(_ number: SequenceNumber, on connection: Connection, _ body: (Connection) throws -> R) throws -> R {
         let handle = try connection.interruptHandle

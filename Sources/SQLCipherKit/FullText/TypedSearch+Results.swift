@@ -1,61 +1,65 @@
 extension TypedSearch {
-    /// What a search has found.
+    /// The result of a search.
     public struct Found: Sendable {
-        /// The hits, the best first.
+        /// The hits, best first.
         public let hits: [Hit]
-        /// What was understood of each word, in the order of the text.
+        /// How each word was understood, in the order of the text.
         public let words: [Word]
-        /// How many rows were found: all of them if ``isExhaustive``, otherwise at least so many. Of one index, 20,000 rows are
-        /// counted at most. Rows with typing errors count if they were looked for: with ``TypedSearch/countsAll`` always.
+        /// The number of rows found: exact if ``isExhaustive``, otherwise a lower bound. At most 20,000 rows are counted per index.
+        /// Rows with typing errors count only if the search looked for them, as it always does with ``TypedSearch/countsAll`` or
+        /// facets.
         public let total: Int
-        /// How many of these rows are in which group, by the names of ``TypedSearch/facets``.
+        /// How many of these rows are in each group, by the names in ``TypedSearch/facets``.
         public let facets: [String: [FullTextSearch.Facet]]
-        /// Whether all rows and words of the index that could have been among the hits were looked at. Not so for one or two
-        /// letters in a large index, and not where the hits wanted were there before typing errors were looked for.
+        /// Whether the search looked at all rows and words of the index that could have led to a hit. It is false for one or two
+        /// letters in a large index, and if there were enough hits before typing errors were looked for.
         public let isExhaustive: Bool
-        /// Whether no row has all words, and rows without one of them, or more, were looked for.
+        /// Whether too few rows have all words (see ``TypedSearch/fewerWordsBelow``), so that rows without one or more of them were
+        /// looked for too.
         public let hasFewerWords: Bool
     }
 
-    /// A row.
+    /// A row that a search found.
     public struct Hit: Hashable, Sendable, Identifiable {
-        /// What no two hits of a search share.
+        /// Identifies a hit among the hits of one search.
         public struct ID: Hashable, Sendable {
-            /// The place of the index among those searched, from 0.
+            /// The index's position in the list of indexes searched, starting at 0.
             public let source: Int
             /// The row id.
             public let rowID: Int64
         }
 
-        /// The place of the row's index among those searched, from 0; 0 in a search of one.
+        /// The position of the row's index in the list of indexes searched, starting at 0; always 0 in a search of one index.
         public let source: Int
         /// The name of the full-text table.
         public let table: String
-        /// The row id. With synchronised external content and an `INTEGER PRIMARY KEY`, that key.
+        /// The row id. With synchronised external content and an `INTEGER PRIMARY KEY`, it is that key.
         public let rowID: Int64
-        /// The relevance, the greater the better: one rule of several. It compares the hits of one search.
+        /// The relevance; higher is better. It is only one of the ranking rules, and can be compared only among the hits of one
+        /// search.
         public let relevance: Double
-        /// How many of the words the row has.
+        /// How many of the typed words the row has.
         public let words: Int
-        /// How many typing errors its words have together.
+        /// The total number of typing errors in its words.
         public let typos: Int
-        /// The distances of neighbouring words together, each from 0 to 2.
+        /// The sum of the distances between neighbouring words, each from 0 to 2.
         public let proximity: Int
-        /// The places of the columns with the words together, the first being 0.
+        /// The sum, over all words, of the position of the column with the word. The first column in the order of
+        /// ``TypedSearch/Rule/column`` counts 0.
         public let column: Int
-        /// 0 for each word as it was typed, 1 for another form of it or a synonym, 2 for one that begins so, 3 for one with a
-        /// typing error; together.
+        /// The sum, over all words, of 0 for a word as typed, 1 for another form of it or a synonym, 2 for a longer word that
+        /// begins with it, and 3 for a word with a typing error.
         public let exactness: Int
-        /// The part of the text with the most of the words, marked; nil if none was asked for or the table has no text.
+        /// The passage with the most of the words, marked; nil if no snippet was requested or the table has no text.
         public let snippet: HighlightedText?
-        /// Whole columns with the words marked, by the name that was asked for.
+        /// Whole columns with the words marked, by the names in ``TypedSearch/highlights``.
         public let highlights: [String: HighlightedText]
-        /// The columns that were asked for.
+        /// The values of ``TypedSearch/columns``.
         public let columns: RowCopy
 
         public var id: ID { ID(source: source, rowID: rowID) }
 
-        /// One of the columns that were asked for.
+        /// The value of one of ``TypedSearch/columns``.
         /// - Throws: ``DatabaseError/Reason/noSuchColumn``, ``DatabaseError/Reason/unexpectedNull`` or
         ///   ``DatabaseError/Reason/typeMismatch``.
         public subscript<T: SQLValueConvertible>(column: String) -> T {
@@ -63,54 +67,54 @@ extension TypedSearch {
         }
     }
 
-    /// What was understood of a word.
+    /// How a typed word or phrase was understood.
     public struct Word: Hashable, Sendable {
-        /// How a word of the index came to stand for a typed one.
+        /// How a word of the index matches a typed word.
         public enum Kind: Int, Hashable, Sendable {
-            /// As it was typed.
+            /// It is the typed word.
             case exact
-            /// Another form of it: the same stem.
+            /// It is another form of the typed word, with the same stem.
             case form
-            /// A synonym.
+            /// It is a synonym of the typed word.
             case synonym
-            /// It begins so.
+            /// It is longer and begins with the typed word.
             case prefix
-            /// With a typing error or two.
+            /// It differs from the typed word by one or two typing errors.
             case typo
         }
 
-        /// A word of the index.
+        /// A word of the index that matches.
         public struct Match: Hashable, Sendable {
-            /// The word, in the form of the index; words of a phrase with blanks between them.
+            /// The word in the form that the index has; the words of a phrase are separated by spaces.
             public let text: String
-            /// How it came to stand for the typed one.
+            /// How it matches the typed word.
             public let kind: Kind
             /// The number of typing errors.
             public let typos: Int
-            /// About how many rows have it.
+            /// The approximate number of rows that have it.
             public let documents: Int
         }
 
-        /// The word as it was typed, or the phrase.
+        /// The word or phrase as typed.
         public let typed: String
-        /// Where it stands in the text.
+        /// Its range in the text.
         public let range: Range<String.Index>
-        /// The words of the index that were searched for, the nearest first; none if the index has nothing like it.
+        /// The words of the index that were searched for, nearest first; empty if the index has no match.
         public let matches: [Match]
-        /// Whether rows with it were left out.
+        /// Whether rows with it were excluded.
         public let isExcluded: Bool
-        /// Whether it did not matter: a stop word beside others, or beyond the number of words that are read.
+        /// Whether it was ignored, because it is a stop word beside other words or exceeds the maximum number of words.
         public let isLeftOut: Bool
 
-        /// Whether the index has nothing like it.
+        /// Whether the index has no match for it.
         public var isUnknown: Bool { matches.isEmpty && !isLeftOut }
-        /// How the nearest match came to stand for it; nil if there is none.
+        /// How the nearest match corresponds to the typed word; nil if there is no match.
         public var kind: Kind? { matches.first?.kind }
     }
 }
 
 extension TypedSearch.Word {
-    /// With what it means in another index.
+    /// Returns the word with its matches in another index added.
     func merged(with other: TypedSearch.Word) -> TypedSearch.Word {
         var all: [Match] = []
         for match in matches + other.matches {

@@ -1,40 +1,40 @@
 import Foundation
 
-/// What makes rows more or less relevant than their texts do.
+/// Signals: values of a row that change its relevance.
 extension TypedSearch {
-    /// How relevance fades with a value of the row's.
+    /// Reduces a row's relevance according to one of its values, such as its age.
     public struct Decay: Sendable {
-        /// An SQL expression over the content table's columns that gives a number from 0 on, such as an age in days:
-        /// `"julianday('now') - julianday(created)"`. Anything but a number does not fade.
+        /// An SQL expression over the content table's columns that gives a number of 0 or more, such as an age in days:
+        /// `"julianday('now') - julianday(created)"`. Any other value leaves the relevance unchanged.
         public var value: SQL
-        /// The value at which relevance has faded to a half.
+        /// The value at which the relevance is halved.
         public var half: Double
 
         /// - Parameters:
         ///   - value: the expression.
-        ///   - half: the value at which relevance is half of what it was, a number above 0.
+        ///   - half: the value at which the relevance is halved, a number above 0.
         public init(_ value: SQL, half: Double) {
             self.value = value
             self.half = half
         }
     }
 
-    /// How relevance grows with a value of the row's, such as its number of readers, up to a limit.
+    /// Increases a row's relevance according to one of its values, such as its number of readers, up to a limit.
     ///
-    /// The relevance is multiplied by 1 + `strength` × v ÷ (v + `half`), where v is the value: by 1 for 0, by 1 + `strength` ÷ 2
-    /// for `half`, and never by more than 1 + `strength`.
+    /// The relevance is multiplied by 1 + `strength` × v ÷ (v + `half`), where v is the value: by 1 if the value is 0, by 1 +
+    /// `strength` ÷ 2 if it is `half`, and never by more than 1 + `strength`.
     public struct Popularity: Sendable {
-        /// An SQL expression over the content table's columns that gives a number from 0 on. Anything else is 0.
+        /// An SQL expression over the content table's columns that gives a number of 0 or more. Any other value counts as 0.
         public var value: SQL
-        /// The value that has half of the greatest influence.
+        /// The value that has half of the maximum influence.
         public var half: Double
-        /// The greatest influence: with 1, the most popular row is at most twice as relevant as it would be by its text.
+        /// The maximum influence: with 1, the most popular row is at most twice as relevant as its text alone would make it.
         public var strength: Double
 
         /// - Parameters:
         ///   - value: the expression.
-        ///   - half: the value that has half of the greatest influence, a number above 0: that of a typical popular row.
-        ///   - strength: the greatest influence, from 0 to 1,000. Default: 1, so that relevance is doubled at most.
+        ///   - half: the value that has half of the maximum influence, a number above 0: that of a typical popular row.
+        ///   - strength: the maximum influence, from 0 to 1,000. Default: 1, which at most doubles the relevance.
         public init(_ value: SQL, half: Double, strength: Double = 1) {
             self.value = value
             self.half = half
@@ -67,7 +67,7 @@ struct TypedSignals {
         }
     }
 
-    /// The rows in order again, with their relevance as the signals make it.
+    /// Applies the signals to the relevance of the rows and sorts the rows again.
     func apply(to answer: inout TypedSlots.Answer, _ source: TypedSource, _ connection: Connection) throws {
         guard !answer.matches.isEmpty else { return }
         let rows = source.rows(answer.matches.map(\.row).sorted())
