@@ -1,13 +1,13 @@
-/// What was meant by what was typed: corrections and suggestions from an index's words.
+/// Corrections and suggestions for user input, from an index's words.
 struct TypedCorrection {
     private enum Bound {
         static let pages = 300
         static let candidates = 4
         static let trials = 8
         static let steps = 5_000
-        /// A word that this part of the rows has, or less, may be a typing error.
+        /// A word may be a typing error if at most one row in this many has it.
         static let rareness = 1_000
-        /// How many times as many rows must have another word, by the number of errors.
+        /// How many times as many rows must have the other word, by the number of errors.
         static let ratios = [1: 50, 2: 500]
     }
 
@@ -39,7 +39,7 @@ struct TypedCorrection {
         return found
     }
 
-    /// A word of the texts that has a stem.
+    /// Returns a word of the texts with this stem.
     private func surface(of stem: [UInt8], beginning: [UInt8] = []) throws -> [UInt8]? {
         guard let unstemmed = index.unstemmed else { return stem }
         var slots = try TypedSlots(TypedSearch(""), index)
@@ -52,7 +52,7 @@ struct TypedCorrection {
             for column in columns {
                 let sql: SQL = "SELECT \(raw: column) FROM \(raw: index.table.qualifiedName) AS f WHERE f.rowid = \(row)"
                 var part = ""
-                // Whatever bytes it has.
+                // The text may be invalid UTF-8.
                 try index.table.connection.forEach(sql) { row in
                     if try Row.Column(row.handle, 0).isNull() { return }
                     part = try row.withUnsafeBytes(at: 0) { String(decoding: $0.prefix(20_000), as: UTF8.self) }
@@ -101,7 +101,7 @@ struct TypedCorrection {
         guard !places.isEmpty else { return nil }
         let isUnknown = slots.wanted.contains { slots.slots[$0].alternatives.isEmpty }
         let before = isUnknown ? 0 : try count(slots)
-        // The likeliest for each word, then another one for one of them after the other.
+        // First the likeliest candidate for every word, then for one word at a time each of its other candidates.
         var trials = [Dictionary(uniqueKeysWithValues: places.map { ($0, 0) })]
         for place in places {
             for other in 1..<max(1, corrections[place]?.words.count ?? 0) {
@@ -132,7 +132,7 @@ struct TypedCorrection {
         return nil
     }
 
-    /// What a word may have been meant to be; nil if it is likely right.
+    /// The words that may have been meant; nil if the typed word is probably right.
     private func candidates(_ slot: TypedSlots.Slot) throws -> Candidates? {
         let typed = slot.tokens[0]
         let documents = slot.alternatives.reduce(0) { $0 + $1.documents }
@@ -140,11 +140,11 @@ struct TypedCorrection {
         let edits = slot.letters >= 5 ? 2 : 1
         let stem = index.unstemmed == nil ? nil : TypedIndex.stem(typed)
         var found = try near(typed, edits)
-        // An error in an ending keeps it from being cut.
+        // A stemmer does not cut off an ending with an error in it.
         if let stem, stem != typed { found += try near(stem, edits) }
         found = found.filter { term in
             if slot.alternatives.contains(where: { $0.tokens == [term.bytes] }) { return false }
-            // Of three letters, only two that are exchanged.
+            // In a word of three letters, only swapped letters count as an error.
             if slot.letters == 3, term.bytes.sorted() != typed.sorted() { return false }
             return documents == 0 || term.documents / documents >= Bound.ratios[term.distance, default: .max]
         }

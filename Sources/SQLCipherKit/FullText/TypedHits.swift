@@ -1,6 +1,6 @@
 import CSQLCipher
 
-/// Hits with what is shown of their rows.
+/// Reads the snippet, highlights and columns of each hit.
 struct TypedHits {
     private let search: TypedSearch
     private let index: TypedIndex
@@ -29,7 +29,7 @@ struct TypedHits {
         }
         highlightColumns = try search.highlights.map(place)
         let values = try search.columns.map(place)
-        // A table with its own content may have numbers in it.
+        // A table that stores its own text may have numbers in it.
         let texts = (snippetColumns + highlightColumns).map { "CAST(f.\(index.columns[$0].quotedSQLIdentifier) AS TEXT)" }
         let shown = texts + values.map { "f.\(index.columns[$0].quotedSQLIdentifier)" }
         statement = shown.isEmpty ? nil

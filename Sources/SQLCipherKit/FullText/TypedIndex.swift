@@ -1,15 +1,15 @@
 import CSQLCipher
 
-/// A full-text index that is open for a typed search, within one read transaction.
+/// A full-text index, opened for a typed search within one read transaction.
 final class TypedIndex {
-    /// A word of the index: its UTF-8, how far it is from what was typed, and about how many rows have it.
+    /// A word of the index: its UTF-8, its distance from the typed word, and about how many rows have it.
     struct Term {
         var bytes: [UInt8]
         var distance: Int
         var documents: Int
     }
 
-    /// A token of a text: its bytes, and the part of the text that it stands for.
+    /// A token of a text: its bytes, and the range of the text that it comes from, in bytes.
     struct Token {
         var bytes: [UInt8]
         var range: Range<Int>
@@ -22,7 +22,7 @@ final class TypedIndex {
     let rows: Int
     let columns: [String]
     let detail: Int32
-    /// The tokenizer without its stemming; nil if it does not stem.
+    /// The tokenizer without its stemmer; nil if it has none.
     let unstemmed: [String]?
 
     private init(_ table: FullTextIndex, _ handle: OpaquePointer, _ columns: [String]) throws {
@@ -48,7 +48,7 @@ final class TypedIndex {
 
     deinit { sqlcipherkit_words_close(handle) }
 
-    /// Calls `body` with the table's index. A statement stands on its row meanwhile, which holds the read transaction.
+    /// Calls `body` with the table's index. Meanwhile a statement stays on its row, which keeps the read transaction open.
     static func with<R>(_ table: FullTextIndex, _ body: (TypedIndex) throws -> R) throws -> R {
         let connection = table.connection
         let name = table.name
@@ -92,14 +92,14 @@ final class TypedIndex {
         return answer
     }
 
-    /// A word itself.
+    /// Returns the word itself; nil if the index does not have it.
     func term(_ bytes: [UInt8]) throws(DatabaseError) -> Term? {
         try bytes.withCBytes { word, count throws(DatabaseError) in
             try terms(.word(bytes)) { sqlcipherkit_words_beginning(handle, word, count, 1, 1, $0) }.terms.first
         }
     }
 
-    /// The words that begin so; of very many, those in the most rows.
+    /// Returns the words that begin with these bytes. If there are very many, these are the ones in the most rows.
     func terms(beginning bytes: [UInt8], pages: Int) throws(DatabaseError) -> TypedMemory.Answer {
         try bytes.withCBytes { word, count throws(DatabaseError) in
             try terms(.beginning(bytes, pages: pages)) {
@@ -108,8 +108,9 @@ final class TypedIndex {
         }
     }
 
-    /// The words within a number of edits. `first` is how many a word with another first letter may have, or -1.
-    /// `isKept` is whether the question will likely come up again.
+    /// Returns the words within a number of edits. `first` is the number of edits allowed in a word with a different first letter,
+    /// or -1 to leave out such words. `isKept` is whether to remember the answer, because the question will probably be asked
+    /// again.
     func terms(
         near bytes: [UInt8], edits: Int, first: Int, isPrefix: Bool, pages: Int, isKept: Bool = true
     ) throws(DatabaseError) -> TypedMemory.Answer {
@@ -123,7 +124,7 @@ final class TypedIndex {
         }
     }
 
-    /// The Porter stem of a word of ASCII letters; nil for any other word.
+    /// Returns the Porter stem of a word of lower-case ASCII letters; nil for any other word.
     static func stem(_ word: [UInt8]) -> [UInt8]? {
         guard (3...60).contains(word.count), word.allSatisfy({ (0x61...0x7a).contains($0) }) else { return nil }
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
@@ -162,7 +163,7 @@ final class TypedIndex {
         try check(rc)
     }
 
-    /// The tokens of what was typed: those of the index, but not stemmed.
+    /// Returns the tokens of user input: those of the index, but not stemmed.
     func tokens(typed text: String, isPrefix: Bool) throws(DatabaseError) -> [Token] {
         let purpose: FTS5TokenizePurpose = isPrefix ? [.query, .prefix] : .query
         if let unstemmed {
@@ -174,7 +175,7 @@ final class TypedIndex {
             }
         }
         var tokens: [Token] = []
-        // With a NUL at its end even an empty text has an address.
+        // The NUL at the end gives even an empty text an address.
         let utf8 = Array(text.utf8) + [0]
         var thrown: DatabaseError?
         utf8.withUnsafeBufferPointer { bytes in
@@ -192,7 +193,7 @@ final class TypedIndex {
 }
 
 extension [UInt8] {
-    /// The bytes as C has them, with their number.
+    /// Calls `body` with the bytes as C characters and their number.
     fileprivate func withCBytes<R, E: Error>(_ body: (UnsafePointer<CChar>?, Int32) throws(E) -> R) throws(E) -> R {
         try withUnsafeBufferPointer { bytes throws(E) in
             let text = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)

@@ -1,9 +1,9 @@
-/// Marks in a text what a typed search has found, be it a synonym, another form or a word with a typing error.
+/// Marks the words that a typed search has found, including synonyms, other forms and words with typing errors.
 struct TypedMarker {
     /// A word in a text.
     private struct Place {
         var range: Range<Int>
-        /// The slot that it was found for; nil for any other word.
+        /// The slot that it matches; nil for any other word.
         var slot: Int?
     }
 
@@ -15,7 +15,7 @@ struct TypedMarker {
     private let index: TypedIndex
     private var words: [UInt64: Int] = [:]
     private var phrases: [UInt64: [Sequence]] = [:]
-    /// Bytes of a column that are looked at.
+    /// The number of bytes of a column that are searched for words to mark.
     private static let limit = 200_000
 
     init(_ slots: TypedSlots, _ index: TypedIndex) {
@@ -32,7 +32,7 @@ struct TypedMarker {
         }
     }
 
-    /// FNV-1a. Two words of one hash would at worst mark one too many.
+    /// FNV-1a. At worst, two words with the same hash mark one word too many.
     private static func hash(_ bytes: UnsafeBufferPointer<UInt8>) -> UInt64 {
         bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     }
@@ -78,7 +78,7 @@ struct TypedMarker {
         return Self.marked(text, 0..<text.count, places.filter { $0.slot != nil }.map(\.range), "", "")
     }
 
-    /// The window of words with the most of what was typed, and how much that is; nil for a text without a word.
+    /// Returns the window with the most of the typed words, and its score; nil for a text without a word.
     func snippet(
         _ text: UnsafeRawBufferPointer, _ wanted: FullTextSearch.Snippet
     ) throws -> (score: Int, text: HighlightedText)? {
@@ -103,7 +103,7 @@ struct TypedMarker {
                 if score > best.score { best = (score, start) }
             }
         }
-        // The first window that has them all ends with the last of them: it moves on, so that they stand in its middle.
+        // The first of the best windows ends with the last word found. Move it so that the words found are in its middle.
         var start = best.start
         let found = places[start..<(start + length)].indices.filter { places[$0].slot != nil }
         if let first = found.first, let last = found.last, start > 0 {
@@ -121,7 +121,7 @@ struct TypedMarker {
         )
     }
 
-    /// A part of a text with marks. Each piece is decoded by itself, so that bytes that are not UTF-8 move no mark.
+    /// Returns a part of a text with marks. Each piece is decoded separately, so that invalid UTF-8 does not shift any mark.
     private static func marked(
         _ text: UnsafeRawBufferPointer, _ part: Range<Int>, _ ranges: [Range<Int>], _ before: String, _ after: String
     ) -> HighlightedText {

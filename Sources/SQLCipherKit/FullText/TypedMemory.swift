@@ -1,7 +1,7 @@
 import CSQLCipher
 
-/// What was found in the words of an index, for as long as its content stays the same: the words before the one that is being typed
-/// are asked for at each keystroke.
+/// Remembers the words found in an index until its content changes, because each keystroke asks again for all words before the one
+/// that is being typed.
 final class TypedMemory {
     enum Question: Hashable {
         case word([UInt8])
@@ -16,20 +16,20 @@ final class TypedMemory {
 
     private enum Bound {
         static let questions = 256
-        /// The words of all answers: about a megabyte.
+        /// Words in all answers together: about a megabyte.
         static let terms = 10_000
     }
 
     private var answers: [Question: Answer] = [:]
-    /// The questions, the oldest first.
+    /// The questions, oldest first.
     private var order: [Question] = []
     private var terms = 0
-    /// What the content is recognized by.
+    /// Identifies the index's content.
     private var content: UnsafeMutableRawPointer?
 
     deinit { sqlcipherkit_words_forget(content) }
 
-    /// Forgets everything if the index has other content than before.
+    /// Forgets everything if the index's content has changed.
     func update(_ words: OpaquePointer) {
         guard sqlcipherkit_words_is_same(words, &content) == 0 else { return }
         answers = [:]
@@ -45,7 +45,7 @@ final class TypedMemory {
             order.append(question)
             terms += newValue.terms.count
             guard order.count > Bound.questions || terms > Bound.terms else { return }
-            // The older half at once.
+            // Drop the older half at once.
             for old in order.prefix(order.count / 2 + 1) { terms -= answers.removeValue(forKey: old)?.terms.count ?? 0 }
             order.removeFirst(order.count / 2 + 1)
         }
@@ -53,7 +53,7 @@ final class TypedMemory {
 }
 
 extension Connection {
-    /// The memory of an index.
+    /// Returns the memory for an index.
     func typedMemory(of table: String) -> TypedMemory {
         let key = ExactText(table)
         if let memory = typedMemories[key] { return memory }

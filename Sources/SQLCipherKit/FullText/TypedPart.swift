@@ -1,10 +1,10 @@
 import CSQLCipher
 
-/// One index of a typed search, and what was found there.
+/// One index of a typed search, and the rows found in it.
 struct TypedPart {
     let search: TypedSearch
     let index: TypedIndex
-    /// The words that are searched for, by their places in the text.
+    /// The indices of the slots that are searched for.
     let wanted: [Int]
     var slots: TypedSlots
     var answer = TypedSlots.Answer()
@@ -43,19 +43,19 @@ struct TypedPart {
         wanted = slots.wanted
     }
 
-    /// The words for which the index has something.
+    /// The number of words that have at least one match in the index.
     private var known: Int { wanted.filter { !slots.slots[$0].alternatives.isEmpty }.count }
 
-    /// Looks for the rows that lack no more than so many of the words.
+    /// Looks for the rows that lack at most `missing` of the words.
     mutating func match(missing: Int, wanted count: Int, budget: Int) throws {
         let minimum = wanted.count - missing
         guard minimum >= 1 else { return }
-        // A word that the index lacks leaves nothing to look for.
+        // If more words are required than the index has, no row can match.
         answer = minimum > known ? TypedSlots.Answer()
             : try slots.match(minimum: minimum, wanted: count, budget: budget, rows)
     }
 
-    /// As many rows have their relevance computed with the length of their texts and with signals.
+    /// The number of rows whose relevance is computed with the length of their texts and with signals.
     var rated: Int { hasSignals ? 512 : 256 }
     var hasSignals: Bool { signals != nil }
 
@@ -63,13 +63,13 @@ struct TypedPart {
         if let source { try signals?.apply(to: &answer, source, index.table.connection) }
     }
 
-    /// The rows that were found, in all rounds.
+    /// The number of rows found in all rounds.
     var counted: Int { rows?.found.count ?? 0 }
 
-    /// Whether all was looked at: words, rows, and those that are counted.
+    /// Whether all words and rows were looked at and, if the search counts rows, all were counted.
     var isComplete: Bool { answer.isComplete && slots.isComplete && !(search.isCounting && rows?.isFull == true) }
 
-    /// The facets of the rows found.
+    /// Returns the facets of the rows found.
     func facets() throws -> [String: FacetCounts] {
         guard !facetCounts.isEmpty, let rows, let source else { return [:] }
         let found = source.rows(rows.found.sorted())

@@ -1,21 +1,21 @@
-/// The rows that a typed search finds: whether its filter lets them in, and which they are. C asks for one after the other.
+/// Decides which rows a typed search accepts, and collects them. C asks about one row after the other.
 final class TypedRows {
-    /// Rows that are asked for although they are not among the best, for the number of those found.
+    /// The number of rows that are asked about even if they are not among the best, so that they can be counted.
     private static let filtered = 5_000
-    /// Rows that facets and totals count at most.
+    /// The maximum number of rows that facets and totals count.
     static let counted = 20_000
 
     private let filter: ((Int64) throws -> Bool)?
     private let isCounting: Bool
-    /// What the filter said: it is asked once for a row, in however many rounds that is found.
+    /// The filter's answers: each row is tested only once, in however many rounds it is found.
     private var known: [Int64: Bool] = [:]
     private var error: (any Error)?
-    /// The rows found in all rounds, if they are counted.
+    /// The rows found in all rounds, if rows are counted.
     private(set) var found: Set<Int64> = []
-    /// The number of rows let in since the round began.
+    /// The number of rows accepted since the round began.
     private(set) var accepted = 0
 
-    /// Returns nil if there is nothing to ask.
+    /// Returns nil if no row needs to be asked about.
     init?(filter: ((Int64) throws -> Bool)?, isCounting: Bool) {
         if filter == nil, !isCounting { return nil }
         self.filter = filter
@@ -23,7 +23,7 @@ final class TypedRows {
     }
 
     var limit: Int { isCounting ? Self.counted : Self.filtered }
-    /// Whether there may be more rows than those that were kept.
+    /// Whether there may be more rows than `found` has.
     var isFull: Bool { found.count >= Self.counted }
 
     func begin() {
@@ -31,7 +31,7 @@ final class TypedRows {
         error = nil
     }
 
-    /// 1 for a row that is let in, 0 for another one, -1 after an error.
+    /// Returns 1 for a row that is accepted, 0 for one that is not, and -1 after an error.
     func ask(_ row: Int64) -> Int32 {
         do {
             guard try isLetIn(row) else { return 0 }
@@ -52,6 +52,6 @@ final class TypedRows {
         return answer
     }
 
-    /// Throws what the filter threw.
+    /// Throws the error that the filter threw, if any.
     func check() throws { if let error { throw error } }
 }

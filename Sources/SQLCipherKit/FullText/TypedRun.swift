@@ -1,14 +1,14 @@
 import CSQLCipher
 
-/// One typed search, of one index or of several.
+/// Runs one typed search, of one index or several.
 struct TypedRun {
     private enum Bound {
-        /// Steps through lists of rows, for each of the rounds and each index.
+        /// Steps through lists of rows, for each round and each index.
         static let steps = 20_000
         static let fewerSteps = 10_000
     }
 
-    /// A row and the index it is in.
+    /// A row, and the index that has it.
     private struct Ranked {
         var match: sqlcipherkit_match
         var place: Int
@@ -23,10 +23,11 @@ struct TypedRun {
     private let search: TypedSearch
     private let isCounting: Bool
     private var parts: [TypedPart]
-    /// The number of words that are searched for.
+    /// The number of words that are searched for, as the tokenizer that finds the most words splits the text.
     private let words: Int
 
-    /// - Parameter parts: the indexes, with what each is asked. All have the text and the rules of `search`, and all count or none.
+    /// - Parameter parts: the indexes, each with its own search. All have the text and the rules of `search`, and either all count
+    ///   rows or none does.
     init(_ search: TypedSearch, _ parts: [TypedPart]) {
         self.search = search
         isCounting = parts.contains { $0.search.isCounting }
@@ -61,7 +62,7 @@ struct TypedRun {
         var total = parts.reduce(0) { $0 + $1.answer.total }
         var facets: [String: [FullTextSearch.Facet]] = [:]
         if isCounting {
-            // On copies: what is counted changes no hit, and none of its marks.
+            // Counting works on copies, so that it changes neither the hits nor their marks.
             var counting = self
             total = try counting.count(missing: missing, edits: edits)
             isComplete = counting.parts.allSatisfy(\.isComplete)
@@ -71,7 +72,7 @@ struct TypedRun {
             hits: hits, words: understood, total: total, facets: facets, isExhaustive: isComplete, hasFewerWords: missing > 0)
     }
 
-    /// Whether rows with more typing errors could no longer be among those wanted.
+    /// Whether rows with more typing errors can no longer be among the requested hits.
     private func isSettled(_ ranking: [Ranked], _ needed: Int, edits: Int) -> Bool {
         guard ranking.count >= needed, needed > 0 else { return needed == 0 }
         return search.rules.prefix(2) != [.words, .typos] || ranking[needed - 1].match.typos < edits
@@ -97,7 +98,7 @@ struct TypedRun {
         return parts.contains { $0.hasSignals }
     }
 
-    /// The rows of all indexes, the best first.
+    /// Returns the rows of all indexes, best first.
     private func ranked() -> [Ranked] {
         let all = parts.enumerated().flatMap { place, part in
             part.answer.matches.map { match in Ranked(match: adjusted(match, part), place: place) }
@@ -105,12 +106,12 @@ struct TypedRun {
         return parts.count == 1 ? all : all.sorted(by: <)
     }
 
-    /// Where an index reads fewer words in the text than another one, as another tokenizer may, its rows have the others too.
+    /// If an index's tokenizer finds fewer words in the text than another's does, its rows count as having the missing words.
     private func adjusted(_ match: sqlcipherkit_match, _ part: TypedPart) -> sqlcipherkit_match {
         let more = UInt64(words - part.wanted.count)
         guard more > 0 else { return match }
         var match = match
-        // The rules before the relevance and those after it, each a byte, of which the last one is the lowest.
+        // The rules before the relevance and those after it. Each rule is one byte of the key, the last rule the lowest byte.
         let halves = search.rules.split(separator: .relevance, maxSplits: 1, omittingEmptySubsequences: false)
         func all(_ rules: ArraySlice<TypedSearch.Rule>?) -> UInt64 {
             let rules = (rules ?? []).filter { $0 != .relevance }.prefix(8)
@@ -123,7 +124,7 @@ struct TypedRun {
         return match
     }
 
-    /// Words are rare or frequent among the rows of all indexes, so that their relevance can be compared.
+    /// Counts the rows of all indexes together for the rarity of each word, so that relevance can be compared across indexes.
     private mutating func share() {
         guard parts.count > 1 else { return }
         var documents: [[[UInt8]]: Int] = [:]
@@ -156,7 +157,7 @@ struct TypedRun {
         return hits.compactMap { $0 }
     }
 
-    /// What was understood of each word: of several indexes together.
+    /// How each word was understood, merged from all indexes.
     private var understoodWords: [TypedSearch.Word] {
         let words = parts.map { $0.slots.words(of: search.text) }
         guard words.count > 1 else { return words.first ?? [] }
@@ -171,7 +172,7 @@ struct TypedRun {
         return merged.sorted { ($0.range.lowerBound, $0.range.upperBound) < ($1.range.lowerBound, $1.range.upperBound) }
     }
 
-    /// Looks for all rows that a page may have. Returns their number.
+    /// Looks for all rows that any page may have, and returns their number.
     private mutating func count(missing: Int, edits: Int) throws -> Int {
         guard words > 0 else { return 0 }
         var found: Int { parts.reduce(0) { $0 + $1.counted } }

@@ -1,8 +1,8 @@
 import CSQLCipher
 
-/// From words of the index to rows.
+/// Finds rows for words of the index.
 extension TypedSlots {
-    /// The rows found, the best first.
+    /// The rows found, best first.
     struct Answer {
         var matches: [sqlcipherkit_match] = []
         var total = 0
@@ -10,7 +10,7 @@ extension TypedSlots {
         var steps = 0
     }
 
-    /// The weights of the columns, and their places in the rule of columns: the heaviest first.
+    /// The weights of the columns, and their positions for the column rule: the heaviest column first.
     private func columnWeights() -> (weights: [Double], places: [Int32]) {
         let weights = index.columns.indices.map { $0 < search.weights.count ? search.weights[$0] : 1 }
         var places = [Int32](repeating: 0, count: weights.count)
@@ -19,18 +19,18 @@ extension TypedSlots {
         return (weights, places)
     }
 
-    /// Whether a word is hardly begun, beside others: one or two letters are no word yet.
+    /// Whether a word, beside others, has only just been begun: one or two letters are not a word yet.
     private func isBegun(_ place: Int) -> Bool {
         let slot = slots[place]
         return slot.isPrefix && !slot.isPhrase && slot.letters <= 2 && wanted.count > 1
     }
 
-    /// The best rows with at least so many of the words.
+    /// Returns the best rows with at least `minimum` of the words.
     /// - Parameters:
     ///   - minimum: how many of the words a row must have.
-    ///   - count: how many rows are wanted.
-    ///   - budget: how many steps through lists of rows are taken at most.
-    ///   - accepting: asked for a row that may be among them.
+    ///   - count: the maximum number of rows.
+    ///   - budget: the maximum number of steps through lists of rows.
+    ///   - accepting: decides whether a row is accepted; nil accepts every row.
     func match(minimum: Int, wanted count: Int, budget: Int, _ accepting: TypedRows?) throws -> Answer {
         let active = active
         var tokens: [[UInt8]] = []
@@ -111,7 +111,7 @@ extension TypedSlots {
         }
         try accepting?.check()
         try index.check(rc)
-        // Of rows that were not asked for it is not known whether they are let in.
+        // If not every row was asked about, it is not known how many would be accepted.
         let total = accepting?.accepted ?? Int(answer.total)
         return Answer(
             matches: Array(UnsafeBufferPointer(start: answer.matches, count: Int(answer.count))), total: total,

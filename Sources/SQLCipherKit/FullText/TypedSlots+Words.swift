@@ -1,22 +1,22 @@
-/// From typed words to words of the index.
+/// Finds words of the index for typed words.
 extension TypedSlots {
-    /// The most words of the index that one typed word may stand for, by kind.
+    /// The maximum number of words of the index that a typed word may match, by kind.
     private enum Bound {
         static let completions = 100
         static let forms = 24
         static let typos = 24
-        /// The rows that the completions of the last word have together, and of each other word, before there are enough of them.
+        /// The maximum number of rows that the completions have together: of the word being typed, and of each other word.
         static let completedRows = 30_000
         static let otherCompletedRows = 2_000
-        /// As many completions there are in any case.
+        /// The number of completions that are always taken, however many rows they have.
         static let fewest = 4
-        /// Leaf pages of a segment that are read for a prefix, for other forms, and for words with typing errors.
+        /// The number of leaf pages of a segment that are read for a prefix, for other forms, and for words with typing errors.
         static let prefixPages = 16
         static let formPages = 16
         static let typoPages = 300
     }
 
-    /// The words themselves, their other forms and synonyms, and those that begin with the last one.
+    /// Finds the words themselves, their other forms and synonyms, and the words that begin with the last one.
     mutating func findWords() throws {
         for place in active {
             var slot = slots[place]
@@ -54,10 +54,10 @@ extension TypedSlots {
         slot.alternatives.append(Alternative(tokens: [word], kind: kind, typos: 0, documents: term.documents))
     }
 
-    /// The words of the index with the same stem: they stand where those stand that begin with most of it.
+    /// Finds the words of the index with the same stem. They are among those that begin with most of the stem.
     private mutating func findForms(_ word: [UInt8], _ stem: [UInt8], _ slot: inout Slot) throws {
         var shared = stem
-        // The stems of `happy` and `hope` end with a letter that other forms need not have.
+        // The last letter of a stem such as those of `happy` and `hope` may be missing from other forms.
         if shared.count > 3, shared.last.map({ "eiy".utf8.contains($0) }) == true { shared.removeLast() }
         let found = try index.terms(beginning: shared, pages: Bound.formPages)
         let forms = found.terms.filter { $0.bytes != word && TypedIndex.stem($0.bytes) == stem }
@@ -72,7 +72,7 @@ extension TypedSlots {
         let others = found.terms.filter { !known.contains($0.bytes) }
             .sorted { ($1.documents, $0.bytes.count) < ($0.documents, $1.bytes.count) }
         if !found.isComplete { isComplete = false }
-        // The rows of all of them are the work that the search has with them.
+        // The number of rows of all completions together determines how much work the search has with them.
         let limit = typos == 0 ? Bound.completedRows : Bound.otherCompletedRows
         var rows = 0
         for (place, term) in others.enumerated() {
@@ -86,7 +86,7 @@ extension TypedSlots {
         }
     }
 
-    /// In an index of stems, a word that is being typed may be longer than its stem, and other than the stem at its end.
+    /// In an index of stems, the typed part of a word may be longer than the stem, or differ from it at the end.
     private mutating func findShorter(_ word: [UInt8], _ slot: inout Slot) throws {
         guard word.allSatisfy({ (0x61...0x7a).contains($0) }) else { return }
         var known = Set(slot.alternatives.filter { $0.tokens.count == 1 }.map { $0.tokens[0] })
@@ -139,7 +139,7 @@ extension TypedSlots {
 
     // MARK: Typing errors
 
-    /// Adds the words with up to so many typing errors. Returns whether there are any.
+    /// Adds the words with up to `edits` typing errors. Returns whether any were added.
     mutating func findTypos(_ edits: Int) throws -> Bool {
         var isAny = false
         for place in wanted {
@@ -187,7 +187,8 @@ extension TypedSlots {
         return slot.alternatives.count > before
     }
 
-    /// What is looked for in the index: in one of stems, the stem as well, as an error in an ending keeps it from being cut.
+    /// The forms to look for. In an index of stems this includes the stem, because a stemmer does not cut off an ending with an
+    /// error in it.
     private func forms(of word: [UInt8], isPrefix: Bool) -> [([UInt8], Bool)] {
         guard index.unstemmed != nil, let stem = TypedIndex.stem(word), stem != word else { return [(word, isPrefix)] }
         return [(word, isPrefix), (stem, false)]
@@ -195,7 +196,7 @@ extension TypedSlots {
 }
 
 extension TypedSlots.Slot {
-    /// The nearest first, and none twice.
+    /// Sorts the alternatives, nearest first, and removes duplicates.
     mutating func settle() {
         var known: Set<[[UInt8]]> = []
         alternatives.sort { ($0.typos, $0.kind.rawValue, $1.documents) < ($1.typos, $1.kind.rawValue, $0.documents) }

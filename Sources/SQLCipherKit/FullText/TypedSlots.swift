@@ -1,12 +1,12 @@
-/// What stands for the typed words: for each, the words of the index it may mean.
+/// The typed words, each a slot with the words of the index that it may mean.
 struct TypedSlots {
-    /// A word of the index, or several in a row, that stands for a typed one.
+    /// A word of the index, or several words in sequence, that a typed word may mean.
     struct Alternative {
         var tokens: [[UInt8]]
         var kind: TypedSearch.Word.Kind
         var typos: Int
         var documents: Int
-        /// About how many rows of all indexes that are searched together have it; nil for one index.
+        /// About how many rows of all searched indexes have it; nil for a single index.
         var shared: Int?
 
         var exactness: Int32 {
@@ -21,11 +21,11 @@ struct TypedSlots {
 
     /// A typed word or phrase.
     struct Slot {
-        /// Its place in the text, in bytes.
+        /// Its range in the text, in bytes.
         var range: Range<Int>
-        /// Its tokens: several are a phrase.
+        /// Its tokens: more than one form a phrase.
         var tokens: [[UInt8]]
-        /// Further tokens at the same place, which the tokenizer made.
+        /// Further tokens that the tokenizer produced at the same position.
         var others: [[UInt8]] = []
         var isQuoted = false
         var isPrefix = false
@@ -34,14 +34,14 @@ struct TypedSlots {
         var isLeftOut = false
         var columns: [Int32] = []
         var alternatives: [Alternative] = []
-        /// About how many rows have it, as of the first words that were found for it: the rarest is looked for first.
+        /// About how many rows have it, counted for the words that were found first: the rarest slot is looked for first.
         var documents = 0
-        /// The slots of other parts of an OR.
+        /// The slots of the other alternatives of an `OR`.
         var parts: [Slot] = []
 
         var isPhrase: Bool { tokens.count > 1 }
         var letters: Int { tokens.count == 1 ? String(decoding: tokens[0], as: UTF8.self).unicodeScalars.count : 0 }
-        /// Years, versions and numbers are not mistyped words.
+        /// Years, versions and other numbers are not mistyped words.
         var mayHaveTypos: Bool {
             !isQuoted && !isExcluded && tokens.count == 1
                 && !String(decoding: tokens[0], as: UTF8.self).unicodeScalars.contains {
@@ -50,13 +50,13 @@ struct TypedSlots {
         }
     }
 
-    /// How many words are searched for, excluded ones apart.
+    /// The maximum number of words that are searched for, and of excluded words.
     static let limit = 12
 
     var slots: [Slot] = []
-    /// Whether all that an index has for the words was found.
+    /// Whether everything that the index has for the words was found.
     var isComplete = true
-    /// The number of rows that words are rare or frequent among: those of all indexes that are searched together.
+    /// The number of rows among which words are rare or frequent: those of all indexes that are searched together.
     var rows: Int
 
     let search: TypedSearch
@@ -97,7 +97,7 @@ struct TypedSlots {
         leaveOut()
     }
 
-    /// Tokens that touch, as those of text without blanks do, are a phrase; so are those of a quoted text.
+    /// Groups the tokens into phrases. Tokens that touch, as in text without spaces, are a phrase; so are those of quoted text.
     private func runs(
         _ tokens: [TypedIndex.Token], isQuoted: Bool
     ) -> [(tokens: [[UInt8]], others: [[UInt8]], range: Range<Int>)] {
@@ -120,7 +120,7 @@ struct TypedSlots {
         let stopWords = Set(search.stopWords.map { Array($0.lowercased().utf8) })
         let wanted = slots.indices.filter { !slots[$0].isExcluded }
         func isStopWord(_ slot: Slot) -> Bool { !slot.isQuoted && slot.tokens.count == 1 && stopWords.contains(slot.tokens[0]) }
-        // A query of stop words alone means them; the last one may become another word.
+        // If all words are stop words, they are meant. The last one may still become another word.
         let isAllStopWords = wanted.allSatisfy { isStopWord(slots[$0]) }
         var count = 0
         for place in wanted {
@@ -134,7 +134,7 @@ struct TypedSlots {
         for place in slots.indices.filter({ slots[$0].isExcluded }).dropFirst(Self.limit) { slots[place].isLeftOut = true }
     }
 
-    /// The words that are searched for and those excluded.
+    /// The slots that are not left out: words that are searched for, and excluded ones.
     var active: [Int] { slots.indices.filter { !slots[$0].isLeftOut } }
     var wanted: [Int] { active.filter { !slots[$0].isExcluded } }
 }

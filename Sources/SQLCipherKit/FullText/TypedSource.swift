@@ -1,8 +1,8 @@
-/// The tables that SQL terms of a typed search read: the content table, or the full-text table itself.
+/// The tables that the SQL terms of a typed search read: the content table, or the full-text table itself.
 struct TypedSource {
-    /// What follows FROM.
+    /// The SQL after FROM.
     private let tables: String
-    /// The row's id in them.
+    /// The SQL of the row id in these tables.
     private let rowID: String
 
     init(_ table: FullTextIndex) throws(DatabaseError) {
@@ -13,10 +13,10 @@ struct TypedSource {
         }
     }
 
-    /// A question about one row.
+    /// Returns a query of one row.
     func row(_ columns: SQL, _ row: Int64) -> SQL { "SELECT \(columns) FROM \(raw: tables) WHERE \(raw: rowID) = \(row)" }
 
-    /// Rows by their ids.
+    /// Returns the rows with these ids.
     func rows(_ ids: some Sequence<Int64>) -> FacetRows {
         let list = "[" + ids.map(String.init).joined(separator: ",") + "]"
         return FacetRows(from: "\(raw: tables) WHERE \(raw: rowID) IN (SELECT value FROM json_each(\(list)))", rowID: rowID)

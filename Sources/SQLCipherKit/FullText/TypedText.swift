@@ -1,4 +1,4 @@
-/// What a person typed, taken apart: no text is refused.
+/// User input, parsed into parts. Any text is accepted.
 struct TypedText {
     /// A run of words or a phrase.
     struct Part {
@@ -13,7 +13,7 @@ struct TypedText {
     }
 
     private(set) var parts: [Part] = []
-    /// Whether nothing follows the last part: it may be in the midst of being typed.
+    /// Whether nothing follows the last part, so that it may still be being typed.
     private(set) var isOpen = false
 
     private let text: Substring
@@ -21,7 +21,7 @@ struct TypedText {
     private var position: String.Index
 
     init(_ text: String, columns: [String]) {
-        // A long text is pasted, not typed.
+        // A long text has been pasted, not typed.
         let limit = text.utf8.count <= 10_000 ? text.endIndex : text.unicodeScalars.index(text.startIndex, offsetBy: 2_500)
         self.text = text[..<limit]
         self.columns = columns
@@ -91,7 +91,7 @@ struct TypedText {
         let rest = text[position...].unicodeScalars
         guard rest.starts(with: keyword.unicodeScalars) else { return false }
         let end = rest.index(position, offsetBy: keyword.unicodeScalars.count)
-        // The last thing in a text may be a word that is being typed.
+        // An operator at the end may be a word that is still being typed.
         guard end < text.endIndex, text.unicodeScalars[end].isBlankOrNUL, !parts.isEmpty || keyword == "NOT" else { return false }
         position = end
         return true
@@ -100,7 +100,7 @@ struct TypedText {
     private mutating func takeMinus() -> Bool {
         guard next == "-" else { return false }
         let after = text.unicodeScalars.index(after: position)
-        // A hyphen in the midst of blanks is a dash.
+        // A hyphen before a blank is a dash.
         guard after < text.endIndex else { return false }
         if text.unicodeScalars[after].isBlankOrNUL || text.unicodeScalars[after] == "-" { return false }
         position = after
@@ -126,6 +126,6 @@ struct TypedText {
 
 extension Unicode.Scalar {
     fileprivate var isBlankOrNUL: Bool { properties.isWhitespace || self == "\0" }
-    /// Straight, or as word processors and telephones write them.
+    /// A straight double quote, or a curly one as word processors and phones insert it.
     fileprivate var isQuoteOrAlike: Bool { self == "\"" || self == "\u{201C}" || self == "\u{201D}" || self == "\u{201E}" }
 }
