@@ -1,26 +1,26 @@
-/* The rows with what was typed, the best first. engine.c includes this after the amalgamation; nothing else does.
+/* Finds the rows that match user input, best first. engine.c includes this after the amalgamation; nothing else does.
  *
- * Each typed word (a slot) stands for words of the index (its alternatives). Row by row, lists of rows are gone through in step:
- * those of the rarest slots lead, the others are asked for the leaders' rows alone. */
+ * Each typed word (a slot) stands for words of the index (its alternatives). The lists of rows are walked in step: the rarest slots
+ * lead, and the others are only asked for the rows of these leaders. */
 
 enum { sqlcipherkit_max_places = 64, sqlcipherkit_far = 2 };
 
-/* The list of an alternative: one word, or several in a row. */
+/* The list of rows of an alternative: a word, or several in sequence. */
 typedef struct {
     const sqlcipherkit_alternative *alternative;
     Fts5IndexIter **words;
     int count;
-    /* How much rarer it is than other words: bm25's factor. */
+    /* How rare it is: bm25's factor. */
     double weight;
     i64 row;
     int is_done;
-    /* Where it stands in the row. */
+    /* Its positions in the row. */
     const u8 *places;
     int size;
     Fts5Buffer phrase;
 } sqlcipherkit_source;
 
-/* A slot's lists, as a heap by their rows. */
+/* A slot's lists, as a heap ordered by row. */
 typedef struct {
     sqlcipherkit_source **heap;
     int count;
@@ -45,14 +45,14 @@ typedef struct {
     int accepted;
     int *sizes;
     int rc;
-    /* The row that is looked at. */
+    /* The positions of each slot's words in the current row. */
     i64 places[sqlcipherkit_max_slots][sqlcipherkit_max_places];
     int place_count[sqlcipherkit_max_slots];
 } sqlcipherkit_matching;
 
 /* --- One list --------------------------------------------------------------------------------------------------------- */
 
-/* Whether the words of a source stand one after the other in the row they are all in; their places go into `phrase`. */
+/* Whether the words of a source follow one another in their common row. Writes their positions to `phrase`. */
 static int sqlcipherkit_is_phrase(sqlcipherkit_matching *m, sqlcipherkit_source *s) {
     if (m->words->config->eDetail != FTS5_DETAIL_FULL) {
         s->places = s->words[0]->pData;
@@ -111,7 +111,7 @@ static void sqlcipherkit_go(sqlcipherkit_matching *m, sqlcipherkit_source *s, i6
             if (s->count == 1) {
                 s->places = s->words[0]->pData;
                 s->size = s->words[0]->nData;
-                /* In other columns than those asked for, or removed. */
+                /* An empty list means other columns than those asked for, or a deleted row. */
                 if (s->size > 0 || m->words->config->eDetail == FTS5_DETAIL_NONE) return;
             } else if (sqlcipherkit_is_phrase(m, s)) {
                 return;
@@ -139,7 +139,7 @@ static void sqlcipherkit_sift(sqlcipherkit_lists *slot, int i) {
     }
 }
 
-/* All lists of a slot to a row or beyond it. */
+/* Moves all lists of a slot to the first row from `from` on. */
 static void sqlcipherkit_go_all(sqlcipherkit_matching *m, sqlcipherkit_lists *slot, i64 from) {
     while (slot->count > 0 && slot->heap[0]->row < from && m->rc == SQLITE_OK) {
         sqlcipherkit_go(m, slot->heap[0], from);
@@ -174,7 +174,7 @@ static void sqlcipherkit_insert_place(sqlcipherkit_matching *m, int slot, i64 pl
     m->place_count[slot] = n + 1;
 }
 
-/* The fewest typing errors of the lists of a slot that are at the row: those in the heap from `i` on. */
+/* Returns the fewest typing errors among the lists of a slot that are at the row, in the heap from `i` on. */
 static int sqlcipherkit_fewest(const sqlcipherkit_lists *lists, int i, i64 row) {
     if (i >= lists->count || lists->heap[i]->row != row) return 255;
     int fewest = lists->heap[i]->alternative->typos;
@@ -182,7 +182,8 @@ static int sqlcipherkit_fewest(const sqlcipherkit_lists *lists, int i, i64 row) 
     return MIN(fewest, sqlcipherkit_fewest(lists, 2 * i + 2, row));
 }
 
-/* Looks at those lists. Only words with the fewest errors count, so that a row is rated alike whichever others were looked for. */
+/* Rates the same lists. Only words with the fewest errors count, so that a row's rating does not depend on which other words were
+ * looked for. */
 static void sqlcipherkit_look(sqlcipherkit_matching *m, int slot, int i, i64 row, sqlcipherkit_found *found) {
     sqlcipherkit_lists *lists = &m->slots[slot];
     if (i >= lists->count || lists->heap[i]->row != row) return;
@@ -225,13 +226,13 @@ others:
     sqlcipherkit_look(m, slot, 2 * i + 2, row, found);
 }
 
-/* How far two slots are from one another: 0 where the second follows the first, 1 where one word is between
- * them or they are exchanged, 2 where they are further apart or in other columns. */
+/* Returns the distance between two slots: 0 if the second directly follows the first, 1 if one word is between them or they are
+ * swapped, 2 if they are further apart or in different columns. */
 static int sqlcipherkit_distance(const sqlcipherkit_matching *m, int a, int b) {
     int nearest = sqlcipherkit_far, i = 0, j = 0;
     while (i < m->place_count[a] && j < m->place_count[b]) {
         i64 between = m->places[b][j] - m->places[a][i];
-        /* Backwards counts one more. */
+        /* A distance backwards counts one more. */
         i64 distance = between > 0 ? between - 1 : -between;
         if (distance < nearest && FTS5_POS2COLUMN(m->places[a][i]) == FTS5_POS2COLUMN(m->places[b][j])) nearest = (int)distance;
         if (between > 0) i++;
@@ -262,7 +263,7 @@ static sqlite3_uint64 sqlcipherkit_rule_key(const sqlcipherkit_question *q, cons
     return key;
 }
 
-/* Below 0 where the first is the better. */
+/* Returns a number below 0 if the first match is better. */
 static int sqlcipherkit_compare_matches(const void *a, const void *b) {
     const sqlcipherkit_match *x = a, *y = b;
     if (x->before != y->before) return x->before < y->before ? -1 : 1;
@@ -271,7 +272,7 @@ static int sqlcipherkit_compare_matches(const void *a, const void *b) {
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* Keeps the best: a heap with the worst of them on top. */
+/* Keeps the best matches, as a heap with the worst of them on top. */
 static void sqlcipherkit_keep(sqlcipherkit_answer *answer, int wanted, const sqlcipherkit_match *match) {
     sqlcipherkit_match *heap = answer->matches;
     int i;
@@ -386,7 +387,7 @@ static void sqlcipherkit_walk(sqlcipherkit_matching *m) {
                 present |= 1u << m->order[i];
                 have++;
             } else if (minimum == wanted) {
-                /* All must have it: the next row is this one's. */
+                /* All slots must have the row, so the next candidate is this slot's row. */
                 if (slot->count == 0) return;
                 next = MAX(next, slot->heap[0]->row - 1);
                 break;
@@ -455,7 +456,7 @@ static void sqlcipherkit_begin(sqlcipherkit_matching *m) {
         for (int i = lists->count / 2 - 1; i >= 0; i--) sqlcipherkit_sift(lists, i);
         m->order[slot] = slot;
     }
-    /* Those wanted before those that are not, the rarest first. */
+    /* Slots that are wanted come before excluded ones, and the rarest come first. */
     for (int i = 1; i < m->slot_count; i++) {
         int moved = m->order[i], j = i;
         while (j > 0) {

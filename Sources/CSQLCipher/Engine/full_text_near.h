@@ -1,20 +1,20 @@
-/* The words of a full-text index near a word that was typed. engine.c includes this after the amalgamation; nothing else does.
+/* Finds words of a full-text index near a typed word. engine.c includes this after the amalgamation; nothing else does.
  *
- * An automaton goes through the index's own order of terms: each state is a row of the edit distance's table, for the characters of
- * a term so far. Where a row has no way left to end within the limit, the next term that still has one is computed and sought, so
- * that most of the words between are never read. */
+ * An automaton follows the order of terms in the index. Each state is a row of the edit-distance table, for the characters of a
+ * term so far. If no continuation of a row can stay within the limit, the next term that can is computed and sought, so most of the
+ * words in between are never read. */
 
 enum { sqlcipherkit_max_word = 48, sqlcipherkit_max_depth = 2 * sqlcipherkit_max_word };
 
 typedef struct {
-    /* What was typed, as scalars. */
+    /* The typed word as Unicode scalars. */
     u32 word[sqlcipherkit_max_word];
     int length;
     int edits;
     int first;
     int prefix;
     int pages;
-    /* The rows of the table: after the first `depth` scalars of the term. */
+    /* The rows of the table, after each of the first `depth` scalars of the term. */
     u32 scalars[sqlcipherkit_max_depth + 1];
     int ends[sqlcipherkit_max_depth + 2];
     u8 rows[sqlcipherkit_max_depth + 2][sqlcipherkit_max_word + 1];
@@ -25,7 +25,8 @@ typedef struct {
     int count;
 } sqlcipherkit_automaton;
 
-/* A scalar and its length in bytes; what is not UTF-8 counts byte by byte, above all scalars. */
+/* Reads a scalar and returns its length in bytes. A byte that is not valid UTF-8 counts as a scalar of its own, above all
+ * others. */
 static int sqlcipherkit_scalar(const u8 *bytes, int count, u32 *scalar) {
     const u8 a = bytes[0];
     int length = a < 0x80 ? 1 : a < 0xc2 ? 0 : a < 0xe0 ? 2 : a < 0xf0 ? 3 : a < 0xf5 ? 4 : 0;
@@ -72,10 +73,11 @@ static int sqlcipherkit_put_scalar(u8 *out, u32 scalar) {
     return 1;
 }
 
-/* How many edits a term may have that begins with a scalar. */
+/* Returns how many edits a term may have that begins with this scalar, or -1 if it cannot match. */
 static int sqlcipherkit_allowed(const sqlcipherkit_automaton *a, u32 first) {
     if (first == a->word[0]) return a->edits;
-    /* Another first character of the same script: the first two exchanged, a letter more, less or another one. */
+    /* Another first character of the same script: the first two letters are swapped, or the first one is added, missing or
+     * wrong. */
     u32 own = a->word[0];
     int alike = own < 0x250 ? first < 0x250 : first >> 8 == own >> 8;
     return alike ? a->first : -1;
@@ -85,7 +87,7 @@ static void sqlcipherkit_step(sqlcipherkit_automaton *a, u32 scalar) {
     const int depth = a->depth;
     const u8 *above = a->rows[depth];
     u8 *row = a->rows[depth + 1];
-    /* Further from the diagonal than there are edits, nothing is within the limit: there it is 250. */
+    /* Cells further from the diagonal than the number of edits cannot be within the limit, and are set to 250. */
     const int width = MAX(a->edits, a->first);
     const int begin = MIN(MAX(0, depth - width), a->length), end = MIN(a->length, depth + 1 + width);
     int lowest = 250;
@@ -107,21 +109,21 @@ static void sqlcipherkit_step(sqlcipherkit_automaton *a, u32 scalar) {
     a->lowest[depth + 1] = (u8)lowest;
     a->scalars[depth] = scalar;
     a->depth = depth + 1;
-    /* The nearest beginning of the term so far. */
+    /* The distance of the nearest beginning of the term so far. */
     a->best[depth + 1] = MIN(a->best[depth], row[a->length]);
 }
 
-/* Whether a term that begins with the first `depth` scalars may still be within the limit. */
+/* Whether a term that begins with the first `depth` scalars can still be within the limit. */
 static int sqlcipherkit_is_alive(const sqlcipherkit_automaton *a, int depth) {
     if (depth == 0) return 1;
     int allowed = sqlcipherkit_allowed(a, a->scalars[0]);
     if (allowed < 0) return 0;
     if (a->prefix && a->best[depth] <= allowed) return 1;
-    /* The first half of an exchange is within it as well: it counts as a letter too many so far. */
+    /* This includes the first half of a swap, which so far counts as one letter too many. */
     return a->lowest[depth] <= allowed;
 }
 
-/* The smallest scalar above `above` with which the first `depth` scalars may go on; 0 for none. */
+/* Returns the smallest scalar greater than `above` that can follow the first `depth` scalars; 0 if there is none. */
 static u32 sqlcipherkit_next_scalar(const sqlcipherkit_automaton *a, int depth, u32 above) {
     if (above >= 0x110000u + 0xff) return 0;
     if (depth == 0) {
@@ -135,20 +137,20 @@ static u32 sqlcipherkit_next_scalar(const sqlcipherkit_automaton *a, int depth, 
     }
     int allowed = sqlcipherkit_allowed(a, a->scalars[0]);
     if (allowed < 0) return 0;
-    /* With an edit left, or the word already there, it may be any. */
+    /* If an edit is left, or the whole word has matched already, any scalar can follow. */
     if (a->lowest[depth] < allowed || (a->prefix && a->best[depth] <= allowed)) return above + 1;
     u32 next = 0;
     for (int i = 0; i < a->length; i++) {
-        /* The second of two that are exchanged is among them: so far the first counts as one too many. */
+        /* The second letter of a swap is included: so far the first counts as one letter too many. */
         int goes = a->rows[depth][i] <= allowed;
         if (goes && a->word[i] > above && (next == 0 || a->word[i] < next)) next = a->word[i];
     }
     return next;
 }
 
-/* Takes in a term. Returns how many of its scalars were taken before there was no way on, or -1 if all were. */
+/* Runs the automaton over a term. Returns how many of its scalars were read before it could no longer match, or -1 if all were. */
 static int sqlcipherkit_run(sqlcipherkit_automaton *a, const u8 *term, int count) {
-    /* What it shares with the one before need not be computed again. */
+    /* What it shares with the term before it need not be computed again. */
     int same = 0;
     const int limit = MIN(count, a->count);
     while (same < limit && a->bytes[same] == term[same]) same++;
@@ -170,12 +172,13 @@ static int sqlcipherkit_run(sqlcipherkit_automaton *a, const u8 *term, int count
     return -1;
 }
 
-/* After a term that went no further than `depth` scalars: the next bytes to seek, in `target`. Returns their number; 0 for none. */
+/* After a term that failed at its first `depth` scalars, writes the next bytes to seek to `target`. Returns their number, or 0 if
+ * no further term can match. */
 static int sqlcipherkit_target(sqlcipherkit_automaton *a, int depth, u8 *target) {
     for (int d = depth - 1; d >= 0; d--) {
         u32 next = sqlcipherkit_next_scalar(a, d, a->scalars[d]);
         if (next != 0) {
-            /* Surrogates are no scalars. */
+            /* Surrogates are not scalars. */
             if (next >= 0xd800 && next < 0xe000) next = 0xe000;
             memcpy(target, a->bytes, (size_t)a->ends[d]);
             return a->ends[d] + sqlcipherkit_put_scalar(target + a->ends[d], next);
@@ -211,7 +214,7 @@ static int sqlcipherkit_scan_near(sqlcipherkit_segment *s, void *context, sqlcip
         }
         count = sqlcipherkit_target(a, taken, target + 1);
         if (count == 0) break;
-        /* Bytes that are not UTF-8 sort elsewhere than scalars do. */
+        /* Bytes that are not UTF-8 are sorted differently than scalars. */
         if (sqlcipherkit_compare_bytes(s->term.p, s->term.n, target, count + 1) >= 0) {
             sqlcipherkit_next_term(s);
         } else {
@@ -231,7 +234,7 @@ int sqlcipherkit_words_near(
     memset(a, 0, sizeof *a);
     for (int offset = 0; offset < count;) {
         if (a->length == sqlcipherkit_max_word) {
-            /* Longer words are not typed wrong but pasted. */
+            /* Longer words have been pasted rather than mistyped. */
             sqlite3_free(a);
             return SQLITE_OK;
         }

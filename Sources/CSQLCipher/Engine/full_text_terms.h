@@ -1,8 +1,8 @@
-/* The words of a full-text index. engine.c includes this after the amalgamation; nothing else does.
+/* Reads the words of a full-text index. engine.c includes this after the amalgamation; nothing else does.
  *
- * FTS5's iterators go through every row of a word to reach the next one. What is wanted here stands in two places that need no
- * such walk: the footer of a leaf page says where its terms begin, and the table of the leaf pages where the next page with a term
- * is (https://sqlite.org/fts5.html, "FTS5 data structures"; the format is described before fts5_index.c in the amalgamation). */
+ * FTS5's iterators visit every row of a word to reach the next word. Two other places lead there directly: the footer of a leaf
+ * page lists where its terms begin, and the table of leaf pages tells which is the next page with a term
+ * (https://sqlite.org/fts5.html, "FTS5 data structures"; the format is described before fts5_index.c in the amalgamation). */
 #include "../include/full_text.h"
 
 struct sqlcipherkit_words {
@@ -20,7 +20,7 @@ int sqlcipherkit_words_open(void *api, sqlite3_int64 cursor, sqlcipherkit_words 
     opened->table = table;
     opened->index = table->p.pIndex;
     opened->config = table->p.pConfig;
-    /* What the open transaction has written so far, as a query would. */
+    /* Writes what the open transaction has changed so far, as a query would. */
     fts5IndexFlush(opened->index);
     int rc = fts5IndexReturn(opened->index);
     if (rc != SQLITE_OK) {
@@ -37,13 +37,13 @@ void sqlcipherkit_words_close(sqlcipherkit_words *words) {
     sqlite3_free(words);
 }
 
-/* What FTS5's own vocabulary tables do: the structure of an index is read again after any change of its content, and while the one
- * before is held, it has another address. */
+/* Does the same as FTS5's own vocabulary tables: FTS5 reads the structure of an index again after any change of its content, and
+ * while the previous structure is held, the new one has another address. */
 int sqlcipherkit_words_is_same(sqlcipherkit_words *words, void **content) {
     Fts5Index *index = words->index;
     void *now = fts5StructureRead(index);
     const int is_same = now != NULL && now == *content;
-    /* An error comes up again where the index is read. */
+    /* The error occurs again when the index is read. */
     index->rc = SQLITE_OK;
     sqlite3Fts5StructureRelease(*content);
     *content = now;
@@ -98,7 +98,7 @@ int sqlcipherkit_words_stem(const char *word, int count, char *stem) {
 
 enum { sqlcipherkit_chunk_size = 16384 };
 
-/* Bytes of words: they follow it. */
+/* A block of memory for the bytes of words, which follow this header. */
 typedef struct sqlcipherkit_chunk {
     struct sqlcipherkit_chunk *before;
     int used;
@@ -149,7 +149,7 @@ static int sqlcipherkit_compare_terms(const void *a, const void *b) {
     return sqlcipherkit_compare_bytes(x->bytes, x->count, y->bytes, y->count);
 }
 
-/* Sorts the list, and makes one of a word that several segments have. */
+/* Sorts the list, and merges the entries of a word that is in several segments. */
 static void sqlcipherkit_merge_terms(sqlcipherkit_terms *list) {
     int i = 1;
     while (i < list->count && sqlcipherkit_compare_terms(&list->terms[i - 1], &list->terms[i]) < 0) i++;
@@ -176,7 +176,8 @@ typedef struct {
     int segment;
     int first;
     int last;
-    /* The page, where in its footer the next term's offset stands, and where this term's list begins and ends. */
+    /* The page, the position in its footer with the next term's offset, the offset of this term, and where this term's list begins
+     * and ends. */
     Fts5Data *leaf;
     int page;
     int footer;
@@ -184,7 +185,7 @@ typedef struct {
     int list;
     int end;
     Fts5Buffer term;
-    /* How many bytes it is known to share with the term before it on the page. */
+    /* The number of bytes that it is known to share with the term before it on the page. */
     int keep;
     int is_done;
     int pages;
@@ -201,7 +202,7 @@ static void sqlcipherkit_end_segment(sqlcipherkit_segment *s) {
     s->is_done = 1;
 }
 
-/* The page that a statement over the table of leaf pages gives for a term; 0 for none. */
+/* Returns the page that a statement over the table of leaf pages finds for a term; 0 if there is none. */
 static int sqlcipherkit_find_page(sqlcipherkit_segment *s, sqlite3_stmt *statement, const u8 *term, int count) {
     int page = 0;
     if (statement == NULL || s->index->rc != SQLITE_OK) return 0;
@@ -214,7 +215,7 @@ static int sqlcipherkit_find_page(sqlcipherkit_segment *s, sqlite3_stmt *stateme
     return page;
 }
 
-/* Reads a term that stands at s->offset of the page, or ends the segment if the page is damaged. */
+/* Reads the term at s->offset of the page. If the page is damaged, sets index->rc. */
 static void sqlcipherkit_read_term(sqlcipherkit_segment *s, int is_first) {
     const u8 *a = s->leaf->p;
     int offset = s->offset, keep = 0, count = 0, next = 0;
@@ -244,7 +245,7 @@ static void sqlcipherkit_read_term(sqlcipherkit_segment *s, int is_first) {
     }
 }
 
-/* Goes to the first term of a page that has terms. */
+/* Goes to the first term of the first page, from `page` on, that has terms. */
 static void sqlcipherkit_enter(sqlcipherkit_segment *s, int page) {
     sqlcipherkit_leave(s);
     Fts5Index *p = s->index;
@@ -273,7 +274,7 @@ static void sqlcipherkit_enter(sqlcipherkit_segment *s, int page) {
 
 static int sqlcipherkit_is_last_on_page(const sqlcipherkit_segment *s) { return s->footer > s->leaf->nn; }
 
-/* The page with the term after the last one of this page; 0 for none. */
+/* Returns the page of the term after the last one of this page; 0 if there is none. */
 static int sqlcipherkit_page_after(sqlcipherkit_segment *s) {
     return sqlcipherkit_find_page(s, fts5IdxNextStmt(s->index), s->term.p, s->term.n);
 }
@@ -290,9 +291,9 @@ static void sqlcipherkit_next_term(sqlcipherkit_segment *s) {
     sqlcipherkit_enter(s, page);
 }
 
-/* Goes to the first term from `target` on, if this page has it. Terms are in order, so most need not be compared: a term that
- * shares more with the term before it than that one shares with the target comes before the target as well, and one that shares
- * less comes after it. */
+/* Goes to the first term not less than `target`, if this page has it. Terms are sorted, so most of them need not be compared: a
+ * term that shares more with the term before it than that one shares with the target is less than the target as well, and one that
+ * shares less is greater. */
 static int sqlcipherkit_pass(sqlcipherkit_segment *s, const u8 *target, int count) {
     int same = 0;
     for (;;) {
@@ -308,7 +309,7 @@ static int sqlcipherkit_pass(sqlcipherkit_segment *s, const u8 *target, int coun
     }
 }
 
-/* Goes to the first term from `target` on; never back. */
+/* Goes to the first term not less than `target`; never goes back. */
 static void sqlcipherkit_seek(sqlcipherkit_segment *s, const u8 *target, int count) {
     if (s->is_done) return;
     /* Most steps stay on the page. */
@@ -326,13 +327,14 @@ static void sqlcipherkit_seek(sqlcipherkit_segment *s, const u8 *target, int cou
     }
 }
 
-/* About how many bytes and rows the list of the current term has. */
+/* Computes the approximate number of bytes and rows of the current term's list. */
 static void sqlcipherkit_measure(sqlcipherkit_segment *s, sqlite3_int64 *size, sqlite3_int64 *documents) {
     const u8 *a = s->leaf->p;
     const int detail = s->index->pConfig->eDetail;
     sqlite3_int64 count = 0;
     int offset = s->list;
-    /* A list begins with a row id; each row has the size of its positions, the next row's distance follows. */
+    /* A list begins with a row id. For each row, the size of its positions follows, then the positions, then the difference to the
+     * next row id. */
     while (offset < s->end) {
         u64 row;
         offset += sqlite3Fts5GetVarint(&a[offset], &row);
@@ -382,7 +384,7 @@ static int sqlcipherkit_compare_gaps(const void *a, const void *b) {
     return x->gap != y->gap ? (x->gap < y->gap ? 1 : -1) : (x->page < y->page ? -1 : 1);
 }
 
-/* The words of long lists: pages after which one page or more has no term at all are found in the table of the pages. */
+/* Finds words with long lists: in the table of leaf pages, the last word before a gap of one or more pages without any term. */
 static int sqlcipherkit_frequent(sqlcipherkit_segment *s, const u8 *prefix, int count, int pages, sqlcipherkit_terms *found) {
     Fts5Config *config = s->index->pConfig;
     Fts5Buffer from = {0, 0, 0};
@@ -438,7 +440,7 @@ static int sqlcipherkit_frequent(sqlcipherkit_segment *s, const u8 *prefix, int 
 
 typedef int (*sqlcipherkit_scan)(sqlcipherkit_segment *, void *, sqlcipherkit_terms *);
 
-/* Calls a function for each segment, the newest first, and merges what they found. */
+/* Calls a function for each segment, the newest first, and merges the results. */
 static int sqlcipherkit_each_segment(sqlcipherkit_words *words, sqlcipherkit_scan scan, void *context, sqlcipherkit_terms *found) {
     Fts5Index *index = words->index;
     Fts5Structure *structure = fts5StructureRead(index);
