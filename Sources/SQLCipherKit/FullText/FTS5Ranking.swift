@@ -1,6 +1,6 @@
 import CSQLCipher
 
-/// What a ranking function can find out about the row that it ranks
+/// The information that a ranking function has about the row that it ranks
 /// (<https://sqlite.org/fts5.html#custom_auxiliary_functions>).
 ///
 /// A context is valid only during the call and cannot be kept. Its methods throw the errors that FTS5 reports, for example for a
@@ -91,11 +91,11 @@ extension SQLExtension {
     /// let hits = try notes.search(search)
     /// ```
     /// If the function throws, the search fails with that error. Every connection that searches with the function needs it:
-    /// register it in ``DatabaseConfiguration/prepare``. Registering throws ``DatabaseError/Reason/invalidArgument`` for a name of
-    /// another form than described here.
+    /// register it in ``DatabaseConfiguration/prepare``. Registering throws ``DatabaseError/Reason/invalidArgument`` if the name
+    /// does not have the form described here.
     /// - Parameters:
     ///   - name: ASCII letters, digits and underscores, and no digit first, as FTS5's syntax requires.
-    ///   - function: returns a hit's rank; the smaller, the better.
+    ///   - function: returns a hit's rank; smaller is better.
     public static func ranking(
         _ name: String, _ function: @escaping @Sendable (borrowing FTS5RankingContext) throws -> Double
     ) -> SQLExtension {

@@ -50,8 +50,8 @@ extension FullTextIndex {
     /// Returns words of the index that differ from a word by a few typing errors: a letter too many, missing, wrong, or swapped
     /// with its neighbour. The nearest come first and, of these, the most frequent.
     ///
-    /// Only the parts of the index that may have such words are read. A different first letter is allowed within the same script,
-    /// in words with at least one error fewer than `distance` (or with one error).
+    /// Only the parts of the index that may have such words are read. A word with a different first letter of the same script is
+    /// included if it has fewer errors than `distance`, or only one.
     /// - Parameters:
     ///   - word: what the user has typed.
     ///   - distance: the maximum number of errors, from 1 to 3. Default: 2; 1 for words of up to four letters.

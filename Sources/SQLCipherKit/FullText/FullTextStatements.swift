@@ -51,15 +51,15 @@ struct FullTextStatements {
         return try "SELECT (\(expression)), count(*) FROM \(content()) GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT \(limit)"
     }
 
-    /// The matches joined with the content, for terms over its columns: an order, a facet.
+    /// The matches joined with the content, for SQL terms over its columns, such as an order or a facet.
     ///
     /// The terms see the content table only under its own name, and of the index only the row id and, as `search_rank`, the rank;
-    /// otherwise a column that both have would be ambiguous. Snippets are left to a second step, because SQLite would compute them
-    /// for every match before it sorts.
+    /// otherwise a column that both have would be ambiguous. A second step computes the snippets, because SQLite would compute them
+    /// here for every match before it sorts.
     func content() throws(DatabaseError) -> SQL {
         let condition = try condition()
         guard let content = try index.content() else {
-            // The table has its own content, or none: the columns are its own.
+            // The table stores its own text, or none: the columns are its own.
             let columns = try index.columns().map { "f.\($0.quotedSQLIdentifier)" }.joined(separator: ", ")
             return """
                 (SELECT f.rowid AS sqlcipherkit_row, f.rank AS search_rank, \(raw: columns) FROM \(raw: table) WHERE \(condition))
@@ -118,7 +118,7 @@ struct FullTextStatements {
             """
     }
 
-    /// The order, except by SQL terms: that takes two steps, of which ``ranking()`` is the first.
+    /// The order, except by SQL terms, which takes two steps: ``ranking()`` is the first.
     private var order: String {
         switch search.order {
         case .rank, .sql: " ORDER BY f.rank"
@@ -133,7 +133,7 @@ struct FullTextStatements {
         return limit.map { " LIMIT \($0)" } ?? ""
     }
 
-    /// The function that ranks, with its arguments as SQL literals, as FTS5 requires it
+    /// The ranking function, with its arguments as SQL literals, as FTS5 requires
     /// (<https://sqlite.org/fts5.html#sorting_by_auxiliary_function_results>).
     private func rankExpression() throws(DatabaseError) -> String? {
         let (weights, function) = (search.weights, search.rankFunction)
