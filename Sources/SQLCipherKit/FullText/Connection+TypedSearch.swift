@@ -45,14 +45,14 @@ extension Connection {
         adapting adapt: (inout TypedSearch, FullTextIndex) throws -> Void = { _, _ in }
     ) throws -> TypedSearch.Found {
         guard (1...16).contains(indexes.count) else {
-            throw DatabaseError.invalidArgument("a search is of 1 to 16 full-text tables, not \(indexes.count)")
+            throw DatabaseError.invalidArgument("a search reads from 1 to 16 full-text tables, not \(indexes.count)")
         }
         for (place, index) in indexes.enumerated() {
             guard index.connection === self else {
                 throw DatabaseError.invalidArgument("\(index.name) belongs to another connection")
             }
             guard !indexes[..<place].contains(where: { $0.qualifiedName.isSameName(as: index.qualifiedName) }) else {
-                throw DatabaseError.invalidArgument("\(index.name) is among the tables twice")
+                throw DatabaseError.invalidArgument("\(index.name) is listed twice")
             }
         }
         var searches: [TypedSearch] = []
@@ -61,7 +61,7 @@ extension Connection {
             var own = search
             try adapt(&own, index)
             guard own.hasSameHits(as: search) else {
-                throw DatabaseError.invalidArgument("the text, the limit, the offset and the rules are the same for all tables")
+                throw DatabaseError.invalidArgument("text, limit, offset, rules and fewerWordsBelow must be the same in all tables")
             }
             for (name, grouping) in own.facets {
                 if let other = groups[name], !other.hasSameGroups(as: grouping) {

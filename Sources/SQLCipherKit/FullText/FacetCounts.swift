@@ -27,7 +27,7 @@ struct FacetCounts {
         try FullTextStatements.requirePositional(grouping.expression, "a facet")
         if case .ranges(let bounds) = grouping.kind {
             guard (1...100).contains(bounds.count), bounds.allSatisfy(\.isFinite), zip(bounds, bounds.dropFirst()).allSatisfy(<)
-            else { throw .invalidArgument("the bounds of ranges are from 1 to 100 finite numbers in ascending order") }
+            else { throw .invalidArgument("ranges need from 1 to 100 bounds: finite numbers in ascending order") }
             ranges = Array(repeating: 0, count: bounds.count + 1)
         }
         self.grouping = grouping

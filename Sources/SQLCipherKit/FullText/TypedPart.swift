@@ -17,7 +17,7 @@ struct TypedPart {
 
     init(_ search: TypedSearch, _ index: TypedIndex) throws {
         guard (0...1_000).contains(search.limit), (0...9_000).contains(search.offset) else {
-            throw DatabaseError.invalidArgument("a typed search shows up to 1,000 hits, from the 9,000th at most")
+            throw DatabaseError.invalidArgument("a typed search has a limit from 0 to 1,000 and an offset from 0 to 9,000")
         }
         guard search.weights.allSatisfy({ abs($0) <= 1e15 }) else {
             throw DatabaseError.invalidArgument("a column's weight is a number from -1e15 to 1e15")

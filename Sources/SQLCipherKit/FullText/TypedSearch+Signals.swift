@@ -55,13 +55,13 @@ struct TypedSignals {
         popularity = search.popularity
         if let decay {
             guard decay.half > 0, decay.half.isFinite else {
-                throw .invalidArgument("a decay's half is a number above 0, not \(decay.half)")
+                throw .invalidArgument("a decay's half must be a number above 0, not \(decay.half)")
             }
             try FullTextStatements.requirePositional(decay.value, "a decay")
         }
         if let popularity {
             guard popularity.half > 0, popularity.half.isFinite, (0...1_000).contains(popularity.strength) else {
-                throw .invalidArgument("a popularity's half is a number above 0, and its strength is from 0 to 1,000")
+                throw .invalidArgument("a popularity's half must be a number above 0, and its strength from 0 to 1,000")
             }
             try FullTextStatements.requirePositional(popularity.value, "a popularity")
         }
