@@ -1,19 +1,21 @@
 extension ChangeLog {
-    /// Applies a message of another peer, in one transaction: all of it, or nothing.
+    /// Applies a message from another peer in one transaction: all of it, or nothing.
     ///
-    /// Entries that have been received already are left out. Foreign keys' actions do not run, and triggers as ``triggers`` says,
-    /// because the changes contain what they did. See <doc:Synchronise> for how conflicts are resolved.
+    /// Entries that were received before are skipped. Foreign key actions do not run, and only the triggers that ``triggers``
+    /// allows do, because the changes contain what both did. References to deleted rows are repaired only if the connection
+    /// enforces foreign keys. See <doc:Synchronise> for how conflicts are resolved.
     /// ```swift
     /// do { try log.receive(message) } catch let error as DatabaseError where error.reason == .changesMissing {
     ///     askAgain(since: try log.position)
     /// }
     /// ```
-    /// - Returns: for each table, what was applied, what was left out and what was repaired.
+    /// - Returns: for each table, the number of changes applied, skipped and repaired.
     /// - Throws: ``DatabaseError/Reason/changesMissing`` if entries before the message have not been received;
-    ///   ``ResultCode/schema`` if a table, a column or a rule is missing or different here; ``ResultCode/abort`` for a row that a
-    ///   constraint of this database refuses, with its table and key; ``ResultCode/corrupt`` for entries that do not follow one
-    ///   another; ``DatabaseError/Reason/misuse`` inside a transaction, for a message of a removed peer, and for two histories of
-    ///   one peer. Nothing has changed then.
+    ///   ``ResultCode/schema`` if a table, a primary key, a column or a rule is missing or different here; ``ResultCode/abort`` for
+    ///   a new row that a constraint of this database refuses, with its table, and its key if that is one integer;
+    ///   ``ResultCode/corrupt`` for entries that do not follow one another; ``DatabaseError/Reason/misuse`` inside a transaction,
+    ///   for a message from a removed peer, if this peer was removed, and if two histories of one peer meet. Then nothing has
+    ///   changed.
     @discardableResult
     public func receive(_ message: ChangeMessage) throws -> ChangeLogOutcome {
         if connection.isInTransaction { throw DatabaseError.misuse("a message cannot be received inside a transaction") }
@@ -80,7 +82,7 @@ extension ChangeLog {
         }
     }
 
-    /// The entries that this copy lacks. Each must follow the last one of its peer.
+    /// The entries that this copy lacks. Each must follow the last entry of its peer.
     private func newEntries(
         _ message: ChangeMessage, _ own: ChangePosition, _ outcome: inout ChangeLogOutcome
     ) throws -> [ChangeLogEntry] {

@@ -1,24 +1,23 @@
 extension ChangeLog {
-    /// How far this copy is: send it to a peer that is to answer with ``changes(since:)``.
+    /// The last entry of each peer that this copy has. Send it to a peer to get the result of ``changes(since:)`` in return.
     /// - Throws: ``DatabaseError``.
     public var position: ChangePosition { get throws(DatabaseError) { try store.position(of: peer) } }
 
-    /// How far another peer is known to be, from its messages and those of others; nil for a peer that is not known.
+    /// The last known position of another peer, from its own messages and those of others; nil for an unknown or a removed peer.
     /// - Throws: ``DatabaseError``.
     public func position(of peer: String) throws(DatabaseError) -> ChangePosition? {
         try store.members()[peer] == false ? try store.position(of: peer) : nil
     }
 
-    /// The other peers that are known, sorted by name: those registered, those that messages came from, and those that such a peer
-    /// knows.
+    /// The other known peers, sorted by name: registered ones, senders of received messages, and the peers that those senders know.
     /// - Throws: ``DatabaseError``.
     public var peers: [String] {
         get throws(DatabaseError) { try store.members().filter { !$0.value && $0.key != peer }.map(\.key).sorted() }
     }
 
-    /// Registers a peer. ``prune()`` keeps what it lacks. Call it before you copy the database for a new peer, so that the copy can
-    /// be opened under that name.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a name that cannot be a peer's or that was removed.
+    /// Registers a peer, so that ``prune()`` keeps the entries that it lacks. Call this before you copy the database for a new
+    /// peer: the copy can then be opened under that name. Registering a peer again has no effect.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an invalid name, and for that of a removed peer.
     public func add(peer name: String) throws {
         guard name.isPeerName else {
             throw DatabaseError.invalidArgument("a peer's name has 1 to 128 printable ASCII characters, without spaces")
@@ -31,21 +30,24 @@ extension ChangeLog {
         }
     }
 
-    /// Forgets a peer that will not come back: ``prune()`` no longer waits for it. All peers learn of it by the next messages, and
-    /// then refuse its messages. To come back, it must start from a copy of another peer's database, under a new name.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for this peer itself.
+    /// Removes a peer that will not come back, so that ``prune()`` no longer waits for it. This peer's next messages tell the
+    /// others, and all of them then refuse the removed peer's messages. To come back, it must start from a copy of another peer's
+    /// database, under a new name.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for this peer itself and for an invalid name.
     public func remove(peer name: String) throws {
         if name == peer || !name.isPeerName { throw DatabaseError.invalidArgument("the peer \(name) cannot be removed here") }
         try connection.transaction { _ in try store.remove(member: name) }
     }
 
-    /// Makes a message with the entries that a copy at a position lacks: this peer's and those of others that it has received.
+    /// Returns a message with the entries that a copy at a position lacks: this peer's own and those received from others.
     ///
-    /// The position is the one that the other peer sends, or the last one known, ``position(of:)``. With an older position the
-    /// message has more entries than needed, which does no harm.
+    /// An older position than the other copy's does no harm: the message then has more entries than needed. The message is made in
+    /// memory.
+    /// - Parameter position: the position that the other peer sent, or its last known one, ``position(of:)``. Default: that of a
+    ///   copy without entries.
     /// - Throws: ``DatabaseError/Reason/changesMissing`` if entries that the copy lacks have been pruned;
-    ///   ``DatabaseError/Reason/misuse`` if the other copy has an entry of a peer that is another one here, because two copies use
-    ///   the same name, or because a copy was restored from a backup.
+    ///   ``DatabaseError/Reason/misuse`` if the other copy has a different entry under the same peer and number, because two copies
+    ///   use the same name or a copy was restored from a backup.
     public func changes(since position: ChangePosition = ChangePosition()) throws -> ChangeMessage {
         try connection.transaction(.deferred) { db in
             let own = try self.position
@@ -85,7 +87,7 @@ extension ChangeLog {
         }
     }
 
-    /// Throws if the last entry that a copy has of a peer is another one than the one with its number here.
+    /// Throws if the entry that a copy has of a peer differs from the entry with the same number here.
     func check(_ origin: String, _ mark: ChangePosition.Mark, _ own: ChangePosition) throws(DatabaseError) {
         let same = own.marks[origin]
         let clock = same?.sequence == mark.sequence ? same?.clock : try store.clock(ofEntry: mark.sequence, of: origin)
@@ -100,12 +102,15 @@ extension ChangeLog {
             """)
     }
 
-    /// Deletes entries that all peers are known to have, and what the log knows of their rows. A message from each peer is needed
-    /// to know what it has, even one without entries.
+    /// Deletes the entries that all peers are known to have, and the log's stamps of their rows.
     ///
-    /// Register all peers before the first call, with ``add(peer:)`` or by a message: a peer that was not known cannot get the
-    /// deleted entries, and its own old entries are refused.
+    /// What a peer has is known from its messages, even from one without entries, and from what other peers' messages say of it.
+    /// Nothing is deleted while a peer is known to have entries that this one lacks.
+    ///
+    /// Register all peers before the first call, with ``add(peer:)`` or by receiving a message: a peer that was unknown then cannot
+    /// get the deleted entries, and its own older entries are refused.
     /// - Returns: the number of entries deleted; 0 if no other peer is known.
+    /// - Throws: ``DatabaseError``. Then nothing is deleted.
     @discardableResult
     public func prune() throws -> Int {
         try connection.transaction { db in
@@ -114,7 +119,7 @@ extension ChangeLog {
             let others = try peers
             for other in others {
                 let theirs = try store.position(of: other)
-                // What this peer lacks may be older than what it would forget.
+                // The entries that this peer lacks may be older than those that it would delete.
                 guard own.includes(theirs) else { return TransactionEnd.commit(0) }
                 for (origin, mark) in common.marks where theirs.sequence(of: origin) < mark.sequence {
                     common.marks[origin] = theirs.marks[origin]

@@ -28,7 +28,7 @@ extension ChangeLog {
         try append(changes)
     }
 
-    /// Adds an entry of this peer, and stamps the rows.
+    /// Adds an entry of this peer, and stamps its rows.
     func append(_ changes: [LoggedChange]) throws {
         if changes.isEmpty { return }
         let tables = try tables()
@@ -49,7 +49,7 @@ extension ChangeLog {
         try append(changes, at: stamp.clock)
     }
 
-    /// Adds an entry of this peer, whose rows have been stamped.
+    /// Adds an entry of this peer. Its rows have been stamped already.
     func append(_ changes: [LoggedChange], at clock: Int64) throws {
         let sequence = try store.position(of: peer).sequence(of: peer) + 1
         let bytes = ChangeLogEntry.coded(changes, horizon: try store.horizon)
@@ -60,7 +60,7 @@ extension ChangeLog {
         try store.setState("clock", to: .integer(clock))
     }
 
-    /// The row of a key, with its row id if that is not the key; nil if there is none.
+    /// The row with a key, and its row id if the table has one that is not the key; nil if there is no such row.
     func current(_ table: LoggedTable, _ key: [SQLValue]) throws -> (values: [SQLValue], rowID: SQLValue?)? {
         let names = (table.columns.map(\.quotedSQLIdentifier) + [table.rowID ?? "NULL"]).joined(separator: ", ")
         let row = try connection.fetchOne(

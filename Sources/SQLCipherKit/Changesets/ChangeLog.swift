@@ -1,6 +1,6 @@
 import Foundation
 
-/// A log of changes in the database itself, with which copies of the database are kept equal while each is edited offline.
+/// A log of changes, kept in the database itself, that synchronises copies of the database, each of which can be edited offline.
 ///
 /// ```swift
 /// let log = try ChangeLog(db, tables: ["note", "tag"], peer: "laptop")
@@ -9,20 +9,21 @@ import Foundation
 /// let message = try log.changes(since: positionOfPhone)   // on the laptop
 /// let outcome = try phoneLog.receive(message)             // on the phone
 /// ```
-/// Each copy is a *peer* with its own name. What ``write(_:)`` changes in the logged tables is recorded in the same transaction as
-/// an entry: the peer, a number, a time and the changes. ``changes(since:)`` makes a message of the entries that another peer
-/// lacks, its own and those received from others, and ``receive(_:)`` applies it in one transaction. Repeated messages and messages
-/// that arrive by several ways do no harm, and a message that follows a lost one is refused until the lost entries have come. When
-/// all peers have all entries, they have the same rows, in whatever order the messages came: <doc:Synchronise> has the rules.
+/// Each copy is a *peer* with its own name. ``write(_:)`` records its changes to the logged tables in the same transaction, as an
+/// entry: the peer, a number, a time and the changes. ``changes(since:)`` returns a message with the entries that another peer
+/// lacks, this peer's own and those received from others. ``receive(_:)`` applies a message in one transaction. Repeated messages,
+/// and messages that arrive by several routes, do no harm. A message that follows a lost one is refused until the lost entries have
+/// arrived. When all peers have all entries, they have the same rows, whatever the order of the messages: <doc:Synchronise> has the
+/// rules.
 ///
-/// The log is kept in five tables whose names begin with `changelog`, encrypted with the database. Use it on its connection's
-/// thread. Making one costs a few queries, so a closure of ``SharedDatabase`` can make its own.
+/// The log is kept in five tables with names that begin with `changelog`, encrypted like the rest of the database. Use it on its
+/// connection's thread. Creating a `ChangeLog` costs a few queries, so each closure of a ``SharedDatabase`` can create its own.
 public final class ChangeLog {
-    /// Which of two changes of the same row counts, made by peers that did not know of each other's.
+    /// How to merge two changes to the same row, if neither peer knew of the other's change.
     public enum Rule: String, Hashable, Codable, Sendable {
-        /// The later one for each column. Two changes of different columns of a row are both made.
+        /// For each column, the later change wins. Changes to different columns of a row are both kept.
         case column
-        /// The later one, with all its columns: for rows whose columns belong together, such as a position's coordinates.
+        /// The later change wins, with all its columns. For columns that belong together, such as a position's coordinates.
         case row
     }
 
@@ -30,9 +31,9 @@ public final class ChangeLog {
     public let connection: Connection
     /// The name of this copy.
     public let peer: String
-    /// Which triggers run in ``receive(_:)``. Default: ``ChangesetOptions/Triggers-swift.enum/quiet``, as the changes contain what
-    /// triggers wrote to logged tables. Triggers that write to other tables, such as those of a full-text index, can run:
-    /// `.without(["log_new"])` names those that must not.
+    /// Which triggers run in ``receive(_:)``. Default: ``ChangesetOptions/Triggers-swift.enum/quiet``, because the changes already
+    /// contain what triggers wrote to logged tables. To run triggers that write to other tables, such as those of a full-text
+    /// index, name the ones that must not run: `.without(["log_new"])`.
     public var triggers = ChangesetOptions.Triggers.quiet
 
     let wanted: [String]
@@ -43,17 +44,19 @@ public final class ChangeLog {
     private var isWriting = false
     private var known: (version: Int, tables: LoggedTables)?
 
-    /// Opens the log of a database, or creates it.
+    /// Opens the log of a database, or creates it, in a transaction.
     /// - Parameters:
     ///   - db: the connection. The log is in its main database.
     ///   - tables: the tables to log, the same for all peers. Each needs a declared primary key, with values that no two peers
-    ///     choose for different rows, such as UUIDs. A table that refers to another one by a foreign key needs that one in the log.
-    ///   - peer: the name of this copy, up to 128 printable ASCII characters without spaces, such as a UUID. No two copies may have
-    ///     the same name. A database that was copied from a peer gets a name that the peer has registered before, with
-    ///     ``add(peer:)``.
-    ///   - rules: what to do about conflicts, by table, the same for all peers. Default: ``Rule/column``.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for such a name or table, ``DatabaseError/Reason/misuse`` if the log
-    ///   belongs to another peer and `peer` has not been registered.
+    ///     choose for different rows, such as UUIDs. If a logged table has a foreign key, the table that it refers to must be
+    ///     logged too.
+    ///   - peer: the name of this copy, 1 to 128 printable ASCII characters without spaces, such as a UUID. No two copies may have
+    ///     the same name. For a database that was copied from a peer, use a name that was registered there with ``add(peer:)``
+    ///     before the copy was made.
+    ///   - rules: how conflicts are resolved, by table, the same for all peers. Default: ``Rule/column`` for every table.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a name or a table that does not meet these requirements, or a rule
+    ///   for a table that is not logged; ``DatabaseError/Reason/misuse`` if the log belongs to another peer and `peer` has not been
+    ///   registered there.
     public init(_ db: Connection, tables: [String], peer: String, rules: [String: Rule] = [:]) throws {
         guard peer.isPeerName else {
             throw DatabaseError.invalidArgument("a peer's name has 1 to 128 printable ASCII characters, without spaces")
@@ -73,7 +76,7 @@ public final class ChangeLog {
         }
     }
 
-    /// Makes the database this peer's, if it is new or a copy made for it.
+    /// Makes this peer the log's owner, if the log is new or the database is a copy made for this peer.
     private func adopt() throws(DatabaseError) {
         let owner = try store.state("peer", as: String.self)
         if owner == peer { return }
@@ -89,7 +92,7 @@ public final class ChangeLog {
         try store.add(member: peer)
     }
 
-    /// The descriptions of the logged tables, read again after the schema has changed.
+    /// The descriptions of the logged tables, read again if the schema has changed.
     func tables() throws -> LoggedTables {
         let version = try connection.fetchOne(Int.self, "PRAGMA main.schema_version") ?? 0
         if let known, known.version == version { return known.tables }
@@ -98,17 +101,17 @@ public final class ChangeLog {
         return tables
     }
 
-    /// Runs `body` in a transaction, or in a savepoint of the open one, and logs what it changes in the logged tables, including
-    /// what triggers and foreign keys do.
+    /// Runs `body` in a transaction, or in a savepoint of the open one, and logs its changes to the logged tables, including those
+    /// that triggers and foreign keys make.
     ///
-    /// What is changed outside this call is not logged, and stays different between the peers. Rows with NULL in their key are not
+    /// Changes made outside this call are not logged, and the other peers never receive them. Rows with NULL in their key are not
     /// logged either.
     /// - Parameter body: makes the changes.
     /// - Returns: what `body` returns.
-    /// - Throws: any error of `body`, of beginning or of committing. Nothing has changed then, and nothing is logged.
+    /// - Throws: any error that `body`, beginning or committing throws. Then nothing has changed, and nothing is logged.
     @discardableResult
     public func write<R>(_ body: (Connection) throws -> R) throws -> R {
-        // The outer call logs all of it.
+        // The outer call logs these changes too.
         if isWriting { return try connection.savepoint { db in TransactionEnd.commit(try body(db)) } }
         let recorder = try ChangeRecorder(connection.main, tables: try tables().all.map(\.name))
         defer { recorder.close() }
@@ -121,9 +124,13 @@ public final class ChangeLog {
         }
     }
 
-    /// Logs the rows that exist in the logged tables but have never been logged, as if they were inserted now: for rows from before
-    /// the log, if other peers start from an empty database rather than from a copy of this one.
-    /// - Returns: the number of rows.
+    /// Logs the rows of the logged tables of which the log knows no insert, as if they were inserted now.
+    ///
+    /// Use it for rows that are older than the log, if other peers start from an empty database instead of a copy of this one. Call
+    /// it once, before other peers change these rows and before ``prune()``, which forgets inserts: rows that are logged again
+    /// count as new, and the other peers' changes to them are lost. All rows are read into memory, and make one entry.
+    /// - Returns: the number of rows logged.
+    /// - Throws: ``DatabaseError``. Then nothing is logged.
     @discardableResult
     public func addExistingRows() throws -> Int {
         try connection.transaction { db in
@@ -146,6 +153,7 @@ public final class ChangeLog {
         }
     }
 
-    /// Deletes the log of a database, with its tables. The rows of the logged tables stay.
+    /// Deletes the log of a database, with its tables, in a transaction. The rows of the logged tables stay.
+    /// - Throws: ``DatabaseError``. Then nothing is deleted.
     public static func delete(from db: Connection) throws { try db.transaction { db in try ChangeLogStore(db: db).drop() } }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Writes the bytes of a change log's entries and messages: numbers as LEB128, text and blobs after their length.
+/// Writes the bytes of a change log's entries and messages: numbers as LEB128, text and blobs preceded by their length in bytes.
 struct ChangeLogWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -68,8 +68,7 @@ struct ChangeLogWriter {
     }
 }
 
-/// Reads what ``ChangeLogWriter`` has written. The bytes may come from anywhere: each read checks them, and throws
-/// ``ResultCode/corrupt``.
+/// Reads what ``ChangeLogWriter`` has written. The bytes are untrusted: each read checks them, and throws ``ResultCode/corrupt``.
 struct ChangeLogReader {
     private let bytes: [UInt8]
     private var place = 0
@@ -114,7 +113,7 @@ struct ChangeLogReader {
     mutating func text() throws(DatabaseError) -> String {
         let bytes = try blob()
         let text = String(decoding: bytes, as: UTF8.self)
-        // Malformed text has been repaired, so that its bytes are others.
+        // Decoding repairs malformed text, which changes its bytes.
         guard text.utf8.elementsEqual(bytes) else { throw Self.malformed }
         return text
     }

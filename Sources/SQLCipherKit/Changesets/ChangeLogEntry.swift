@@ -1,17 +1,17 @@
 import Foundation
 
-/// The change of one row in an entry of a change log, with names instead of positions, so that a column that was added does not
-/// matter.
+/// The change to one row in an entry of a change log. It has the names of columns instead of their positions, so that added columns
+/// do not matter.
 struct LoggedChange: Hashable {
     let kind: Changeset.Change.Kind
     let table: String
     /// The columns of the key and their values.
     let keyColumns: [String]
     let key: [SQLValue]
-    /// The columns that were written, without those of the key, and their values.
+    /// The columns that were written, except those of the key, and their values.
     let columns: [String]
     let values: [SQLValue]
-    /// Which insert the row comes from that was updated or deleted.
+    /// The insert that the updated or deleted row comes from.
     let base: ChangeStamp
 }
 
@@ -20,7 +20,7 @@ struct ChangeLogEntry: Hashable {
     let peer: String
     let sequence: Int64
     let clock: Int64
-    /// ``coded``: the changes and the peer's horizon.
+    /// The changes and the peer's horizon, from `coded(_:horizon:)`.
     let bytes: Data
 
     var stamp: ChangeStamp { ChangeStamp(clock: clock, peer: peer) }
@@ -34,7 +34,7 @@ struct ChangeLogEntry: Hashable {
         sequence = try reader.number()
         clock = try reader.clock()
         bytes = Data(try reader.blob())
-        // So that what is kept and passed on can be read.
+        // An entry that is stored and passed on must be readable.
         _ = try changes()
     }
 
@@ -47,8 +47,8 @@ struct ChangeLogEntry: Hashable {
 
     // MARK: The changes
 
-    /// The bytes of changes. Names are written once.
-    /// - Parameter horizon: all entries up to this time are known to all peers, as far as the entry's peer knows.
+    /// The bytes of changes. Each name is written once.
+    /// - Parameter horizon: all peers have all entries up to this time, as far as the entry's peer knows.
     static func coded(_ changes: [LoggedChange], horizon: Int64) -> Data {
         var names: [ExactText: Int] = [:], list: [String] = []
         func place(_ name: String) -> Int {

@@ -1,5 +1,5 @@
-/// What becomes of rows that refer to a row that another peer has deleted: as with SQLite's own actions, `ON DELETE SET NULL` sets
-/// the reference to NULL. Otherwise the row is deleted.
+/// Repairs rows that refer to a row that another peer has deleted. `ON DELETE SET NULL` sets the reference to NULL, as SQLite's own
+/// action does. With any other action the row is deleted.
 extension ChangeLogMerge {
     mutating func repairReferences(_ keys: inout ChangeLogReferences) throws {
         while true {
@@ -17,8 +17,8 @@ extension ChangeLogMerge {
         }
     }
 
-    /// The condition for a row of the child that refers to a row that does not exist. `+` takes the affinity from the child's
-    /// column, so that values are compared as the parent's column has them.
+    /// The condition for a row of the child that refers to a missing row. `+` removes the affinity of the child's column, so that
+    /// values are compared with that of the parent's column.
     private static func dangles(_ reference: LoggedTable.Reference, _ child: String) -> String {
         let pairs = zip(reference.columns, reference.parentColumns)
         let isSet = reference.columns.map { "\(child).\($0.quotedSQLIdentifier) IS NOT NULL" }.joined(separator: " AND ")
@@ -38,7 +38,7 @@ extension ChangeLogMerge {
     ) throws {
         var wanted: [SQLValue] = []
         for column in reference.parentColumns {
-            // A generated column is not among the values: then there is nothing to look for.
+            // A generated column is not among the values, so there is nothing to look for.
             guard let place = parent.columns.firstIndex(named: column), values[place] != .null else { return }
             wanted.append(values[place])
         }
@@ -46,7 +46,7 @@ extension ChangeLogMerge {
         let equal = reference.columns.enumerated().map { "\(child).\($1.quotedSQLIdentifier) = ?\($0 + 1)" }
         let condition = "\(equal.joined(separator: " AND ")) AND \(Self.dangles(reference, child))"
         guard let table = tables[reference.child] else {
-            // A table of this copy alone: nothing to log.
+            // The table is not logged, so neither is the repair.
             let list = reference.columns.map { "\($0.quotedSQLIdentifier) = NULL" }.joined(separator: ", ")
             let sql = reference.setsNull ? "UPDATE main.\(child) SET \(list)" : "DELETE FROM main.\(child)"
             return try db.execute(SQL(raw: "\(sql) WHERE \(condition)", StatementArguments(wanted)))
@@ -61,7 +61,7 @@ extension ChangeLogMerge {
         _ table: LoggedTable, _ key: [SQLValue], _ reference: LoggedTable.Reference, _ keys: inout ChangeLogReferences
     ) throws {
         guard let old = try log.current(table, key)?.values else { return }
-        // A row without a whole key cannot be logged.
+        // A row with NULL in its key cannot be logged.
         let isLogged = !key.contains(.null)
         keys.former.append((table, old))
         if reference.setsNull, try setNull(table, key, reference.columns) {
@@ -72,7 +72,7 @@ extension ChangeLogMerge {
         if isLogged { try deleted(table, key) }
     }
 
-    /// - Returns: whether the columns can be NULL.
+    /// - Returns: whether the columns were set: false if one belongs to the key or a constraint refuses NULL.
     private func setNull(_ table: LoggedTable, _ key: [SQLValue], _ columns: [String]) throws(DatabaseError) -> Bool {
         let list = columns.map { "\($0.quotedSQLIdentifier) = NULL" }.joined(separator: ", ")
         let keyNames = table.key.nameSet

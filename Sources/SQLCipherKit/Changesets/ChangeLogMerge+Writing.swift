@@ -1,8 +1,8 @@
-/// The rows whose foreign keys are to be checked after the changes.
+/// The rows with foreign keys to check after the changes.
 struct ChangeLogReferences {
-    /// Rows that were written, which may refer to a row that does not exist.
+    /// Rows that were written, which may refer to missing rows.
     var written: [(table: LoggedTable, key: [SQLValue])] = []
-    /// Former rows, which others may refer to.
+    /// Rows as they were before a change, which other rows may refer to.
     var former: [(table: LoggedTable, values: [SQLValue])] = []
 }
 
@@ -11,7 +11,7 @@ extension ChangeLogMerge {
         case done, conflict
     }
 
-    /// Writes the rows: first the deletes, then what causes no conflict, and then the rest.
+    /// Writes the rows: first the deletes, then the rows without a conflict, then the rest.
     mutating func write(_ keys: inout ChangeLogReferences) throws {
         for work in works where work.isDelete {
             guard let old = try log.current(work.table, work.key) else { continue }
@@ -20,7 +20,7 @@ extension ChangeLogMerge {
         }
         var waiting = works.filter { !$0.isDelete && ($0.isInsert || !$0.values.isEmpty) }
         var before = waiting.count + 1
-        // A row may wait for a value that another one is to give up.
+        // A row may have to wait until another one gives up a unique value.
         while !waiting.isEmpty, waiting.count < before {
             before = waiting.count
             var still: [Work] = []
@@ -51,7 +51,7 @@ extension ChangeLogMerge {
                 }
                 keys.former.append((table, old.values))
             } else {
-                // A row that was deleted without the log stays so.
+                // A row that was deleted without the log stays deleted.
                 guard work.isInsert else { return .done }
                 try insert(work, nil, replaces: false)
             }
@@ -77,7 +77,7 @@ extension ChangeLogMerge {
             code: .abort, message: "\(row) of \(work.table.name) cannot be written here: \(error.message)", underlying: error)
     }
 
-    /// - Parameter parked: the row as it was before it was taken out of the table.
+    /// - Parameter parked: the row as it was before it was removed from the table.
     private func insert(_ work: Work, _ parked: (values: [SQLValue], rowID: SQLValue?)?, replaces: Bool) throws {
         let table = work.table
         var names = table.key, values = work.key
@@ -98,9 +98,9 @@ extension ChangeLogMerge {
                 StatementArguments(values)))
     }
 
-    /// Writes rows with unique values that others have. Of two such rows, the one written last stays, and the other is deleted.
+    /// Writes rows with unique values that other rows have. The row that was written last stays, and the other is deleted.
     private mutating func writeConflicting(_ works: [Work], _ keys: inout ChangeLogReferences) throws {
-        // Rows that exchange their values are not in each other's way if none of them is there.
+        // Rows that swap unique values do not conflict if all of them are removed first.
         var parked: [(work: Work, old: (values: [SQLValue], rowID: SQLValue?)?)] = []
         for work in works {
             let old = try log.current(work.table, work.key)
@@ -128,7 +128,7 @@ extension ChangeLogMerge {
         }
     }
 
-    /// The order of two rows: by when they were written last, and then by their keys.
+    /// The order of two rows: by the time of their last write, then by their keys.
     private static func isBefore(_ a: Work, _ b: Work) -> Bool {
         if a.row.version != b.row.version { return a.row.version < b.row.version }
         var keys = (ChangeLogWriter(), ChangeLogWriter())
@@ -137,8 +137,8 @@ extension ChangeLogMerge {
         return keys.0.bytes.lexicographicallyPrecedes(keys.1.bytes)
     }
 
-    /// Inserts a row in place of those with its unique values, if it was written after all of them.
-    /// - Returns: those rows; nil if the row was not inserted.
+    /// Inserts a row in place of those with the same unique values, if it was written after all of them.
+    /// - Returns: the replaced rows; nil if the row was not inserted.
     private mutating func replace(
         _ work: Work, _ old: (values: [SQLValue], rowID: SQLValue?)?
     ) throws -> [(key: [SQLValue], values: [SQLValue])]? {

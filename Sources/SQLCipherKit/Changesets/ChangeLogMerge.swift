@@ -1,7 +1,7 @@
-/// Merges new entries into a database: first all of them in memory, row by row, and then each row's result into its table.
+/// Merges new entries into a database: first all entries in memory, row by row, then each row's result into its table.
 ///
-/// So a state between two entries, in which a unique value is in two rows, does no harm. What the constraints refuse in the end is
-/// repaired by changes that are logged like any other.
+/// Therefore two rows may share a unique value between two entries. Whatever the constraints refuse in the end is repaired by
+/// changes that are logged like any others.
 struct ChangeLogMerge {
     /// A row that entries change.
     final class Work {
@@ -28,7 +28,7 @@ struct ChangeLogMerge {
     private let horizon: Int64
     private(set) var works: [Work] = []
     private var places: [Place: Int] = [:]
-    /// What this peer changes beyond the entries.
+    /// The changes that this peer makes in addition to the entries.
     private(set) var repairs: [LoggedChange] = []
     private(set) var stamp = ChangeStamp.ancient
     var outcome = ChangeLogOutcome()
@@ -76,7 +76,7 @@ struct ChangeLogMerge {
         }
     }
 
-    /// The table of a change, and its key in the order that the table has here.
+    /// The table of a change, and the change's key in the order of the table's key here.
     private func place(_ change: LoggedChange) throws -> (LoggedTable, [SQLValue]) {
         guard let table = tables[change.table] else {
             throw DatabaseError(code: .schema, message: "the table \(change.table) is not in this log")
@@ -113,7 +113,7 @@ struct ChangeLogMerge {
         for work in works { try log.store.save(work.row, work.table, work.key) }
     }
 
-    /// Logs that this peer deletes a row that has just been deleted.
+    /// Logs, as a change of this peer, that it has just deleted a row.
     mutating func deleted(_ table: LoggedTable, _ key: [SQLValue]) throws {
         let work = try work(table, key)
         repairs.append(
@@ -123,7 +123,7 @@ struct ChangeLogMerge {
         outcome.count(table.name) { $0.deleted += 1 }
     }
 
-    /// Logs that this peer writes the values that columns of a row have now.
+    /// Logs the present values of a row's columns as an update by this peer. Default: all columns except the key.
     mutating func asserted(_ table: LoggedTable, _ key: [SQLValue], _ columns: [String]? = nil) throws {
         guard let current = try log.current(table, key)?.values else { return }
         let work = try work(table, key)

@@ -4,33 +4,35 @@ public struct ChangeLogOutcome: Hashable, Sendable {
     public struct Table: Hashable, Sendable {
         /// The table.
         public let name: String
-        /// The number of changes that were made, all or in part.
+        /// The number of changes that were made, completely or in part.
         public internal(set) var applied = 0
-        /// The number of changes left out because of later ones, or because the row has been deleted.
+        /// The number of changes skipped, because of later ones or because the row has been deleted.
         public internal(set) var outdated = 0
-        /// The number of rows that this call deleted: they had the same unique values as a row that was written later, or referred
-        /// to a deleted row. The other peers are told.
+        /// The number of rows that this call deleted because they had the same unique value as a row that was written later, or
+        /// referred to a deleted row. The log has an entry for the other peers.
         public internal(set) var deleted = 0
-        /// The number of rows whose reference to a deleted row is now NULL, as `ON DELETE SET NULL` says. The other peers are told.
+        /// The number of references to a deleted row that are now NULL, because of `ON DELETE SET NULL`. The log has an entry for
+        /// the other peers.
         public internal(set) var detached = 0
-        /// The number of rows that kept their values, because the merged ones would violate a `CHECK`. The other peers are told.
+        /// The number of rows that kept their values because the merged ones would violate a `CHECK`, a `NOT NULL` or a trigger's
+        /// `RAISE`. The log has an entry for the other peers.
         public internal(set) var kept = 0
 
         init(name: String) { self.name = name }
     }
 
-    /// The tables that the new entries have changes of, and those with repairs.
+    /// The tables that the new entries change, and those with repairs.
     public internal(set) var tables: [Table] = []
     /// The number of entries that were new.
     public internal(set) var received = 0
-    /// The number of entries that were there already.
+    /// The number of entries that had been received before.
     public internal(set) var repeated = 0
 
-    /// The result for a table; nil if the message had no changes of it.
+    /// The result for a table; nil if the table was neither changed nor repaired.
     public subscript(table: String) -> Table? { tables.first { $0.name.isSameName(as: table) } }
 
-    /// Whether the call changed rows beyond what the message says, because of a unique value, a foreign key or a check. If so, the
-    /// log has a new entry that the other peers lack, also the one that sent the message.
+    /// Whether the call changed rows in addition to the message's changes, because of a unique value, a foreign key or a check.
+    /// Then the log has a new entry that all other peers lack, including the sender of the message.
     public var hasRepairs: Bool { tables.contains { $0.deleted + $0.detached + $0.kept > 0 } }
 
     mutating func count(_ table: String, _ body: (inout Table) -> Void) {

@@ -1,28 +1,28 @@
-/// What a change log knows of a row beyond its values: when it was inserted, deleted, and when its values were written.
+/// What a change log knows of a row besides its values: when it was inserted and deleted, and when its values were written.
 ///
-/// Merging is commutative, associative and idempotent, so that the order of the changes does not matter: of two inserts the later
-/// one counts, with the updates and the deletes of the row that it made; a delete counts over all updates of the same row; and of
-/// two updates the later one counts, by column.
+/// Merging is commutative, associative and idempotent, so the order of the changes does not matter. Of two inserts the later one
+/// wins, together with the updates and deletes of the row that it made. A delete wins over all updates of the same row. Of two
+/// updates the later one wins, by column.
 struct ChangeLogRow {
     /// The last insert.
     var insert = ChangeStamp.ancient
-    /// When that row was deleted.
+    /// When the row of that insert was deleted; nil if it was not.
     var gone: Int64?
     /// The updates since the insert, by column.
     var cells: [SQLName: ChangeStamp] = [:]
-    /// The columns whose stamps have changed since this was read.
+    /// The columns with stamps that have changed since they were read.
     private(set) var written: Set<SQLName> = []
-    /// Whether ``insert`` or ``gone`` have changed since this was read. Then the saved stamps of the columns are not valid.
+    /// Whether ``insert`` or ``gone`` has changed since it was read. If so, the saved stamps of the columns are no longer valid.
     private(set) var isNew = false
 
-    /// The last time that something was written to it.
+    /// The stamp of the last write to the row.
     var version: ChangeStamp { cells.values.reduce(insert, max) }
 
-    /// For tables in which the columns of a row go together.
+    /// The name under which tables with the rule ``ChangeLog/Rule/row`` keep one stamp for all columns.
     static let wholeRow = SQLName("")
 
-    /// Whether a change is of this row, rather than of an earlier one with the same key.
-    /// - Parameter horizon: up to this time, all peers know the same inserts.
+    /// Whether a change belongs to this row and not to an earlier one with the same key.
+    /// - Parameter horizon: all peers know the same inserts up to this time.
     private func isSame(_ base: ChangeStamp, _ horizon: Int64) -> Bool {
         func normal(_ stamp: ChangeStamp) -> ChangeStamp { stamp.clock <= horizon ? .ancient : stamp }
         return normal(base) == normal(insert)
@@ -39,12 +39,12 @@ struct ChangeLogRow {
     mutating func deleted(_ base: ChangeStamp, _ stamp: ChangeStamp, _ horizon: Int64) -> Bool {
         guard isSame(base, horizon) else { return false }
         let wasThere = gone == nil
-        // The later time, for pruning.
+        // Pruning needs the later time.
         (gone, cells, written, isNew) = (max(gone ?? 0, stamp.clock), [:], [], true)
         return wasThere
     }
 
-    /// - Returns: whether the value of this column is the last one written.
+    /// - Returns: whether this is the last write to the column.
     mutating func updated(_ column: SQLName, _ base: ChangeStamp, _ stamp: ChangeStamp, _ horizon: Int64) -> Bool {
         guard gone == nil, isSame(base, horizon), stamp > (cells[column] ?? insert) else { return false }
         cells[column] = stamp

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The tables of a change log. Nothing of them is kept in memory, so that a rollback undoes all of it.
+/// The tables of a change log. Nothing of them is kept in memory, so a rollback undoes everything.
 struct ChangeLogStore {
     static let prefix = "changelog"
     static let tables = ["changelog", "changelog_row", "changelog_cell", "changelog_peer", "changelog_state"]
@@ -9,22 +9,24 @@ struct ChangeLogStore {
 
     func create() throws(DatabaseError) {
         for table in [
-            // The entries, in the order of their arrival: each after those that it depends on.
+            // The entries in the order of their arrival: each after those that it depends on.
             """
             changelog(id INTEGER PRIMARY KEY, peer TEXT NOT NULL, sequence INTEGER NOT NULL, clock INTEGER NOT NULL, \
             changes BLOB NOT NULL, UNIQUE (peer, sequence))
             """,
-            // When and where a row was inserted last, and when it was deleted. Rows that are not here have been there for long.
+            // When and where a row was last inserted, and when it was deleted. Rows without a record here are older than the log or
+            // than its horizon.
             """
             changelog_row(tbl TEXT NOT NULL, key BLOB NOT NULL, clock INTEGER NOT NULL, peer TEXT NOT NULL, gone INTEGER, \
             PRIMARY KEY (tbl, key)) WITHOUT ROWID
             """,
-            // When and where a value was written last. The column is empty for a row of which all columns go together.
+            // When and where a value was last written. The column is empty for tables that merge whole rows.
             """
             changelog_cell(tbl TEXT NOT NULL, key BLOB NOT NULL, col TEXT NOT NULL, clock INTEGER NOT NULL, peer TEXT NOT NULL, \
             PRIMARY KEY (tbl, key, col)) WITHOUT ROWID
             """,
-            // For each peer, the last entry of each peer that it is known to have. The row without an origin is the peer itself.
+            // For each peer, the last entry of each peer that it is known to have. The row with the origin '' stands for the peer
+            // itself, with the sequence -1 if it was removed.
             """
             changelog_peer(peer TEXT NOT NULL, origin TEXT NOT NULL, sequence INTEGER NOT NULL, clock INTEGER NOT NULL, \
             PRIMARY KEY (peer, origin)) WITHOUT ROWID
@@ -47,15 +49,15 @@ struct ChangeLogStore {
         try db.execute("INSERT OR REPLACE INTO main.changelog_state VALUES (\(name), \(value))")
     }
 
-    /// The last time of the clock.
+    /// The last reading of the clock.
     var clock: Int64 { get throws(DatabaseError) { try state("clock", as: Int64.self) ?? 0 } }
 
-    /// All entries up to this time are known to all peers, and have been pruned.
+    /// All peers have all entries up to this time, and these have been pruned.
     var horizon: Int64 { get throws(DatabaseError) { try state("horizon", as: Int64.self) ?? 0 } }
 
     // MARK: Peers
 
-    /// The peers, and whether they have been removed.
+    /// The peers, and whether each has been removed.
     func members() throws(DatabaseError) -> [String: Bool] {
         let rows: [(String, Int64)] = try db.fetchAll("SELECT peer, sequence FROM main.changelog_peer WHERE origin = ''")
         return Dictionary(rows.map { ($0.0, $0.1 < 0) }) { first, _ in first }

@@ -1,28 +1,29 @@
 import Foundation
 
-/// What one peer tells another: the entries that it lacks, and how far every peer is known to be. See
+/// A message from one peer to another: the entries that the other one lacks, and the known position of every peer. See
 /// ``ChangeLog/changes(since:)``.
 ///
-/// It can be sent in any way: as ``data``, or as part of any `Codable` type. The bytes contain rows in plaintext: encrypt them
-/// before they leave the program.
+/// Send it in any way: as ``data``, or as part of any `Codable` type. The bytes contain rows in plaintext, and nothing in them
+/// proves their origin: encrypt and authenticate them before they leave the program.
 public struct ChangeMessage: Hashable, Sendable {
-    /// The peer that made it.
+    /// The peer that made the message.
     public let sender: String
-    /// What the receiver must have already.
+    /// The entries that the receiver must have already.
     public let since: ChangePosition
-    /// What the receiver has afterwards.
+    /// The entries that the receiver has afterwards, at least.
     public let until: ChangePosition
     /// The conflict rules of the sender's tables, by the tables' names.
     let rules: [String: ChangeLog.Rule]
     /// The positions of the peers that the sender knows.
     let peers: [String: ChangePosition]
+    /// The peers that the sender knows to be removed.
     let removed: Set<String>
     let entries: [ChangeLogEntry]
 
-    /// The number of entries: transactions of some peer.
+    /// The number of entries, each a transaction of one peer.
     public var count: Int { entries.count }
 
-    /// Whether it has no entries. It still says how far the sender is, which allows the receiver to prune its log.
+    /// Whether the message has no entries. It still contains the sender's position, which allows the receiver to prune its log.
     public var isEmpty: Bool { entries.isEmpty }
 
     private static let mark: [UInt8] = Array("SCKlog1".utf8)
@@ -35,8 +36,8 @@ public struct ChangeMessage: Hashable, Sendable {
         (self.peers, self.removed, self.entries) = (peers, removed, entries)
     }
 
-    /// Reads a message.
-    /// - Throws: ``ResultCode/corrupt`` for bytes that are not a message.
+    /// Reads a message from its bytes, which may be untrusted.
+    /// - Throws: ``ResultCode/corrupt`` if the bytes are not a message.
     public init(data: Data) throws(DatabaseError) {
         guard data.starts(with: Self.mark) else { throw ChangeLogReader.malformed }
         var reader = ChangeLogReader(data.dropFirst(Self.mark.count))
@@ -61,7 +62,7 @@ public struct ChangeMessage: Hashable, Sendable {
         try reader.end()
     }
 
-    /// The bytes.
+    /// The message as bytes.
     public var data: Data {
         var writer = ChangeLogWriter()
         writer.put(sender)

@@ -1,14 +1,16 @@
 import Foundation
 
-/// How far a copy of a database has got: for each peer, which of its entries the copy has; see ``ChangeLog/position``.
+/// The entries that a copy of a database has: for each peer, the last of its entries; see ``ChangeLog/position``.
 ///
-/// A position is small: a number for each peer. Send it to a peer that is to answer with ``ChangeLog/changes(since:)``.
+/// A position is small: a name and two numbers for each peer. Send it to a peer to get the result of ``ChangeLog/changes(since:)``
+/// in return.
 public struct ChangePosition: Hashable, Codable, Sendable {
-    /// The last entry of a peer.
+    /// The last entry of a peer that a copy has.
     public struct Mark: Hashable, Codable, Sendable {
         /// The number of the entry. The first entry of a peer is 1.
         public let sequence: Int64
-        /// The entry's time, by the log's own clock: it identifies the entry.
+        /// The entry's time by the log's hybrid logical clock: milliseconds since 1970 in the upper 48 bits, and a count in the
+        /// lower 16. It tells apart two entries with the same number.
         public let clock: Int64
     }
 
@@ -18,15 +20,15 @@ public struct ChangePosition: Hashable, Codable, Sendable {
     /// The position of a copy that has no entries.
     public init() { marks = [:] }
 
-    /// The number of the last entry of a peer; 0 without one.
+    /// The number of a peer's last entry; 0 if the copy has none.
     public func sequence(of peer: String) -> Int64 { marks[peer]?.sequence ?? 0 }
 
-    /// Whether the copy has all entries that another one has.
+    /// Whether the copy has all entries that another copy has.
     public func includes(_ other: ChangePosition) -> Bool {
         other.marks.allSatisfy { sequence(of: $0.key) >= $0.value.sequence }
     }
 
-    /// The later one for each peer.
+    /// The later mark for each peer.
     func merged(with other: ChangePosition) -> ChangePosition {
         var result = self
         result.marks.merge(other.marks) { $0.sequence >= $1.sequence ? $0 : $1 }
@@ -36,30 +38,30 @@ public struct ChangePosition: Hashable, Codable, Sendable {
 
 /// When and where a row or a value was written. The order of all stamps is the same for all peers.
 struct ChangeStamp: Hashable, Comparable, Sendable {
-    /// By a hybrid logical clock: milliseconds since 1970 in the upper 48 bits, and a count. It is later than any stamp that the
-    /// peer has seen.
+    /// The time of a hybrid logical clock: milliseconds since 1970 in the upper 48 bits, and a count. It is later than any stamp
+    /// that the peer has seen.
     let clock: Int64
     let peer: String
 
-    /// The stamp of what was there before the log, or is known to all peers.
+    /// The stamp of rows that are older than the log, or that all peers know.
     static let ancient = ChangeStamp(clock: 0, peer: "")
 
     static func < (a: ChangeStamp, b: ChangeStamp) -> Bool {
         a.clock != b.clock ? a.clock < b.clock : a.peer.utf8.lexicographicallyPrecedes(b.peer.utf8)
     }
 
-    /// The next time of the clock.
+    /// The clock's next reading.
     static func tick(after last: Int64, now: Date) -> Int64 {
-        // A clock of the system that is out of range must not trap, nor may it use up the times that are left.
+        // A system clock that is far off must neither trap nor use up the clock's range.
         let milliseconds = Int64(min(max(now.timeIntervalSince1970 * 1000, 0), 0x7fff_ffff_ffff / 2))
         return max(last + 1, milliseconds << 16)
     }
 
-    /// Times after this one are refused: with them, the clock could run out.
+    /// Later times are refused, because the clock could overflow after them.
     static let latest = Int64.max - (1 << 32)
 }
 
 extension String {
-    /// Whether this can be the name of a peer: two equal names have the same bytes.
+    /// Whether this can be the name of a peer. In ASCII, equal names have the same bytes.
     var isPeerName: Bool { (1...128).contains(utf8.count) && utf8.allSatisfy { (0x21...0x7e).contains($0) } }
 }

@@ -112,8 +112,8 @@ public struct Changeset: Hashable, Sendable {
 
     // MARK: C
 
-    /// Lends the bytes to `body`, after a check that no part of them ends beyond them. The pointer is mutable because SQLite's
-    /// functions take it so; they do not write to it.
+    /// Checks that no part extends beyond the end of the bytes, and lends them to `body`. The pointer is mutable because SQLite's
+    /// functions declare it that way; they do not write to it.
     func withBytes<R>(_ body: (UnsafeMutableRawPointer?, Int32) throws(DatabaseError) -> R) throws(DatabaseError) -> R {
         guard data.count < Int(Int32.max) else { throw .invalidArgument("a changeset of over 2 GB") }
         return try data.withBytes { bytes throws(DatabaseError) in

@@ -1,10 +1,10 @@
 import CSQLCipher
 
 /// The format of changesets, patchsets and the records of a rebase (<https://sqlite.org/src/file/ext/session/sqlite3session.c>), as
-/// far as it says where things end.
+/// far as needed to know where each part ends.
 ///
-/// A changeset may come from anywhere, and the engine does not check every length before it reads: inverting bytes that end within
-/// a record reads memory behind them. So all bytes are checked here before they reach it.
+/// A changeset may be untrusted, and the engine does not check every length before it reads: to invert bytes that end within a
+/// record, it reads memory beyond their end. So all bytes are checked here before they reach the engine.
 struct ChangesetFormat {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
@@ -12,7 +12,7 @@ struct ChangesetFormat {
     private var columnCount = 0
     private var keyCount = 0
 
-    /// Whether every part of the bytes ends within them.
+    /// Whether no part extends beyond the end of the bytes.
     static func isWhole(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var format = ChangesetFormat(bytes)
         while format.position < bytes.count {
@@ -29,7 +29,7 @@ struct ChangesetFormat {
         case UInt8(ascii: "T"): table(isPatchset: false)
         case UInt8(ascii: "P"): table(isPatchset: true)
         case UInt8(SQLITE_INSERT): skip(1) && record(columnCount)
-        // A patchset's delete has the key alone, and its update one record for both sides.
+        // In a patchset, a delete has only the key, and an update has one record instead of two.
         case UInt8(SQLITE_DELETE): skip(1) && record(isPatchset ? keyCount : columnCount)
         case UInt8(SQLITE_UPDATE): skip(1) && (isPatchset || record(columnCount)) && record(columnCount)
         default: false
@@ -72,7 +72,8 @@ struct ChangesetFormat {
         return true
     }
 
-    /// A length, in up to nine bytes (<https://sqlite.org/fileformat2.html#varint>); nil if it is cut off or larger than the bytes.
+    /// A length, in up to nine bytes (<https://sqlite.org/fileformat2.html#varint>); nil if it is cut off, or greater than the number
+    /// of all bytes.
     private mutating func integer() -> Int? {
         var value: UInt64 = 0
         for index in 0..<9 {

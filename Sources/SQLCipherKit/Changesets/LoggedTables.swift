@@ -1,8 +1,8 @@
-/// A table of a change log, as the database has it now.
+/// A logged table, as it is defined in the database now.
 struct LoggedTable {
     /// A foreign key that refers to a logged table.
     struct Reference {
-        /// The table that has the key; it need not be in the log.
+        /// The table that has the foreign key. It need not be logged.
         let child: String
         let columns: [String]
         let parent: String
@@ -14,21 +14,21 @@ struct LoggedTable {
     let rule: ChangeLog.Rule
     /// The columns that are stored, in order.
     let columns: [String]
-    /// Which of them are the key, and which are not.
+    /// The positions of the key's columns, and of all others.
     let keyPlaces: [Int], otherPlaces: [Int]
-    /// A name for the row id, if the table has one that is not its key.
+    /// A name for the row id, if the table has a row id that is not its key.
     let rowID: String?
-    /// Its own foreign keys.
+    /// The table's own foreign keys.
     var references: [Reference] = []
-    /// The foreign keys that refer to it.
+    /// The foreign keys that refer to the table.
     var referrers: [Reference] = []
 
     var quotedName: String { name.quotedSQLIdentifier }
     var key: [String] { keyPlaces.map { columns[$0] } }
     var others: [String] { otherPlaces.map { columns[$0] } }
 
-    /// The condition for the row of a key, with the values `?1`, `?2` and so on. An index finds it, and a collation does not make
-    /// other keys equal.
+    /// The condition for the row with a key, which is bound as `?1`, `?2` and so on. The first comparison can use the index, and
+    /// the second excludes keys that only the column's collation makes equal.
     var keyCondition: String {
         key.enumerated().map { index, name in
             "\(name.quotedSQLIdentifier) = ?\(index + 1) AND \(name.quotedSQLIdentifier) COLLATE BINARY = ?\(index + 1)"
@@ -81,7 +81,7 @@ struct LoggedTables {
                     child: child, columns: key.columns, parent: all[parent].name,
                     parentColumns: key.parentColumns.isEmpty ? try schema.primaryKey(of: key.parent) : key.parentColumns,
                     setsNull: key.onDelete == .setNull)
-                // SQLite itself refuses to change rows by such a key.
+                // SQLite itself refuses to change rows under such a foreign key.
                 guard reference.columns.count == reference.parentColumns.count else { continue }
                 all[parent].referrers.append(reference)
                 if let place { all[place].references.append(reference) }
