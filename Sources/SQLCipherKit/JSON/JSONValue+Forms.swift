@@ -86,7 +86,7 @@ extension JSONValue {
             let isShort = number.significantDigits <= 15 && (value.isNormal || value == 0 && number.significantDigits == 0)
             if element.kind != .hexInteger, isShort || number.isWritten(as: value) { return .real(value) }
         }
-        // Written with an exponent or a fraction, but whole: no `Double` may hold it where an integer does.
+        // A whole number, though written with an exponent or a fraction: an integer may be exact where no `Double` is.
         if let value = number.integer(Int64.self) { return .integer(value) }
         guard let decimal = number.decimal(element.kind, payload) else { throw JSONBError(.number, at: element.offset) }
         return .decimal(decimal)

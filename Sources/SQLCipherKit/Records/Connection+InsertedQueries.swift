@@ -1,7 +1,7 @@
-/// Inserting what a query finds, without reading it (<https://sqlite.org/lang_insert.html>).
+/// Inserting the result of a query without reading it into memory (<https://sqlite.org/lang_insert.html>).
 extension Connection {
-    /// Inserts the records that a query finds into their table in another database. All columns of the record are copied, except
-    /// generated ones.
+    /// Inserts the records of a query into their table, such as that of an attached database, by one statement. All columns of the
+    /// record are copied, except generated ones.
     /// ```swift
     /// try db.insertAll(from: Note.filter { $0.stars == 0 }, onConflict: .replace, in: archive)
     /// ```
@@ -10,7 +10,8 @@ extension Connection {
     ///   - conflict: what to do if a constraint is violated. Default: nil, to follow the table's definition.
     ///   - schema: the database. Default: nil, for the first one that has the table.
     /// - Returns: the number of rows that were inserted.
-    /// - Throws: ``DatabaseError``; nothing is inserted then.
+    /// - Throws: ``DatabaseError``; then nothing is inserted. But ``ConflictResolution/fail`` keeps the rows before the violation,
+    ///   and ``ConflictResolution/rollback`` rolls back the open transaction.
     @discardableResult
     public func insertAll<Record: SQLRecord>(
         from query: SQLQuery<Record>, onConflict conflict: ConflictResolution? = nil, in schema: Schema? = nil
@@ -19,7 +20,8 @@ extension Connection {
         return changes
     }
 
-    /// Inserts the records that a query finds, and returns the rows that were inserted, in any order.
+    /// Inserts the records of a query, and returns the inserted rows in any order.
+    /// - Throws: ``DatabaseError``, or any error that the record's own decoding throws; then nothing is inserted.
     public func insertAll<Record: SQLRecord>(
         from query: SQLQuery<Record>, onConflict conflict: ConflictResolution? = nil, in schema: Schema? = nil,
         returning type: Record.Type

@@ -131,10 +131,10 @@ extension Connection {
         }
     }
 
-    /// Updates the row with the record's key, and reads back what the database has changed, such as generated columns. To read
-    /// changes made by triggers afterwards, use ``refresh(_:in:)``.
+    /// Updates the row with the record's key, and reads back the values that the database has filled in, such as generated columns.
+    /// Use ``refresh(_:in:)`` to read the changes that triggers make after the update.
     /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, or any error that the record's own coding throws;
-    ///   in each case nothing is changed.
+    ///   then nothing is changed.
     public func update<Record: SQLRecord>(_ record: inout Record, in schema: Schema? = nil) throws {
         guard try write(.update(returning: true), &record, schema) else { throw DatabaseError.noRecord(Record.self) }
     }

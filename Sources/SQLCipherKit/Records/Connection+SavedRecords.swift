@@ -1,5 +1,6 @@
 extension Connection {
-    /// Returns the records with these primary keys, in the order of the keys: each once, and none for a key without a row.
+    /// Returns the records with these primary keys, in the order of the keys. Each record is returned once, and keys without a row
+    /// are skipped.
     /// ```swift
     /// let notes = try db.fetchAll(Note.self, ids: [3, 1, 2])
     /// ```
@@ -31,18 +32,18 @@ extension Connection {
         }
         return list.numbers.compactMap { number in
             guard let number else { return nil }
-            // Each once, wherever its key comes again.
+            // Each record once, even if its key is repeated.
             defer { found[number] = nil }
             return found[number]
         }
     }
 
-    /// Updates the row with the record's key, or inserts the record if there is none, and reads back what the database has filled
-    /// in.
+    /// Updates the row with the record's key, or inserts the record if there is no such row, and reads back the values that the
+    /// database has filled in.
     ///
-    /// ``upsert(_:onConflict:in:)-53o3j`` does the same in one statement. This works for views with `INSTEAD OF` triggers and for
-    /// virtual tables as well, for which SQLite has no upsert.
-    /// - Throws: ``DatabaseError``, or any error that the record's own coding throws; in each case nothing is changed.
+    /// ``upsert(_:onConflict:in:)-53o3j`` does the same in one statement. Unlike it, `save` also works for views with `INSTEAD OF`
+    /// triggers and for virtual tables, for which SQLite has no upsert.
+    /// - Throws: ``DatabaseError``, or any error that the record's own coding throws; then nothing is changed.
     public func save<Record: SQLRecord>(_ record: inout Record, in schema: Schema? = nil) throws {
         let statements = try statements(schema)
         var saved = record
@@ -68,7 +69,7 @@ extension AssociationKey {
 }
 
 extension RecordStatements {
-    /// Whether a record has columns that an update can write.
+    /// Whether a record has columns that an update can change.
     fileprivate func hasMoreThanKey<Record: SQLRecord>(_ record: Record, _ db: Connection) throws -> Bool {
         let table = table(Record.self)
         let layout = try self.layout(Record.self, table, db)

@@ -35,7 +35,7 @@ extension Migrator {
         return Set(objects.map { [$0.type, $0.name, $0.table, $0.sql ?? ""].map { ExactText($0) } })
     }
 
-    /// Whether a table belongs to a key-value store or a change log, which create it when they are first used.
+    /// Whether a table belongs to a key-value store or a change log, which create their tables when they are first used.
     private static func isMadeLater(_ table: String) -> Bool {
         table.hasNamePrefix(KeyValueTable.prefix) || ChangeLogStore.tables.contains(name: table)
     }

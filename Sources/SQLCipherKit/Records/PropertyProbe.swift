@@ -1,7 +1,7 @@
 import Foundation
 
-/// Finds the coding keys of a type by decoding it from nothing: each simple value is zero, empty or nil. It ends at a property that
-/// cannot be had so, with the keys that it has found until then.
+/// Finds the coding keys of a type by decoding it from invented values: zero, empty or nil. It stops at the first property that
+/// cannot be decoded in this way, and returns the keys found before it.
 final class PropertyProbe {
     private var names: [String] = []
 
@@ -31,7 +31,7 @@ final class PropertyProbe {
         .text("0F1E2D3C-4B5A-4978-8796-A5B4C3D2E1F0"), .text("x:"),
     ]
 
-    /// A value of a column's type.
+    /// An invented value of a column's type.
     private static func value<T: Decodable>(_ type: T.Type) throws -> T {
         if let type = type as? any SQLValueConvertible.Type {
             for value in candidates { if let value = type.init(sqlValue: value) as? T { return value } }

@@ -1,11 +1,11 @@
 extension SQLClauses {
-    /// An update or a deletion, which begins with `sql`, of the rows of the query.
+    /// The statement that updates or deletes the rows of the query. It begins with `sql`.
     /// - Parameter returning: what to return for each row; nil for nothing.
     func change(_ sql: SQL, returning columns: SQL? = nil) throws(DatabaseError) -> SQL {
         guard groups.isEmpty, having == nil, !isDistinct else { throw .misuse("a query with groups cannot change rows") }
         var copy = self, sql = sql
         if let columns {
-            // SQLite expects it before the order and the limit.
+            // SQLite expects RETURNING before the order and the limit.
             if let filter { sql = "\(sql) WHERE \(filter.sql)" }
             sql = "\(sql) RETURNING \(columns)"
             copy.filter = nil
@@ -15,7 +15,8 @@ extension SQLClauses {
         return orderings.isEmpty || limit != nil || offset > 0 ? all : "\(all) LIMIT -1"
     }
 
-    /// The statement that updates the rows, and the columns of its assignments.
+    /// The statement that updates the rows of the query.
+    /// - Throws: ``DatabaseError/Reason/misuse`` without assignments.
     func update<Record: SQLRecord>(
         _ type: Record.Type, _ changes: (SQLColumns<Record>, inout SQLAssignments<Record>) -> Void, returning: SQL? = nil
     ) throws(DatabaseError) -> SQL {

@@ -29,7 +29,7 @@ extension SQLClauses {
         }
     }
 
-    /// The condition that columns of two tables are equal.
+    /// The condition that pairs of columns of two tables are equal.
     static func equal(_ pairs: [(near: String, far: String)], _ near: String, _ far: String) -> SQL {
         var condition: SQL = ""
         for pair in pairs {

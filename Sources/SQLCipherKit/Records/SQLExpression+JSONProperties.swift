@@ -1,5 +1,5 @@
-/// A type whose values are the same in JSON and in a column: text, numbers and booleans. A date is not, as its form in JSON depends
-/// on ``JSONCodingOptions``.
+/// A type with the same values in JSON and in a column: text, numbers and booleans. Dates are not among them, because their form in
+/// JSON depends on ``JSONCodingOptions``.
 public protocol SQLJSONScalar: SQLValueConvertible {}
 
 extension String: SQLJSONScalar {}
@@ -15,16 +15,16 @@ extension UInt32: SQLJSONScalar {}
 extension Double: SQLJSONScalar {}
 extension Float: SQLJSONScalar {}
 
-/// A property of the document in a column, by its key path.
+/// A property of a document in a column, by its key path.
 extension SQLExpression {
-    /// The property of a document, as an SQL value; nil if the document does not have it.
+    /// A property of a document, as an SQL value; nil if the document lacks it.
     /// ```swift
     /// let romans = try db.fetchAll(Note.filter { $0.meta.json(\.city) == "Roma" })
     /// // ("note"."meta" ->> '$.city') = ?
     /// ```
-    /// The property must be stored, and its name its coding key, or running the query throws
-    /// ``DatabaseError/Reason/invalidArgument``. Its type must be one that is the same in JSON and in a column,
-    /// ``SQLJSONScalar``. For deeper paths and other types, see ``json(_:as:)``.
+    /// The property must be a stored one with its own name as its coding key. Otherwise running the query throws
+    /// ``DatabaseError/Reason/invalidArgument``. Its type must be a ``SQLJSONScalar``. For deeper paths and other types, see
+    /// ``json(_:as:)``.
     public func json<Root, T: SQLJSONScalar>(_ property: KeyPath<Root, T> & Sendable) -> SQLExpression<T?>
     where Value == JSONColumn<Root> { value(property) }
 
@@ -32,7 +32,7 @@ extension SQLExpression {
     public func json<Root, T: SQLJSONScalar>(_ property: KeyPath<Root, T?> & Sendable) -> SQLExpression<T?>
     where Value == JSONColumn<Root> { value(property) }
 
-    /// The property of a document that may be NULL, as an SQL value.
+    /// A property of a document that may be NULL, as an SQL value.
     public func json<Root, T: SQLJSONScalar>(_ property: KeyPath<Root, T> & Sendable) -> SQLExpression<T?>
     where Value == JSONColumn<Root>? { value(property) }
 
@@ -40,7 +40,7 @@ extension SQLExpression {
     public func json<Root, T: SQLJSONScalar>(_ property: KeyPath<Root, T?> & Sendable) -> SQLExpression<T?>
     where Value == JSONColumn<Root>? { value(property) }
 
-    /// The property of a `Codable` value that is stored as JSON, as an SQL value.
+    /// A property of a `Codable` value that is stored as JSON, as an SQL value.
     public func json<T: SQLJSONScalar>(_ property: KeyPath<Value, T> & Sendable) -> SQLExpression<T?>
     where Value: Codable { value(property) }
 
@@ -48,7 +48,7 @@ extension SQLExpression {
     public func json<T: SQLJSONScalar>(_ property: KeyPath<Value, T?> & Sendable) -> SQLExpression<T?>
     where Value: Codable { value(property) }
 
-    /// The property of a `Codable` value that is stored as JSON and may be NULL, as an SQL value.
+    /// A property of a `Codable` value that is stored as JSON and may be NULL, as an SQL value.
     public func json<Root: Codable, T: SQLJSONScalar>(_ property: KeyPath<Root, T> & Sendable) -> SQLExpression<T?>
     where Value == Root? { value(property) }
 
@@ -74,14 +74,14 @@ extension SQLExpression {
     }
 }
 
-/// Comparisons of `Codable` values that are stored as JSON. The documents are compared as minified JSON text, whether they are
-/// stored as text or as JSONB. The order of members matters. A column that is not JSON is an error.
+/// Comparisons of `Codable` values that are stored as JSON. Documents are compared as minified JSON text, whether they are stored
+/// as text or as JSONB. The order of members matters. If a column does not contain JSON, the query throws.
 extension SQLExpression {
-    /// Whether a value that is stored as JSON is equal to this one; nil is NULL.
+    /// Whether a value stored as JSON equals `b`; nil is NULL.
     @_disfavoredOverload
     public static func == (a: Self, b: Value) -> SQLPredicate where Value: Codable { a.isStored("=", b) ?? a.isNull }
 
-    /// Whether a value that is stored as JSON is different from this one; nil is NULL.
+    /// Whether a value stored as JSON differs from `b`; nil is NULL.
     @_disfavoredOverload
     public static func != (a: Self, b: Value) -> SQLPredicate where Value: Codable {
         a.isStored(Value.self is any SQLNullable.Type ? "IS NOT" : "<>", b) ?? a.isNotNull

@@ -29,7 +29,8 @@ extension SQLFiveWayJoin: SQLRequest, SQLQueryable where A: SQLSource, B: SQLSou
     }
 }
 
-/// Joins with a fifth table. Without a condition, it is joined by the only foreign key between it and the others.
+/// Joins with a fifth table. Without a condition, the tables are joined on the only foreign key between the new table and the
+/// others.
 extension SQLFourWayJoin where A: SQLSource, B: SQLSource, C: SQLSource, D: SQLSource {
     /// A condition for a join.
     public typealias On<E> = (SQLColumns<A>, SQLColumns<B>, SQLColumns<C>, SQLColumns<D>, SQLColumns<E>) -> SQLPredicate

@@ -28,7 +28,8 @@ extension SQLFourWayJoin: SQLRequest, SQLQueryable where A: SQLSource, B: SQLSou
     }
 }
 
-/// Joins with a fourth table. Without a condition, it is joined by the only foreign key between it and the others.
+/// Joins with a fourth table. Without a condition, the tables are joined on the only foreign key between the new table and the
+/// others.
 extension SQLThreeWayJoin where A: SQLSource, B: SQLSource, C: SQLSource {
     /// A condition for a join.
     public typealias On<D> = (SQLColumns<A>, SQLColumns<B>, SQLColumns<C>, SQLColumns<D>) -> SQLPredicate

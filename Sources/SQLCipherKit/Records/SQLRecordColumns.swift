@@ -40,7 +40,7 @@ final class RecordPositions: Sendable {
             qualified = "\(table.quotedSQLIdentifier).\(name.quotedSQLIdentifier)"
         }
 
-        /// The property's value; nil if it is none that can be bound.
+        /// The property's value; nil if it cannot be bound.
         func value(of record: Any) -> (any SQLValueConvertible)? {
             let keyPath: AnyKeyPath = keyPath
             return record[keyPath: keyPath] as? any SQLValueConvertible
@@ -75,7 +75,7 @@ final class RecordPositions: Sendable {
         column(keyPath, ObjectIdentifier(Value.self))
     }
 
-    /// The same for a property whose type is not known.
+    /// The column of a property of unknown type.
     func column<Root>(partial keyPath: PartialKeyPath<Root>) -> Column? {
         column(keyPath, ObjectIdentifier(type(of: keyPath).valueType))
     }

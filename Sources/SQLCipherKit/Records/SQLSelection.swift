@@ -7,7 +7,7 @@ public struct SQLSelection<Element>: Sendable {
     /// The expressions to read; nil for all columns of the tables.
     let list: SQL?
     let reader: Reader
-    /// Reads all rows by more than one statement; nil for a query that is one statement.
+    /// Reads all rows with several statements; nil for a query that is one statement.
     var fetcher: (@Sendable (SQLClauses, Connection) throws -> [Element])?
 
     init(_ clauses: SQLClauses, _ list: SQL? = nil, reader: @escaping Reader) {

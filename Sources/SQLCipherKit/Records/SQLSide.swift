@@ -18,7 +18,7 @@ struct SQLSide {
         return sides
     }
 
-    /// All sides but the last as one, and the last one.
+    /// All sides except the last, as one side, and the last side.
     static func divided(_ row: borrowing Row) throws(DatabaseError) -> (first: SQLSide, last: SQLSide) {
         let names = row.columnNames
         let end = names.lastIndex(of: separator) ?? 0

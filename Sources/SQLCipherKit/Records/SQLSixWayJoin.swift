@@ -30,7 +30,8 @@ where A: SQLSource, B: SQLSource, C: SQLSource, D: SQLSource, E: SQLSource, F: S
     }
 }
 
-/// Joins with a sixth table. Without a condition, it is joined by the only foreign key between it and the others.
+/// Joins with a sixth table. Without a condition, the tables are joined on the only foreign key between the new table and the
+/// others.
 extension SQLFiveWayJoin where A: SQLSource, B: SQLSource, C: SQLSource, D: SQLSource, E: SQLSource {
     /// A condition for a join.
     public typealias On<F> = (

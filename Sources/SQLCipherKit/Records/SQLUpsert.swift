@@ -1,4 +1,4 @@
-/// What happens if a row with the same unique values as an inserted record exists already
+/// What to do if a row with the same unique values as an inserted record exists already
 /// (<https://sqlite.org/lang_upsert.html>).
 /// ```swift
 /// // Only the stars of the note with this title, and only if there are more of them.
@@ -11,8 +11,8 @@
 /// let count = SQLUpsert<Word>(on: \.text).setting { word, new, set in set(\.count, to: word.count + new.count) }
 /// try db.upsert(Word(text: "plan", count: 1), count)
 /// ```
-/// Without ``updating(_:)`` and ``setting(_:)``, all columns are updated that the record has, except those of the primary key and
-/// of the constraint.
+/// Without ``updating(_:)`` and ``setting(_:)``, all columns of the record are updated, except those of the primary key and of the
+/// constraint.
 public struct SQLUpsert<Record: SQLRecord>: Sendable {
     private let target: [AssociationLink.Name]
     private let condition: SQL?
@@ -24,8 +24,9 @@ public struct SQLUpsert<Record: SQLRecord>: Sendable {
 
     /// Identifies the existing row.
     /// - Parameters:
-    ///   - properties: the properties of a unique constraint or index, in any order. Without one: the primary key.
-    ///   - condition: for a partial unique index its condition, as in ``SQLIndex/condition`` and without bound values.
+    ///   - properties: the properties of a unique constraint or index, in any order. Default: those of the primary key.
+    ///   - condition: the condition of a partial unique index, as in ``SQLIndex/condition`` and without bound values; with bound
+    ///     values, the upsert throws ``DatabaseError/Reason/misuse``. Default: nil, for an index without a condition.
     public init(on properties: (PartialKeyPath<Record> & Sendable)..., where condition: SQL? = nil) {
         target = properties.compactMap { Record.source.linkName($0) }
         self.condition = condition
@@ -34,14 +35,14 @@ public struct SQLUpsert<Record: SQLRecord>: Sendable {
         }
     }
 
-    /// Updates only the columns of these properties.
+    /// Updates only the columns of these properties, to the values of the record.
     public func updating(_ properties: (PartialKeyPath<Record> & Sendable)...) -> Self {
         var copy = self
         copy.updated += properties.compactMap { Record.source.linkName($0) }
         return copy
     }
 
-    /// Sets columns to values of your own, for which the closure gets the existing row and the one that was to be inserted.
+    /// Sets columns to values of your own. The closure gets the existing row and the new one, which was to be inserted.
     public func setting(
         _ changes: (_ row: SQLColumns<Record>, _ new: SQLColumns<Record>, inout SQLAssignments<Record>) -> Void
     ) -> Self {
@@ -53,7 +54,7 @@ public struct SQLUpsert<Record: SQLRecord>: Sendable {
         return copy
     }
 
-    /// Updates the row only if a condition is met. Otherwise it stays as it is.
+    /// Updates the existing row only if it meets a condition. After several calls, it must meet all conditions.
     public func only(_ condition: (_ row: SQLColumns<Record>, _ new: SQLColumns<Record>) -> SQLPredicate) -> Self {
         var copy = self
         let condition = SQLScope.within(SQLClauses(Record.source)) { condition(Self.existing, Self.new) }
@@ -61,7 +62,8 @@ public struct SQLUpsert<Record: SQLRecord>: Sendable {
         return copy
     }
 
-    /// Leaves an existing row as it is. Unlike ``ConflictResolution/ignore``, that is so only for this constraint.
+    /// Leaves an existing row unchanged. Unlike ``ConflictResolution/ignore``, this applies only to the given constraint:
+    /// violations of others throw.
     public var ignoring: Self {
         var copy = self
         copy.isIgnoring = true
@@ -71,7 +73,7 @@ public struct SQLUpsert<Record: SQLRecord>: Sendable {
     private static var existing: SQLColumns<Record> { SQLColumns(table: Record.source, alias: Record.source.name) }
     private static var new: SQLColumns<Record> { SQLColumns(table: Record.source, alias: "excluded") }
 
-    /// The clause that follows an insertion.
+    /// The clause that follows the insertion.
     /// - Parameter written: the columns that are inserted.
     func clause(_ written: [String], _ layout: RecordLayout, _ table: SQLTable) throws(DatabaseError) -> SQL {
         if let failure { throw failure }
@@ -85,7 +87,7 @@ public struct SQLUpsert<Record: SQLRecord>: Sendable {
         if changed.isEmpty, list.isEmpty {
             let fixed = (target + layout.key).nameSet
             changed = written.filter { !fixed.contains(SQLName($0)) }
-            // A row that consists only of its key is overwritten with itself, so that it is returned.
+            // A row that consists only of its key is overwritten with itself, because RETURNING returns only written rows.
             if changed.isEmpty { changed = [target[0]] }
         }
         list += changed.map { "\(identifier: $0) = excluded.\(identifier: $0)" }
@@ -95,13 +97,13 @@ public struct SQLUpsert<Record: SQLRecord>: Sendable {
 }
 
 extension Connection {
-    /// Inserts a record, or does what `conflict` says if a row exists already, and reads back the row that was written.
+    /// Inserts a record, or resolves the conflict with an existing row as `conflict` says, and reads back the written row.
     /// - Parameters:
-    ///   - record: the record to write, which receives the row's values. It stays as it is if no row was written.
-    ///   - conflict: how an existing row is found, and what happens to it.
+    ///   - record: the record to write. It receives the values of the written row, and stays unchanged if none was written.
+    ///   - conflict: how an existing row is identified, and what happens to it.
     ///   - schema: the database. Default: nil, for the first one that has the table.
     /// - Returns: whether a row was inserted or updated.
-    /// - Throws: ``DatabaseError``, or any error that the record's own coding throws; in each case nothing is changed.
+    /// - Throws: ``DatabaseError``, or any error that the record's own coding throws; then nothing is changed.
     @discardableResult
     public func upsert<Record: SQLRecord>(
         _ record: inout Record, _ conflict: SQLUpsert<Record>, in schema: Schema? = nil
@@ -116,7 +118,9 @@ extension Connection {
         return written != nil
     }
 
-    /// Inserts a record, or does what `conflict` says if a row exists already, without reading back the row.
+    /// Inserts a record, or resolves the conflict with an existing row as `conflict` says.
+    /// - Returns: whether a row was inserted or updated.
+    /// - Throws: ``DatabaseError``, or any error that the record's own coding throws; then nothing is changed.
     @discardableResult
     public func upsert<Record: SQLRecord>(
         _ record: Record, _ conflict: SQLUpsert<Record>, in schema: Schema? = nil
@@ -140,7 +144,7 @@ extension RecordStatements {
         return "\(insertion) \(try conflict.clause(names, layout, table)) RETURNING \(columns)"
     }
 
-    /// The values of a record with the columns that it writes.
+    /// The columns that a record writes, with their values.
     private func stored<Record: SQLRecord>(
         _ record: Record, _ table: SQLTable, _ db: Connection
     ) throws -> [(name: String, value: (any SQLValueConvertible)?)] {

@@ -1,32 +1,31 @@
-/// A difference between the description of a table and the table that a database has; see
-/// ``Schema/differences(from:)``.
+/// A difference between the description of a table and the table in a database; see ``Schema/differences(from:)``.
 ///
-/// Its ``description`` is a sentence that says what to change.
+/// Its ``description`` is a sentence that says what differs, and often what to change.
 public struct SchemaDifference: Hashable, Sendable, CustomStringConvertible {
     /// The table.
     public let table: String
-    /// The column, for a difference that concerns a single one.
+    /// The column; nil for a difference that does not concern a single column.
     public let column: String?
-    /// What is different, in English.
+    /// The difference in English.
     public let description: String
 }
 
 extension Schema {
-    /// Compares the descriptions of records with the tables of this database, for a test that migrations and records agree.
+    /// Compares the descriptions of records with the tables of this database, to test that migrations and records agree.
     /// ```swift
     /// let db = try Connection(.memory)
     /// try migrator.migrate(db)
     /// #expect(try db.main.differences(from: [Note.self, Tag.self]) == [])
     /// ```
-    /// Compared are columns with their types, defaults and whether they may be NULL, the options `WITHOUT ROWID` and `STRICT`,
-    /// keys, unique constraints, foreign keys and indexes. Not compared are the order of columns, the names of indexes on the same
-    /// terms, the expressions of generated columns, and checks. A record without a description must have a table with columns for
-    /// its properties, as far as decoding a row of zeros and empty texts reveals these.
+    /// It compares columns with their affinities and defaults, whether they may be NULL, the options `WITHOUT ROWID` and `STRICT`,
+    /// primary keys, unique constraints, foreign keys and indexes. It does not compare the order of columns, the names of indexes
+    /// on the same terms, the expressions of generated columns, and checks. For a record without a description, it only looks for a
+    /// column for each property, as far as decoding the record from zeros and empty texts reveals its properties.
     ///
     /// Nothing is changed. The described tables are created in a new in-memory database with this connection's configuration.
     /// - Returns: the differences, table by table; empty if there are none.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a description from which no table can be created, and what SQLite
-    ///   reports.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a description that cannot be made into a table, and other
+    ///   ``DatabaseError``s that SQLite reports.
     public func differences(from records: [any SQLRecord.Type]) throws -> [SchemaDifference] {
         var differences: [SchemaDifference] = []
         for record in records {

@@ -1,4 +1,4 @@
-/// Compares a table as it is described with the table that a database has.
+/// Compares the description of a table with the table in a database.
 struct TableComparison {
     private let wanted: TableSchema, found: TableSchema
     private(set) var differences: [SchemaDifference] = []
@@ -22,7 +22,7 @@ struct TableComparison {
                 add(column.name, "\(name) has no column \(column.name): add it in a migration, as \(Self.definition(column))")
                 continue
             }
-            // A view says nothing of its columns but their names.
+            // A view declares nothing of its columns but their names.
             if found.kind != .table { continue }
             if column.isGenerated != other.isGenerated {
                 let kind = other.isGenerated ? "a generated" : "an ordinary"
@@ -58,7 +58,7 @@ struct TableComparison {
         return parts.filter { !$0.isEmpty }.joined(separator: " ")
     }
 
-    /// A column that is described without a type can have any. Otherwise the affinities must be the same
+    /// A column that is described without a type can have any type. Otherwise the affinities must be the same
     /// (<https://sqlite.org/datatype3.html#determination_of_column_affinity>).
     private static func typeDifference(_ wanted: TableColumn, _ found: TableColumn) -> String? {
         if wanted.type.isEmpty || wanted.type.isSameName(as: "ANY") { return nil }
@@ -76,7 +76,7 @@ struct TableComparison {
 
     private func nullDifference(_ column: TableColumn, _ other: TableColumn) -> String? {
         if column.isNotNull == other.isNotNull { return nil }
-        // A row id is never NULL, nor is a key without row ids.
+        // A row id is never NULL, nor is a key of a table without row ids.
         if other.primaryKeyPosition > 0 {
             if found.isWithoutRowID { return nil }
             if found.primaryKey.count == 1, other.type.isSameName(as: "INTEGER") { return nil }
@@ -86,8 +86,8 @@ struct TableComparison {
             : "may be NULL, and is NOT NULL in the description: make the property optional, or rebuild the table"
     }
 
-    /// An expression in a form for comparison: outside of texts, without white space, quotation marks of names and case; and
-    /// without outer parentheses.
+    /// An expression in a form for comparison: in lower case, without white space and names' quotation marks, except within string
+    /// literals, and without outer parentheses.
     private static func expression(_ sql: String?) -> String? {
         guard let sql else { return nil }
         var text = "", isText = false
@@ -103,7 +103,8 @@ struct TableComparison {
 
     // MARK: Keys
 
-    /// - Parameter primaryKey: the primary key of another table, which a foreign key may refer to without naming its columns.
+    /// - Parameter primaryKey: returns the primary key of another table, to which a foreign key may refer without naming its
+    ///   columns.
     mutating func compareKeys(_ primaryKey: (String) -> [String]) {
         if found.kind != .table { return }
         if wanted.primaryKey.map(Self.folded) != found.primaryKey.map(Self.folded) {

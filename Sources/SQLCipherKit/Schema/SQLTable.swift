@@ -116,7 +116,7 @@ public struct SQLTable: Sendable {
         return PropertyName.of(keyPath)
     }
 
-    /// The same for a property whose type is not known.
+    /// The name of the column of a property of unknown type.
     func columnName<Root>(partial keyPath: PartialKeyPath<Root> & Sendable) -> String? {
         if let column = positions?.column(partial: keyPath) { return column.name }
         if !columnNames.isEmpty, let name = columnNames[AnyProperty(keyPath)] { return name }

@@ -95,7 +95,7 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
 
         /// Binds a value, or NULL for `nil`.
         ///
-        /// Without a parameter that is optional itself, the compiler warns that `\(optional)` prints a debug description.
+        /// Without a parameter of optional type, the compiler warns that `\(optional)` prints a debug description.
         @inlinable
         public mutating func appendInterpolation<Value: SQLValueConvertible>(_ value: Value?) {
             appendMark()

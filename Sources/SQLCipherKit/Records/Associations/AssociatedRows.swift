@@ -1,10 +1,10 @@
-/// The records at the far end of an association, as one statement fetches them for all records at the near end.
+/// Fetches the records at the far end of an association, with one statement for all records at the near end.
 struct AssociatedRows<Target: SQLRecord> {
     private let path: AssociationPath
     private let base: SQLTable
     private let clauses: SQLClauses
 
-    /// - Parameter base: the table at the near end. What belongs to it is looked for in the same database, as foreign keys are.
+    /// - Parameter base: the table at the near end. The other tables are those of the same database, as with foreign keys.
     init(_ path: AssociationPath, _ query: SQLQuery<Target>, _ base: SQLTable) {
         (self.path, self.base) = (path.in(base.schema), base)
         var clauses = query.selection.clauses
@@ -14,7 +14,7 @@ struct AssociatedRows<Target: SQLRecord> {
 
     private var target: SQLTable { clauses.sides[0].table }
 
-    /// The column of the base by which the records are found.
+    /// The base's column that identifies the associated records.
     func nearColumn(_ db: Connection) throws(DatabaseError) -> String {
         switch path {
         case .direct(let link): return try link.columns(near: base, far: target, db).single().near
@@ -28,7 +28,7 @@ struct AssociatedRows<Target: SQLRecord> {
         let beside = try reading.columns(target, db)
         var (numbers, records): ([Int], [Target]) = ([], [])
         var further: [[AssociationKey?]] = beside.map { _ in [] }
-        // Without keys it runs as well: then what it reads is known to an observation.
+        // The statement runs even without keys, so that an observation knows its tables.
         try db.forEachRow(of: try sql(list, beside, db)) { row in
             let sides = try SQLSide.all(row, beside.isEmpty ? 2 : 3)
             return { row in
@@ -45,7 +45,7 @@ struct AssociatedRows<Target: SQLRecord> {
 
     private var alias: String { clauses.sides[0].alias }
 
-    /// The number of the key, the record and the keys of what is beside it, for each row.
+    /// For each row: the number of its key, the record, and the record's keys for further associations.
     private func sql(_ keys: AssociationKeys, _ beside: [String], _ db: Connection) throws(DatabaseError) -> SQL {
         let (source, far) = try linked(keys, db)
         var clauses = clauses
@@ -60,7 +60,7 @@ struct AssociatedRows<Target: SQLRecord> {
             """
         guard limit != nil || offset > 0 else { return try clauses.tail(of: "SELECT \(columns(key, beside)) \(from)") }
 
-        // The rows of each key are numbered, and the query continues with those whose numbers are within the limit.
+        // The inner query numbers the rows of each key. The outer one keeps the rows with numbers within the limit.
         let order: SQL = clauses.orderings.isEmpty ? "" : " ORDER BY \(list: clauses.orderings)"
         clauses.orderings = []
         let inner = try clauses.tail(
@@ -76,7 +76,7 @@ struct AssociatedRows<Target: SQLRecord> {
         return "\(sql) AND \(place) <= \(upper.partialValue) ORDER BY \(place)"
     }
 
-    /// The numbers of the keys with the values to which the target's column is equal, and that column.
+    /// A query for the keys' numbers and the values that the target's column must equal, and that column.
     private func linked(_ keys: AssociationKeys, _ db: Connection) throws(DatabaseError) -> (source: SQL, far: String) {
         switch path {
         case .direct(let link):
@@ -104,7 +104,7 @@ struct AssociatedRows<Target: SQLRecord> {
 }
 
 extension AssociationPath {
-    /// With the linking table in a database, unless it names one itself.
+    /// The path with the linking table in a database, unless the table names one itself.
     func `in`(_ schema: String?) -> AssociationPath {
         guard case .through(var table, let first, let second) = self else { return self }
         table.schema = table.schema ?? schema
@@ -113,7 +113,7 @@ extension AssociationPath {
 }
 
 extension SQLSide {
-    /// Adds the key in each column of this side to a list of its own.
+    /// Appends the key in each of this side's columns to that column's list.
     func appendKeys(_ row: borrowing Row, to lists: inout [[AssociationKey?]]) throws(DatabaseError) {
         for index in lists.indices {
             lists[index].append(try AssociationKey(Row.Column(row.handle, Int32(truncatingIfNeeded: range.lowerBound + index))))
@@ -122,7 +122,7 @@ extension SQLSide {
 }
 
 extension Connection {
-    /// Runs a statement. The closure gets the first row and returns what reads each row.
+    /// Runs a statement. The closure gets the first row, and returns a closure that reads each row, the first one included.
     func forEachRow(of sql: SQL, _ reader: (borrowing Row) throws -> (borrowing Row) throws -> Void) throws {
         let statement = try cached(sql)
         let handle = try statement.beginUse()

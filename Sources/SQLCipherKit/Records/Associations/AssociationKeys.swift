@@ -1,6 +1,6 @@
 import CSQLCipher
 
-/// A value by which records belong together. NULL belongs to nothing.
+/// A value that associated records have in common. NULL is associated with nothing.
 enum AssociationKey: Hashable {
     case integer(Int64)
     case real(Double)
@@ -18,13 +18,13 @@ enum AssociationKey: Hashable {
     }
 }
 
-/// The different keys of some records, numbered, as a table of numbers and values that a statement can join.
+/// The distinct keys of some records, as a table of numbers and values that a statement can join.
 struct AssociationKeys {
     /// The number of each record's key; nil for NULL.
     let numbers: [Int?]
     let count: Int
-    /// `SELECT … AS n, … AS value`, counted from 1: keys are bound as arrays (<https://sqlite.org/carray.html>), so that the
-    /// statement is the same for any number of them.
+    /// `SELECT … AS n, … AS value`, counted from 1. Keys are bound as arrays (<https://sqlite.org/carray.html>), so the statement is
+    /// the same for any number of keys.
     let source: SQL
 
     init(_ keys: [AssociationKey?]) {
@@ -56,7 +56,7 @@ struct AssociationKeys {
         }
         if !integers.isEmpty || known.isEmpty { add("value", .integers(integers), 0) }
         if !reals.isEmpty { add("value", .reals(reals), 1) }
-        // The plus takes the cast's affinity away, which would have the other side compared as text.
+        // The plus removes the cast's affinity, which would convert the other side to text.
         if !texts.isEmpty { add("+CAST(value AS TEXT)", .blobs(texts), 2) }
         if !blobs.isEmpty { add("value", .blobs(blobs), 3) }
         source = parts.dropFirst().reduce(parts[0]) { "\($0) UNION ALL \($1)" }
@@ -83,7 +83,7 @@ private enum BoundArray: SQLValueConvertible {
         case .reals(var values):
             return values.withUnsafeMutableBytes { Self.bind(handle, index, $0, $0.count / 8, SQLITE_CARRAY_DOUBLE) }
         case .blobs(let values):
-            // One byte more, so that no address is nil.
+            // One more byte, so that no address is nil.
             var bytes: [UInt8] = []
             bytes.reserveCapacity(values.reduce(1) { $0 + $1.count })
             for value in values { bytes += value }
@@ -103,7 +103,7 @@ private enum BoundArray: SQLValueConvertible {
     private static func bind(
         _ handle: OpaquePointer, _ index: Int32, _ bytes: UnsafeMutableRawBufferPointer, _ count: Int, _ kind: Int32
     ) -> Int32 {
-        // SQLite takes an empty copy for a lack of memory.
+        // SQLite would take the empty copy for a failed allocation.
         if count == 0 { return sqlite3_carray_bind(handle, index, nil, 0, kind, nil) }
         guard let count = Int32(exactly: count) else { return SQLITE_TOOBIG }
         return sqlite3_carray_bind(handle, index, bytes.baseAddress, count, kind, sqlcipherkit_transient())

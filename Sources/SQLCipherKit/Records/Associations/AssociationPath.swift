@@ -1,7 +1,7 @@
-/// How the records of one table find those of another one that belong to them.
+/// How the records of one table find the associated records of another.
 enum AssociationPath: Sendable {
     case direct(AssociationLink)
-    /// Through the rows of a table that link the two.
+    /// Through the rows of a third table, which link the two.
     case through(SQLTable, AssociationLink, AssociationLink)
 }
 
@@ -9,14 +9,14 @@ enum AssociationPath: Sendable {
 struct AssociationLink: Sendable {
     enum Direction { case farRefersToNear, nearRefersToFar, either }
 
-    /// The name of a column that a declaration gave as a property.
+    /// The name of a column that a declaration names by a property.
     typealias Name = Result<String, DatabaseError>
 
     let direction: Direction
     var referring: Name?
     var referenced: Name?
 
-    /// The columns that are equal in rows that belong together, with what they are called in an error.
+    /// The columns that are equal in associated rows, and their description in errors.
     struct Columns {
         let pairs: [(near: String, far: String)]
         let text: String
@@ -30,12 +30,12 @@ struct AssociationLink: Sendable {
         }
     }
 
-    /// Finds the columns from the declaration, the tables' descriptions or the database.
-    /// - Parameter db: the connection; nil where only descriptions can be used.
+    /// Finds the columns in the declaration, the tables' descriptions or the database.
+    /// - Parameter db: the connection; nil to use only descriptions.
     func columns(near: SQLTable, far: SQLTable, _ db: Connection?) throws(DatabaseError) -> Columns {
         var found: [ForeignKeyLink] = []
         if direction != .nearRefersToFar { found += try links(far, near, db, isNearChild: false) }
-        // When a table refers to itself, either direction has the same keys.
+        // If a table refers to itself, both directions have the same keys.
         if direction == .nearRefersToFar || direction == .either && !SQLClauses.isSame(near, far) {
             found += try links(near, far, db, isNearChild: true)
         }
@@ -62,14 +62,14 @@ struct AssociationLink: Sendable {
         if let referenced = try referenced?.get() { return link(referenced) }
         let declared = try SQLClauses.links(from: child, to: parent, db, isNearChild: isNearChild)
         if let key = declared.first(where: { $0.pairs.count == 1 && $0.pairs[0].child.isSameName(as: referring) }) { return [key] }
-        // A column that refers without being declared to: to the primary key.
+        // A column without a declared foreign key refers to the primary key.
         let key = try SQLClauses.primaryKey(of: parent, db)
         guard key.count == 1 else { throw .misuse("the primary key of \(parent.name) has \(key.count) columns: say to: as well") }
         return link(key[0])
     }
 }
 
-/// A foreign key between two tables, with the columns that it refers to spelled out.
+/// A foreign key between two tables, with the names of the columns that it refers to.
 struct ForeignKeyLink {
     let text: String
     let pairs: [(child: String, parent: String)]
@@ -77,7 +77,7 @@ struct ForeignKeyLink {
 }
 
 extension SQLTable {
-    /// The name of a property's column, for a declaration; nil for the record itself, which stands for no property.
+    /// The name of a property's column, for a declaration; nil for `\.self`, which stands for no property.
     func linkName<Root: SQLRecord>(_ keyPath: PartialKeyPath<Root> & Sendable) -> AssociationLink.Name? {
         if keyPath as AnyKeyPath == \Root.self { return nil }
         if let name = columnName(partial: keyPath) { return .success(name) }

@@ -1,18 +1,18 @@
-/// How rows with associations are made from what a statement reads.
+/// Makes rows with associations from what a statement reads.
 struct AssociationReading<Base, Row>: Sendable {
-    /// The columns of the base's table by which the associated records are found.
+    /// The columns of the base's table that identify the associated records.
     let columns: @Sendable (SQLTable, Connection) throws -> [String]
-    /// Makes the rows from the bases and, for each of the columns, the keys of each base.
+    /// Makes the rows from the bases and, for each column, the keys of all bases.
     let rows: @Sendable ([Base], [[AssociationKey?]], Connection, SQLTable) throws -> [Row]
 }
 
 extension AssociationReading where Base == Row {
-    /// Nothing beside the record itself.
+    /// Only the record itself.
     static var plain: Self { Self(columns: { _, _ in [] }, rows: { bases, _, _, _ in bases }) }
 }
 
 extension AssociationReading {
-    /// These rows, and beside each of them what another association has for it.
+    /// These rows, each paired with the value of another association.
     private func and<Record: SQLRecord, Target: SQLRecord, Value>(
         _ association: SQLAssociation<Record, Target, Value>
     ) -> AssociationReading<Base, (Row, Value)> {
@@ -36,8 +36,8 @@ extension AssociationReading {
 
     private static var start: AssociationReading<Base, Base> { .plain }
 
-    // Written out, because Swift 6.3 does not type-check the elements of a tuple that a parameter pack makes in the same
-    // expression.
+    // One function for each number, because Swift 6.3 does not type-check the elements of a tuple that a parameter pack makes in
+    // the same expression.
 
     static func one<Record: SQLRecord, A: SQLRecord, X>(_ a: SQLAssociation<Record, A, X>) -> Self where Row == (Base, X) {
         start.and(a)

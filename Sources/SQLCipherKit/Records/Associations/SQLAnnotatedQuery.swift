@@ -1,15 +1,15 @@
-/// A query for records with values beside each of them, from `annotated(with:)`: a tuple of the record and the values.
+/// A query for records with computed values, from `annotated(with:)`. Each element is a tuple of the record and its values.
 public struct SQLAnnotatedQuery<Record: SQLRecord, Element>: SQLQueryable {
     public var selection: SQLSelection<Element>
 
     public var columns: SQLColumns<Record> { selection.clauses.columns(0) }
 
-    /// Fetches an association with each of the rows: `((folder, count), notes)`.
+    /// Fetches each row with an association: `((folder, count), notes)`.
     public func including<A: SQLRecord, X>(_ a: SQLAssociation<Record, A, X>) -> SQLIncludingQuery<Record, (Element, X)> {
         SQLIncludingQuery(selection, .one(a))
     }
 
-    /// Fetches two associations with each of the rows.
+    /// Fetches each row with two associations.
     public func including<A: SQLRecord, X, B: SQLRecord, Y>(
         _ a: SQLAssociation<Record, A, X>, _ b: SQLAssociation<Record, B, Y>
     ) -> SQLIncludingQuery<Record, (Element, X, Y)> {
@@ -18,7 +18,7 @@ public struct SQLAnnotatedQuery<Record: SQLRecord, Element>: SQLQueryable {
 }
 
 extension SQLQuery {
-    /// The records, each with the value of an expression beside it, such as the number of its associated records.
+    /// Fetches each record with the value of an expression, such as the number of its associated records.
     /// ```swift
     /// let rows = try db.fetchAll(Folder.order { $0.name }.annotated { Folder.notes.of($0).count })
     /// // [(Folder, Int)]
@@ -29,7 +29,7 @@ extension SQLQuery {
         annotated { [expression($0).sql] } read: { record, row, index in (record, try row.get(index)) }
     }
 
-    /// The records, each with the values of two expressions.
+    /// Fetches each record with the values of two expressions.
     /// ```swift
     /// let rows = try db.fetchAll(Folder.all.annotated { folder in
     ///     let notes = Folder.notes.of(folder)
@@ -48,7 +48,7 @@ extension SQLQuery {
         }
     }
 
-    /// The records, each with the values of three expressions.
+    /// Fetches each record with the values of three expressions.
     public func annotated<A: SQLValueConvertible, B: SQLValueConvertible, C: SQLValueConvertible>(
         with expressions: (SQLColumns<Record>) -> (SQLExpression<A>, SQLExpression<B>, SQLExpression<C>)
     ) -> SQLAnnotatedQuery<Record, (Record, A, B, C)> {
@@ -78,7 +78,7 @@ extension SQLQuery {
 }
 
 extension SQLRecord {
-    /// All records, each with the value of an expression beside it; see ``SQLAnnotatedQuery``.
+    /// All records, each with the value of an expression; see ``SQLAnnotatedQuery``.
     public static func annotated<A: SQLValueConvertible>(
         with expression: (SQLColumns<Self>) -> SQLExpression<A>
     ) -> SQLAnnotatedQuery<Self, (Self, A)> {

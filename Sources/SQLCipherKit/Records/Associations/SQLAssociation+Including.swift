@@ -1,25 +1,25 @@
-/// What belongs to the other records, one level further.
+/// Associations of the associated records, one level further.
 /// ```swift
 /// let query = Folder.including(Folder.notes.order { $0.date }.including(Note.tags))
 /// for (folder, notes) in try db.fetchAll(query) {
 ///     for (note, tags) in notes { … }
 /// }
 /// ```
-/// Filters, orders and limits can be added before and after. Each association is one more statement.
+/// Filters, orders and limits can be added before and after `including`. Each association is one more statement.
 extension SQLAssociation where Value == [Target] {
-    /// Fetches an association with each of the records.
+    /// Fetches each associated record with an association of its own.
     public func including<A: SQLRecord, X>(_ a: SQLAssociation<Target, A, X>) -> SQLAssociation<Base, Target, [(Target, X)]> {
         each(.one(a))
     }
 
-    /// Fetches two associations with each of the records.
+    /// Fetches each associated record with two associations.
     public func including<A: SQLRecord, X, B: SQLRecord, Y>(
         _ a: SQLAssociation<Target, A, X>, _ b: SQLAssociation<Target, B, Y>
     ) -> SQLAssociation<Base, Target, [(Target, X, Y)]> {
         each(.two(a, b))
     }
 
-    /// Fetches three associations with each of the records.
+    /// Fetches each associated record with three associations.
     public func including<A: SQLRecord, X, B: SQLRecord, Y, C: SQLRecord, Z>(
         _ a: SQLAssociation<Target, A, X>, _ b: SQLAssociation<Target, B, Y>, _ c: SQLAssociation<Target, C, Z>
     ) -> SQLAssociation<Base, Target, [(Target, X, Y, Z)]> {
@@ -31,14 +31,14 @@ extension SQLAssociation where Value == [Target] {
     }
 }
 
-/// The same for an association with one record.
+/// Associations of the one associated record.
 extension SQLAssociation where Value == Target? {
-    /// Fetches an association with the record.
+    /// Fetches the associated record with an association of its own.
     public func including<A: SQLRecord, X>(_ a: SQLAssociation<Target, A, X>) -> SQLAssociation<Base, Target, (Target, X)?> {
         first(.one(a))
     }
 
-    /// Fetches two associations with the record.
+    /// Fetches the associated record with two associations.
     public func including<A: SQLRecord, X, B: SQLRecord, Y>(
         _ a: SQLAssociation<Target, A, X>, _ b: SQLAssociation<Target, B, Y>
     ) -> SQLAssociation<Base, Target, (Target, X, Y)?> {

@@ -1,20 +1,22 @@
-/// What belongs to one record, as a query of its own.
+/// The associated records of one record, as a query of their own.
 extension SQLAssociation {
-    /// The records that belong to a record in the closure of a query: for a condition, an order or a value.
+    /// The records associated with a record in the closure of a query: for a condition, an order or a value.
     /// ```swift
     /// Folder.filter { Folder.notes.of($0).filter { $0.stars > 3 }.exists }
     ///     .order { Folder.notes.of($0).count.descending }
     /// ```
-    /// There is no connection to look into: tables without a description need an association that names both properties.
+    /// The foreign keys come from the tables' descriptions. For tables without one, the association must name both properties, or
+    /// running the query throws ``DatabaseError/Reason/misuse``.
     public func of(_ base: SQLColumns<Base>) -> SQLQuery<Target> {
         matching(base.table) { columns in columns.map { "\(identifier: base.alias).\(identifier: $0)" } }
     }
 
-    /// The records that belong to a record.
+    /// The records associated with a record.
     /// ```swift
     /// let notes = try db.fetchAll(Folder.notes.of(folder).filter { $0.stars > 3 })
     /// ```
-    /// Tables without a description need an association that names both properties.
+    /// For tables without a description, the association must name both properties, or running the query throws
+    /// ``DatabaseError/Reason/misuse``.
     public func of(_ record: Base) -> SQLQuery<Target> {
         matching(Base.source) { columns throws(DatabaseError) in
             let values = try record.values(of: columns)
@@ -85,7 +87,7 @@ extension SQLClauses {
 }
 
 extension SQLRecord {
-    /// The values of the record in some columns, as they are bound.
+    /// The record's values for some columns, in the form in which they are bound.
     fileprivate func values(of columns: [String]) throws(DatabaseError) -> [(any SQLValueConvertible)?] {
         let profiles = Self.columnProfiles
         var stored: [(name: String, value: (any SQLValueConvertible)?)] = []
@@ -107,7 +109,7 @@ extension SQLRecord {
 }
 
 extension SQLQueryable {
-    /// The number of rows, as a value in another query. ``Connection/count(_:)`` counts them at once.
+    /// The number of rows, as a value in another query. To fetch the number itself, use ``Connection/count(_:)``.
     /// ```swift
     /// Folder.filter { Folder.notes.of($0).count > 10 }
     /// ```

@@ -1,4 +1,4 @@
-/// What the records of one table have in another one: declared once, and then fetched with the records, or asked about in queries.
+/// A relation between the records of two tables. Declare it once, then fetch associated records together or use them in queries.
 /// ```swift
 /// extension Folder {
 ///     static let notes = hasMany(Note.self)
@@ -15,14 +15,15 @@
 /// let full = Folder.filter { Folder.notes.of($0).count > 10 }
 /// let notes = try db.fetchAll(Folder.notes.of(folder))
 /// ```
-/// The columns come from the foreign key between the two tables, which must be the only one, or from a property that you name. They
-/// are looked up in the descriptions of the tables, or in the database for tables without one.
+/// The columns come from the foreign key between the two tables, if there is only one, or from properties that you name. The
+/// foreign key is looked up in the descriptions of the tables, or in the database for tables without a description. If there is
+/// none, or several, fetching throws ``DatabaseError/Reason/misuse``.
 ///
-/// `Value` is what a record gets: an array, or an optional record.
+/// `Value` is what each record is fetched with: an array or an optional record.
 public struct SQLAssociation<Base: SQLRecord, Target: SQLRecord, Value>: Sendable {
     let path: AssociationPath
     var query: SQLQuery<Target>
-    /// Reads what belongs to each of the keys.
+    /// Reads the value for each of the keys.
     let load: @Sendable (AssociatedRows<Target>, [AssociationKey?], Connection) throws -> [Value]
 
     init(
@@ -34,11 +35,11 @@ public struct SQLAssociation<Base: SQLRecord, Target: SQLRecord, Value>: Sendabl
         self.load = load
     }
 
-    /// Only the records that match a condition. After several calls, they must match all conditions.
+    /// Keeps only the associated records that match a condition. After several calls, they must match all conditions.
     public func filter(_ condition: (SQLColumns<Target>) -> SQLPredicate) -> Self { with(query.filter(condition)) }
 
-    /// Sorts the records of each of the others. Further calls add terms, which decide when all earlier ones are equal. Without an
-    /// order, the records of each come in any order, and a has-one takes any of them.
+    /// Sorts the associated records of each record. Further calls add terms, which decide when all earlier ones are equal. Without
+    /// an order, the associated records come in any order, and `hasOne` takes any of them.
     public func order(@SQLOrderingBuilder by terms: (SQLColumns<Target>) -> [SQLOrdering]) -> Self { with(query.order(by: terms)) }
 
     private func with(_ query: SQLQuery<Target>) -> Self {
@@ -49,7 +50,8 @@ public struct SQLAssociation<Base: SQLRecord, Target: SQLRecord, Value>: Sendabl
 }
 
 extension SQLAssociation where Value: RangeReplaceableCollection {
-    /// At most `count` records for each of the others, after skipping `offset` of them.
+    /// Keeps at most `count` associated records for each record, after skipping `offset` of them. If one of the numbers is
+    /// negative, fetching throws ``DatabaseError/Reason/invalidArgument``.
     public func limit(_ count: Int, offset: Int = 0) -> Self { with(query.limit(count, offset: offset)) }
 }
 
@@ -61,8 +63,9 @@ extension SQLRecord {
     /// ```
     /// - Parameters:
     ///   - type: the other records.
-    ///   - referring: their property that refers to this record. Default: that of the only foreign key.
-    ///   - referenced: this record's property that it refers to. Default: as the foreign key says, or the primary key.
+    ///   - referring: their property that refers to this record. Default: the property of the only foreign key.
+    ///   - referenced: this record's property that they refer to. Default: the one that the foreign key names, or else the primary
+    ///     key.
     public static func hasMany<Target: SQLRecord>(
         _ type: Target.Type, by referring: PartialKeyPath<Target> & Sendable = \Target.self,
         to referenced: PartialKeyPath<Self> & Sendable = \Self.self
@@ -70,18 +73,18 @@ extension SQLRecord {
         many(.direct(link(fromTarget: referring, referenced)))
     }
 
-    /// The records that rows of a third table link with this one, each of them once.
+    /// The records that the rows of a third table link to this one, each of them once.
     /// ```swift
     /// static let tags = hasMany(Tag.self, through: NoteTag.self)
     /// static let followers = hasMany(Person.self, through: Follow.self, from: \.followed, to: \.follower)
     /// ```
-    /// Without properties, the link is the only foreign key between two tables in either direction: a folder has many comments
-    /// through its notes, to which the comments refer.
+    /// Without properties, each link is the only foreign key between its two tables, in either direction: a folder has many
+    /// comments through its notes, to which the comments refer.
     /// - Parameters:
     ///   - type: the other records.
     ///   - link: the records of the table between the two.
-    ///   - near: the link's property that refers to this record. Default: that of the only foreign key.
-    ///   - far: the link's property that refers to the other records. Default: that of the only foreign key.
+    ///   - near: the link's property that refers to this record. Default: the only foreign key.
+    ///   - far: the link's property that refers to the other records. Default: the only foreign key.
     public static func hasMany<Target: SQLRecord, Link: SQLRecord>(
         _ type: Target.Type, through link: Link.Type, from near: PartialKeyPath<Link> & Sendable = \Link.self,
         to far: PartialKeyPath<Link> & Sendable = \Link.self
@@ -89,8 +92,8 @@ extension SQLRecord {
         many(through(link, near, far))
     }
 
-    /// The record of another table that refers to this one: the first one, if there are several. Parameters as for
-    /// ``hasMany(_:by:to:)``.
+    /// The record of another table that refers to this one: the first one if there are several, nil if there is none. The
+    /// parameters are those of ``hasMany(_:by:to:)``.
     public static func hasOne<Target: SQLRecord>(
         _ type: Target.Type, by referring: PartialKeyPath<Target> & Sendable = \Target.self,
         to referenced: PartialKeyPath<Self> & Sendable = \Self.self
@@ -98,8 +101,8 @@ extension SQLRecord {
         one(.direct(link(fromTarget: referring, referenced)), limit: 1)
     }
 
-    /// The record that rows of a third table link with this one: the first one, if there are several. Parameters as for
-    /// ``hasMany(_:through:from:to:)``.
+    /// The record that rows of a third table link to this one: the first one if there are several, nil if there is none. The
+    /// parameters are those of ``hasMany(_:through:from:to:)``.
     public static func hasOne<Target: SQLRecord, Link: SQLRecord>(
         _ type: Target.Type, through link: Link.Type, from near: PartialKeyPath<Link> & Sendable = \Link.self,
         to far: PartialKeyPath<Link> & Sendable = \Link.self
@@ -107,15 +110,16 @@ extension SQLRecord {
         one(through(link, near, far), limit: 1)
     }
 
-    /// The record of another table that this one refers to; nil if it refers to none.
+    /// The record of another table that this one refers to; nil if there is none.
     /// ```swift
     /// static let folder = belongsTo(Folder.self)
     /// static let sender = belongsTo(Person.self, by: \.sender)
     /// ```
     /// - Parameters:
     ///   - type: the other record.
-    ///   - referring: this record's property that refers to it. Default: that of the only foreign key.
-    ///   - referenced: the other record's property that it refers to. Default: as the foreign key says, or the primary key.
+    ///   - referring: this record's property that refers to it. Default: the property of the only foreign key.
+    ///   - referenced: the other record's property that this one refers to. Default: the one that the foreign key names, or else
+    ///     the primary key.
     public static func belongsTo<Target: SQLRecord>(
         _ type: Target.Type, by referring: PartialKeyPath<Self> & Sendable = \Self.self,
         to referenced: PartialKeyPath<Target> & Sendable = \Target.self
@@ -157,7 +161,7 @@ extension SQLRecord {
 }
 
 extension SQLQuery {
-    /// All records under the table's own name, wherever an association is first used.
+    /// All records under the table's own name, so that no surrounding query influences the declaration.
     fileprivate static var unscoped: Self {
         var query = Record.all
         query.selection.clauses.sides[0].alias = Record.source.name

@@ -1,8 +1,9 @@
-/// A query for records with what belongs to each of them, from ``SQLQuery/including(_:)``: a tuple of the record and what each
-/// association has for it.
+/// A query for records with their associated records, from ``SQLQuery/including(_:)``. Each element is a tuple of the record and
+/// the value of each association.
 ///
-/// Each association is one further statement for all records of the query, in one snapshot. Conditions, an order and a limit
-/// concern the records. ``Connection/sql(of:)`` gives the first statement; a cursor cannot read such a query.
+/// Each association is one more statement for all records of the query, and all statements read one snapshot. Conditions, an order
+/// and a limit apply to the records themselves. ``Connection/sql(of:)`` returns the first statement. A cursor cannot read such a
+/// query, and throws ``DatabaseError/Reason/misuse``.
 public struct SQLIncludingQuery<Record: SQLRecord, Element>: SQLQueryable {
     public var selection: SQLSelection<Element>
 
@@ -14,7 +15,7 @@ public struct SQLIncludingQuery<Record: SQLRecord, Element>: SQLQueryable {
 }
 
 extension SQLQuery {
-    /// Fetches an association with each of the records.
+    /// Fetches each record with an association.
     /// ```swift
     /// let query = Folder.filter { $0.parent == nil }.including(Folder.notes.order { $0.date })
     /// for (folder, notes) in try db.fetchAll(query) { … }
@@ -23,21 +24,21 @@ extension SQLQuery {
         SQLIncludingQuery(selection, .one(a))
     }
 
-    /// Fetches two associations with each of the records.
+    /// Fetches each record with two associations.
     public func including<A: SQLRecord, X, B: SQLRecord, Y>(
         _ a: SQLAssociation<Record, A, X>, _ b: SQLAssociation<Record, B, Y>
     ) -> SQLIncludingQuery<Record, (Record, X, Y)> {
         SQLIncludingQuery(selection, .two(a, b))
     }
 
-    /// Fetches three associations with each of the records.
+    /// Fetches each record with three associations.
     public func including<A: SQLRecord, X, B: SQLRecord, Y, C: SQLRecord, Z>(
         _ a: SQLAssociation<Record, A, X>, _ b: SQLAssociation<Record, B, Y>, _ c: SQLAssociation<Record, C, Z>
     ) -> SQLIncludingQuery<Record, (Record, X, Y, Z)> {
         SQLIncludingQuery(selection, .three(a, b, c))
     }
 
-    /// Fetches four associations with each of the records.
+    /// Fetches each record with four associations.
     public func including<A: SQLRecord, W, B: SQLRecord, X, C: SQLRecord, Y, D: SQLRecord, Z>(
         _ a: SQLAssociation<Record, A, W>, _ b: SQLAssociation<Record, B, X>, _ c: SQLAssociation<Record, C, Y>,
         _ d: SQLAssociation<Record, D, Z>
@@ -47,12 +48,12 @@ extension SQLQuery {
 }
 
 extension SQLRecord {
-    /// All records, each with what an association has for it; see ``SQLQuery/including(_:)``.
+    /// All records, each with an association; see ``SQLQuery/including(_:)``.
     public static func including<A: SQLRecord, X>(_ a: SQLAssociation<Self, A, X>) -> SQLIncludingQuery<Self, (Self, X)> {
         all.including(a)
     }
 
-    /// All records, each with what two associations have for it.
+    /// All records, each with two associations.
     public static func including<A: SQLRecord, X, B: SQLRecord, Y>(
         _ a: SQLAssociation<Self, A, X>, _ b: SQLAssociation<Self, B, Y>
     ) -> SQLIncludingQuery<Self, (Self, X, Y)> {
