@@ -14,7 +14,7 @@ struct FuzzTarget: Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 
     static let all: [FuzzTarget] = [
-        .database, .log, .journal, .slots, .jsonb, .json, .changeset, .query, .tokens, .script, .csv, .jsonLines, .arguments,
+        .database, .log, .journal, .slots, .jsonb, .json, .changeset, .message, .query, .tokens, .script, .csv, .jsonLines, .arguments,
     ]
 }
 

@@ -1,0 +1,57 @@
+import Foundation
+import SQLCipherKit
+
+/// A message of another copy of the database.
+extension FuzzTarget {
+    static let message = FuzzTarget(name: "message", maximumBytes: 4096) {
+        let (tablet, phone) = (try logged("tablet"), try logged("phone"))
+        try tablet.add(peer: "laptop")
+        try tablet.write { db in try db.execute("INSERT INTO note VALUES ('n1', NULL, 'one', x'01')") }
+        try phone.receive(tablet.changes(since: phone.position))
+        try phone.write { db in
+            try db.execute(SQLScript("""
+                INSERT INTO folder VALUES ('f1', 'Inbox', 2.5); UPDATE note SET folder = 'f1', title = 'changed';
+                INSERT INTO note VALUES ('n2', 'f1', 'two', NULL); DELETE FROM note WHERE id = 'n1';
+                """))
+        }
+        return try [tablet, phone].map { [UInt8](try $0.changes(since: ChangePosition()).data) }
+    } body: { input in
+        guard let message = try? ChangeMessage(data: Data(input)) else { return }
+        try require(try ChangeMessage(data: message.data) == message, "a message differs when it was written and read again")
+        let log = try logged("laptop")
+        let db = log.connection
+        defer { db.close() }
+        try log.write { db in
+            try db.execute(SQLScript("INSERT INTO folder VALUES ('f1', 'Mine', 1); INSERT INTO note VALUES ('n1', 'f1', 'mine', NULL)"))
+        }
+        let before = try content(db)
+        do { try log.receive(message) } catch {
+            try require(try content(db) == before, "a message that was refused has changed rows")
+        }
+        let check = try db.fetchAll(String.self, "PRAGMA integrity_check") + db.fetchAll(String.self, "PRAGMA foreign_key_check")
+        try require(check == ["ok"], "a message has damaged the database: \(check)")
+        // The log goes on, whatever it was told.
+        try log.write { db in try db.execute("UPDATE note SET title = 'mine again' WHERE id = 'n1'") }
+        let other = try logged("other")
+        defer { other.connection.close() }
+        let mine = try log.changes(since: other.position)
+        if (try? other.receive(mine)) != nil { try require(try content(other.connection) == content(db), "two copies differ") }
+        _ = try log.prune()
+    }
+
+    private static func logged(_ peer: String) throws -> ChangeLog {
+        let db = try Connection(.memory)
+        try db.execute(SQLScript("""
+            CREATE TABLE folder(id TEXT PRIMARY KEY NOT NULL, name TEXT UNIQUE, weight REAL);
+            CREATE TABLE note(
+                id TEXT PRIMARY KEY NOT NULL, folder TEXT REFERENCES folder(id) ON DELETE SET NULL, title TEXT CHECK(title <> ''),
+                data BLOB);
+            """))
+        return try ChangeLog(db, tables: ["folder", "note"], peer: peer)
+    }
+
+    private static func content(_ db: Connection) throws -> [[SQLValue]] {
+        try db.fetchAll(RowCopy.self, "SELECT * FROM folder ORDER BY id").map(\.values)
+            + db.fetchAll(RowCopy.self, "SELECT * FROM note ORDER BY id").map(\.values)
+    }
+}
