@@ -38,7 +38,7 @@ private struct MetaVisit: SQLRecord, Hashable {
         let texts = ["Roma", "", "a\"b\\c/d", "\n\t\u{1}\u{7f}\u{2028}é🗝️", "e\u{301}", "12", "null"]
         return Meta(
             city: texts.randomElement(using: &random) ?? "", stars: Bool.random(using: &random) ? nil : Int.random(in: -1...1, using: &random),
-            ratio: [0, -0.5, 1e300, 1, 5e-324].randomElement(using: &random) ?? 0, isOpen: Bool.random(using: &random),
+            ratio: [0, -0.5, 1e300, 1, .leastNonzeroMagnitude].randomElement(using: &random) ?? 0, isOpen: Bool.random(using: &random),
             tags: Array(repeating: "t", count: Int.random(in: 0..<2, using: &random)), named: ["b": 1, "a": 2])
     }
 
