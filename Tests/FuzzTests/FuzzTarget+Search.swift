@@ -51,12 +51,12 @@ extension FuzzTarget {
         }
     }
 
+    /// Sendable because targets run one after another, as `FuzzTests` sees to.
     private struct Indexes: @unchecked Sendable {
         let connection: Connection
         let lists: [FullTextIndex]
     }
 
-    // Used by one target at a time: a test's cases wait for one another below.
     private static let indexes = Result<Indexes, any Error> {
         let db = try Connection(.memory)
         let tokenizers: [FTS5Tokenizer] = [.multilingual(), .porter(.unicode61()), .trigram(), .multilingual(removesVowelSigns: false)]

@@ -10,7 +10,8 @@ import Testing
     private static let current = Mutex<FuzzTarget?>(nil)
     private static let inputs = environment["SQLCIPHERKIT_LONG_TESTS"] == nil ? 150 : 20_000
 
-    @Test(.disabled(if: environment["SQLCIPHERKIT_FUZZ_TARGET"] != nil), arguments: FuzzTarget.all)
+    // One target after another: some share a connection.
+    @Test(.serialized, .disabled(if: environment["SQLCIPHERKIT_FUZZ_TARGET"] != nil), arguments: FuzzTarget.all)
     func anyInputIsAnswered(_ target: FuzzTarget) throws {
         let known = try target.seeds() + Self.findings(of: target)
         for input in known + [[]] { try target.body(input) }
