@@ -41,8 +41,8 @@ public struct TypedSearch: Sendable {
 
     /// How many typing errors a word may have. An error is a letter that is added, missing, wrong, or swapped with its neighbour.
     ///
-    /// A word with digits may have none. An error that changes the first letter is allowed only in words of 5 letters or more, must
-    /// be the only one, and counts as two.
+    /// A word with digits may have none, nor may a word in a script without spaces. An error that changes the first letter, to
+    /// another one of the same script, is allowed only in words of 5 letters or more, must be the only one, and counts as two.
     public struct Typos: Hashable, Sendable {
         /// The minimum number of letters of a word that may have one error.
         public var oneFrom: Int
@@ -94,7 +94,7 @@ public struct TypedSearch: Sendable {
     }
 
     /// The user's input. If it is longer than 10,000 bytes, only its first 2,500 Unicode scalars are read. At most 12 words are
-    /// searched for and 12 excluded; further words are ignored.
+    /// searched for and 12 excluded; further words are ignored. With `*` after it, a word or a phrase in quotes is a beginning.
     public var text: String
     /// The maximum number of hits, up to 1,000. Default: 20.
     public var limit: Int
