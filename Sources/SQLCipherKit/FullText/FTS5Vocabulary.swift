@@ -100,12 +100,26 @@ public struct FTS5Vocabulary: Sendable {
     /// neighbour. The nearest come first and, of these, the most frequent. The word itself is not among them.
     /// - Parameters:
     ///   - word: the word, in the form that the index stores.
-    ///   - distance: the maximum number of errors. Default: 2; 1 for words of up to four letters.
+    ///   - distance: the maximum number of errors. nil, the default: one error; if no word has just one, and the word has more
+    ///     than four letters, two errors.
     ///   - limit: the maximum number of words. Default: 5.
     public func corrections(of word: String, distance: Int? = nil, limit: Int = 5) -> [Term] {
         let wanted = Array(word.unicodeScalars)
-        let allowed = max(0, distance ?? (wanted.count <= 4 ? 1 : 2))
-        guard !wanted.isEmpty, allowed > 0 else { return [] }
+        guard !wanted.isEmpty else { return [] }
+        var found: [Int] = []
+        for errors in Self.errors(distance, letters: wanted.count) where found.isEmpty { found = near(wanted, errors) }
+        return found.prefix(max(0, limit)).map(term)
+    }
+
+    /// The maximum numbers of errors. Each is tried if the one before it finds nothing.
+    static func errors(_ distance: Int?, letters: Int) -> [Int] {
+        guard let distance else { return letters <= 4 ? [1] : [1, 2] }
+        // No word is as long as the number that stands for anything above it.
+        return distance > 0 ? [min(distance, 1_000_000)] : []
+    }
+
+    /// The words within a number of errors, the best first.
+    private func near(_ wanted: [Unicode.Scalar], _ allowed: Int) -> [Int] {
         var comparison = EditDistance(wanted.map(\.value), allowed)
         var found: [(index: Int, distance: Int)] = []
         var candidate: [UInt32] = []
@@ -127,7 +141,7 @@ public struct FTS5Vocabulary: Sendable {
             }
         }
         found.sort { ($0.distance, -documents[$0.index], $0.index) < ($1.distance, -documents[$1.index], $1.index) }
-        return found.prefix(max(0, limit)).map { term($0.index) }
+        return found.map(\.index)
     }
 }
 

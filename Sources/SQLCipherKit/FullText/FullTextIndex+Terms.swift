@@ -51,10 +51,11 @@ extension FullTextIndex {
     /// with its neighbour. The nearest come first and, of these, the most frequent.
     ///
     /// Only the parts of the index that may have such words are read. A word with a different first letter of the same script is
-    /// included if it has fewer errors than `distance`, or only one.
+    /// included if it has fewer errors than are allowed, or only one.
     /// - Parameters:
     ///   - word: what the user has typed.
-    ///   - distance: the maximum number of errors, from 1 to 3. Default: 2; 1 for words of up to four letters.
+    ///   - distance: the maximum number of errors, from 1 to 3. nil, the default: one error; if no word has just one, and the word
+    ///     has more than four letters, two errors.
     ///   - limit: the maximum number of words. Default: 5.
     public func corrections(of word: String, distance: Int? = nil, limit: Int = 5) throws -> [FTS5Vocabulary.Term] {
         try TypedIndex.with(self) { index in

@@ -70,11 +70,13 @@ struct TypedCorrection {
 
     func corrections(of word: String, distance: Int?, limit: Int) throws -> [FTS5Vocabulary.Term] {
         let typed = try index.tokens(typed: word, isPrefix: true).first?.bytes ?? Array(word.utf8)
+        guard !typed.isEmpty else { return [] }
         let letters = String(decoding: typed, as: UTF8.self).unicodeScalars.count
-        let allowed = min(3, max(0, distance ?? (letters <= 4 ? 1 : 2)))
-        guard allowed > 0, !typed.isEmpty else { return [] }
-        let found = try near(typed, allowed).prefix(limit)
-        return try found.map { term(try surface(of: $0.bytes) ?? $0.bytes, $0.documents) }
+        var found: [TypedIndex.Term] = []
+        for edits in FTS5Vocabulary.errors(distance.map { min(3, $0) }, letters: letters) where found.isEmpty {
+            found = try near(typed, edits)
+        }
+        return try found.prefix(limit).map { term(try surface(of: $0.bytes) ?? $0.bytes, $0.documents) }
     }
 
     private func near(_ typed: [UInt8], _ edits: Int) throws -> [TypedIndex.Term] {

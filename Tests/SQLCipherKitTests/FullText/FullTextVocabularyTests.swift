@@ -44,6 +44,11 @@ import Testing
         #expect(try fts.corrections(of: "xylophone") == [])
         #expect(try fts.corrections(of: "database") == [])
         #expect(try fts.corrections(of: "dat", distance: 1).map(\.term) == ["data"])
+        let vocabulary = try fts.vocabulary()
+        for (distance, isFound) in [(.max, true), (4, true), (0, false), (-1, false), (.min, false)] as [(Int, Bool)] {
+            #expect(vocabulary.corrections(of: "databxsx", distance: distance).contains { $0.term == "database" } == isFound)
+            #expect(try fts.corrections(of: "databxsx", distance: distance).contains { $0.term == "database" } == isFound)
+        }
         #expect(try fts.correctedText("Encrypted  databse, plaese: serch!") == "Encrypted  database, plaese: search!")
         #expect(try fts.correctedText("encrypted database") == nil)
     }
@@ -62,6 +67,19 @@ import Testing
             }
         }
         return table[a.count][b.count]
+    }
+
+    @Test func twoErrorsOnlyWhereNoWordHasOne() throws {
+        try db.create(FTS5Table("random", columns: ["a"]))
+        for word in ["ladder", "laddie", "louder"] { try db.execute("INSERT INTO random VALUES (\(word))") }
+        let index = try db.fullText("random")
+        let vocabulary = try index.vocabulary()
+        for (word, expected) in [("laddes", ["ladder"]), ("laddxx", ["ladder", "laddie"]), ("ladxxx", []), ("lxuder", ["louder"])] {
+            #expect(try index.corrections(of: word).map(\.term) == expected, "\(word)")
+            #expect(vocabulary.corrections(of: word).map(\.term) == expected, "\(word)")
+        }
+        #expect(try index.corrections(of: "laddes", distance: 2).map(\.term) == ["ladder", "laddie"])
+        #expect(vocabulary.corrections(of: "laddes", distance: 2).map(\.term) == ["ladder", "laddie"])
     }
 
     @Test func correctionsAreThoseOfTheTextbook() throws {
