@@ -291,22 +291,48 @@ static void sqlcipherkit_next_term(sqlcipherkit_segment *s) {
     sqlcipherkit_enter(s, page);
 }
 
+/* Goes to the next term of the page that shares no more than `same` bytes with the term before it. All terms in between begin with
+ * the same bytes as `target` up to there and beyond, so their own bytes need not be read. Returns 0 if there is no such term; the
+ * segment is then behind them all, and `target` counts as its term. */
+static int sqlcipherkit_skip(sqlcipherkit_segment *s, const u8 *target, int count, int same) {
+    Fts5Data *leaf = s->leaf;
+    while (!sqlcipherkit_is_last_on_page(s)) {
+        int keep = 0, step = 0, offset = s->offset = s->end;
+        fts5FastGetVarint32(leaf->p, offset, keep);
+        if (keep <= same) {
+            fts5BufferSet(&s->index->rc, &s->term, same, target);
+            sqlcipherkit_read_term(s, 0);
+            if (s->index->rc != SQLITE_OK) sqlcipherkit_end_segment(s);
+            return !s->is_done;
+        }
+        if (s->footer < leaf->nn) {
+            s->footer += fts5GetVarint32(&leaf->p[s->footer], step);
+            s->end = s->offset + step;
+            if (step <= 0 || s->end > leaf->szLeaf) {
+                s->index->rc = FTS5_CORRUPT;
+                sqlcipherkit_end_segment(s);
+                return 0;
+            }
+        } else {
+            s->footer = leaf->nn + 1;
+        }
+    }
+    fts5BufferSet(&s->index->rc, &s->term, count, target);
+    return 0;
+}
+
 /* Goes to the first term not less than `target`, if this page has it. Terms are sorted, so most of them need not be compared: a
  * term that shares more with the term before it than that one shares with the target is less than the target as well, and one that
  * shares less is greater. */
 static int sqlcipherkit_pass(sqlcipherkit_segment *s, const u8 *target, int count) {
     int same = 0;
-    for (;;) {
+    do {
         const int limit = MIN(s->term.n, count);
         while (same < limit && s->term.p[same] == target[same]) same++;
         if (same < limit ? s->term.p[same] > target[same] : s->term.n >= count) return 1;
-        do {
-            if (sqlcipherkit_is_last_on_page(s)) return 0;
-            sqlcipherkit_next_term(s);
-            if (s->is_done) return 0;
-            if (s->keep < same) return 1;
-        } while (s->keep > same);
-    }
+        if (!sqlcipherkit_skip(s, target, count, same)) return 0;
+    } while (s->keep == same);
+    return 1;
 }
 
 /* Goes to the first term not less than `target`; never goes back. */
