@@ -1,6 +1,12 @@
 /* How many pages a database has, and should have. Only engine.c includes this, after the amalgamation. */
 #include "../include/page_counts.h"
 
+/* Takes a shared lock for a look at the pages, unless pages are in use: then a transaction or a statement holds a lock already, and
+ * taking another would make the pager forget that it is writing, or which snapshot of a write-ahead log it reads. */
+static int sqlcipherkit_lock_pages(Pager *pager) {
+    return sqlite3PcacheRefCount(pager->pPCache) == 0 ? sqlite3PagerSharedLock(pager) : SQLITE_OK;
+}
+
 int sqlcipherkit_page_counts(sqlite3 *db, const char *schema, unsigned int *declared, unsigned int *present) {
     Btree *btree = sqlcipherkit_btree(db, schema);
     if (btree == NULL) return SQLITE_MISUSE;
@@ -8,7 +14,7 @@ int sqlcipherkit_page_counts(sqlite3 *db, const char *schema, unsigned int *decl
     Pager *pager = sqlite3BtreePager(btree);
     PgHdr *page;
     int count = 0;
-    int rc = sqlite3PagerSharedLock(pager);
+    int rc = sqlcipherkit_lock_pages(pager);
     if (rc == SQLITE_OK) rc = sqlite3PagerGet(pager, 1, &page, 0);
     if (rc == SQLITE_OK) {
         *declared = sqlite3Get4byte((unsigned char *)sqlite3PagerGetData(page) + 28);
@@ -49,7 +55,7 @@ int sqlcipherkit_page_layout(sqlite3 *db, const char *schema, int *size, int *us
     Pager *pager = sqlite3BtreePager(btree);
     codec_ctx *codec = sqlcipherkit_codec_of(btree);
     int pages = 0;
-    int rc = sqlite3PagerSharedLock(pager);
+    int rc = sqlcipherkit_lock_pages(pager);
     if (rc == SQLITE_OK) {
         sqlite3PagerPagecount(pager, &pages);
         *count = (unsigned int)pages;
@@ -68,7 +74,7 @@ int sqlcipherkit_copy_page(sqlite3 *db, const char *schema, unsigned int number,
     Pager *pager = sqlite3BtreePager(btree);
     PgHdr *page = NULL;
     int pages = 0;
-    int rc = sqlite3PagerSharedLock(pager);
+    int rc = sqlcipherkit_lock_pages(pager);
     if (rc == SQLITE_OK) sqlite3PagerPagecount(pager, &pages);
     if (rc == SQLITE_OK) rc = number > (unsigned int)pages ? SQLITE_CORRUPT : sqlite3PagerGet(pager, number, &page, 0);
     if (rc == SQLITE_OK) {
