@@ -45,7 +45,8 @@ int sqlcipherkit_read_cipher(sqlite3 *db, const char *schema, sqlcipherkit_ciphe
     codec_ctx *codec = sqlcipherkit_codec_of(sqlcipherkit_btree(db, schema));
     if (codec == NULL || codec->kdf_salt_sz != 16) return SQLITE_NOTFOUND;
     sqlite3_mutex_enter(db->mutex);
-    int rc = sqlcipherkit_read_salt(codec);
+    /* A database in memory may not have used its key yet, and takes its salt from the key. */
+    int rc = sqlcipherkit_ensure_key(codec);
     if (rc == SQLITE_OK) {
         cipher->settings = sqlcipherkit_settings_of(codec);
         cipher->settings.uses_memory_security = sqlcipher_mem_security_on && sqlcipher_mem_executed;

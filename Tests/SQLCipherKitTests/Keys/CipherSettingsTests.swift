@@ -21,6 +21,22 @@ import Testing
         return cipher
     }
 
+    /// A database in memory has not used its key when it has just been opened.
+    @Test func theSaltOfANewDatabaseInMemory() throws {
+        let cipher = withHeader(32), raw = [UInt8](repeating: 1, count: 32)
+        let keys = [try Encryption.raw(raw), try .passphrase("k"), try .raw(raw, salt: Self.salt)]
+        for (number, key) in keys.enumerated() {
+            let db = try Connection(.memory, key: key.with(cipher: number == 2 ? withHeader(32, salt: nil) : cipher))
+            #expect(try db.main.cipher?.salt == Self.salt)
+            try db.main.backup(toFileAt: folder.path("\(number).db"))
+            try Connection(.file(folder.path("\(number).db")), key: db.main.encryption).close()
+            try db.attach(.memory, as: "a", key: key.with(cipher: number == 2 ? withHeader(32, salt: nil) : cipher))
+            #expect(try db.schema("a").cipher?.salt == Self.salt)
+        }
+        let salted = try Connection(.memory, key: .raw(raw, salt: Self.salt))
+        #expect(try salted.main.cipher?.salt == Self.salt)
+    }
+
     @Test(arguments: [16, 32, 96, 4000]) func aPlaintextHeader(size: Int) throws {
         let keys = [
             try Encryption.passphrase("k"), try .raw([UInt8](repeating: 1, count: 32)), try .passphrase("x'" + String(repeating: "2d", count: 32) + "'"),
