@@ -115,6 +115,7 @@ if isDevelopment {
         .executableTarget(
             name: "FaultDriver", dependencies: ["CSQLCipher", "FaultMemory", "KillPoints", "SQLCipherKit", "TestSupport"],
             path: "Tests/FaultDriver"),
+        .executableTarget(name: "Model", dependencies: ["CSQLCipher", "SQLCipherKit"], path: "Tests/Proofs/Model"),
         .testTarget(name: "CSQLCipherTests", dependencies: ["CSQLCipher", "ProviderProbe", "TestSupport"]),
         // File by file in release, too: as one module its optimization takes one core many minutes.
         .testTarget(

@@ -1,0 +1,149 @@
+import CSQLCipher
+import Foundation
+import SQLCipherKit
+
+/// What a program runs against: the package's connection to encrypted files, and the reference's to plaintext ones.
+final class World {
+    let folder: URL
+    private(set) var db: Connection
+    private(set) var reference: Reference
+    /// The main database's file; nil for a database in memory.
+    let main: String?
+    /// The keys of the files that exist.
+    var files: [String: ModelKey] = [:]
+    /// The attached databases and their files.
+    var attached: [(name: String, file: String?)] = []
+    /// The keys of databases in memory, by the names of their schemas.
+    var memoryKeys: [String: ModelKey] = [:]
+    /// The number of closures on the stack that have a transaction.
+    var closures = 0
+    /// Whether SQLite has rolled back the transaction of these closures.
+    var isAborted = false
+    /// The number of steps so far.
+    var steps = 0
+    /// What rooms keep during a program.
+    var rooms: [ObjectIdentifier: Any] = [:]
+
+    init(folder: URL, onDisk: Bool, key: ModelKey) throws {
+        self.folder = folder
+        main = onDisk ? "main" : nil
+        reference = try Reference(onDisk ? folder.appendingPathComponent("main.plain").path : ":memory:")
+        db = try Connection(onDisk ? .file(folder.appendingPathComponent("main.db").path) : .memory, key: key.encryption(),
+            configuration: Self.configuration)
+        setKey(key.ofNewFile, of: "main")
+    }
+
+    static let configuration: DatabaseConfiguration = {
+        var configuration = DatabaseConfiguration()
+        configuration.busyTimeout = .zero
+        return configuration
+    }()
+
+    func path(_ file: String) -> String { folder.appendingPathComponent(file + ".db").path }
+    func plainPath(_ file: String) -> String { folder.appendingPathComponent(file + ".plain").path }
+
+    /// The key of an open schema's database.
+    func key(of schema: String) -> ModelKey? {
+        file(of: schema).map { files[$0] } ?? memoryKeys[schema]
+    }
+
+    func file(of schema: String) -> String? {
+        schema == "main" ? main : attached.first { $0.name == schema }?.file
+    }
+
+    /// Notes the key that a schema's database has from now on.
+    func setKey(_ key: ModelKey, of schema: String) {
+        if let file = file(of: schema) { files[file] = key } else { memoryKeys[schema] = key }
+    }
+
+    /// Whether a file is open under some name.
+    func isOpen(_ file: String) -> Bool { main == file || attached.contains { $0.file == file } }
+
+    func state<T>(_ make: @autoclosure () -> T) -> T {
+        if let found = rooms[ObjectIdentifier(T.self)] as? T { return found }
+        let made = make()
+        rooms[ObjectIdentifier(T.self)] = made
+        return made
+    }
+
+    // MARK: Opening again
+
+    /// Closes both connections and opens them again, with the key of the file.
+    func reopen() throws {
+        guard let main, let key = files[main] else { return }
+        db.close()
+        rooms = [:]
+        try openAgain(main, key)
+        try reference.reopen()
+        attached = []
+        memoryKeys = [:]
+    }
+
+    /// Opens only the package's connection again.
+    func openAgain(_ file: String, _ key: ModelKey) throws {
+        do { db = try Connection(.file(path(file)), key: key.encryption(), configuration: Self.configuration) } catch {
+            throw Mismatch(description: "the database does not open with its key \(key): \(error)")
+        }
+    }
+
+    // MARK: Running
+
+    /// Runs one step in both worlds, and compares everything afterwards.
+    func run(_ step: any Step) throws {
+        steps += 1
+        Watchdog.current.note(step)
+        try step.run(in: self)
+        if closures == 0 { isAborted = false }
+        try compare(after: step)
+    }
+
+    /// Compares the outcomes of a call in both worlds. While the transaction is aborted, the package must refuse everything.
+    @discardableResult
+    func both(_ subject: (Connection) throws -> Outcome, _ reference: (Reference) throws -> Outcome) throws -> Outcome {
+        let found = try Outcome.of { try subject(db) }
+        if isAborted {
+            try expect(.refused(.aborted), found)
+            return found
+        }
+        let expected = try reference(self.reference)
+        if closures > 0, !self.reference.isInTransaction { isAborted = true }
+        try expect(expected, found)
+        return found
+    }
+
+    /// Compares the outcome of a call that has no counterpart in the reference.
+    @discardableResult
+    func only(_ expected: Outcome, _ subject: (Connection) throws -> Outcome) throws -> Outcome {
+        let found = try Outcome.of { try subject(db) }
+        try expect(isAborted ? .refused(.aborted) : expected, found)
+        return found
+    }
+
+    func expect(_ expected: Outcome, _ found: Outcome) throws {
+        guard expected.agrees(with: found) else { throw Mismatch(description: "expected \(expected), found \(found)") }
+    }
+
+    private func compare(after step: any Step) throws {
+        if isAborted { return }
+        guard db.isOpen else { throw Mismatch(description: "the connection is closed") }
+        guard db.isInTransaction == reference.isInTransaction else {
+            throw Mismatch(description: "in a transaction: expected \(reference.isInTransaction), found \(db.isInTransaction)")
+        }
+        try Contents.compare(self)
+        // An empty transaction of either kind is no reason to check the structure.
+        if steps % 16 == 0, closures == 0 { try verify() }
+    }
+
+    /// Checks the structure of every database.
+    func verify() throws {
+        for schema in ["main"] + attached.map(\.name) {
+            let report = try Outcome.of {
+                let report = try self.db.schema(schema).verify()
+                let problems = report.problems.filter { if case .foreignKey = $0 { false } else { true } }
+                return problems.isEmpty ? .done : .text("\(problems)")
+            }
+            // The model's own constraints may have been broken on purpose (PRAGMA ignore_check_constraints is never set).
+            try expect(.done, report)
+        }
+    }
+}
