@@ -192,4 +192,6 @@ static void attachFunc(sqlite3_context *context, int count, sqlite3_value **valu
         return;
     }
     sqlcipherkit_sqlite_attach_function(context, count, values);
+    /* A BEGIN IMMEDIATE that was compiled before would not lock the new database. Statements that are running go on. */
+    if (guard != NULL) sqlite3ExpirePreparedStatements(sqlite3_context_db_handle(context), 1);
 }

@@ -16,6 +16,37 @@ import Testing
 
     private func expectOnlyMain() throws { #expect(try db.schemas().map(\.name) == ["main"]) }
 
+    /// A transaction that takes the lock at once takes that of a database, too, that was attached after its statement was compiled.
+    @Test(arguments: [TransactionKind.immediate, .exclusive]) func aTransactionLocksWhatIsAttachedLater(kind: TransactionKind) throws {
+        var configuration = DatabaseConfiguration()
+        configuration.busyTimeout = .zero
+        let key = try Encryption.raw([UInt8](repeating: 1, count: 32)), path = folder.path("late.db")
+        let prepared = try db.prepare(SQL(raw: "BEGIN \(kind.rawValue)"))
+        try prepared.execute()
+        try db.rollback()
+        try db.transaction(kind) { _ in }
+        try db.begin(kind)
+        try db.commit()
+        let rows = try db.cursor(Int.self, "SELECT x FROM t ORDER BY x")
+        #expect(try rows.next() == 1)
+        try db.attach(.file(path), as: "late", key: key)
+        // A result that is being read goes on.
+        #expect(try rows.next() == 2)
+        #expect(try rows.next() == nil)
+        let other = try Connection(.file(path), key: key, configuration: configuration)
+        func expectLocked() {
+            #expect(throws: DatabaseError.self) { try other.execute("PRAGMA user_version = 1") }
+        }
+        try db.transaction(kind) { _ in expectLocked() }
+        try db.begin(kind)
+        expectLocked()
+        try db.rollback()
+        try prepared.execute()
+        expectLocked()
+        try db.rollback()
+        try other.execute("PRAGMA user_version = 1")
+    }
+
     @Test func eachKindOfKey() throws {
         try db.attach(.file(folder.path("own.db")), as: "own", key: .passphrase("own", cipher: .quick))
         try db.attach(.file(folder.path("inherited.db")), as: "inherited", key: db.main.encryption)
