@@ -41,11 +41,11 @@ struct DetachStep: Step {
             try Schema.named(name, db).detach()
             return .done
         } _: { reference in
-            if !world.attached.contains(where: { $0.name == name }) { return .refused(.schemaName) }
+            if !world.attached.contains(where: { $0.name.lowercased() == name.lowercased() }) { return .refused(.schemaName) }
             return reference.run("DETACH ?", [.text(name)]).isError ? .refused(.misuse) : .done
         }
-        if world.reference.run("SELECT 1 FROM pragma_database_list WHERE name = ?", [.text(name)]) == .rows([]) {
-            world.attached.removeAll { $0.name == name }
+        if world.reference.run("SELECT 1 FROM pragma_database_list WHERE lower(name) = lower(?)", [.text(name)]) == .rows([]) {
+            world.attached.removeAll { $0.name.lowercased() == name.lowercased() }
             world.memoryKeys[name] = nil
         }
     }

@@ -99,7 +99,7 @@ struct KeyValueStep: Step {
             let rows = try reference.must(
                 "SELECT value, json(json), json FROM \(table) WHERE key = ?2 AND \(alive)", [now, .text(key)])
             guard let row = rows.first else { return .text("none") }
-            guard case .text(let text) = row[1] else { return row[0] == .null ? .text("none") : .error }
+            guard case .text(let text) = row[1] else { return row[0] == .null ? .refused(.unexpectedNull) : .error }
             let value = try JSONDecoder().decode([String: Int].self, from: Data(text.utf8))
             return .text("\(value.sorted { $0.key < $1.key })")
         case .keys(let prefix):

@@ -10,6 +10,8 @@ enum Outcome: Equatable, CustomStringConvertible {
     case failed(Int32, DatabaseError.Reason)
     /// An error for which only the reason is ruled.
     case refused(DatabaseError.Reason)
+    /// Anything.
+    case either
     /// Some error or other of the package.
     case error
     /// The error that the program itself throws out of a closure.
@@ -22,7 +24,11 @@ enum Outcome: Equatable, CustomStringConvertible {
         }
     }
 
+    /// What the package's last error says, for findings.
+    nonisolated(unsafe) static var lastMessage = ""
+
     init(_ error: any Error) {
+        Self.lastMessage = "\(error)"
         switch error {
         case is Thrown: self = .thrown
         case let error as DatabaseError: self = .failed(error.code.rawValue, error.reason)
@@ -49,7 +55,7 @@ enum Outcome: Equatable, CustomStringConvertible {
     var isError: Bool {
         switch self {
         case .failed, .refused, .error, .thrown: true
-        case .done, .rows, .text: false
+        case .done, .rows, .text, .either: false
         }
     }
 
@@ -57,7 +63,7 @@ enum Outcome: Equatable, CustomStringConvertible {
     func agrees(with found: Outcome) -> Bool {
         switch (self, found) {
         case (.refused(let a), .failed(_, let b)): a == b
-        case (.error, .failed): true
+        case (.error, .failed), (.either, _): true
         case (.rows(let a), .rows(let b)): a.count == b.count && zip(a, b).allSatisfy { $0.count == $1.count && zip($0, $1).allSatisfy(same) }
         default: self == found
         }
@@ -70,6 +76,7 @@ enum Outcome: Equatable, CustomStringConvertible {
         case .text(let text): "text \(text)"
         case .failed(let code, let reason): "error \(code), \(reason)"
         case .refused(let reason): "error \(reason)"
+        case .either: "anything"
         case .error: "an error"
         case .thrown: "the program's own error"
         }

@@ -43,6 +43,8 @@ final class Reference {
     /// Runs one statement.
     /// - Parameter controls: whether it may begin or end a transaction.
     func run(_ sql: String, _ values: [SQLValue] = [], controls: Bool = true) -> Outcome {
+        // SQLite would store NULL; and a statement that has been compiled before meets NaN before anything else.
+        if values.contains(where: { if case .real(let number) = $0 { number.isNaN } else { false } }) { return .error }
         var statement: OpaquePointer?
         var hasMore = false
         let text = Array(sql.utf8CString)
@@ -58,8 +60,6 @@ final class Reference {
         guard let statement, !hasMore else { return .refused(.misuse) }
         if !controls, Self.isControl(sql) { return .refused(.misuse) }
         guard sqlite3_bind_parameter_count(statement) == values.count else { return .refused(.parameters) }
-        // SQLite would store NULL.
-        if values.contains(where: { if case .real(let number) = $0 { number.isNaN } else { false } }) { return .refused(.invalidArgument) }
         for (index, value) in values.enumerated() { Self.bind(value, Int32(index + 1), statement) }
         var rows: [[SQLValue]] = []
         var isText = true

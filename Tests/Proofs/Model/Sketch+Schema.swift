@@ -53,7 +53,9 @@ extension Sketch {
                 ? "SELECT RAISE(\(dice.pick(["ABORT", "FAIL", "ROLLBACK"])), 'no') WHERE \(row).\(column) = 'b';"
                 : "UPDATE \(name) SET \(column) = 1 WHERE \(column) = 3;"
             sql = "CREATE TRIGGER \(schema).r\(number) \(event) ON \(name) BEGIN \(action) END"
-        case 5: sql = "CREATE VIEW \(schema).v\(number) AS SELECT count(*) AS n, max(\(column)) AS m FROM \(name)"
+        case 5:
+            // Not double quotes, which are a string where the column is gone.
+            sql = "CREATE VIEW \(schema).v\(number) AS SELECT count(*) AS n, max([\(dice.pick(table.columns))]) AS m FROM \(name)"
         case 6: sql = "ALTER TABLE \(table.quoted) ADD COLUMN n\(number) \(dice.pick(["", "TEXT", "INTEGER DEFAULT 5"]))"
         case 7:
             let other = dice.pick(Self.tableNames)

@@ -72,6 +72,16 @@ struct Sketch {
         (12, { $0.rewriteStep() }),
         (10, { $0.recordStep() }),
         (7, { $0.keyValueStep() }),
+        (4, { $0.valueStep() }),
+        (5, { $0.jsonStep() }),
+        (8, { $0.searchStep() }),
+        (6, { $0.hookStep() }),
+        (4, { $0.functionStep() }),
+        (4, { $0.blobStep() }),
+        (3, { $0.recordingStep() }),
+        (1, { $0.slotStep() }),
+        (1, { $0.poolStep() }),
+        (2, { _ in ObserveStep() }),
     ] }
 
     mutating func transactionStep() -> (any Step)? {

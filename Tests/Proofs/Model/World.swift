@@ -21,8 +21,8 @@ final class World {
     var isAborted = false
     /// The number of steps so far.
     var steps = 0
-    /// What rooms keep during a program.
-    var rooms: [ObjectIdentifier: Any] = [:]
+    /// The change hook, if there is one.
+    var observing: Observing?
 
     init(folder: URL, onDisk: Bool, key: ModelKey) throws {
         self.folder = folder
@@ -59,20 +59,13 @@ final class World {
     /// Whether a file is open under some name.
     func isOpen(_ file: String) -> Bool { main == file || attached.contains { $0.file == file } }
 
-    func state<T>(_ make: @autoclosure () -> T) -> T {
-        if let found = rooms[ObjectIdentifier(T.self)] as? T { return found }
-        let made = make()
-        rooms[ObjectIdentifier(T.self)] = made
-        return made
-    }
-
     // MARK: Opening again
 
     /// Closes both connections and opens them again, with the key of the file.
     func reopen() throws {
         guard let main, let key = files[main] else { return }
         db.close()
-        rooms = [:]
+        observing = nil
         try openAgain(main, key)
         try reference.reopen()
         attached = []
@@ -120,7 +113,10 @@ final class World {
     }
 
     func expect(_ expected: Outcome, _ found: Outcome) throws {
-        guard expected.agrees(with: found) else { throw Mismatch(description: "expected \(expected), found \(found)") }
+        guard expected.agrees(with: found) else {
+            let message = found.isError ? " (\(Outcome.lastMessage))" : ""
+            throw Mismatch(description: "expected \(expected), found \(found)\(message)")
+        }
     }
 
     private func compare(after step: any Step) throws {
@@ -130,6 +126,7 @@ final class World {
             throw Mismatch(description: "in a transaction: expected \(reference.isInTransaction), found \(db.isInTransaction)")
         }
         try Contents.compare(self)
+        if closures == 0 { try observing?.compare(self) }
         // An empty transaction of either kind is no reason to check the structure.
         if steps % 16 == 0, closures == 0 { try verify() }
     }

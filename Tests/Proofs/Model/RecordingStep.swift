@@ -1,0 +1,72 @@
+import Foundation
+import SQLCipherKit
+
+/// Records what some steps change, and applies it to a copy of the database of before: the copy must become equal, and with the
+/// inverse as before.
+struct RecordingStep: Step {
+    var body: [any Step]
+
+    func run(in world: World) throws {
+        guard !world.isAborted, !world.reference.isInTransaction else { return }
+        let copy = try Connection(.memory, configuration: World.configuration)
+        defer { copy.close() }
+        let hasCopy = try Outcome.of {
+            try world.db.main.backup(to: copy.main)
+            return .done
+        }
+        try world.expect(.done, hasCopy)
+        try copy.settings.setEnabled(.foreignKeys, to: false)
+        let before = try tables(copy)
+        var recorder: ChangeRecorder? = try ChangeRecorder(world.db.main)
+        for step in body { try world.run(step) }
+        let changes: Changeset
+        do { changes = try recorder!.changeset() } catch {
+            throw Mismatch(description: "the changes cannot be read: \(error)")
+        }
+        recorder?.close()
+        recorder = nil
+        if world.reference.isInTransaction { return }
+        var options = ChangesetOptions()
+        options.triggers = .quiet
+        options.runsForeignKeyActions = false
+        let applied = try Outcome.of {
+            try changes.apply(to: copy, options: options) { conflict in conflict.change == nil ? .omit : .abort }
+            return .done
+        }
+        try world.expect(.done, applied)
+        try same(try tables(world.db), try tables(copy), "applied")
+        try changes.inverted().apply(to: copy, options: options) { conflict in conflict.change == nil ? .omit : .abort }
+        try same(before, try tables(copy), "undone")
+    }
+
+    /// The rows of all tables with a primary key, in the order of that key, without what is calculated.
+    private func tables(_ db: Connection) throws -> [String: String] {
+        var found: [String: String] = [:]
+        for name in try db.fetchAll(String.self, "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'") {
+            let key = try db.main.primaryKey(of: name)
+            if key.isEmpty || Contents.isShadow(name) || name.hasPrefix("sqlite_") || name == "jdoc" { continue }
+            let order = key.map(\.quotedSQLIdentifier).joined(separator: ", ")
+            found[name] = try "\(Outcome.rows(Contents.rows(db, SQL(raw: "SELECT * FROM main.\(name.quotedSQLIdentifier) ORDER BY \(order)"))))"
+        }
+        return found
+    }
+
+    private func same(_ expected: [String: String], _ found: [String: String], _ what: String) throws {
+        for (name, rows) in expected where found[name] != rows {
+            throw Mismatch(description: "changes \(what) to \(name):\n    expected \(rows)\n    found    \(found[name] ?? "none")")
+        }
+    }
+
+    var simpler: [any Step] { body + shorter(body).map { RecordingStep(body: $0) } }
+
+    var description: String { "// recording the changes\n\(indented(body))// applying them to a copy" }
+}
+
+extension Sketch {
+    mutating func recordingStep() -> (any Step)? {
+        if depth > 0 { return dataStep() }
+        return RecordingStep(body: (0..<1 + dice.below(4)).compactMap { _ in
+            dice.oneIn(4) ? plainTransaction() : dice.oneIn(3) && (counts["record"] ?? 0) > 0 ? recordStep() : dataStep()
+        })
+    }
+}
