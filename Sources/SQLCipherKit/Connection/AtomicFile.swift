@@ -70,8 +70,7 @@ final class AtomicFile {
             let code: ResultCode = errno == EEXIST ? .cannotOpen : .ioError
             throw Self.failure(code, "the new file cannot have its name", path)
         }
-        Self.flushFolder(of: path)
-        lock?.unlock(isDone: isDone)
+        if let lock, isDone { lock.unlock() } else { Self.flushFolder(of: path) }
         lock = nil
     }
 

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// A lock on the new file itself would have to be released before the file gets its name: closing the descriptor later would drop
 /// the locks of connections to the new database. This one is released afterwards. The lock file is created first and removed last,
-/// so that the next writer or opening sees from it that something was left.
+/// so that the next writer or opening sees from it that something was left, also after a power failure.
 struct FileLock {
     private let path: String
     private let descriptor: Int32
@@ -25,6 +25,8 @@ struct FileLock {
             let isKnown = fstat(file, &ours) == 0 && (lstat(path, &there) == 0 || errno == ENOENT)
             if isKnown, ours.st_ino == there.st_ino, ours.st_dev == there.st_dev {
                 descriptor = file
+                // A power failure must not leave other files without this one, which tells the next opening of them.
+                AtomicFile.flushFolder(of: path)
                 return
             }
             // The previous holder still had the file locked when it was opened here, and has removed it since.
@@ -36,7 +38,10 @@ struct FileLock {
 
     /// - Parameter isDone: whether nothing is left for the next writer or opening to remove.
     func unlock(isDone: Bool = true) {
-        if isDone { unlink(path) }
+        if isDone {
+            AtomicFile.flushFolder(of: path)
+            unlink(path)
+        }
         close(descriptor)
     }
 

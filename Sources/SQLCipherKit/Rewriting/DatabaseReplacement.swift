@@ -45,6 +45,8 @@ struct DatabaseReplacement {
             // The old file's journal or log must not be applied to the new one. These files hold nothing that is needed: the log is
             // merged, and a journal left by a crash was rolled back when the lock was taken.
             for suffix in ["-journal", "-wal", "-shm"] { unlink(path + suffix) }
+            // After a power failure too: a file system may keep the rename and lose the removals.
+            AtomicFile.flushFolder(of: path)
             try file.publish(replacing: true)
         } catch {
             try? source.unlockAfterRewrite(restoring: journal)

@@ -20,6 +20,10 @@ struct InPlaceKeyChange {
     func run(_ progress: RewriteProgressHandler?) throws {
         let connection = schema.connection
         let handle = try schema.live()
+        // Callers may forget the old key when this returns, whatever a power failure does then.
+        let level = try schema.synchronous
+        try schema.setSynchronous(.extra)
+        defer { connection.restoring { try schema.setSynchronous(level) } }
         try schema.lockForRewrite(replacing: journal)
         let keyspec: Keyspec
         do throws(DatabaseError) {
