@@ -48,6 +48,20 @@ int sqlcipherkit_check_page(sqlite3 *db, const char *schema, unsigned int number
     return rc;
 }
 
+int sqlcipherkit_is_page_in_log(sqlite3 *db, const char *schema, unsigned int number) {
+    Btree *btree = sqlcipherkit_btree(db, schema);
+    if (btree == NULL || number == 0) return 0;
+    sqlite3_mutex_enter(db->mutex);
+    Pager *pager = sqlite3BtreePager(btree);
+    u32 frame = 0;
+    if (sqlite3PagerSharedLock(pager) == SQLITE_OK) {
+        if (!pagerUseWal(pager) || sqlite3WalFindFrame(pager->pWal, number, &frame) != SQLITE_OK) frame = 0;
+        pagerUnlockIfUnused(pager);
+    }
+    sqlite3_mutex_leave(db->mutex);
+    return frame != 0;
+}
+
 int sqlcipherkit_page_layout(sqlite3 *db, const char *schema, int *size, int *usable, unsigned int *count) {
     Btree *btree = sqlcipherkit_btree(db, schema);
     if (btree == NULL) return SQLITE_MISUSE;

@@ -13,6 +13,9 @@ int sqlcipherkit_page_counts(sqlite3 *db, const char *schema, unsigned int *decl
  * SQLITE_IOERR_SHORT_READ beyond the end of the file, or the error of reading the page. */
 int sqlcipherkit_check_page(sqlite3 *db, const char *schema, unsigned int number);
 
+/* Whether the write-ahead log has a page, counted from 1, so that the one in the file is not read. 0 also if that is unknown. */
+int sqlcipherkit_is_page_in_log(sqlite3 *db, const char *schema, unsigned int number);
+
 /* The size of a database's pages, in bytes, the usable bytes of each, and the number of pages in the file or its write-ahead log.
  * No field of the header is relied on unless an authentication code covers it. Returns an SQLite result code. */
 int sqlcipherkit_page_layout(sqlite3 *db, const char *schema, int *size, int *usable, unsigned int *count);

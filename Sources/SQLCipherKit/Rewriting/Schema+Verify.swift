@@ -49,9 +49,17 @@ extension Schema {
         var damaged = try damagedPages(1...max(1, fileSize / info.settings.pageSize))
         // The check takes no lock: a page that was just being written is correct when it is read again.
         if !damaged.isEmpty { damaged = try damagedPages(damaged) }
-        problems += damaged.map { .damagedPage($0) }
+        for page in damaged where try !isInLog(page) { problems.append(.damagedPage(page)) }
         let (pages, bytes) = try fileSize.quotientAndRemainder(dividingBy: info.settings.pageSize)
-        return bytes == 0 ? problems : problems + [.incompletePage(pages + 1, bytes: bytes)]
+        if bytes != 0, try !isInLog(pages + 1) { problems.append(.incompletePage(pages + 1, bytes: bytes)) }
+        return problems
+    }
+
+    /// Whether the write-ahead log has a newer version of a page. After a power failure in a checkpoint, the one in the file may be
+    /// half written, and the next checkpoint writes it again. The structure is checked with the one in the log.
+    private func isInLog(_ page: Int) throws(DatabaseError) -> Bool {
+        guard let number = UInt32(exactly: page) else { return false }
+        return sqlcipherkit_is_page_in_log(try live(), name, number) != 0
     }
 
     private func damagedPages(_ pages: some Sequence<Int>) throws(DatabaseError) -> [Int] {

@@ -37,6 +37,34 @@ import Testing
         #expect(try reader.fetchAll(String.self, "PRAGMA integrity_check") != ["ok"])
     }
 
+    /// After a power failure in a checkpoint, a page may be half written in the file and whole in the log.
+    @Test func aDamagedPageThatTheLogReplaces() throws {
+        var configuration = DatabaseConfiguration()
+        configuration.journalMode = .wal
+        try make(configuration)
+        let writer = try open(configuration)
+        try writer.main.checkpoint(.truncate)
+        try writer.execute("CREATE TABLE new AS SELECT zeroblob(9000) AS x")
+        let copy = folder.path("copy.db"), last = try writer.main.pageCount
+        let other = try #require(
+            try writer.fetchOne(Int.self, "SELECT min(pageno) FROM dbstat WHERE pagetype = 'leaf' AND name NOT LIKE 'sqlite%'"))
+        for page in [1, last, other] {
+            for suffix in ["", "-wal"] {
+                try? FileManager.default.removeItem(atPath: copy + suffix)
+                try FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix)
+            }
+            let file = try FileHandle(forUpdating: URL(fileURLWithPath: copy))
+            try file.seek(toOffset: UInt64((page - 1) * 4096 + 512))
+            try file.write(contentsOf: Data(repeating: 7, count: 512))
+            try file.close()
+            let db = try Connection(.file(copy), key: .passphrase("k").quick)
+            let problems = try db.main.verify().problems
+            #expect(problems.isEmpty == (page != other), "page \(page): \(problems)")
+            try db.main.checkpoint(.truncate)
+            #expect(try db.main.verify().problems == problems)
+        }
+    }
+
     @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal]) func aWholeDatabase(mode: DatabaseConfiguration.JournalMode) throws {
         var configuration = DatabaseConfiguration()
         configuration.journalMode = mode
