@@ -71,6 +71,7 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wunused-function"
 #include "reads.h"
+#include "free_pages.h"
 #include "full_text.h"
 #include "replaced_rows.h"
 #include "snippets.h"

@@ -117,6 +117,8 @@ static int sqlcipherkit_is_forged_zero(codec_ctx *codec, PgHdr *page) {
     return sqlite3OsFileSize(pager->fd, &size) == SQLITE_OK && size >= (i64)page->pgno * codec->page_sz;
 }
 
+static int sqlcipherkit_is_free_page(codec_ctx *codec, PgHdr *page);
+
 /* The pager calls this to read a page. */
 static int sqlcipherkit_read_page(PgHdr *page) {
     Pager *pager = page->pPager;
@@ -130,6 +132,10 @@ static int sqlcipherkit_read_page(PgHdr *page) {
              ? SQLITE_CORRUPT
              : sqlcipherkit_decrypt_page(codec, page);
     if (rc != SQLITE_OK) rc = sqlcipherkit_decrypt_again(codec, page);
+    if (rc == SQLITE_CORRUPT && sqlcipherkit_is_free_page(codec, page)) {
+        memset(page->pData, 0, (size_t)codec->page_sz);
+        rc = SQLITE_OK;
+    }
     if (rc != SQLITE_OK && page->pgno == 1) memset(pager->dbFileVers, 0xff, sizeof pager->dbFileVers);
     return rc;
 }

@@ -21,9 +21,27 @@ static int sqlcipherkit_rewrite_pages(Pager *pager, int (*progress)(void *, unsi
         /* The page of the lock byte is never used. */
         if (sqlite3pager_is_sj_pgno(pager, number)) continue;
         int rc = sqlcipherkit_journal_page(pager, number);
+        /* A damaged page that was made whole, and left the cache since, has the new key already. */
+        if (rc == SQLITE_CORRUPT && pager->pInJournal != NULL && sqlite3BitvecTest(pager->pInJournal, number)) continue;
         if (rc != SQLITE_OK) return rc;
     }
     return progress && progress(argument, (unsigned int)total, (unsigned int)total) ? SQLITE_INTERRUPT : SQLITE_OK;
+}
+
+static int sqlcipherkit_journal_damaged_page(void *argument, Pgno number) {
+    Pager *pager = argument;
+    codec_ctx *codec = pager->pCodec;
+    const int rc = sqlite3OsRead(pager->fd, codec->buffer, codec->page_sz, (i64)(number - 1) * codec->page_sz);
+    if (rc != SQLITE_OK || sqlcipherkit_authenticate(codec, number, codec->buffer) == SQLITE_OK) return 0;
+    return sqlcipherkit_journal_page(pager, number);
+}
+
+/* Makes damaged free pages whole. Later they could not be told from others, as the freelist may be in the file with the new key. */
+static int sqlcipherkit_journal_damaged_pages(Pager *pager) {
+    codec_ctx *codec = pager->pCodec;
+    if (pagerUseWal(pager) || !SQLCIPHER_FLAG_GET(codec->flags, CIPHER_FLAG_HMAC)) return SQLITE_OK;
+    const int rc = sqlcipherkit_each_free_page(pager, codec, sqlcipherkit_journal_damaged_page, pager);
+    return rc > 0 ? rc : SQLITE_OK;
 }
 
 int sqlcipherkit_rekey(sqlite3 *db, const char *schema, const void *key, int count,
@@ -42,6 +60,7 @@ int sqlcipherkit_rekey(sqlite3 *db, const char *schema, const void *key, int cou
         /* The first page goes to the journal before the new key is set. Otherwise the journal would have the old page under
          * the new salt, and after a rollback the passphrase could not open the database. */
         if (rc == SQLITE_OK) rc = sqlcipherkit_journal_page(sqlite3BtreePager(btree), 1);
+        if (rc == SQLITE_OK) rc = sqlcipherkit_journal_damaged_pages(sqlite3BtreePager(btree));
         if (rc == SQLITE_OK) rc = codec_set_pass_key(db, index, key, count, CIPHER_WRITE_CTX);
         if (rc == SQLITE_OK) rc = sqlcipherkit_rewrite_pages(sqlite3BtreePager(btree), progress, argument);
         if (rc == SQLITE_OK) rc = sqlite3BtreeCommit(btree);
