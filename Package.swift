@@ -112,14 +112,19 @@ if isDevelopment {
         .target(name: "TestSupport", path: "Tests/TestSupport"),
         .target(name: "KillPoints", path: "Tests/KillPoints", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "FaultMemory", dependencies: ["CSQLCipher"], path: "Tests/FaultMemory"),
+        .target(
+            name: "SweepScenarios", dependencies: ["KillPoints", "SQLCipherKit", "TestSupport"], path: "Tests/SweepScenarios"),
         .executableTarget(
-            name: "FaultDriver", dependencies: ["CSQLCipher", "FaultMemory", "KillPoints", "SQLCipherKit", "TestSupport"],
+            name: "FaultDriver", dependencies: ["CSQLCipher", "FaultMemory", "KillPoints", "SQLCipherKit", "SweepScenarios"],
             path: "Tests/FaultDriver"),
         .executableTarget(name: "Model", dependencies: ["CSQLCipher", "SQLCipherKit"], path: "Tests/Proofs/Model"),
+        .executableTarget(
+            name: "CrashStates", dependencies: ["KillPoints", "SQLCipherKit", "SweepScenarios", "TestSupport"],
+            path: "Tests/Proofs/CrashStates"),
         .testTarget(name: "CSQLCipherTests", dependencies: ["CSQLCipher", "ProviderProbe", "TestSupport"]),
         // File by file in release, too: as one module its optimization takes one core many minutes.
         .testTarget(
-            name: "SQLCipherKitTests", dependencies: ["SQLCipherKit", "TestSupport", "FaultDriver"],
+            name: "SQLCipherKitTests", dependencies: ["SQLCipherKit", "TestSupport", "FaultDriver", "CrashStates"],
             swiftSettings: [.unsafeFlags(["-no-whole-module-optimization", "-enable-batch-mode"], .when(configuration: .release))]),
         .target(name: "LibFuzzer", path: "Tests/LibFuzzer"),
         .testTarget(name: "FuzzTests", dependencies: ["LibFuzzer", "SQLCipherKit", "SQLCipherKitCLI", "TestSupport"],

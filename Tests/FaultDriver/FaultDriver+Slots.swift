@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKit
+import SweepScenarios
 
 /// Operations on key slots in a process that tests kill.
 extension FaultDriver {
@@ -28,9 +29,4 @@ extension FaultDriver {
             throw DatabaseError(message: "no action \(action)")
         }
     }
-}
-
-extension SlotDerivation {
-    /// The fewest rounds of key derivation that a slot may have.
-    static var quick: SlotDerivation { .pbkdf2(iterations: 1000) }
 }

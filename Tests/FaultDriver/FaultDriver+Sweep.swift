@@ -1,6 +1,7 @@
 import Foundation
 import KillPoints
 import SQLCipherKit
+import SweepScenarios
 
 /// Kills an action at every change that it makes to the file system, and checks each time what is left.
 ///
@@ -30,8 +31,8 @@ extension FaultDriver {
             let isExpected = how == KILLPOINTS_FAIL ? Int(status) & KILLPOINTS_STRUCK != 0 : status == 128 + SIGKILL
             guard isExpected else { throw DatabaseError(message: "\(action) ended with \(status) at change \(number)") }
             kills += 1
-            if let problem = exposure(scenario, in: work) { say("wrong: struck at change \(number): \(problem)") }
-            let left = names(in: work)
+            if let problem = scenario.exposure(in: work) { say("wrong: struck at change \(number): \(problem)") }
+            let left = SweepScenario.names(in: work)
             let check = { (folder: String) in
                 if how == KILLPOINTS_FAIL { try scenario.checkError(folder) }
                 try scenario.check(folder)
@@ -61,22 +62,5 @@ extension FaultDriver {
                 }
             }, Unmanaged.passUnretained(body).toOpaque())
         }
-    }
-
-    /// A file that a killed process has left in plaintext or readable by others; nil if there is none.
-    private static func exposure(_ scenario: SweepScenario, in folder: String) -> String? {
-        for name in names(in: folder) {
-            let path = folder + "/" + name
-            if let mode = try? FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int, mode != 0o600 {
-                return "\(name) has permissions \(String(mode, radix: 8))"
-            }
-            guard !scenario.hasPlaintext, let bytes = FileManager.default.contents(atPath: path) else { continue }
-            if bytes.range(of: Data(SweepScenario.marker.utf8)) != nil { return "\(name) is plaintext" }
-        }
-        return nil
-    }
-
-    static func names(in folder: String) -> [String] {
-        ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
     }
 }

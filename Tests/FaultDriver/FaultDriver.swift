@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKit
+import SweepScenarios
 
 /// A process that tests may kill, limit or starve of disk space. It does one thing to one database, and prints the result.
 @main
@@ -19,12 +20,7 @@ struct FaultDriver {
         }
     }
 
-    /// Few rounds of key derivation.
-    static let quick: CipherConfiguration = {
-        var cipher = CipherConfiguration()
-        cipher.kdfIterations = 10
-        return cipher
-    }()
+    static let quick = SweepScenario.quick
 
     private static func run(_ action: String, _ path: String, _ arguments: [String]) throws {
         var configuration = DatabaseConfiguration()

@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKit
+import SweepScenarios
 
 /// Key slots: afterwards the database opens with the secret that opened it before, and with no revoked secret.
 extension FaultScenario {

@@ -8,7 +8,12 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,6 +40,88 @@ static void *real_function(void **known, const char *name) {
     return function;
 }
 
+/* --- The log of a run: only changes inside one folder, and files by their inodes. ------------------------------------------- */
+
+static int record = -1;
+static char folder[PATH_MAX];
+static size_t folder_length;
+static struct stat folder_info;
+
+static void note(int kind, const struct stat *file, const char *first, const char *second, off_t offset, const void *bytes,
+                 size_t count) {
+    const int error = errno;
+    struct killpoints_entry entry = {
+        .kind = (uint32_t)kind,
+        .first = first ? (uint32_t)strlen(first) : 0,
+        .second = second ? (uint32_t)strlen(second) : 0,
+        .count = (uint32_t)count,
+        .file = file ? file->st_ino : 0,
+        .offset = (uint64_t)offset,
+    };
+    const struct iovec parts[] = {
+        {&entry, sizeof entry}, {(void *)first, entry.first}, {(void *)second, entry.second}, {(void *)bytes, count},
+    };
+    /* One call, past the functions below. */
+    if (syscall(SYS_writev, record, parts, 4) < 0) _exit(99);
+    errno = error;
+}
+
+/* The name of a file in the folder; NULL for all others. */
+static const char *name_in_folder(const char *path) {
+    if (record < 0 || strncmp(path, folder, folder_length) || path[folder_length] != '/') return NULL;
+    const char *name = path + folder_length + 1;
+    return strchr(name, '/') ? NULL : name;
+}
+
+static void note_file(int kind, int file, off_t offset, const void *bytes, size_t count) {
+    struct stat info;
+    if (record < 0 || fstat(file, &info) || info.st_dev != folder_info.st_dev) return;
+    if (S_ISREG(info.st_mode)) note(kind, &info, NULL, NULL, offset, bytes, count);
+    if (S_ISDIR(info.st_mode) && kind == KILLPOINTS_SYNC && info.st_ino == folder_info.st_ino) {
+        note(KILLPOINTS_SYNC_FOLDER, NULL, NULL, NULL, 0, NULL, 0);
+    }
+}
+
+/* Returns a result that a call with these paths has had. */
+static int note_names(int result, int kind, const char *from, const char *to) {
+    const char *first = name_in_folder(from), *second = to ? name_in_folder(to) : NULL;
+    if (result == 0 && first && (!to || second)) note(kind, NULL, first, second, 0, NULL, 0);
+    return result;
+}
+
+/* After a file was opened, which may not have existed before. */
+static void note_opened(const char *path, int flags, int existed, int file) {
+    struct stat info;
+    if (record < 0 || file < 0 || fstat(file, &info) || !S_ISREG(info.st_mode)) return;
+    const char *name = name_in_folder(path);
+    if (!existed) note(name ? KILLPOINTS_CREATE : KILLPOINTS_FORGET, &info, name, NULL, 0, NULL, 0);
+    else if (flags & O_TRUNC && name) note(KILLPOINTS_TRUNCATE, &info, NULL, NULL, 0, NULL, 0);
+}
+
+static int exists(const char *path) {
+    struct stat info;
+    return lstat(path, &info) == 0;
+}
+
+void killpoints_mark(void) {
+    if (record >= 0) note(KILLPOINTS_MARK, NULL, NULL, NULL, 0, NULL, 0);
+}
+
+int killpoints_record(const char *path, const char *log) {
+    if (!realpath(path, folder) || lstat(folder, &folder_info)) return -1;
+    folder_length = strlen(folder);
+    record = (int)syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_APPEND, 0600);
+    return record < 0 ? -1 : 0;
+}
+
+/* In a program that this is loaded into by LD_PRELOAD, the environment says what to record. */
+__attribute__((constructor)) static void record_from_environment(void) {
+    const char *path = getenv("KILLPOINTS_FOLDER"), *log = getenv("KILLPOINTS_LOG");
+    if (path && log && killpoints_record(path, log)) abort();
+}
+
+/* --- The calls ------------------------------------------------------------------------------------------------------- */
+
 #define REAL_OF_TYPE(type, name, ...)                        \
     static void *known;                                      \
     type (*real)(__VA_ARGS__);                               \
@@ -52,7 +139,10 @@ static void *real_function(void **known, const char *name) {
             if (point(NAME)) return -1;                       \
         }                                                    \
         REAL(#name, const char *, int, ...);                 \
-        return real(path, flags, mode);                      \
+        const int existed = record < 0 || !(flags & O_CREAT) || exists(path); \
+        const int file = real(path, flags, mode);            \
+        note_opened(path, flags, existed, file);             \
+        return file;                                         \
     }
 OPEN(open)
 OPEN(open64)
@@ -61,7 +151,9 @@ OPEN(open64)
     ssize_t name(int file, const void *bytes, size_t count, offset_type offset) {    \
         REAL_OF_TYPE(ssize_t, #name, int, const void *, size_t, offset_type);        \
         if (point(WRITE)) return -1;                                                 \
-        return real(file, bytes, count, offset);                                     \
+        const ssize_t written = real(file, bytes, count, offset);                    \
+        if (written > 0) note_file(KILLPOINTS_WRITE, file, offset, bytes, (size_t)written); \
+        return written;                                                              \
     }
 WRITES(pwrite, off_t)
 WRITES(pwrite64, off64_t)
@@ -69,32 +161,44 @@ WRITES(pwrite64, off64_t)
 int fsync(int file) {
     REAL("fsync", int);
     if (point(SYNC)) return -1;
-    return real(file);
+    const int result = real(file);
+    if (result == 0) note_file(KILLPOINTS_SYNC, file, 0, NULL, 0);
+    return result;
 }
 
 int fdatasync(int file) {
     REAL("fdatasync", int);
     if (point(SYNC)) return -1;
-    return real(file);
+    const int result = real(file);
+    if (result == 0) note_file(KILLPOINTS_SYNC, file, 0, NULL, 0);
+    return result;
 }
 
 ssize_t write(int file, const void *bytes, size_t count) {
     REAL_OF_TYPE(ssize_t, "write", int, const void *, size_t);
     /* Not what is said to the one who waits. */
     if (file > 2 && point(WRITE)) return -1;
-    return real(file, bytes, count);
+    const ssize_t written = real(file, bytes, count);
+    if (record >= 0 && file > 2 && written > 0) {
+        note_file(KILLPOINTS_WRITE, file, lseek(file, 0, SEEK_CUR) - written, bytes, (size_t)written);
+    }
+    return written;
 }
 
 int ftruncate(int file, off_t size) {
     REAL("ftruncate", int, off_t);
     if (point(WRITE)) return -1;
-    return real(file, size);
+    const int result = real(file, size);
+    if (result == 0) note_file(KILLPOINTS_TRUNCATE, file, size, NULL, 0);
+    return result;
 }
 
 int ftruncate64(int file, off64_t size) {
     REAL("ftruncate64", int, off64_t);
     if (point(WRITE)) return -1;
-    return real(file, size);
+    const int result = real(file, size);
+    if (result == 0) note_file(KILLPOINTS_TRUNCATE, file, size, NULL, 0);
+    return result;
 }
 
 int fchmod(int file, mode_t mode) {
@@ -106,7 +210,7 @@ int fchmod(int file, mode_t mode) {
 int rename(const char *from, const char *to) {
     REAL("rename", const char *, const char *);
     if (point(NAME)) return -1;
-    return real(from, to);
+    return note_names(real(from, to), KILLPOINTS_MOVE, from, to);
 }
 
 int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags) {
@@ -116,7 +220,7 @@ int renameat2(int from_folder, const char *from, int to_folder, const char *to, 
         errno = EINVAL;
         return -1;
     }
-    return real(from_folder, from, to_folder, to, flags);
+    return note_names(real(from_folder, from, to_folder, to, flags), KILLPOINTS_MOVE, from, to);
 }
 
 int link(const char *from, const char *to) {
@@ -126,13 +230,13 @@ int link(const char *from, const char *to) {
         errno = EPERM;
         return -1;
     }
-    return real(from, to);
+    return note_names(real(from, to), KILLPOINTS_LINK, from, to);
 }
 
 int unlink(const char *path) {
     REAL("unlink", const char *);
     if (point(NAME)) return -1;
-    return real(path);
+    return note_names(real(path), KILLPOINTS_REMOVE, path, NULL);
 }
 
 int killpoints_supported(void) { return 1; }
@@ -161,6 +265,8 @@ int killpoints_run(long number, int how, int (*body)(void *), void *context) {
 
 int killpoints_supported(void) { return 0; }
 void killpoints_refuse(int calls) { (void)calls; }
+void killpoints_mark(void) {}
+int killpoints_record(const char *path, const char *log) { return (void)path, (void)log, -1; }
 int killpoints_run(long number, int how, int (*body)(void *), void *context) {
     return (void)number, (void)how, (void)body, (void)context, -1;
 }

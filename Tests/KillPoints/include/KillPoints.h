@@ -2,6 +2,8 @@
  * so are replaced in the program that this is linked into. */
 #pragma once
 
+#include <stdint.h>
+
 /* Whether this works on this system. */
 int killpoints_supported(void);
 
@@ -18,3 +20,27 @@ int killpoints_run(long number, int how, int (*body)(void *), void *context);
 
 /* Which calls fail in this process from now on, as on a file system without them: 1 renameat2's flags, 2 link. */
 void killpoints_refuse(int calls);
+
+/* What a log of changes consists of: an entry, its names and its bytes. */
+enum {
+    KILLPOINTS_CREATE, KILLPOINTS_REMOVE, KILLPOINTS_MOVE, KILLPOINTS_LINK, KILLPOINTS_WRITE, KILLPOINTS_TRUNCATE, KILLPOINTS_SYNC,
+    KILLPOINTS_SYNC_FOLDER, KILLPOINTS_MARK,
+    /* The number of a file now belongs to one outside the folder. */
+    KILLPOINTS_FORGET,
+};
+
+struct killpoints_entry {
+    uint32_t kind;
+    /* The lengths of the names, and of the bytes after them. */
+    uint32_t first, second, count;
+    /* The inode. */
+    uint64_t file;
+    /* Where bytes were written, or the new size. */
+    uint64_t offset;
+};
+
+/* Logs each change to the files of a folder that this process makes from now on. Folders in it are left out. Returns 0 on success. */
+int killpoints_record(const char *path, const char *log);
+
+/* Notes in the log that something has been promised. */
+void killpoints_mark(void);

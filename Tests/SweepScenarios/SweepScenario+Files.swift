@@ -9,38 +9,54 @@ extension SweepScenario {
     static func rewriting(_ action: String, _ mode: String) throws -> SweepScenario? {
         var keys = (old: try one(), new: try two()), change: ((String) throws -> Void)?
         switch action {
-        case "key-in-place", "key-by-file":
+        case "key-in-place", "key-in-place-without-sync", "key-by-file":
             change = { path in
                 let db = try Connection(.file(path), key: keys.old)
-                try db.changeKey(to: keys.new, mode: action == "key-in-place" ? .inPlace : .newFile)
+                if action == "key-in-place-without-sync" { try db.main.setSynchronous(.off) }
+                try db.changeKey(to: keys.new, mode: action == "key-by-file" ? .newFile : .inPlace)
+                returned()
             }
         case "convert":
-            var cipher = FaultDriver.quick
+            var cipher = quick
             cipher.pageSize = 1024
             keys.new = keys.new.with(cipher: cipher)
-        case "erase":
+        case "erase", "vacuum":
             keys.new = keys.old
             change = { path in
                 let db = try Connection(.file(path), key: keys.old)
-                try db.main.erase()
+                if action == "erase" { try db.main.erase() } else { try db.main.vacuum() }
+                returned()
             }
         case "encrypt": keys.old = .plaintext
         case "decrypt": keys.new = .plaintext
         default: return nil
         }
-        let (old, new) = keys, possible = action == "erase" ? [old] : [old, new]
+        let (old, new) = keys, isInKey = action == "erase" || action == "vacuum", possible = isInKey ? [old] : [old, new]
         return SweepScenario(
-            prepare: { try make($0 + "/a.db", old, mode, rows: count) },
+            prepare: { folder in
+                try make(folder + "/a.db", old, mode, rows: count)
+                guard isInKey else { return }
+                let db = try Connection(.file(folder + "/a.db"), key: old)
+                try db.execute("CREATE TABLE gone AS SELECT * FROM t")
+                try db.execute("DROP TABLE gone")
+            },
             act: { folder in
                 if let change { return try change(folder + "/a.db") }
                 try DatabaseConverter.convert(fileAt: folder + "/a.db", from: old, to: new)
+                returned()
             },
             check: { folder in
                 try expect(folder + "/a.db", possible, rows: count)
                 try expect(folder, files: ["a.db"])
             },
             hasPlaintext: old.isPlaintext || new.isPlaintext,
-            checkError: { try expect($0 + "/a.db", possible, mode: mode) })
+            checkError: { try expect($0 + "/a.db", possible, mode: mode) },
+            checkReturned: { folder, calls in
+                guard calls > 0 else { return }
+                try expect(folder + "/a.db", [new], rows: count)
+                let free = try intact(folder + "/a.db", new) { db in try db.main.freePageCount }
+                if isInKey, free > 0 { throw Wrong(description: "there are \(free) free pages") }
+            })
     }
 
     static func copying(_ action: String, _ mode: String) throws -> SweepScenario? {
@@ -62,6 +78,7 @@ extension SweepScenario {
         @Sendable func copy(_ folder: String) throws {
             let db = try Connection(.file(folder + "/a.db"), key: one())
             try db.main.backup(toFileAt: folder + "/b.db", key: copyKey, options: copyOptions)
+            returned()
         }
         return SweepScenario(
             prepare: { folder in
@@ -81,7 +98,8 @@ extension SweepScenario {
                 guard found == count || found == before else { throw Wrong(description: "the copy has \(found) rows") }
                 try expect(folder, files: ["a.db", "b.db"])
             },
-            hasPlaintext: copyKey.isPlaintext)
+            hasPlaintext: copyKey.isPlaintext,
+            checkReturned: { folder, calls in if calls > 0 { try expect(folder + "/b.db", [copyKey], rows: count) } })
     }
 
     private static func restoring(from key: Encryption, _ mode: String) throws -> SweepScenario {
@@ -92,6 +110,7 @@ extension SweepScenario {
             },
             act: { folder in
                 try Connection(.file(folder + "/a.db"), key: one()).main.restore(fromFileAt: folder + "/b.db", key: key)
+                returned()
             },
             check: { folder in
                 let found = try rows(folder + "/a.db", one())
@@ -99,6 +118,7 @@ extension SweepScenario {
                 try expect(folder + "/b.db", [key], rows: 5)
                 try expect(folder, files: ["a.db", "b.db"])
             },
-            hasPlaintext: key.isPlaintext)
+            hasPlaintext: key.isPlaintext,
+            checkReturned: { folder, calls in if calls > 0 { try expect(folder + "/a.db", [one()], rows: 5) } })
     }
 }

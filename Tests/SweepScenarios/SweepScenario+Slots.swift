@@ -11,15 +11,18 @@ extension SweepScenario {
         case "slots-for-a-passphrase": return creating(for: try one(), mode)
         case "slots-for-a-raw-key": return creating(for: try raw(), mode)
         case "slots-add":
-            return changing(mode) { slots, _ in try slots.add(.passphrase("three"), label: "third", derivation: .quick) }
-        case "slots-remove": return changing(mode) { slots, _ in try slots.revoke("second") }
+            return changing(mode, after: ["one": true, "two": true, "three": true]) { slots, _ in
+                try slots.add(.passphrase("three"), label: "third", derivation: .quick)
+            }
+        case "slots-remove":
+            return changing(mode, after: ["one": true, "two": false]) { slots, _ in try slots.revoke("second") }
         case "slots-change":
-            return changing(mode) { slots, _ in
+            return changing(mode, after: ["one": true, "two": false, "new": true]) { slots, _ in
                 try slots.changePassphrase("second", from: .passphrase("two"), to: .passphrase("new"))
             }
         case "slots-upgrade": return try upgrading()
         case "slots-rotate-in-place", "slots-rotate-by-file":
-            return changing(mode) { slots, db in
+            return changing(mode, after: ["one": true, "two": false], newKey: true) { slots, db in
                 try slots.rotateKey(
                     of: db, keeping: ["first": .passphrase("one")], droppingOthers: true,
                     mode: action == "slots-rotate-in-place" ? .inPlace : .newFile)
@@ -30,7 +33,7 @@ extension SweepScenario {
 
     private static let files = ["a.db", "a.db.keys", "a.db.keys.lock"]
 
-    private static func raw() throws -> Encryption { try .raw([UInt8](repeating: 7, count: 32), cipher: FaultDriver.quick) }
+    private static func raw() throws -> Encryption { try .raw([UInt8](repeating: 7, count: 32), cipher: quick) }
 
     @discardableResult
     private static func create(_ folder: String, _ key: Encryption) throws -> KeySlots {
@@ -47,21 +50,24 @@ extension SweepScenario {
 
     /// After the first opening that follows a kill, nothing is left unfinished.
     private static func check(_ folder: String) throws {
-        let slots = try KeySlots.unlock(.passphrase("one"), of: .file(folder + "/a.db"), cipher: FaultDriver.quick)
+        let slots = try KeySlots.unlock(.passphrase("one"), of: .file(folder + "/a.db"), cipher: quick)
         guard !slots.isRotationUnfinished else { throw Wrong(description: "the rotation is unfinished") }
-        let gone = try? KeySlots.unlock(.passphrase("gone"), of: .file(folder + "/a.db"), cipher: FaultDriver.quick)
+        let gone = try? KeySlots.unlock(.passphrase("gone"), of: .file(folder + "/a.db"), cipher: quick)
         guard gone == nil else { throw Wrong(description: "a revoked slot opens") }
         try expect(folder + "/a.db", [.slots(slots)], rows: count)
         try expect(folder, files: files)
         // And they can be changed.
         try slots.add(.passphrase("four"), label: "fourth", derivation: .quick)
-        try expect(folder + "/a.db", [.slots(secret: .passphrase("four"), cipher: FaultDriver.quick)], rows: count)
+        try expect(folder + "/a.db", [.slots(secret: .passphrase("four"), cipher: quick)], rows: count)
     }
 
     private static func creating(for key: Encryption, _ mode: String) -> SweepScenario {
         SweepScenario(
             prepare: { try make($0 + "/a.db", key, mode, rows: count) },
-            act: { _ = try create($0, key) },
+            act: { folder in
+                try create(folder, key)
+                returned()
+            },
             check: { folder in
                 // Without slots, the database is unchanged.
                 if !FileManager.default.fileExists(atPath: folder + "/a.db.keys") {
@@ -69,10 +75,32 @@ extension SweepScenario {
                     try create(folder, key)
                 }
                 try check(folder)
+            },
+            checkReturned: { folder, calls in
+                if calls > 0 { try opens(folder, ["one": true]) }
             })
     }
 
-    private static func changing(_ mode: String, _ change: @escaping (inout KeySlots, Connection) throws -> Void) -> SweepScenario {
+    /// Throws unless the passphrases open the slots, or do not.
+    private static func opens(_ folder: String, _ passphrases: [String: Bool]) throws {
+        for (passphrase, isRight) in passphrases {
+            do {
+                let slots = try KeySlots.unlock(.passphrase(passphrase), of: .file(folder + "/a.db"), cipher: quick)
+                try expect(folder + "/a.db", [.slots(slots)], rows: count)
+                if !isRight { throw Wrong(description: "the passphrase \(passphrase) still opens the slots") }
+            } catch let error as DatabaseError where error.reason == .noSlotOpens {
+                if isRight { throw Wrong(description: "the passphrase \(passphrase) does not open the slots") }
+            }
+        }
+    }
+
+    /// - Parameters:
+    ///   - after: which passphrases open the slots after the change, and which no longer do.
+    ///   - newKey: whether the database has another key then.
+    private static func changing(
+        _ mode: String, after: [String: Bool], newKey: Bool = false,
+        _ change: @escaping (inout KeySlots, Connection) throws -> Void
+    ) -> SweepScenario {
         SweepScenario(
             prepare: { folder in
                 let key = try raw()
@@ -81,10 +109,18 @@ extension SweepScenario {
             },
             act: { folder in
                 let location = DatabaseLocation.file(folder + "/a.db")
-                var slots = try KeySlots.unlock(.passphrase("one"), of: location, cipher: FaultDriver.quick)
+                var slots = try KeySlots.unlock(.passphrase("one"), of: location, cipher: quick)
                 try change(&slots, Connection(location, key: .slots(slots)))
+                returned()
             },
-            check: { try check($0) })
+            check: { try check($0) },
+            checkReturned: { folder, calls in
+                guard calls > 0 else { return }
+                try opens(folder, after)
+                if newKey, (try? rows(folder + "/a.db", raw())) != nil {
+                    throw Wrong(description: "the former key opens the database")
+                }
+            })
     }
 
     /// Slots of version 1, and the first change of them.
@@ -103,6 +139,7 @@ extension SweepScenario {
                 let location = DatabaseLocation.file(folder + "/a.db")
                 let slots = try KeySlots.unlock(.passphrase(FormerSlots.first), of: location)
                 try slots.add(.passphrase("new"), label: "new", derivation: .quick)
+                returned()
             },
             check: { folder in
                 let location = DatabaseLocation.file(folder + "/a.db")
@@ -117,6 +154,9 @@ extension SweepScenario {
                 let slots = try KeySlots.unlock(.passphrase(FormerSlots.first), of: location)
                 try slots.add(.passphrase("four"), label: "fourth", derivation: .quick)
                 try expect(folder, files: files)
+            },
+            checkReturned: { folder, calls in
+                if calls > 0 { _ = try KeySlots.unlock(.passphrase("new"), of: .file(folder + "/a.db")) }
             })
     }
 }

@@ -1,0 +1,23 @@
+#if os(Linux)
+import Foundation
+import TestSupport
+import Testing
+
+/// Power cuts in the midst of what writes files: a sample of the states that `Tests/Proofs/CrashStates` builds; all of them with
+/// SQLCIPHERKIT_LONG_TESTS.
+@Suite struct CrashStateTests {
+    static let scenarios = [
+        "commits", "create,attached", "migrations,vacuum", "key-in-place,key-in-place-without-sync",
+        "key-by-file,convert,encrypt,decrypt", "erase,restore,restore-by-rows", "backup,backup-over-another,export", "slots-for-a-raw-key,slots-add,slots-rotate-by-file",
+        "slots-rotate-in-place",
+    ]
+
+    @Test(arguments: scenarios) func afterAPowerCut(scenarios: String) throws {
+        let isLong = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == "1"
+        let outcome = try Command.run(
+            BuildProducts.executable("CrashStates"),
+            ["--scenario", scenarios] + (isLong ? [] : ["--sample", "12", "--seed", "\(Int.random(in: 0..<1_000_000))"]))
+        #expect(outcome.status == 0 && outcome.output.contains(" 0 problems"), "\(outcome.output)\(outcome.errors)")
+    }
+}
+#endif

@@ -1,0 +1,169 @@
+import Foundation
+import SQLCipherKit
+
+/// Ordinary work: commits in each journal mode, new databases, transactions of two databases, migrations.
+extension SweepScenario {
+    /// Enough for several pages.
+    private static let count = 6, steps = 3
+
+    static func committing(_ action: String, _ mode: String) throws -> SweepScenario? {
+        switch action {
+        case "commits": return try commits(mode)
+        case "create": return try create(mode)
+        case "attached": return try attached(mode)
+        case "migrations": return try migrations(mode)
+        default: return nil
+        }
+    }
+
+    private static func open(_ path: String, _ mode: String) throws -> Connection {
+        var configuration = DatabaseConfiguration()
+        configuration.journalMode = DatabaseConfiguration.JournalMode(rawValue: mode)
+        return try Connection(.file(path), key: one(), configuration: configuration)
+    }
+
+    /// Every row has the number of the last step.
+    private static func fill(_ db: Connection, _ table: String = "t", step: Int) throws {
+        let text = SQL("printf('%s %d %s', \(marker), \(step), hex(zeroblob(350 + 25 * \(step))))")
+        try db.execute("UPDATE \(raw: table) SET x = \(text)")
+        // And the file grows.
+        try db.execute("INSERT INTO \(raw: table) SELECT \(text)")
+    }
+
+    /// The step that all rows are of.
+    private static func step(_ path: String, _ table: String = "t") throws -> Int {
+        try intact(path, one()) { db in
+            let number = SQL("CAST(substr(x, \(marker.utf8.count + 2), 1) AS INTEGER)")
+            let steps = try db.fetchAll(Int.self, "SELECT DISTINCT \(number) FROM \(raw: table)")
+            let rows = try db.fetchOne(Int.self, "SELECT count(*) FROM \(raw: table)") ?? -1
+            guard steps.count == 1, rows == count + steps[0] else {
+                throw Wrong(description: "\(path) has \(rows) rows of the steps \(steps)")
+            }
+            return steps[0]
+        }
+    }
+
+    private static func expect(_ step: Int, after calls: Int, _ path: String) throws {
+        guard step == calls || step == calls + 1 else {
+            throw Wrong(description: "\(path) is in step \(step), but \(calls) had returned")
+        }
+    }
+
+    private static func prepare(_ path: String, _ mode: String) throws {
+        let db = try open(path, mode)
+        try db.transaction { db in
+            try db.execute("CREATE TABLE t(x)")
+            for _ in 1..<count { try db.execute("INSERT INTO t VALUES (NULL)") }
+            try fill(db, step: 0)
+        }
+    }
+
+    private static func commits(_ mode: String) throws -> SweepScenario {
+        SweepScenario(
+            prepare: { try prepare($0 + "/a.db", mode) },
+            act: { folder in
+                let db = try open(folder + "/a.db", mode)
+                for number in 1...steps {
+                    try db.transaction { db in try fill(db, step: number) }
+                    returned()
+                }
+            },
+            check: { folder in
+                guard (0...steps).contains(try step(folder + "/a.db")) else { throw Wrong(description: "another step") }
+                try expect(folder, files: ["a.db"])
+            },
+            checkReturned: { folder, calls in try expect(try step(folder + "/a.db"), after: calls, folder + "/a.db") })
+    }
+
+    /// A database that is made and filled by its first opening, and then used.
+    private static func create(_ mode: String) throws -> SweepScenario {
+        let make = { (folder: String) in
+            var configuration = DatabaseConfiguration()
+            configuration.journalMode = DatabaseConfiguration.JournalMode(rawValue: mode)
+            configuration.onCreate = { db in
+                try db.execute("CREATE TABLE t(x)")
+                for _ in 1..<count { try db.execute("INSERT INTO t VALUES (NULL)") }
+                try fill(db, step: 0)
+            }
+            return try Connection(.file(folder + "/a.db"), key: one(), configuration: configuration)
+        }
+        return SweepScenario(
+            prepare: { _ in },
+            act: { folder in
+                let db = try make(folder)
+                returned()
+                try db.transaction { db in try fill(db, step: 1) }
+                returned()
+            },
+            check: { folder in
+                _ = try make(folder)
+                guard (0...1).contains(try step(folder + "/a.db")) else { throw Wrong(description: "another step") }
+                try expect(folder, files: ["a.db"])
+            },
+            checkReturned: { folder, calls in if calls > 0 { try expect(try step(folder + "/a.db"), after: calls - 1, folder) } })
+    }
+
+    /// Transactions of two databases: with rollback journals both change or none.
+    private static func attached(_ mode: String) throws -> SweepScenario {
+        let names = ["a.db", "b.db"]
+        return SweepScenario(
+            prepare: { folder in for name in names { try prepare(folder + "/" + name, mode) } },
+            act: { folder in
+                let db = try open(folder + "/a.db", mode)
+                try db.attach(.file(folder + "/b.db"), as: "b", key: one())
+                for number in 1...2 {
+                    try db.transaction { db in
+                        try fill(db, "main.t", step: number)
+                        try fill(db, "b.t", step: number)
+                    }
+                    returned()
+                }
+            },
+            check: { folder in
+                // With a write-ahead log, each file is atomic for itself (https://sqlite.org/lang_attach.html). A journal is
+                // judged when its own database is opened, for which its super-journal must still be there.
+                let found = try names.map { try step(folder + "/" + $0) }
+                guard mode == "wal" || found[0] == found[1] else { throw Wrong(description: "the steps are \(found)") }
+                // A super-journal that no journal names yet stays, and is harmless (https://sqlite.org/atomiccommit.html).
+                try expect(folder, files: (SweepScenario.names(in: folder).filter { $0.hasPrefix("a.db-mj") } + names).sorted())
+            },
+            checkReturned: { folder, calls in for name in names { try expect(try step(folder + "/" + name), after: calls, name) } })
+    }
+
+    private static func migrations(_ mode: String) throws -> SweepScenario {
+        let migrator = { (count: Int) in
+            var migrator = Migrator()
+            for number in 1...count {
+                migrator.add("rebuild \(number)") { db in
+                    try db.execute("CREATE TABLE new(x)")
+                    try db.execute("INSERT INTO new SELECT x FROM t")
+                    try fill(db, "new", step: number)
+                    try db.execute("DROP TABLE t")
+                    try db.main.renameTable("new", to: "t")
+                }
+            }
+            return migrator
+        }
+        return SweepScenario(
+            prepare: { try prepare($0 + "/a.db", mode) },
+            act: { folder in
+                let db = try open(folder + "/a.db", mode)
+                for number in 1...steps {
+                    try migrator(number).migrate(db)
+                    returned()
+                }
+            },
+            check: { folder in
+                let found = try step(folder + "/a.db"), migrator = migrator(steps)
+                do {
+                    let db = try Connection(.file(folder + "/a.db"), key: one())
+                    let applied = try migrator.applied(in: db)
+                    guard applied.count == found else { throw Wrong(description: "\(applied) are noted, but the step is \(found)") }
+                    try migrator.migrate(db)
+                }
+                guard try step(folder + "/a.db") == steps else { throw Wrong(description: "the migrations do not end") }
+                try expect(folder, files: ["a.db"])
+            },
+            checkReturned: { folder, calls in try expect(try step(folder + "/a.db"), after: calls, folder + "/a.db") })
+    }
+}

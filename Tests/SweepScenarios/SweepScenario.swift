@@ -1,0 +1,134 @@
+import Foundation
+import KillPoints
+import SQLCipherKit
+
+/// An action that is killed or cut off from its power, the state that it starts from, and what must hold at the next opening.
+package struct SweepScenario {
+    /// The text that each row begins with.
+    package static let marker = "MARKER"
+
+    package let prepare: (_ folder: String) throws -> Void
+    package let act: (_ folder: String) throws -> Void
+    /// Opens what is left, as the next process would. Throws unless that is one whole database, old or new, and no other file.
+    package let check: (_ folder: String) throws -> Void
+    /// Whether a plaintext database is there on purpose.
+    package var hasPlaintext = false
+    /// Checks, after an error, for files that only a kill may leave.
+    package var checkError: (_ folder: String) throws -> Void = { _ in }
+    /// Checks that what had returned is there, as the number of calls of `returned` before the end tells. Runs before `check`.
+    package var checkReturned: (_ folder: String, _ calls: Int) throws -> Void = { _, _ in }
+
+    package static func named(_ action: String, mode: String) throws -> SweepScenario {
+        let scenarios = [rewriting, copying, slotted, committing]
+        for scenario in scenarios { if let scenario = try scenario(action, mode) { return scenario } }
+        throw DatabaseError(message: "no action \(action)")
+    }
+
+    package struct Wrong: Error, CustomStringConvertible {
+        package let description: String
+
+        package init(description: String) { self.description = description }
+    }
+
+    /// Few rounds of key derivation.
+    package static let quick: CipherConfiguration = {
+        var cipher = CipherConfiguration()
+        cipher.kdfIterations = 10
+        return cipher
+    }()
+
+    static func one() throws -> Encryption { try .passphrase("one", cipher: quick) }
+    static func two() throws -> Encryption { try .passphrase("two", cipher: quick) }
+
+    /// Notes that a call has returned, and its effect must last.
+    static func returned() { killpoints_mark() }
+
+    static func make(_ path: String, _ key: Encryption, _ mode: String, rows: Int) throws {
+        var configuration = DatabaseConfiguration()
+        configuration.journalMode = mode == "wal" ? .wal : .delete
+        let db = try Connection(.file(path), key: key, configuration: configuration)
+        try db.transaction { db in
+            try db.execute("CREATE TABLE t(x)")
+            for number in 0..<rows {
+                try db.execute("INSERT INTO t VALUES (\("\(marker) \(number) " + String(repeating: "x", count: 900)))")
+            }
+        }
+    }
+
+    /// The rows of an intact database.
+    static func rows(_ path: String, _ key: Encryption) throws -> Int {
+        try intact(path, key) { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t WHERE x LIKE \(marker + "%")") ?? -1 }
+    }
+
+    /// Reads an existing database, and throws unless it is intact.
+    static func intact<R>(_ path: String, _ key: Encryption, _ read: (Connection) throws -> R) throws -> R {
+        var configuration = DatabaseConfiguration()
+        configuration.access = .readWrite
+        let db = try Connection(.file(path), key: key, configuration: configuration)
+        defer { db.close() }
+        var problems = try db.main.verify().problems
+        if !problems.isEmpty {
+            // No journal restores a free page, and only a check of the whole file reads one.
+            let first = problems
+            do { try db.main.vacuum() } catch {
+                throw Wrong(description: "\(path) is damaged: \(first), and VACUUM fails: \(error)")
+            }
+            problems = try db.main.verify().problems
+        }
+        guard problems.isEmpty else { throw Wrong(description: "\(path) is damaged: \(problems)") }
+        // SQLite keeps a journal to which nothing was written until the next commit.
+        try db.execute("PRAGMA user_version = 1")
+        return try read(db)
+    }
+
+    /// Throws unless exactly one of the keys opens the database, which has so many rows.
+    static func expect(_ path: String, _ keys: [Encryption], rows expected: Int) throws {
+        var opened = 0
+        for key in keys {
+            do {
+                let count = try rows(path, key)
+                guard count == expected else { throw Wrong(description: "\(path) has \(count) rows") }
+                opened += 1
+            } catch let error as DatabaseError where error.reason == .wrongKeyOrNotADatabase || error.reason == .notEncrypted {}
+        }
+        guard opened == 1 else { throw Wrong(description: "\(opened) of the keys open \(path)") }
+    }
+
+    static func expect(_ path: String, _ keys: [Encryption], mode: String) throws {
+        for key in keys {
+            guard let db = try? Connection(.file(path), key: key) else { continue }
+            let found = try db.fetchOne(String.self, "PRAGMA journal_mode")
+            if found != mode { throw Wrong(description: "the journal mode is \(found ?? "")") }
+        }
+    }
+
+    static func expect(_ folder: String, files: [String]) throws {
+        // With a write-ahead log, SQLite leaves the empty journal of an interrupted change of journal mode.
+        let names = names(in: folder).filter { name in
+            !name.hasSuffix("-journal") || (FileManager.default.contents(atPath: folder + "/" + name)?.first ?? 0) != 0
+        }
+        guard names == files else { throw Wrong(description: "there are \(names)") }
+    }
+
+    package static func names(in folder: String) -> [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
+    }
+
+    /// A file that is plaintext or readable by others; nil if there is none.
+    package func exposure(in folder: String) -> String? {
+        for name in Self.names(in: folder) {
+            let path = folder + "/" + name
+            if let mode = try? FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int, mode != 0o600 {
+                return "\(name) has permissions \(String(mode, radix: 8))"
+            }
+            guard !hasPlaintext, let bytes = FileManager.default.contents(atPath: path) else { continue }
+            if bytes.range(of: Data(Self.marker.utf8)) != nil { return "\(name) is plaintext" }
+        }
+        return nil
+    }
+}
+
+extension SlotDerivation {
+    /// The fewest rounds of key derivation that a slot may have.
+    package static var quick: SlotDerivation { .pbkdf2(iterations: 1000) }
+}
