@@ -54,7 +54,7 @@ int sqlcipherkit_is_page_in_log(sqlite3 *db, const char *schema, unsigned int nu
     sqlite3_mutex_enter(db->mutex);
     Pager *pager = sqlite3BtreePager(btree);
     u32 frame = 0;
-    if (sqlite3PagerSharedLock(pager) == SQLITE_OK) {
+    if (sqlcipherkit_lock_pages(pager) == SQLITE_OK) {
         if (!pagerUseWal(pager) || sqlite3WalFindFrame(pager->pWal, number, &frame) != SQLITE_OK) frame = 0;
         pagerUnlockIfUnused(pager);
     }
