@@ -44,6 +44,10 @@
 #define SQLITE_DQS 0
 #endif
 
+/* A commit is safe when it returns. SQLite's own default (2, FULL) leaves the removal of a rollback journal to the file system, and
+ * a power failure in the next seconds may undo the commit. In the other journal modes the two are the same. */
+#define SQLITE_DEFAULT_SYNCHRONOUS 3
+
 /* No code is loaded into the process from a file named in SQL. */
 #define SQLITE_OMIT_LOAD_EXTENSION 1
 

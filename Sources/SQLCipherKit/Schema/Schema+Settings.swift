@@ -6,9 +6,10 @@ public enum Synchronous: Int, Hashable, Sendable, CaseIterable, SQLValueConverti
     case off
     /// Waits at critical moments only: with a write-ahead log, a power failure may undo the last commits, but damages nothing.
     case normal
-    /// Waits until the commit is safe. SQLite's default.
+    /// Waits until the commit is safe, except in the journal mode `delete`: there a power failure soon after it may undo it, but
+    /// damages nothing.
     case full
-    /// Waits until the removal of the rollback journal is safe as well.
+    /// Waits until the commit is safe in every journal mode. The default of this package; SQLite's is ``full``.
     case extra
 }
 
