@@ -36,6 +36,11 @@ static void pageReinit(struct PgHdr *);
 struct sqlite3_file;
 static int unixRead(struct sqlite3_file *, void *, int, long long);
 #define unixRead(file, bytes, count, offset) sqlcipherkit_sqlite_unix_read(file, bytes, count, offset)
+
+/* Removes a file: reads.h has ours, for which a folder that cannot be flushed is no error. */
+struct sqlite3_vfs;
+static int unixDelete(struct sqlite3_vfs *, const char *, int);
+#define unixDelete(vfs, path, sync) sqlcipherkit_sqlite_unix_delete(vfs, path, sync)
 #endif
 
 /* Reads the salt, and takes a random one if that fails in any way: reads.h has ours, which does that only for a new file. */

@@ -12,6 +12,7 @@
 #undef SQLCIPHERKIT_READ_pPg
 #undef pageReinit
 #undef unixRead
+#undef unixDelete
 #undef sqlcipher_codec_ctx_init_kdf_salt
 #undef SQLCIPHERKIT_SALT_codec_ctx
 #undef SQLCIPHERKIT_SALT_ctx
@@ -32,6 +33,7 @@ SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_read_page);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_reinit_page);
 #if SQLITE_OS_UNIX
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_unix_read);
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_unix_delete);
 #endif
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_read_salt);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_parse_uri);

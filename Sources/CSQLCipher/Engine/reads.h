@@ -15,6 +15,13 @@ static int unixRead(sqlite3_file *file, void *bytes, int count, sqlite3_int64 of
     int rc = sqlcipherkit_sqlite_unix_read(file, bytes, count, offset);
     return rc == SQLITE_IOERR_CORRUPTFS ? SQLITE_IOERR_READ : rc;
 }
+
+/* The removal of a journal commits. If the folder cannot be flushed then, as on some network file systems, the commit is done all
+ * the same, and an error would say that it is not. */
+static int unixDelete(sqlite3_vfs *vfs, const char *path, int sync) {
+    int rc = sqlcipherkit_sqlite_unix_delete(vfs, path, sync);
+    return rc == SQLITE_IOERR_DIR_FSYNC ? SQLITE_OK : rc;
+}
 #endif
 
 /* SQLite parses a node again as soon as its bytes are restored from a journal. SQLCipher decrypts them only after that, so the

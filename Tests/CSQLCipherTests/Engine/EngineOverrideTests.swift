@@ -12,6 +12,7 @@ import Testing
             ("sqlcipherCodecAttach", "sqlcipherAttachCodec"), ("sqlite3Pragma(", "sqlite3Pragmas("),
             ("sqlite3Attach(", "sqlite3Attaches("), ("sqlite3FinishCoding(", "sqlite3FinishCode("),
             ("sqlite3SelectAddTypeInfo(", "sqlite3SelectTypes("), ("readDbPage(", "readPage("), ("unixRead(", "unixReads("),
+            ("unixDelete(", "unixDeletes("),
             ("pageReinit(", "reinitPage("),
             ("sqlcipher_codec_ctx_init_kdf_salt(", "sqlcipher_codec_ctx_read_salt("),
             ("sqlite3TempInMemory(", "sqlite3InMemory("), ("sqlite3AuthCheck(", "sqlite3AuthorizerCheck("),
@@ -22,7 +23,8 @@ import Testing
         for name in [
             "sqlcipher_atexit", "sqlcipher_fini", "sqlcipher_codec", "sqlcipher_codec_attach", "sqlite_attach_function",
             "sqlite_fts5_integrity", "sqlite_pragma", "sqlite_attach",
-            "sqlite_finish", "sqlite_select_types", "sqlite_read_page", "sqlite_unix_read", "sqlite_reinit_page",
+            "sqlite_finish", "sqlite_select_types", "sqlite_read_page", "sqlite_unix_read", "sqlite_unix_delete",
+            "sqlite_reinit_page",
             "sqlcipher_read_salt", "sqlite_temporary_is_in_memory", "sqlite_auth_check", "sqlite_check_name", "sqlite_parse_uri",
         ] {
             #expect(renamed.errors.contains("error: use of undeclared identifier 'sqlcipherkit_\(name)'"), "\(renamed.errors)")
@@ -44,7 +46,8 @@ import Testing
             ("sqlite3Attach(pParse,", "sqlcipherkit_sqlite_attach(pParse,"),
             ("sqlite3FinishCoding(pParse);", "sqlcipherkit_sqlite_finish(pParse);"),
             ("sqlite3SelectAddTypeInfo(pParse, p);", ""),
-            ("rc = readDbPage(pPg);", "rc = 0;"), ("unixRead,  ", "0,  "), ("vfsFlags, pageReinit);", "vfsFlags, 0);"),
+            ("rc = readDbPage(pPg);", "rc = 0;"), ("unixRead,  ", "0,  "), ("unixDelete,  ", "0,  "),
+            ("vfsFlags, pageReinit);", "vfsFlags, 0);"),
             ("sqlite3AuthCheck(pParse,", "sqlcipherkit_sqlite_auth_check(pParse,"),
             ("sqlite3CheckObjectName(pParse,", "sqlcipherkit_sqlite_check_name(pParse,"),
             ("sqlite3ParseUri(zVfs,", "sqlcipherkit_sqlite_parse_uri(zVfs,"),
@@ -54,7 +57,8 @@ import Testing
         for name in [
             "sqlcipher_atexit", "sqlcipher_fini", "sqlite3Codec", "attachFunc", "sqlcipherkit_attach_codec", "sqlcipherkit_pragma",
             "sqlcipherkit_attach_statement", "sqlcipherkit_finish", "sqlcipherkit_select_is_resolved", "sqlcipherkit_read_page",
-            "unixRead", "pageReinit", "sqlcipherkit_may_change", "sqlcipherkit_may_be_named", "sqlcipherkit_parse_uri",
+            "unixRead", "unixDelete", "pageReinit", "sqlcipherkit_may_change", "sqlcipherkit_may_be_named",
+            "sqlcipherkit_parse_uri",
         ] {
             #expect(unused.errors.contains("error: unused function '\(name)'"), "\(unused.errors)")
         }
