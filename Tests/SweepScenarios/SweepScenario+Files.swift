@@ -9,11 +9,16 @@ extension SweepScenario {
     static func rewriting(_ action: String, _ mode: String) throws -> SweepScenario? {
         var keys = (old: try one(), new: try two()), change: ((String) throws -> Void)?
         switch action {
-        case "key-in-place", "key-in-place-without-sync", "key-by-file":
+        case "key-in-place", "key-in-place-without-sync", "key-by-file", "key-by-file-after-a-commit":
             change = { path in
                 let db = try Connection(.file(path), key: keys.old)
                 if action == "key-in-place-without-sync" { try db.main.setSynchronous(.off) }
-                try db.changeKey(to: keys.new, mode: action == "key-by-file" ? .newFile : .inPlace)
+                if action == "key-by-file-after-a-commit" {
+                    // It leaves the removal of the journal to the file system.
+                    try db.main.setSynchronous(.full)
+                    try db.execute("UPDATE t SET x = x")
+                }
+                try db.changeKey(to: keys.new, mode: action.hasPrefix("key-by-file") ? .newFile : .inPlace)
                 returned()
             }
         case "convert":

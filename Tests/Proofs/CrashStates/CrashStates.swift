@@ -9,10 +9,10 @@ import SweepScenarios
 struct CrashStates {
     static let scenarios = [
         "commits", "create", "attached", "migrations", "key-in-place", "key-in-place-without-sync", "key-by-file",
-        "convert", "encrypt", "decrypt", "erase", "vacuum", "backup", "backup-over-another", "backup-by-rows",
-        "backup-by-link", "backup-without-links", "export", "restore", "restore-by-rows", "slots-for-a-passphrase",
-        "slots-for-a-raw-key", "slots-add", "slots-remove", "slots-change", "slots-upgrade", "slots-rotate-in-place",
-        "slots-rotate-by-file",
+        "key-by-file-after-a-commit", "convert", "encrypt", "decrypt", "erase", "vacuum", "backup", "backup-over-another",
+        "backup-by-rows", "backup-by-link", "backup-without-links", "export", "restore", "restore-by-rows",
+        "slots-for-a-passphrase", "slots-for-a-raw-key", "slots-add", "slots-remove", "slots-change", "slots-upgrade",
+        "slots-rotate-in-place", "slots-rotate-by-file",
     ]
 
     static func main() {
