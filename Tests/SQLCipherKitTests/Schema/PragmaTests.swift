@@ -54,6 +54,7 @@ import Testing
     }
 
     @Test func synchronousAndCache() throws {
+        #expect(try db.main.synchronous == .extra)
         for level in Synchronous.allCases {
             #expect(try db.main.setSynchronous(level) == level)
             #expect(try db.main.synchronous == level)
