@@ -102,7 +102,11 @@ struct FunctionStep: Step {
 
 extension Sketch {
     mutating func functionStep() -> (any Step)? {
-        FunctionStep(call: dice.pick(FunctionStep.Call.allCases), values: (0..<1 + dice.below(4)).map { _ in dice.value() }.map {
+        let call = dice.pick(FunctionStep.Call.allCases)
+        if call == .collation || call == .regexp || call == .typed && dice.oneIn(2) {
+            return FunctionStep(call: call, values: (0..<2 + dice.below(4)).map { _ in .text(dice.text()) })
+        }
+        return FunctionStep(call: call, values: (0..<1 + dice.below(4)).map { _ in dice.value() }.map {
             if case .real(let number) = $0, number.isNaN { .null } else { $0 }
         })
     }

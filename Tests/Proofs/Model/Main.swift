@@ -22,7 +22,7 @@ struct Main {
         let first = UInt64(number("--seed") ?? 1), cases = number("--cases").map { Int($0) } ?? .max
         let start = Date(), end = number("--minutes").map { start + $0 * 60 } ?? (cases == .max ? start + 60 : .distantFuture)
         var done = 0, steps = 0, found = 0
-        while done < cases, Date() < end, found < 5 {
+        while done < cases, Date() < end, found < (arguments.contains("--first") ? 1 : 5) {
             let program = Sketch.program(seed: first + UInt64(done))
             done += 1
             steps += program.steps.count

@@ -55,3 +55,14 @@ struct ObserveStep: Step {
 
     var description: String { "let token = try db.addChangeHook { … }" }
 }
+
+extension Sketch {
+    mutating func observeStep() -> (any Step)? {
+        if depth > 0 || dice.oneIn(3) { return count("observe") == 1 ? ObserveStep() : dataStep() }
+        let inner = TransactionStep(
+            savepoint: "inner", body: (0..<dice.below(3)).compactMap { _ in dataStep() }, end: dice.pick([.commit, .rollback, .throwing]))
+        return TransactionStep(
+            kind: .immediate, body: (0..<dice.below(3)).compactMap { _ in dataStep() } + [inner] + (0..<dice.below(2)).compactMap { _ in dataStep() },
+            end: dice.pick([.commit, .commit, .rollback]))
+    }
+}

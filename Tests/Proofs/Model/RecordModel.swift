@@ -126,8 +126,8 @@ extension Dice {
         case 5: .scoreBelow(1)
         case 6: .hasData
         case 7: .countBetween(below(3), below(5))
-        case 8, 9: .both(filter(depth - 1), filter(depth - 1))
-        case 10: .either(filter(depth - 1), filter(depth - 1))
+        case 8: .both(filter(depth - 1), filter(depth - 1))
+        case 9, 10: .either(filter(depth - 1), filter(depth - 1))
         default: .not(filter(depth - 1))
         }
     }

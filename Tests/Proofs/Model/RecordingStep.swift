@@ -8,6 +8,9 @@ struct RecordingStep: Step {
 
     func run(in world: World) throws {
         guard !world.isAborted, !world.reference.isInTransaction else { return }
+        // Such a table removes rows by itself when a changeset inserts others before it deletes those.
+        let replacing = "SELECT 1 FROM main.sqlite_schema WHERE sql LIKE '%ON CONFLICT REPLACE%'"
+        guard try world.reference.must(replacing).isEmpty else { return }
         let copy = try Connection(.memory, configuration: World.configuration)
         defer { copy.close() }
         let hasCopy = try Outcome.of {
@@ -52,7 +55,8 @@ struct RecordingStep: Step {
     }
 
     private func same(_ expected: [String: String], _ found: [String: String], _ what: String) throws {
-        for (name, rows) in expected where found[name] != rows {
+        // A table that the steps have created is not in the copy.
+        for (name, rows) in expected where found[name] != nil && found[name] != rows {
             throw Mismatch(description: "changes \(what) to \(name):\n    expected \(rows)\n    found    \(found[name] ?? "none")")
         }
     }

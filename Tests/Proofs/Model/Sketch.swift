@@ -20,6 +20,8 @@ struct Sketch {
     /// The number of closures around the steps that are written now.
     var depth = 0
     var isInTransaction = false
+    /// The room that the program is about, if any.
+    var focus: Int?
     /// How many steps of a kind there have been.
     var counts: [String: Int] = [:]
 
@@ -30,6 +32,9 @@ struct Sketch {
         dice = Dice(seed)
         onDisk = dice.oneIn(3)
         key = dice.key()
+        if !dice.oneIn(3) { focus = dice.below(Self.rooms.count) }
+        // Rooms that are about files.
+        if let focus, Self.rooms[focus].weight == 1 { onDisk = true }
     }
 
     mutating func anyTable() -> Table? { tables.isEmpty ? nil : dice.pick(tables) }
@@ -49,9 +54,10 @@ struct Sketch {
         return Program(seed: seed, onDisk: onDisk, key: key, steps: steps)
     }
 
-    /// One step, of any room.
+    /// One step, of any room; often of the one that the program is about.
     mutating func step() -> any Step {
-        let rooms: [(weight: Int, make: (inout Sketch) -> (any Step)?)] = Self.rooms
+        let rooms = Self.rooms
+        if let focus, dice.oneIn(2) { return rooms[focus].make(&self) ?? createTable() }
         var number = dice.below(rooms.reduce(0) { $0 + $1.weight })
         for room in rooms {
             if number < room.weight { return room.make(&self) ?? createTable() }
@@ -81,7 +87,7 @@ struct Sketch {
         (3, { $0.recordingStep() }),
         (1, { $0.slotStep() }),
         (1, { $0.poolStep() }),
-        (2, { _ in ObserveStep() }),
+        (2, { $0.observeStep() }),
     ] }
 
     mutating func transactionStep() -> (any Step)? {

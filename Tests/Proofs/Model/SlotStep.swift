@@ -90,7 +90,8 @@ struct SlotStep: Step {
 
 extension Sketch {
     mutating func slotStep() -> (any Step)? {
-        if depth > 0 || !onDisk { return dataStep() }
+        // Deriving keys takes long.
+        if depth > 0 || !onDisk || count("slots") > 1 { return dataStep() }
         let labels = ["first", "b", "c", ""], words = ["one", "two", "three"]
         return SlotStep(calls: (0..<1 + dice.below(5)).map { _ in
             switch dice.below(8) {
