@@ -6,7 +6,7 @@ import Synchronization
 /// it. With reads that always overlap it never would. So when the log has become too large, new reads wait briefly until the
 /// running ones have ended.
 final class AutoCheckpointer: Sendable {
-    /// The longest time that reads wait for a checkpoint.
+    /// The longest time that reads wait for a checkpoint, and a checkpoint for readers that are not the pool's.
     static let longestPause = Duration.milliseconds(100)
 
     private let pageSize = Atomic<Int>(0)

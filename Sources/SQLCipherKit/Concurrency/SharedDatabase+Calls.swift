@@ -107,6 +107,10 @@ extension SharedDatabase {
                 guard snapshots.isEmpty else { return }
                 guard (try? readers.acquireAll(until: .now + AutoCheckpointer.longestPause)) != nil else { return }
                 defer { readers.releaseAll() }
+                // One of the reads that this has waited for may have taken one.
+                guard snapshots.isEmpty else { return }
+                // Another connection or process may read for long, and all reads of the pool wait meanwhile.
+                guard (try? db.setInterruptibleBusyHandler(AutoCheckpointer.longestPause)) != nil else { return }
                 body()
                 observers.logsWereReset(db)
             }

@@ -9,7 +9,9 @@ import Testing
     init() throws { folder = try TemporaryFolder() }
 
     private func makePool(_ change: (inout DatabaseConfiguration.Pool) -> Void = { _ in }) throws -> DatabasePool {
-        let pool = try DatabasePool(.file(folder.path("a.db")), key: .passphrase("one").quick, configuration: .pool(change))
+        var configuration = DatabaseConfiguration.pool(change)
+        configuration.busyTimeout = Self.busyTimeout
+        let pool = try DatabasePool(.file(folder.path("a.db")), key: .passphrase("one").quick, configuration: configuration)
         try pool.write { db in try db.execute("CREATE TABLE t(x)") }
         return pool
     }
@@ -110,5 +112,58 @@ import Testing
         try reading.wait()
         try pool.write { db in try db.execute("INSERT INTO t VALUES (randomblob(100000))") }
         #expect(try logSize() == 0)
+    }
+
+    /// Reads wait for a log that has become too large, but only briefly: another process may read for hours.
+    @Test func aReaderElsewhereKeepsNoCallWaiting() throws {
+        let pool = try makePool {
+            $0.checkpointSize = 10_000
+            $0.largestLog = 50_000
+        }
+        let other = try Connection(.file(folder.path("a.db")), key: .passphrase("one").quick)
+        try other.begin(.deferred)
+        _ = try other.fetchOne(Int.self, "SELECT count(*) FROM t")
+        try expectQuick {
+            for _ in 0..<10 { try pool.write { db in try db.execute("INSERT INTO t VALUES (randomblob(20000))") } }
+            #expect(try pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") } == 10)
+        }
+        // The writes of the next closure wait for locks as long as before.
+        #expect(try pool.withWriter { db in try db.settings.busyTimeout } == Self.busyTimeout)
+        other.close()
+        try pool.write { db in try db.execute("INSERT INTO t VALUES (randomblob(100000))") }
+        #expect(try logSize() == 0)
+    }
+
+    /// The log does not start again while there is a snapshot, even one that was taken while the write waited for running reads.
+    @Test func snapshotsThatComeAndGoKeepNoCallWaiting() throws {
+        let pool = try makePool {
+            $0.checkpointSize = 10_000
+            $0.largestLog = 50_000
+        }
+        let stop = Latch()
+        let taker = onThread {
+            while !stop.isOpened {
+                let snapshot = try pool.snapshot()
+                let counts = try (0..<2).map { _ in
+                    try snapshot.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") }
+                }
+                #expect(counts[0] == counts[1])
+                try snapshot.close()
+            }
+        }
+        try expectQuick {
+            for _ in 0..<100 { try pool.write { db in try db.execute("INSERT INTO t VALUES (randomblob(20000))") } }
+        }
+        stop.open()
+        try taker.wait()
+    }
+
+    private static let busyTimeout = Duration.seconds(90)
+
+    /// Nothing here may wait for a lock until the busy timeout has passed.
+    private func expectQuick(_ body: () throws -> Void) rethrows {
+        let begun = ContinuousClock.now
+        try body()
+        #expect(ContinuousClock.now - begun < Self.busyTimeout)
     }
 }
