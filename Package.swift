@@ -21,6 +21,8 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "SQLCipherKit", targets: ["SQLCipherKit"]),
+        // Replication to a folder or an object store.
+        .library(name: "SQLCipherKitReplication", targets: ["SQLCipherKitReplication"]),
         // The engine alone, under SQLite's own names, for GRDB, SQLite.swift and C.
         .library(name: "SQLCipher", targets: ["SQLCipher"]),
     ],
@@ -76,6 +78,7 @@ let package = Package(
         .target(
             name: "SQLCipherKit",
             dependencies: ["CSQLCipher", .target(name: "SQLCipherKitMacros", condition: .when(traits: ["Macros"]))]),
+        .target(name: "SQLCipherKitReplication", dependencies: ["SQLCipherKit"]),
         .macro(
             name: "SQLCipherKitMacros",
             dependencies: [
@@ -126,6 +129,7 @@ if isDevelopment {
         .testTarget(
             name: "SQLCipherKitTests", dependencies: ["SQLCipherKit", "TestSupport", "FaultDriver", "CrashStates", "Model"],
             swiftSettings: [.unsafeFlags(["-no-whole-module-optimization", "-enable-batch-mode"], .when(configuration: .release))]),
+        .testTarget(name: "SQLCipherKitReplicationTests", dependencies: ["SQLCipherKitReplication", "TestSupport"]),
         .target(name: "LibFuzzer", path: "Tests/LibFuzzer"),
         .testTarget(name: "FuzzTests", dependencies: ["LibFuzzer", "SQLCipherKit", "SQLCipherKitCLI", "TestSupport"],
             exclude: ["Findings"]),

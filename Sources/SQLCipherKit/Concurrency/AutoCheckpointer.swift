@@ -14,6 +14,8 @@ final class AutoCheckpointer: Sendable {
     private let largest: Int
     /// The log size at which readers are paused next. It grows after a pause that did not help.
     private let limit: Atomic<Int>
+    /// The number of holders that empty the log themselves.
+    let holds = Atomic<Int>(0)
 
     init(_ db: Connection) throws(DatabaseError) {
         let settings = db.configuration.pool
@@ -37,7 +39,7 @@ final class AutoCheckpointer: Sendable {
         guard size >= checkpointSize, size > 0 else { return }
         let schemas = ((try? db.schemas()) ?? []).filter { $0.name != "temp" }
         for schema in schemas { _ = try? schema.checkpoint(.passive) }
-        guard size >= limit.load(ordering: .relaxed) else { return }
+        guard size >= limit.load(ordering: .relaxed), holds.load(ordering: .relaxed) == 0 else { return }
         limit.store(size + max(largest / 4, pageSize), ordering: .relaxed)
         withoutReaders {
             guard schemas.allSatisfy({ (try? $0.checkpoint(.truncate)) != nil }) else { return }

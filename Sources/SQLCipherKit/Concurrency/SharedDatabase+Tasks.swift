@@ -66,10 +66,10 @@ extension SharedDatabase {
 }
 
 /// Lets a task block before it has a connection.
-final class BlockingExecutor: TaskExecutor {
-    private static let shared = BlockingExecutor()
+package final class BlockingExecutor: TaskExecutor {
+    package static let shared = BlockingExecutor()
 
-    func enqueue(_ job: consuming ExecutorJob) {
+    package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         WorkerThreads.run(Job { [self] in
             job.runSynchronously(on: asUnownedTaskExecutor())
@@ -78,7 +78,7 @@ final class BlockingExecutor: TaskExecutor {
     }
 
     /// Runs `body` in the calling task, on a thread that may block.
-    static func run<R: Sendable>(_ body: @Sendable () throws -> R) async throws -> R {
+    package static func run<R: Sendable>(_ body: @Sendable () throws -> R) async throws -> R {
         try await withTaskExecutorPreference(shared, isolation: nil) { try body() }
     }
 }

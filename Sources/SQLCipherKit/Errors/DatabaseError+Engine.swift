@@ -82,11 +82,11 @@ extension DatabaseError {
     @usableFromInline static let closedConnection = DatabaseError(
         code: .misuse, reason: .closed, message: "the connection is closed")
 
-    static func misuse(_ message: String, sql: String? = nil) -> DatabaseError {
+    package static func misuse(_ message: String, sql: String? = nil) -> DatabaseError {
         DatabaseError(code: .misuse, reason: .misuse, message: message, sql: sql)
     }
 
-    static func invalidArgument(_ message: String) -> DatabaseError {
+    package static func invalidArgument(_ message: String) -> DatabaseError {
         DatabaseError(code: .misuse, reason: .invalidArgument, message: message)
     }
 }

@@ -88,6 +88,10 @@ public struct DatabaseError: Error, Sendable {
         case recordNotFound
         /// A migration failed, or the database has migrations that the program does not know; the message says which.
         case migration
+        /// Another writer has taken over the replica in a store; this one stores nothing more.
+        case replicaFenced
+        /// What a store holds of a replica is damaged, incomplete, or sealed with another key; the message says which.
+        case replicaDamaged
         /// A ``ChangeLog`` lacks entries that precede a message, or has pruned those that another peer lacks; the message says
         /// which, and what to do.
         case changesMissing

@@ -1,0 +1,230 @@
+import Foundation
+import SQLCipherKit
+
+/// Keeps a copy of an encrypted database in a store, up to date within a second, and never decrypted.
+///
+/// ```swift
+/// let pool = try DatabasePool(.file("notes.db"), key: key)
+/// let replica = try await Replica(following: pool, in: FolderStore("/backup/notes"))
+/// try await pool.write { db in try db.execute("INSERT INTO note(title) VALUES (\(title))") }
+/// try await replica.waitUntilStored()
+/// ```
+/// The replica reads committed pages from the database's write-ahead log, encrypted as they are there, and stores them as sealed
+/// objects. It sees the commits of all processes, and keeps each of them from overwriting what it has not read yet. It also decides
+/// when the log starts from the beginning. See <doc:Replication> for the format, and for what is lost when.
+///
+/// There can be one writer for each store. When a second one begins, the first ends with
+/// ``DatabaseError/Reason/replicaFenced``.
+public actor Replica {
+    let store: any ReplicaStore
+    let options: ReplicaOptions
+    private let location: DatabaseLocation
+    private let encryption: Encryption
+    private let pool: DatabasePool?
+    let writer: [UInt8]
+    private let began: (time: Int64, instant: ContinuousClock.Instant)
+
+    var source: ReplicaSource?
+    /// The manifest in the store, as far as is known, with its version and the content of its last section.
+    var manifest = ReplicaManifest()
+    var version: String?
+    /// The content of the section, with changes that the store's manifest may not have yet.
+    var contents = ReplicaContents()
+    var isClaimed = false
+    /// Whether `contents` has changed since the manifest was stored.
+    var isChanged = false
+    /// A manifest whose storing has begun.
+    var pending: PendingManifest?
+    /// Blocks that were read and are not stored yet.
+    var queue: [QueuedBlock] = []
+    /// The number of the next object.
+    var counter = 0
+    var needsGeneration = true
+    var snapshot: SnapshotRun?
+    var lastRestart: ContinuousClock.Instant?
+    var lastSweep: ContinuousClock.Instant?
+    var collectsOrphans = true
+
+    private var loop: Task<Void, Never>?
+    private var nap: Task<Void, Never>?
+    private var waiters: [Waiter] = []
+    private var nextWaiter = 0
+    private var isStopping = false
+    private var status = ReplicaStatus()
+
+    struct Waiter {
+        let number: Int
+        let continuation: CheckedContinuation<ReplicaPosition, any Error>
+        /// Whether a look at the log has begun since the call.
+        var isServed = false
+    }
+
+    /// Starts to replicate the database of a pool.
+    /// - Throws: ``DatabaseError/Reason/notEncrypted`` for a plaintext database; ``DatabaseError/Reason/misuse`` for one without a
+    ///   write-ahead log; ``DatabaseError/Reason/invalidArgument`` for options out of range; and any error of opening the database.
+    ///   A store that cannot be reached is no error: see ``currentStatus``.
+    public init(following pool: DatabasePool, in store: any ReplicaStore, options: ReplicaOptions = ReplicaOptions()) async throws {
+        let (location, key) = try await BlockingExecutor.run { try pool.replicationSource() }
+        try self.init(location, key, pool, store, options)
+        try await start()
+    }
+
+    /// Starts to replicate a database that this or another process uses.
+    /// - Throws: as ``init(following:in:options:)``.
+    public init(
+        of location: DatabaseLocation, key: Encryption, in store: any ReplicaStore, options: ReplicaOptions = ReplicaOptions()
+    ) async throws {
+        try self.init(location, key, nil, store, options)
+        try await start()
+    }
+
+    private init(
+        _ location: DatabaseLocation, _ key: Encryption, _ pool: DatabasePool?, _ store: any ReplicaStore, _ options: ReplicaOptions
+    ) throws {
+        guard (1 << 16...1 << 28).contains(options.objectSize), options.logSize > 0, options.largestLog > 0 else {
+            throw DatabaseError.invalidArgument("an object of a replica has from 64 KiB to 256 MiB, and a log more than 0 bytes")
+        }
+        (self.location, encryption, self.pool, self.store, self.options) = (location, key, pool, store, options)
+        writer = try ReplicaKey.random(16)
+        began = (options.time, .now)
+    }
+
+    private func start() async throws {
+        let (location, key) = (location, encryption)
+        let box = try await BlockingExecutor.run { Box(value: try ReplicaSource(location, key)) }
+        source = box.value
+        do { try source?.start() } catch {
+            source?.close()
+            throw error
+        }
+        pool?.holdLog()
+        loop = Task(executorPreference: BlockingExecutor.shared) { [weak self] in
+            while let self, await self.turn() { await self.rest() }
+        }
+    }
+
+    private struct Box: @unchecked Sendable {
+        // Sendable: the value is made in one place and then used by the actor alone.
+        let value: ReplicaSource
+    }
+
+    deinit { loop?.cancel() }
+
+    /// What the replica is doing.
+    public var currentStatus: ReplicaStatus { status }
+
+    /// Waits until all commits so far are in the store and can be restored from there. For the first time that takes a snapshot.
+    /// - Parameter timeout: how long to wait. Default: nil, no limit.
+    /// - Returns: the state that is in the store.
+    /// - Throws: ``DatabaseError/Reason/timeout``, with the last error of the store as the underlying one;
+    ///   ``DatabaseError/Reason/replicaFenced``; ``DatabaseError/Reason/closed`` after ``stop()``; `CancellationError`.
+    @discardableResult
+    public func waitUntilStored(timeout: Duration? = nil) async throws -> ReplicaPosition {
+        if status.isEnded || isStopping { throw endError }
+        try Task.checkCancellation()
+        nextWaiter += 1
+        let number = nextWaiter
+        let alarm = timeout.map { timeout in
+            Task { [weak self] in
+                try await Task.sleep(for: timeout)
+                await self?.endWait(number) { status in
+                    DatabaseError(
+                        code: .busy, reason: .timeout, message: "the commits were not stored in time", underlying: status.error)
+                }
+            }
+        }
+        defer { alarm?.cancel() }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                waiters.append(Waiter(number: number, continuation: continuation))
+                nap?.cancel()
+            }
+        } onCancel: {
+            Task { await self.endWait(number) { _ in CancellationError() } }
+        }
+    }
+
+    private func endWait(_ number: Int, _ error: (ReplicaStatus) -> any Error) {
+        guard let index = waiters.firstIndex(where: { $0.number == number }) else { return }
+        waiters.remove(at: index).continuation.resume(throwing: error(status))
+    }
+
+    /// Stores what was committed so far, if the store can be reached, and ends. The database's log is then free again.
+    public func stop() async {
+        guard !isStopping else { return }
+        isStopping = true
+        nap?.cancel()
+        await loop?.value
+    }
+
+    // MARK: The loop
+
+    /// - Returns: whether there will be another turn.
+    private func turn() async -> Bool {
+        let isLast = isStopping
+        do {
+            try await step()
+            status.error = nil
+        } catch {
+            status.error = error
+            if (error as? DatabaseError)?.reason == .replicaFenced { return end() }
+            do { try letGoOfLargeLog() } catch { needsGeneration = true }
+        }
+        if Task.isCancelled || isLast { return end() }
+        return true
+    }
+
+    private func end() -> Bool {
+        source?.close()
+        source = nil
+        pool?.releaseLog()
+        status.isEnded = true
+        let error = endError
+        for waiter in waiters { waiter.continuation.resume(throwing: error) }
+        waiters = []
+        return false
+    }
+
+    private var endError: any Error {
+        if let error = status.error as? DatabaseError, error.reason == .replicaFenced { return error }
+        return DatabaseError(code: .misuse, reason: .closed, message: "the replica was stopped", underlying: status.error)
+    }
+
+    private func rest() async {
+        if isStopping || waiters.contains(where: { !$0.isServed }) && status.error == nil { return }
+        // While a snapshot is being stored there is always something to do.
+        if status.error == nil, let snapshot, !snapshot.isRead { return }
+        let interval = status.error == nil ? options.interval : max(options.interval, .milliseconds(100))
+        let nap = Task { _ = try? await Task.sleep(for: interval) }
+        self.nap = nap
+        await nap.value
+    }
+
+    /// Marks the calls that wait: the look at the log that begins now includes their commits.
+    func serveWaiters() {
+        for index in waiters.indices { waiters[index].isServed = true }
+    }
+
+    /// Called when everything that was in the log at the last look is in the store.
+    func isUpToDate() {
+        status.upToDateAt = options.now()
+        guard let generation = contents.generations.last, generation.isRestorable else { return }
+        let position = ReplicaPosition(generation: generation.number, commit: generation.commits)
+        status.stored = position
+        waiters.removeAll { waiter in
+            guard waiter.isServed else { return false }
+            waiter.continuation.resume(returning: position)
+            return true
+        }
+    }
+
+    /// The time, unless the clock was set forward while the replica ran: nothing is removed because of that.
+    var steadyTime: Int64 { min(options.time, began.time + (ContinuousClock.now - began.instant).milliseconds + 60_000) }
+
+    func count(_ path: WritableKeyPath<ReplicaStatus, Int>, _ number: Int) { status[keyPath: path] += number }
+
+    func nextName(_ kind: String) -> String {
+        counter += 1
+        return "\(manifest.sections.last?.prefix ?? "")\(kind)-\(manifest.epoch)-\(counter)"
+    }
+}

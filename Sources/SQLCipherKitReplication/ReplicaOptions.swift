@@ -1,0 +1,53 @@
+import Foundation
+
+/// How a database is replicated.
+public struct ReplicaOptions: Sendable {
+    /// How often the log is looked at. A commit is in the store after this time and two requests. Default: half a second.
+    public var interval: Duration = .milliseconds(500)
+    /// The longest time between two snapshots while there are commits. Default: 24 hours. There is also a new one when the log in
+    /// the store since the last one is larger than the database, so that restoring never reads more than about twice its size.
+    public var snapshotInterval: Duration = .seconds(24 * 3600)
+    /// How far back any commit can be restored. Default: 7 days.
+    public var retention: Duration = .seconds(7 * 24 * 3600)
+    /// How long an object stays after it is no longer used, for those that are restoring from it. Default: 10 minutes.
+    public var grace: Duration = .seconds(600)
+    /// The largest size of an object in bytes, from 64 KiB to 256 MiB. Replication needs memory for about three. Default: 8 MiB.
+    public var objectSize = 8 << 20
+    /// The size in bytes from which the database's log is made to start from the beginning. Default: 16 MiB.
+    public var logSize = 16 << 20
+    /// The size in bytes that the database's log may reach while the store cannot be reached. Beyond it, the replica lets go of the
+    /// log, and begins with a snapshot when the store is back. Default: 1 GiB.
+    public var largestLog = 1 << 30
+
+    /// The time. Tests set it.
+    package var now: @Sendable () -> Date = { Date() }
+    /// The number of objects of one level that are joined to one of the next. Tests set it.
+    package var fanOut = 16
+    /// The number of parts of a snapshot that are stored before the log is looked at again.
+    package var partsPerStep = 4
+
+    /// The defaults.
+    public init() {}
+
+    var time: Int64 { Int64(now().timeIntervalSince1970 * 1000) }
+}
+
+extension Duration {
+    var milliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
+}
+
+/// What a replica is doing.
+public struct ReplicaStatus: Sendable {
+    /// The newest state that is in the store and can be restored; nil before the first snapshot is complete.
+    public var stored: ReplicaPosition?
+    /// When the log was last found to be in the store up to its end.
+    public var upToDateAt: Date?
+    /// The error of the last attempt; nil if it succeeded. The replica tries again, unless it has ended.
+    public var error: (any Error)?
+    /// Whether the replica has ended: it was stopped, or another writer has taken over.
+    public var isEnded = false
+    /// The number of bytes that were stored: of the log, of snapshots, of joined objects, and of manifests.
+    public var logBytes = 0, snapshotBytes = 0, joinedBytes = 0, manifestBytes = 0
+    /// The number of pages that were in the log.
+    public var pages = 0
+}

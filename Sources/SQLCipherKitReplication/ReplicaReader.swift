@@ -1,0 +1,222 @@
+import Foundation
+import SQLCipherKit
+
+/// Reads the states of a database from a store, and checks everything that it reads.
+struct ReplicaReader {
+    let store: any ReplicaStore
+    private let encryption: Encryption
+    private(set) var key: ReplicaKey?
+    private(set) var contents = ReplicaContents()
+
+    /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if there is no replica, or none that the key opens.
+    init(_ store: any ReplicaStore, key encryption: Encryption) async throws {
+        (self.store, self.encryption) = (store, encryption)
+        try await update()
+    }
+
+    /// Reads the manifest again.
+    mutating func update() async throws {
+        guard let object = try await store.get(ReplicaManifest.name) else {
+            throw DatabaseError.damagedReplica("there is none in the store")
+        }
+        let manifest = try ReplicaManifest(object.bytes)
+        let (known, encryption) = (key, encryption)
+        let found = try await BlockingExecutor.run {
+            try Found(manifest.section { salt in
+                if let known, known.salt == salt { return known }
+                return try ReplicaKey(encryption, salt: salt)
+            })
+        }
+        guard let found else { throw DatabaseError.damagedReplica("the key does not open it") }
+        (key, contents) = (found.key, found.contents)
+    }
+
+    private struct Found: Sendable {
+        let key: ReplicaKey, contents: ReplicaContents
+
+        init?(_ found: (index: Int, key: ReplicaKey, ReplicaContents)?) {
+            guard let found else { return nil }
+            (key, contents) = (found.key, found.2)
+        }
+    }
+
+    // MARK: Reading objects
+
+    /// Reads an object.
+    func object(_ name: String) async throws -> [UInt8] {
+        guard let object = try await store.get(name) else { throw Missing(name: name) }
+        return object.bytes
+    }
+
+    /// An object that the manifest lists is not there: either it was removed since, or the store has lost it.
+    struct Missing: Error {
+        let name: String
+    }
+
+    /// Reads the pages of a snapshot.
+    func readSnapshot(
+        _ snapshot: ReplicaContents.Snapshot, of generation: UInt64,
+        _ body: (_ page: UInt32, _ bytes: UnsafeRawBufferPointer) throws -> Void
+    ) async throws {
+        guard let key else { return }
+        var tag = snapshot.predecessor, pages: UInt64 = 0
+        for name in snapshot.names {
+            let bytes = try await object(name)
+            try bytes.withUnsafeBytes { bytes in
+                let (block, range, end, next) = try ReplicaBlock.open(bytes, at: 0, with: key)
+                guard block.kind == .snapshot, block.generation == generation, block.predecessor == tag, block.first == pages,
+                    end == bytes.count
+                else { throw DatabaseError.damagedReplica("the object \(name) is out of place") }
+                for (index, frame) in block.frames.enumerated() {
+                    let start = range.lowerBound + index * block.pageSize
+                    try body(frame.page, bytes.slice(start..<start + block.pageSize))
+                }
+                pages += UInt64(block.frames.count)
+                tag = next
+            }
+        }
+    }
+
+    /// A place in the log: a number of frames and of commits since the start of the generation, and the tag of the block before it.
+    struct Place: Codable, Hashable {
+        var frames: UInt64
+        var commits: UInt64
+        var predecessor: [UInt8]
+    }
+
+    /// Reads the frames of the log from `place` on, up to the end of a commit.
+    /// - Parameter last: the number of that commit.
+    /// - Returns: the place after the last block that was read. Its `frames` may be within that block.
+    func readLog(
+        of generation: ReplicaContents.Generation, from place: Place, upTo last: UInt64,
+        _ body: (_ frame: ReplicaBlock.Frame, _ bytes: UnsafeRawBufferPointer) throws -> Void
+    ) async throws -> Place {
+        guard let key else { return place }
+        var place = place
+        for entry in generation.log where entry.end > place.frames && place.commits < last {
+            let bytes = try await object(entry.name)
+            try bytes.withUnsafeBytes { bytes in
+                var offset = 0, tag = entry.predecessor, first = entry.first
+                while offset < bytes.count, place.commits < last {
+                    let (block, range, end, next) = try ReplicaBlock.open(bytes, at: offset, with: key)
+                    guard block.kind == .log, block.generation == generation.number, block.predecessor == tag, block.first == first
+                    else { throw DatabaseError.damagedReplica("the object \(entry.name) is out of place") }
+                    first += UInt64(block.frames.count)
+                    if first > place.frames {
+                        // The first block that is used continues what is there already.
+                        guard block.first <= place.frames, block.first < place.frames || block.predecessor == place.predecessor
+                        else {
+                            throw DatabaseError.damagedReplica("the object \(entry.name) does not continue the log")
+                        }
+                        let skipped = Int(place.frames - block.first)
+                        for index in skipped..<block.frames.count {
+                            let start = range.lowerBound + index * block.pageSize
+                            try body(block.frames[index], bytes.slice(start..<start + block.pageSize))
+                            place.frames += 1
+                            if block.frames[index].size != 0 { place.commits += 1 }
+                            if place.commits == last { break }
+                        }
+                        if place.frames == first { place.predecessor = next }
+                    }
+                    (tag, offset) = (next, end)
+                }
+                guard offset < bytes.count || (tag == entry.tag && first == entry.end) else {
+                    throw DatabaseError.damagedReplica("the object \(entry.name) is not complete")
+                }
+            }
+        }
+        guard place.commits == last else { throw DatabaseError.damagedReplica("commits are missing in the log") }
+        return place
+    }
+
+    // MARK: Choosing a state
+
+    /// A state, and how to get there.
+    struct Plan {
+        let generation: ReplicaContents.Generation
+        let snapshot: ReplicaContents.Snapshot
+        let commit: UInt64
+
+        var position: ReplicaPosition { ReplicaPosition(generation: generation.number, commit: commit) }
+        var start: Place {
+            Place(frames: snapshot.first, commits: snapshot.commitsBefore, predecessor: snapshot.predecessor)
+        }
+        var bytes: Int {
+            generation.log.filter { $0.end > snapshot.first && $0.commitsBefore < commit }.reduce(snapshot.size) { $0 + $1.size }
+        }
+    }
+
+    func plan(for moment: ReplicaMoment) async throws -> Plan {
+        switch moment {
+        case .newest:
+            guard let generation = contents.newest else { throw DatabaseError.damagedReplica("the first snapshot is not complete") }
+            return try plan(generation, generation.commits)
+        case .position(let position):
+            let generation = contents.generations.first { $0.number == position.generation }
+            guard let generation else { throw noSuch(moment) }
+            return try plan(generation, position.commit)
+        case .time(let date):
+            let time = Int64(date.timeIntervalSince1970 * 1000)
+            for generation in contents.generations.reversed() where generation.isRestorable {
+                if let commit = try await lastCommit(of: generation, before: time) { return try plan(generation, commit) }
+            }
+            throw noSuch(moment)
+        }
+    }
+
+    private func plan(_ generation: ReplicaContents.Generation, _ commit: UInt64) throws -> Plan {
+        guard commit <= generation.commits, let snapshot = generation.snapshots.last(where: { $0.commits <= commit }) else {
+            throw noSuch(.position(ReplicaPosition(generation: generation.number, commit: commit)))
+        }
+        return Plan(generation: generation, snapshot: snapshot, commit: commit)
+    }
+
+    private func noSuch(_ moment: ReplicaMoment) -> DatabaseError {
+        .invalidArgument("the store has no state for \(moment): it is beyond the retention, or not there yet")
+    }
+
+    /// The last commit in a block of at most this time, or the first state of the last snapshot of at most this time.
+    private func lastCommit(of generation: ReplicaContents.Generation, before time: Int64) async throws -> UInt64? {
+        guard let key, let oldest = generation.snapshots.first else { return nil }
+        var found = generation.snapshots.last { $0.time <= time }?.commits
+        for entry in generation.log.reversed() where entry.earliest <= time {
+            if entry.latest <= time {
+                found = max(found ?? 0, entry.commits)
+                break
+            }
+            let bytes = try await object(entry.name)
+            let commit: UInt64? = try bytes.withUnsafeBytes { bytes in
+                var offset = 0, last: UInt64?
+                while offset < bytes.count {
+                    let (block, _, end, _) = try ReplicaBlock.open(bytes, at: offset, with: key)
+                    if block.time <= time { last = block.commits + UInt64(block.commitCount) }
+                    offset = end
+                }
+                return last
+            }
+            if let commit {
+                found = max(found ?? 0, commit)
+                break
+            }
+        }
+        return found.flatMap { $0 >= oldest.commits ? $0 : nil }
+    }
+}
+
+/// A state to restore.
+public enum ReplicaMoment: Hashable, Sendable, CustomStringConvertible {
+    /// The newest in the store.
+    case newest
+    /// The last one that was stored at or before this time, by the clock of the machine that stored it.
+    case time(Date)
+    /// The state after a commit.
+    case position(ReplicaPosition)
+
+    public var description: String {
+        switch self {
+        case .newest: "the newest state"
+        case .time(let date): "the time \(date)"
+        case .position(let position): "the position \(position)"
+        }
+    }
+}

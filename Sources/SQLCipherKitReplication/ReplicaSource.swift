@@ -1,0 +1,223 @@
+import Foundation
+import SQLCipherKit
+
+/// Reads the commits of a database from its log, in order and without a gap.
+///
+/// One of two connections always has a read transaction, which keeps the log (``LogHold``). The next transaction begins before the
+/// last one ends.
+final class ReplicaSource {
+    /// The log cannot be continued: it was restarted while nothing held it.
+    struct Gap: Error {}
+
+    let path: String
+    let pageSize: Int
+    let key: ReplicaKey
+    /// Keeps everything after `position`.
+    private var current: LogHold
+    /// Has begun its transaction at `target`, if there is one.
+    private var next: LogHold
+    private let lock: LogHold
+    private let checkpointer: LogHold
+    /// Up to where the log was read.
+    private(set) var position = LogMark()
+    /// Up to where the log can be read.
+    private(set) var target: LogMark?
+    private var file: LogFile?
+
+    init(_ location: DatabaseLocation, _ key: Encryption) throws {
+        current = try LogHold(location, key: key)
+        let key = try current.derivedKey()
+        next = try LogHold(location, key: key)
+        lock = try LogHold(location, key: key)
+        checkpointer = try LogHold(location, key: key, waits: false)
+        guard let path = try current.path else { throw DatabaseError.misuse("only a database in a file can be replicated") }
+        self.path = path
+        self.key = try current.replicaKey()
+        pageSize = try current.layout().pageSize
+    }
+
+    func close() {
+        for hold in [current, next, lock, checkpointer] {
+            hold.end()
+            hold.close()
+        }
+    }
+
+    /// Lets go of the log.
+    func release() {
+        current.end()
+        next.end()
+        (target, file) = (nil, nil)
+    }
+
+    /// Begins at the log's present end.
+    func start() throws {
+        release()
+        position = try current.begin()
+    }
+
+    /// Begins at a position that was reached earlier, perhaps by another process.
+    /// - Throws: ``Gap`` if the log has not kept everything since.
+    func resume(at mark: LogMark) throws {
+        release()
+        let end = try current.begin(keepsLog: true)
+        guard mark.salts != 0, end.salts == mark.salts, end.frame >= mark.frame,
+            (try? LogFile(ofDatabaseAt: path, at: mark, pageSize: pageSize)) != nil
+        else {
+            current.end()
+            throw Gap()
+        }
+        position = mark
+    }
+
+    /// Finds the log's present end, and keeps it.
+    /// - Returns: whether there is anything to read.
+    /// - Throws: ``Gap`` if commits are missing, as after a program has broken SQLite's locks.
+    func begin() throws -> Bool {
+        guard target == nil else { return !isAtTarget }
+        let end = try next.begin()
+        target = end
+        if end.salts == position.salts {
+            guard end.frame >= position.frame else { throw Gap() }
+            return end.frame > position.frame
+        }
+        // The log has started from the beginning. The counter of commits tells whether that was after its end at `position`.
+        var start = end
+        start.frame = 0
+        file = nil
+        if end.frame > 0 {
+            let log = try opened(start)
+            guard try log.commitCount(upTo: end.frame) >= Int(end.commits &- position.commits) else { throw Gap() }
+        } else if end.commits != position.commits {
+            throw Gap()
+        }
+        start.commits = position.commits
+        position = start
+        return end.frame > 0
+    }
+
+    var isAtTarget: Bool { target.map { $0.salts == position.salts && $0.frame == position.frame } ?? true }
+
+    private func opened(_ mark: LogMark) throws -> LogFile {
+        do { return try LogFile(ofDatabaseAt: path, at: mark, pageSize: pageSize) } catch is LogFile.Changed { throw Gap() }
+    }
+
+    /// Reads the next frames into a block, until it has `limit` bytes or the target is reached.
+    func read(into block: inout ReplicaBlock, limit: Int) throws {
+        guard let target, !isAtTarget else { return }
+        let file = try self.file.flatMap { $0.frame == position.frame && position.frame > 0 ? $0 : nil } ?? opened(position)
+        self.file = file
+        var frames: [ReplicaBlock.Frame] = [], pages: [UInt8] = []
+        do {
+            while !(target.frame == file.frame), block.pages.count + pages.count < limit {
+                let room = max(1, min(64, (limit - block.pages.count - pages.count) / pageSize))
+                try file.read(upTo: room, end: target) { frame, page in
+                    frames.append(frame)
+                    pages.append(contentsOf: page)
+                }
+            }
+        } catch is LogFile.Changed {
+            self.file = nil
+            throw Gap()
+        }
+        block.frames += frames
+        block.pages += pages
+        if file.frame == target.frame {
+            position = target
+        } else {
+            (position.frame, position.checksum) = (file.frame, file.checksum)
+        }
+    }
+
+    /// Gives up what was kept before the target, which has been read.
+    func settle() {
+        guard target != nil, isAtTarget, let target else { return }
+        position = target
+        current.end()
+        swap(&current, &next)
+        self.target = nil
+    }
+
+    /// The size of the log in bytes.
+    func logSize() throws -> Int {
+        guard checkpointer.isIdle else { return 0 }
+        let mark = try checkpointer.begin()
+        checkpointer.end()
+        return Int(mark.frame) * (pageSize + 24)
+    }
+
+    /// Lets the next writer start the log from the beginning: moves the whole log into the database while no one can write, and
+    /// begins a read transaction that does not use the log. Everything up to `position` must have been read.
+    /// - Parameter rest: reads what was committed in the meantime; returns false if that is too much.
+    func restartLog(_ rest: () throws -> Bool) throws {
+        // Another connection may be moving the log just now.
+        guard (try? checkpointer.checkpoint()) != nil else { return }
+        do { try lock.beginExclusive() } catch let error as DatabaseError {
+            if error.code.primary == .busy { return }
+            throw error
+        }
+        defer { lock.end() }
+        _ = try begin()
+        guard try rest(), isAtTarget else { return }
+        settle()
+        guard let log = try? checkpointer.checkpoint(), log.frames == log.moved else { return }
+        guard try !begin() else { return }
+        settle()
+        lock.end()
+        // Fails at once if a reader still uses the log.
+        if log.frames * pageSize > 64 << 20 { _ = try? checkpointer.checkpoint(truncating: true) }
+    }
+
+    // MARK: Snapshots
+
+    /// The pages that are in the log.
+    struct LoggedPages {
+        var file: LogFile?
+        /// The frame with the newest content of each page.
+        var frames: [UInt32: UInt32] = [:]
+    }
+
+    /// Finds the pages in the log at `position`, where the current transaction began.
+    func loggedPages() throws -> LoggedPages {
+        var start = position
+        start.frame = 0
+        guard position.frame > 0 else { return LoggedPages() }
+        var pages = LoggedPages()
+        do {
+            let file = try LogFile(ofDatabaseAt: path, at: start, pageSize: pageSize)
+            while file.frame < position.frame {
+                var frame = file.frame
+                try file.read(upTo: 256, end: position) { entry, _ in
+                    frame += 1
+                    pages.frames[entry.page] = frame
+                }
+            }
+            pages.file = file
+        } catch is LogFile.Changed {
+            // Then all of it was in the database when the log started again: see LogHold.
+            return LoggedPages()
+        }
+        return pages
+    }
+
+    /// Copies a page from the log. If the log no longer has it, it is in the database.
+    func copyLogged(_ page: UInt32, _ pages: LoggedPages, to bytes: UnsafeMutableRawBufferPointer) throws {
+        if let file = pages.file, let frame = pages.frames[page], try file.copy(page, inFrame: frame, to: bytes) { return }
+        _ = try copyPages(page, to: bytes)
+    }
+
+    /// Copies pages of the database's file.
+    /// - Returns: how many of them are there.
+    func copyPages(_ first: UInt32, to bytes: UnsafeMutableRawBufferPointer) throws -> Int {
+        let count = bytes.count / pageSize
+        if try checkpointer.readFile(bytes, at: (Int(first) - 1) * pageSize) { return count }
+        for index in 0..<count {
+            let page = UnsafeMutableRawBufferPointer(rebasing: bytes[index * pageSize..<(index + 1) * pageSize])
+            if try !checkpointer.readFile(page, at: (Int(first) - 1 + index) * pageSize) { return index }
+        }
+        return count
+    }
+
+    /// The page of SQLite's lock byte, which has no content.
+    static func lockPage(_ pageSize: Int) -> UInt32 { UInt32(0x4000_0000 / pageSize + 1) }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import SQLCipherKit
+import SQLCipherKitReplication
+import Synchronization
+import Testing
+import TestSupport
+
+/// What is stored survives whatever happens between the replica and the store.
+@Suite struct ReplicaFaultTests {
+    static let seeds: [UInt64] = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == nil ? [1, 2, 3] : Array(1...60)
+
+    @Test(arguments: seeds) func faultsLoseNothing(seed: UInt64) async throws {
+        let folder = try TemporaryFolder(), key = try CommitOracle.key
+        func path(_ name: String) -> String { folder.url.appendingPathComponent(name).path }
+        let memory = MemoryStore(), store = FaultyStore(memory, seed: seed, rate: 30)
+        var random = SeededGenerator(seed &+ 1000)
+        let oracle = CommitOracle(seed: seed)
+        let pool = try DatabasePool(.file(path("a.db")), key: key)
+        var options = ReplicaOptions.forTests
+        options.interval = .milliseconds(5)
+        var stored = 0
+        var replica = try await Replica(following: pool, in: store, options: options)
+        for round in 0..<40 {
+            for _ in 0..<Int.random(in: 1..<8, using: &random) { try oracle.commit(pool) }
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0...3:
+                let commits = oracle.commits
+                if (try? await replica.waitUntilStored(timeout: .seconds(2))) != nil { stored = commits }
+            case 4:
+                // Another replica takes over, while the first one still runs.
+                let former = replica
+                replica = try await Replica(following: pool, in: store, options: options)
+                if Bool.random(using: &random) { await former.stop() }
+            case 5:
+                await replica.stop()
+                replica = try await Replica(following: pool, in: store, options: options)
+            case 6 where stored > 0:
+                let file = path("r\(round).db")
+                // The line is good for whoever restores.
+                try await ReplicaRestore.restore(to: file, from: memory, key: key)
+                #expect(try oracle.check(fileAt: file) >= stored)
+            default: try await Task.sleep(for: .milliseconds(10))
+            }
+        }
+        store.rate.store(0, ordering: .relaxed)
+        try await replica.waitUntilStored(timeout: .seconds(60))
+        await replica.stop()
+        try await ReplicaRestore.restore(to: path("b.db"), from: memory, key: key)
+        #expect(try oracle.check(fileAt: path("b.db")) == oracle.commits)
+        #expect(store.faults.load(ordering: .relaxed) > 0)
+    }
+}

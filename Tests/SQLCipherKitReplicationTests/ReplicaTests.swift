@@ -1,0 +1,184 @@
+import Foundation
+import SQLCipherKit
+import SQLCipherKitReplication
+import Testing
+import TestSupport
+
+@Suite struct ReplicaTests {
+    let folder: TemporaryFolder
+    let key: Encryption
+
+    init() throws {
+        folder = try TemporaryFolder()
+        key = try CommitOracle.key
+    }
+
+    func path(_ name: String) -> String { folder.url.appendingPathComponent(name).path }
+
+    func close(_ pool: DatabasePool) throws { try pool.close() }
+
+    @Test func whatIsStoredCanBeRestored() async throws {
+        let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key)
+        let oracle = CommitOracle(seed: 1)
+        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        for round in 0..<6 {
+            for _ in 0..<30 { try oracle.commit(pool) }
+            try await replica.waitUntilStored(timeout: .seconds(60))
+            try await ReplicaRestore.restore(to: path("b\(round).db"), from: store, key: key)
+            #expect(try oracle.check(fileAt: path("b\(round).db")) == oracle.commits)
+        }
+        let status = await replica.currentStatus
+        #expect(status.error == nil)
+        // The log was kept by the replica all the time.
+        #expect(status.stored?.generation == 1)
+        await replica.stop()
+        for (name, bytes) in store.objects {
+            let text = Data(bytes)
+            #expect(text.range(of: Data("SQLite format".utf8)) == nil && text.range(of: Data(CommitOracle.marker.utf8)) == nil, "\(name)")
+            #expect(text.range(of: Data("generation".utf8)) == nil, "\(name)")
+        }
+    }
+
+    @Test func everyCommitCanBeRestored() async throws {
+        let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key)
+        let oracle = CommitOracle(seed: 2)
+        try oracle.commit(pool)
+        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        var positions: [(ReplicaPosition, Int)] = [(try await replica.waitUntilStored(timeout: .seconds(60)), 1)]
+        for _ in 0..<40 {
+            try oracle.commit(pool)
+            if oracle.commits % 3 == 0 {
+                positions.append((try await replica.waitUntilStored(timeout: .seconds(60)), oracle.commits))
+            }
+        }
+        await replica.stop()
+        for (index, (position, commit)) in positions.enumerated() {
+            let file = path("r\(index).db")
+            try await ReplicaRestore.restore(to: file, from: store, key: key, at: .position(position))
+            #expect(try oracle.check(fileAt: file) == commit)
+        }
+        // Also those that were stored together.
+        let first = try #require(positions.first)
+        for (index, commit) in [first.1 + 1, first.1 + 2, 20, 31].enumerated() {
+            let position = ReplicaPosition(generation: first.0.generation, commit: first.0.commit + UInt64(commit - first.1))
+            try await ReplicaRestore.restore(to: path("s\(index).db"), from: store, key: key, at: .position(position))
+            #expect(try oracle.check(fileAt: path("s\(index).db")) == commit)
+        }
+    }
+
+    @Test func logStartsAgainAndNothingIsMissed() async throws {
+        let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key)
+        let oracle = CommitOracle(seed: 3)
+        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        // Another connection writes too, and tries to start the log from the beginning whenever it can.
+        let other = try Connection(.file(path("a.db")), key: key)
+        try other.execute("PRAGMA wal_autocheckpoint = 20")
+        for round in 0..<150 {
+            if round % 2 == 0 { try oracle.commit(pool) } else { try other.transaction { try oracle.commit($0) } }
+            if round % 7 == 0 {
+                // Not waiting: the replica's transaction may be in the way.
+                try other.execute("PRAGMA busy_timeout = 0")
+                _ = try? other.main.checkpoint(round % 14 == 0 ? .restart : .truncate)
+                try other.execute("PRAGMA busy_timeout = 5000")
+            }
+            if round % 10 == 0 { try await Task.sleep(for: .milliseconds(30)) }
+        }
+        let position = try await replica.waitUntilStored(timeout: .seconds(60))
+        #expect(position.generation == 1)
+        await replica.stop()
+        try await ReplicaRestore.restore(to: path("b.db"), from: store, key: key)
+        #expect(try oracle.check(fileAt: path("b.db")) == oracle.commits)
+    }
+
+    @Test func replicaContinuesWhereItStopped() async throws {
+        let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key)
+        let oracle = CommitOracle(seed: 4)
+        // The log must still have everything since the last stop.
+        var options = ReplicaOptions.forTests
+        options.logSize = 1 << 30
+        for round in 0..<5 {
+            let replica = try await Replica(following: pool, in: store, options: options)
+            for _ in 0..<20 { try oracle.commit(pool) }
+            let position = try await replica.waitUntilStored(timeout: .seconds(60))
+            #expect(position.generation == 1, "round \(round)")
+            await replica.stop()
+            // While there is no replica.
+            for _ in 0..<3 { try oracle.commit(pool) }
+        }
+        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        try await replica.waitUntilStored(timeout: .seconds(60))
+        await replica.stop()
+        try await ReplicaRestore.restore(to: path("b.db"), from: store, key: key)
+        #expect(try oracle.check(fileAt: path("b.db")) == oracle.commits)
+    }
+
+    @Test func logThatStartedAgainMeanwhileBeginsGeneration() async throws {
+        let store = MemoryStore()
+        let oracle = CommitOracle(seed: 5)
+        for round in 1...3 {
+            let pool = try DatabasePool(.file(path("a.db")), key: key)
+            let replica = try await Replica(following: pool, in: store, options: .forTests)
+            for _ in 0..<10 { try oracle.commit(pool) }
+            let position = try await replica.waitUntilStored(timeout: .seconds(60))
+            #expect(position.generation == UInt64(round))
+            await replica.stop()
+            try oracle.commit(pool)
+            try close(pool)
+        }
+        try await ReplicaRestore.restore(to: path("b.db"), from: store, key: key)
+        #expect(try oracle.check(fileAt: path("b.db")) == oracle.commits - 1)
+        try await ReplicaRestore.restore(
+            to: path("c.db"), from: store, key: key, at: .position(ReplicaPosition(generation: 2, commit: 10)))
+        #expect(try oracle.check(fileAt: path("c.db")) == 21)
+    }
+
+    @Test func secondWriterFencesFirst() async throws {
+        let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key)
+        let oracle = CommitOracle(seed: 6)
+        let first = try await Replica(following: pool, in: store, options: .forTests)
+        for _ in 0..<10 { try oracle.commit(pool) }
+        try await first.waitUntilStored(timeout: .seconds(60))
+        let second = try await Replica(following: pool, in: store, options: .forTests)
+        try await second.waitUntilStored(timeout: .seconds(60))
+        try oracle.commit(pool)
+        await #expect { try await first.waitUntilStored(timeout: .seconds(60)) } throws: {
+            ($0 as? DatabaseError)?.reason == .replicaFenced
+        }
+        try await second.waitUntilStored(timeout: .seconds(60))
+        await second.stop()
+        try await ReplicaRestore.restore(to: path("b.db"), from: store, key: key)
+        #expect(try oracle.check(fileAt: path("b.db")) == oracle.commits)
+    }
+
+    @Test func changedObjectIsFound() async throws {
+        let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key)
+        let oracle = CommitOracle(seed: 7)
+        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        for _ in 0..<20 { try oracle.commit(pool) }
+        try await replica.waitUntilStored(timeout: .seconds(60))
+        for _ in 0..<5 { try oracle.commit(pool) }
+        await replica.stop()
+        var random = SeededGenerator(7)
+        try await ReplicaRestore.restore(to: path("c.db"), from: store, key: key)
+        #expect(try oracle.check(fileAt: path("c.db")) == oracle.commits)
+        for name in store.objects.keys.sorted() {
+            for _ in 0..<4 {
+                let before = store.objects[name] ?? []
+                let bit = Int.random(in: 0..<before.count * 8, using: &random)
+                store.change(name) { $0[bit / 8] ^= 1 << UInt8(bit % 8) }
+                do {
+                    try await ReplicaRestore.restore(to: path("c.db"), from: store, key: key, replacing: true)
+                    // The number of writers and the time of a change of key are not authenticated, and neither is used here.
+                    #expect(try oracle.check(fileAt: path("c.db")) == oracle.commits)
+                    #expect(name == "manifest", "\(name), bit \(bit)")
+                } catch let error as DatabaseError { #expect(error.reason == .replicaDamaged, "\(name), bit \(bit): \(error)") }
+                store.change(name) { $0 = before }
+            }
+        }
+        let other = try Encryption.raw([UInt8](repeating: 8, count: 32))
+        await #expect { try await ReplicaRestore.restore(to: path("d.db"), from: store, key: other) } throws: {
+            ($0 as? DatabaseError)?.reason == .replicaDamaged
+        }
+        #expect(!FileManager.default.fileExists(atPath: path("d.db")))
+    }
+}

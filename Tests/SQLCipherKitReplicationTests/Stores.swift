@@ -1,0 +1,134 @@
+import SQLCipherKitReplication
+import Synchronization
+
+/// A store in memory.
+final class MemoryStore: ReplicaStore {
+    private struct State {
+        var objects: [String: ReplicaObject] = [:]
+        var version = 0
+    }
+    private let state = Mutex(State())
+
+    func list(prefix: String) async throws -> [ReplicaObjectInfo] {
+        state.withLock { state in
+            state.objects.filter { $0.key.hasPrefix(prefix) }.map { ReplicaObjectInfo(name: $0.key, size: $0.value.bytes.count) }
+        }
+    }
+
+    func get(_ name: String) async throws -> ReplicaObject? { state.withLock { $0.objects[name] } }
+
+    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
+        try state.withLock { state in
+            switch condition {
+            case .always: break
+            case .isAbsent: if state.objects[name] != nil { throw ReplicaStoreError.conditionFailed }
+            case .isVersion(let version):
+                if state.objects[name]?.version != version { throw ReplicaStoreError.conditionFailed }
+            }
+            state.version += 1
+            state.objects[name] = ReplicaObject(bytes: bytes, version: "\(state.version)")
+            return "\(state.version)"
+        }
+    }
+
+    func delete(_ name: String) async throws { state.withLock { $0.objects[name] = nil } }
+
+    /// All objects with their names.
+    var objects: [String: [UInt8]] { state.withLock { $0.objects.mapValues(\.bytes) } }
+
+    func change(_ name: String, _ body: (inout [UInt8]) -> Void) {
+        state.withLock { state in
+            guard let object = state.objects[name] else { return }
+            var bytes = object.bytes
+            body(&bytes)
+            state.objects[name] = ReplicaObject(bytes: bytes, version: object.version)
+        }
+    }
+}
+
+/// A store that is reached over a bad line: calls fail before or after they take effect, take their time, take effect twice, or
+/// return part of an object.
+final class FaultyStore: ReplicaStore {
+    let store: any ReplicaStore
+    private let random: Mutex<SeededGenerator>
+    /// Faults in a hundred calls.
+    let rate = Atomic<Int>(0)
+    let faults = Atomic<Int>(0)
+
+    init(_ store: any ReplicaStore, seed: UInt64, rate: Int) {
+        self.store = store
+        random = Mutex(SeededGenerator(seed))
+        self.rate.store(rate, ordering: .relaxed)
+    }
+
+    private func draw() -> (isFault: Bool, kind: Int, delay: Int) {
+        let rate = rate.load(ordering: .relaxed)
+        return random.withLock { random in
+            (Int.random(in: 0..<100, using: &random) < rate, Int.random(in: 0..<4, using: &random), Int.random(in: 0..<8, using: &random))
+        }
+    }
+
+    private func fault() -> ReplicaStoreError {
+        faults.add(1, ordering: .relaxed)
+        return .unavailable("injected")
+    }
+
+    func list(prefix: String) async throws -> [ReplicaObjectInfo] {
+        if draw().isFault { throw fault() }
+        return try await store.list(prefix: prefix)
+    }
+
+    func get(_ name: String) async throws -> ReplicaObject? {
+        let draw = draw()
+        guard draw.isFault else { return try await store.get(name) }
+        if draw.kind == 0 { try await Task.sleep(for: .milliseconds(draw.delay)) }
+        let object = try await store.get(name)
+        _ = object
+        throw fault()
+    }
+
+    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
+        let draw = draw()
+        guard draw.isFault else { return try await store.put(name, bytes, if: condition) }
+        switch draw.kind {
+        case 0: throw fault()
+        case 1:
+            // The reply is lost.
+            _ = try await store.put(name, bytes, if: condition)
+            throw fault()
+        case 2:
+            // It arrives after the caller has given it up, perhaps after later calls.
+            let store = store
+            Task {
+                try await Task.sleep(for: .milliseconds(draw.delay))
+                _ = try await store.put(name, bytes, if: condition)
+            }
+            throw fault()
+        default:
+            // It arrives twice; the second reply counts.
+            try await Task.sleep(for: .milliseconds(draw.delay))
+            _ = try? await store.put(name, bytes, if: condition)
+            return try await store.put(name, bytes, if: condition)
+        }
+    }
+
+    func delete(_ name: String) async throws {
+        if draw().isFault { throw fault() }
+        try await store.delete(name)
+    }
+}
+
+/// SplitMix64.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(_ seed: UInt64) { state = seed &* 0x9e37_79b9_7f4a_7c15 }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
+        return z ^ (z >> 31)
+    }
+}
