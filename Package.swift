@@ -129,7 +129,8 @@ if isDevelopment {
         .testTarget(
             name: "SQLCipherKitTests", dependencies: ["SQLCipherKit", "TestSupport", "FaultDriver", "CrashStates", "Model"],
             swiftSettings: [.unsafeFlags(["-no-whole-module-optimization", "-enable-batch-mode"], .when(configuration: .release))]),
-        .testTarget(name: "SQLCipherKitReplicationTests", dependencies: ["SQLCipherKitReplication", "TestSupport"]),
+        .executableTarget(name: "ReplicaProof", dependencies: ["SQLCipherKitReplication"], path: "Tests/Proofs/ReplicaProof"),
+        .testTarget(name: "SQLCipherKitReplicationTests", dependencies: ["SQLCipherKitReplication", "TestSupport", "ReplicaProof"]),
         .target(name: "LibFuzzer", path: "Tests/LibFuzzer"),
         .testTarget(name: "FuzzTests", dependencies: ["LibFuzzer", "SQLCipherKit", "SQLCipherKitCLI", "TestSupport"],
             exclude: ["Findings"]),

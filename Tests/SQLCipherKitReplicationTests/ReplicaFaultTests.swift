@@ -19,7 +19,7 @@ import TestSupport
         var options = ReplicaOptions.forTests
         options.interval = .milliseconds(5)
         var stored = 0
-        var replica = try await Replica(following: pool, in: store, options: options)
+        var replica = try await Replica(following: pool, in: store, options: options), formers: [Replica] = []
         for round in 0..<40 {
             for _ in 0..<Int.random(in: 1..<8, using: &random) { try oracle.commit(pool) }
             switch Int.random(in: 0..<8, using: &random) {
@@ -28,9 +28,9 @@ import TestSupport
                 if (try? await replica.waitUntilStored(timeout: .seconds(2))) != nil { stored = commits }
             case 4:
                 // Another replica takes over, while the first one still runs.
-                let former = replica
+                formers.append(replica)
                 replica = try await Replica(following: pool, in: store, options: options)
-                if Bool.random(using: &random) { await former.stop() }
+                if Bool.random(using: &random) { await formers.last?.stop() }
             case 5:
                 await replica.stop()
                 replica = try await Replica(following: pool, in: store, options: options)
@@ -43,6 +43,9 @@ import TestSupport
             }
         }
         store.rate.store(0, ordering: .relaxed)
+        // One that began earlier may have taken over later.
+        for former in formers + [replica] { await former.stop() }
+        replica = try await Replica(following: pool, in: store, options: options)
         try await replica.waitUntilStored(timeout: .seconds(60))
         await replica.stop()
         try await ReplicaRestore.restore(to: path("b.db"), from: memory, key: key)

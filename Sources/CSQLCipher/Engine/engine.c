@@ -93,6 +93,7 @@
 #include "keys.h"
 #include "rekey.h"
 #include "page_counts.h"
+#include "replay.h"
 #include "query_only.h"
 #include "settings.h"
 #include "interrupts.h"

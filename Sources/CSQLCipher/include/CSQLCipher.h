@@ -21,6 +21,7 @@
 #include "primitives.h"
 #include "query_only.h"
 #include "rekey.h"
+#include "replay.h"
 #include "settings.h"
 #include "slot_mark.h"
 #include "snapshots.h"

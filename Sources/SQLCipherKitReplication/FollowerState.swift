@@ -1,0 +1,38 @@
+import Foundation
+import SQLCipherKit
+
+/// How far a follower's database has come, in a file beside it.
+struct FollowerState: Codable {
+    /// The database has at least this state.
+    var generation: UInt64
+    var place: ReplicaReader.Place
+    /// A state that the database may have already: nothing before it may become visible any more.
+    var intent: ReplicaPosition?
+
+    var position: ReplicaPosition { ReplicaPosition(generation: generation, commit: place.commits) }
+
+    static func path(for database: String) -> String { database + "-replica" }
+
+    static func read(for database: String) -> FollowerState? {
+        guard let bytes = FileManager.default.contents(atPath: path(for: database)) else { return nil }
+        return try? JSONDecoder().decode(FollowerState.self, from: bytes)
+    }
+
+    /// Writes it so that a crash leaves either this or the former state.
+    func write(for database: String) throws {
+        let path = Self.path(for: database), new = path + "~"
+        let bytes = [UInt8](try JSONEncoder().encode(self))
+        let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Self.failure(path) }
+        let isWritten = Foundation.write(descriptor, bytes, bytes.count) == bytes.count && fsync(descriptor) == 0
+        guard close(descriptor) == 0, isWritten, rename(new, path) == 0 else { throw Self.failure(path) }
+        let folder = open((path as NSString).deletingLastPathComponent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else { return }
+        _ = fsync(folder)
+        close(folder)
+    }
+
+    private static func failure(_ path: String) -> DatabaseError {
+        DatabaseError(code: .ioError, message: "\(path) cannot be written: \(String(cString: strerror(errno)))", path: path)
+    }
+}
