@@ -36,11 +36,17 @@ let package = Package(
         .trait(
             name: "Macros",
             description: "The macro @Record. It brings swift-syntax, which nothing else fetches."),
+        .trait(
+            name: "S3",
+            description: "Replication to object stores. It brings async-http-client and swift-crypto, which nothing else fetches."),
         .default(enabledTraits: ["LibTomCrypt"]),
     ],
     dependencies: [
         // Of the trait Macros alone: SwiftPM leaves out a package whose every use is behind a trait that is off.
-        .package(url: "https://github.com/swiftlang/swift-syntax", "600.0.1"..<"604.0.0")
+        .package(url: "https://github.com/swiftlang/swift-syntax", "600.0.1"..<"604.0.0"),
+        // Of the trait S3 alone.
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"5.0.0"),
     ],
     targets: [
         .systemLibrary(
@@ -78,7 +84,13 @@ let package = Package(
         .target(
             name: "SQLCipherKit",
             dependencies: ["CSQLCipher", .target(name: "SQLCipherKitMacros", condition: .when(traits: ["Macros"]))]),
-        .target(name: "SQLCipherKitReplication", dependencies: ["SQLCipherKit"]),
+        .target(
+            name: "SQLCipherKitReplication",
+            dependencies: [
+                "SQLCipherKit",
+                .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["S3"])),
+                .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["S3"])),
+            ]),
         .macro(
             name: "SQLCipherKitMacros",
             dependencies: [
@@ -98,6 +110,7 @@ if isDevelopment {
             name: "SQLCipherKitCLI",
             dependencies: [
                 "SQLCipherKit",
+                "SQLCipherKitReplication",
                 "ToolStart",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],

@@ -4,7 +4,7 @@ import SQLCipherKit
 extension Replica {
     func maintain() async throws {
         if snapshot == nil, try await joinObjects() { return }
-        let interval = min(Duration.seconds(60), options.retention / 4)
+        let interval = min(options.sweepInterval, options.retention / 4)
         if let lastSweep, .now - lastSweep < interval { return }
         lastSweep = .now
         retire()

@@ -23,6 +23,8 @@ public struct ReplicaOptions: Sendable {
     package var now: @Sendable () -> Date = { Date() }
     /// The number of objects of one level that are joined to one of the next. Tests set it.
     package var fanOut = 16
+    /// How often to look for what is no longer needed. Tests set it.
+    package var sweepInterval: Duration = .seconds(60)
     /// The number of parts of a snapshot that are stored before the log is looked at again.
     package var partsPerStep = 4
 

@@ -1,0 +1,19 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+// The tests of S3Store: a package of their own, as the trait that has it brings an HTTP client, which builds for minutes.
+// scripts/check-replication starts a server for them.
+let package = Package(
+    name: "S3",
+    platforms: [.macOS(.v15)],
+    dependencies: [.package(name: "SQLCipherKit", path: "../..", traits: ["S3", .defaults])],
+    targets: [
+        .testTarget(
+            name: "S3Tests",
+            dependencies: [
+                .product(name: "SQLCipherKit", package: "SQLCipherKit"),
+                .product(name: "SQLCipherKitReplication", package: "SQLCipherKit"),
+            ])
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,86 @@
+import Foundation
+import SQLCipherKit
+import SQLCipherKitReplication
+import Testing
+
+enum TestServer {
+    static let endpoint = ProcessInfo.processInfo.environment["SQLCIPHERKIT_TEST_S3"]
+}
+
+/// Against the server that scripts/check-replication has started.
+@Suite(.enabled(if: TestServer.endpoint != nil)) struct S3StoreTests {
+    func store(_ prefix: String, _ change: (inout S3Store) -> Void = { _ in }) throws -> S3Store {
+        var store = try S3Store(
+            bucket: "replicas", prefix: prefix, region: "us-east-1", endpoint: TestServer.endpoint,
+            credentials: S3Credentials(accessKey: "test", secretKey: "secret"))
+        change(&store)
+        return store
+    }
+
+    @Test func objectsAndConditions() async throws {
+        let store = try store("objects/")
+        let missing = try await store.get("none")
+        #expect(missing == nil)
+        let first = try await store.put("a b/c", [1, 2, 3], if: .isAbsent)
+        await #expect(throws: ReplicaStoreError.conditionFailed) { try await store.put("a b/c", [4], if: .isAbsent) }
+        await #expect(throws: ReplicaStoreError.conditionFailed) { try await store.put("a b/c", [4], if: .isVersion("\"0\"")) }
+        await #expect(throws: ReplicaStoreError.conditionFailed) { try await store.put("none", [4], if: .isVersion(first)) }
+        let second = try await store.put("a b/c", [5, 6], if: .isVersion(first))
+        let object = try await store.get("a b/c")
+        #expect(object?.bytes == [5, 6] && object?.version == second)
+        #expect(try await store.list(prefix: "a") == [ReplicaObjectInfo(name: "a b/c", size: 2)])
+        try await store.delete("a b/c")
+        try await store.delete("a b/c")
+        #expect(try await store.list(prefix: "").isEmpty)
+    }
+
+    @Test func manyObjectsAreListed() async throws {
+        let store = try store("many/")
+        for number in 0..<1100 { try await store.put("n\(number)", [], if: .always) }
+        #expect(try await store.list(prefix: "n").count == 1100)
+    }
+
+    @Test func unreachableStoreIsTemporary() async throws {
+        var store = try S3Store(
+            bucket: "replicas", region: "us-east-1", endpoint: "http://127.0.0.1:9",
+            credentials: S3Credentials(accessKey: "test", secretKey: "secret"))
+        (store.attempts, store.timeout) = (2, .seconds(1))
+        await #expect { try await store.get("a") } throws: {
+            if case .unavailable? = $0 as? ReplicaStoreError { true } else { false }
+        }
+    }
+
+    @Test func databaseIsReplicatedAndRestored() async throws {
+        let folder = NSTemporaryDirectory() + "s3-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let store = try store("notes/"), key = try Encryption.raw([UInt8](repeating: 1, count: 32))
+        let pool = try DatabasePool(.file(folder + "/a.db"), key: key)
+        let replica = try await Replica(following: pool, in: store)
+        try await pool.write { db in try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT)") }
+        try await replica.waitUntilStored(timeout: .seconds(60))
+        let follower = try await ReplicaFollower(at: folder + "/c.db", following: store, key: key)
+        for number in 0..<20 {
+            try await pool.write { db in try db.execute("INSERT INTO note(text) VALUES (\("note \(number)"))") }
+            try await replica.waitUntilStored(timeout: .seconds(60))
+        }
+        try await follower.catchUp()
+        let followed = try await follower.reader.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") }
+        #expect(followed == 20)
+        await follower.stop()
+        let second = try await Replica(following: pool, in: store)
+        try await second.waitUntilStored(timeout: .seconds(60))
+        try await pool.write { db in try db.execute("INSERT INTO note(text) VALUES ('after')") }
+        await #expect { try await replica.waitUntilStored(timeout: .seconds(60)) } throws: {
+            ($0 as? DatabaseError)?.reason == .replicaFenced
+        }
+        try await second.waitUntilStored(timeout: .seconds(60))
+        await second.stop()
+        try await ReplicaRestore.restore(to: folder + "/b.db", from: store, key: key)
+        #expect(try count(folder + "/b.db", key) == 21)
+    }
+
+    func count(_ path: String, _ key: Encryption) throws -> Int? {
+        try Connection(.file(path), key: key).fetchOne(Int.self, "SELECT count(*) FROM note")
+    }
+}

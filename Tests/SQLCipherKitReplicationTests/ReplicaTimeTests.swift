@@ -1,0 +1,128 @@
+import Foundation
+import SQLCipherKit
+import SQLCipherKitReplication
+import Synchronization
+import Testing
+import TestSupport
+
+/// Clocks, retention, and changes of the key.
+@Suite struct ReplicaTimeTests {
+    let folder: TemporaryFolder
+    let key: Encryption
+
+    init() throws {
+        folder = try TemporaryFolder()
+        key = try CommitOracle.key
+    }
+
+    func path(_ name: String) -> String { folder.path(name) }
+
+    /// A clock that can be set.
+    final class SetClock: Sendable {
+        private let time = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
+
+        var now: Date {
+            get { time.withLock { $0 } }
+            set { time.withLock { $0 = newValue } }
+        }
+    }
+
+    @Test func statesAreFoundByTimeAndJumpsLoseNothing() async throws {
+        let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key), clock = SetClock()
+        let oracle = CommitOracle(seed: 21), start = clock.now
+        var options = ReplicaOptions.forTests
+        options.now = { clock.now }
+        options.sweepInterval = .zero
+        options.grace = .zero
+        let replica = try await Replica(following: pool, in: store, options: options)
+        try oracle.commit(pool)
+        let first = try await replica.waitUntilStored(timeout: .seconds(60))
+        // An hour, ten years ahead, back before the beginning, and back to the hour.
+        for seconds in [3600.0, 3.2e8, -3600, 3700] {
+            clock.now = start + seconds
+            for _ in 0..<20 { try oracle.commit(pool) }
+            try await replica.waitUntilStored(timeout: .seconds(60))
+        }
+        await replica.stop()
+        let cases = [
+            (ReplicaMoment.newest, 81), (.position(first), 1), (.time(start + 1800), 61), (.time(start + 3600), 61),
+            (.time(start + 3700), 81), (.time(start + 1e9), 81),
+        ]
+        for (index, (moment, commit)) in cases.enumerated() {
+            try await ReplicaRestore.restore(to: path("r\(index).db"), from: store, key: key, at: moment)
+            #expect(try oracle.check(fileAt: path("r\(index).db")) == commit, "\(moment)")
+        }
+        await #expect { try await ReplicaRestore.restore(to: path("x.db"), from: store, key: key, at: .time(start - 1e7)) } throws: {
+            ($0 as? DatabaseError)?.reason == .invalidArgument
+        }
+    }
+
+    @Test func whatIsOlderThanTheRetentionGoes() async throws {
+        let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key)
+        let oracle = CommitOracle(seed: 22)
+        var options = ReplicaOptions.forTests
+        options.retention = .milliseconds(100)
+        options.grace = .zero
+        options.sweepInterval = .zero
+        options.snapshotInterval = .milliseconds(50)
+        let replica = try await Replica(following: pool, in: store, options: options)
+        try oracle.commit(pool)
+        let first = try await replica.waitUntilStored(timeout: .seconds(60))
+        for _ in 0..<20 {
+            for _ in 0..<5 { try oracle.commit(pool) }
+            try await replica.waitUntilStored(timeout: .seconds(60))
+            try await Task.sleep(for: .milliseconds(30))
+        }
+        try await Task.sleep(for: .milliseconds(300))
+        await replica.stop()
+        await #expect { try await ReplicaRestore.restore(to: path("x.db"), from: store, key: key, at: .position(first)) } throws: {
+            ($0 as? DatabaseError)?.reason == .invalidArgument
+        }
+        try await ReplicaRestore.restore(to: path("b.db"), from: store, key: key)
+        #expect(try oracle.check(fileAt: path("b.db")) == oracle.commits)
+        // Twenty rounds have stored at least that many objects of the log, and several snapshots.
+        #expect(store.objects.count < 40)
+    }
+
+    @Test func changeOfKeyBeginsAnotherSection() async throws {
+        let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key)
+        let oracle = CommitOracle(seed: 23), other = try Encryption.raw([UInt8](repeating: 9, count: 32))
+        var replica = try await Replica(following: pool, in: store, options: .forTests)
+        for _ in 0..<10 { try oracle.commit(pool) }
+        try await replica.waitUntilStored(timeout: .seconds(60))
+        await replica.stop()
+        try change(pool, other)
+        replica = try await Replica(following: pool, in: store, options: .forTests)
+        for _ in 0..<5 { try oracle.commit(pool) }
+        try await replica.waitUntilStored(timeout: .seconds(60))
+        await replica.stop()
+        try await ReplicaRestore.restore(to: path("b.db"), from: store, key: other)
+        #expect(try number(path("b.db"), other) == 15)
+        try await ReplicaRestore.restore(to: path("c.db"), from: store, key: key)
+        #expect(try oracle.check(fileAt: path("c.db")) == 10)
+    }
+
+    @Test func passphraseOpensTheReplica() async throws {
+        var cipher = CipherConfiguration()
+        cipher.kdfIterations = 1000
+        let key = try Encryption.passphrase("correct horse", cipher: cipher)
+        let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key)
+        let oracle = CommitOracle(seed: 24)
+        try oracle.commit(pool)
+        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        try await replica.waitUntilStored(timeout: .seconds(60))
+        await replica.stop()
+        try await ReplicaRestore.restore(to: path("b.db"), from: store, key: key)
+        #expect(try number(path("b.db"), key) == 1)
+        let wrong = try Encryption.passphrase("battery staple", cipher: cipher)
+        await #expect { try await ReplicaRestore.restore(to: path("c.db"), from: store, key: wrong) } throws: {
+            ($0 as? DatabaseError)?.reason == .replicaDamaged
+        }
+    }
+
+    func change(_ pool: DatabasePool, _ key: Encryption) throws { try pool.changeKey(to: key) }
+
+    func number(_ path: String, _ key: Encryption) throws -> Int? {
+        try Connection(.file(path), key: key).fetchOne(Int.self, "SELECT number FROM commits")
+    }
+}
