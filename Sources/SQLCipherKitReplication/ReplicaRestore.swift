@@ -76,3 +76,29 @@ public enum ReplicaRestore {
         return (plan, place)
     }
 }
+
+/// The states of one generation that can be restored.
+public struct ReplicaRange: Hashable, Sendable {
+    /// The first and the last state. Each commit between them can be restored.
+    public let first: ReplicaPosition, last: ReplicaPosition
+    /// When the first snapshot and the last commit were stored, by the clock of the machine that stored them.
+    public let firstTime: Date, lastTime: Date
+    /// The size of the objects in bytes.
+    public let size: Int
+}
+
+extension ReplicaRestore {
+    /// What can be restored from a store, from the oldest generation to the newest.
+    /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the store has no replica that the key opens; errors of the store.
+    public static func ranges(in store: any ReplicaStore, key: Encryption) async throws -> [ReplicaRange] {
+        try await ReplicaReader(store, key: key).contents.generations.compactMap { generation in
+            guard let first = generation.snapshots.first else { return nil }
+            return ReplicaRange(
+                first: ReplicaPosition(generation: generation.number, commit: first.commits),
+                last: ReplicaPosition(generation: generation.number, commit: generation.commits),
+                firstTime: Date(timeIntervalSince1970: Double(first.time) / 1000),
+                lastTime: Date(timeIntervalSince1970: Double(max(first.time, generation.latest)) / 1000),
+                size: generation.snapshots.reduce(0) { $0 + $1.size } + generation.log.reduce(0) { $0 + $1.size })
+        }
+    }
+}

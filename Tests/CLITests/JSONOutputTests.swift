@@ -27,6 +27,8 @@ import TestSupport
     private static let addSlot = ["key", "add", "DB", "--label", "desk", "--new-key", "env:TWO"] + slot + slotKey
     private static let setValue = ["kv", "set", "DB", "theme", "dark"] + raw
 
+    private static let log = ["query", "DB", "PRAGMA journal_mode = WAL", "--write"] + raw
+
     static let cases: [String: Case] = [
         "create": Case(arguments: ["create", "@new.db"] + raw, statusOfNoFile: nil),
         "import": Case(arguments: ["import", "DB", "@rows.csv", "@texts", "--search", "name"] + raw, statusOfNoFile: nil),
@@ -64,6 +66,9 @@ import TestSupport
         "residue": Case(arguments: ["residue", "DB", "Bakery"] + raw),
         "analyze": Case(arguments: ["analyze", "DB"] + raw),
         "space": Case(arguments: ["space", "DB"] + raw),
+        "replicate": Case(arguments: ["replicate", "DB", "@store", "--once"] + raw, first: [log]),
+        "replicas": Case(
+            arguments: ["replicas", "@store"] + raw, first: [log, ["replicate", "DB", "@store", "--once"] + raw], statusOfNoFile: nil),
         "diff": Case(arguments: ["diff", "DB", "@plain.db", "--other-key", "none"] + raw, status: 4),
         "tour": Case(arguments: ["tour", "@texts", "--into", "@tour"], statusOfNoFile: nil),
         "version": Case(arguments: ["version"], statusOfNoFile: nil),

@@ -9,7 +9,9 @@ package final class RestoredFile {
     /// - Throws: ``DatabaseError/Reason/cannotOpen`` if there is a file of that name already and it must not be replaced, or if it
     ///   has a journal or a log; ``DatabaseError/Reason/busy`` while another process writes the same file.
     package init(at path: String, replacing: Bool) throws {
-        for suffix in (replacing ? ["-journal", "-wal"] : ["", "-journal", "-wal"]) where DatabaseFile.exists(path + suffix) {
+        let suffixes = replacing ? ["-journal", "-wal"] : ["", "-journal", "-wal"]
+        // An empty log has nothing that could be lost, or be applied to the new file.
+        for suffix in suffixes where DatabaseFile.exists(path + suffix) && (suffix == "" || !DatabaseFile.isEmpty(path + suffix)) {
             throw DatabaseFile.cannotOpen(path, "there is a file \(path + suffix) already")
         }
         file = try AtomicFile(for: path)
@@ -51,6 +53,9 @@ package final class RestoredFile {
             try db.main.requireIntact("the restored database")
         }
         try file.flush()
+        for suffix in ["-journal", "-wal", "-shm"] where suffix == "-shm" || DatabaseFile.isEmpty(file.path + suffix) {
+            unlink(file.path + suffix)
+        }
         try file.publish(replacing: replacing)
     }
 }

@@ -1,0 +1,156 @@
+import ArgumentParser
+import Foundation
+import SQLCipherKit
+import SQLCipherKitReplication
+
+struct ReplicateCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "replicate",
+        abstract: "Keep a copy of a database in a store while programs use it.",
+        discussion: """
+            \(ReplicaStoreName.help) Pages are stored encrypted as they are. Runs until it is interrupted, and then stores what \
+            was committed until then. The database needs a write-ahead log. A second replicate on the same store ends the first.
+
+            EXAMPLES
+              sqlcipherkit replicate notes.db /backup/notes
+              sqlcipherkit replicate notes.db /backup/notes --once
+
+            \(form)
+            """)
+
+    private static let form = JSONForm.object("file", "store", "position")
+
+    @OptionGroup var file: FileOptions
+
+    @Argument(help: ArgumentHelp("Where the replica is.", valueName: "store"), completion: .directory)
+    var target: String
+
+    @Flag(help: "Store what is committed now, and end.")
+    var once = false
+
+    @Option(help: ArgumentHelp("How often to look for commits, in milliseconds.", valueName: "number"))
+    var interval = 500
+
+    @Option(help: ArgumentHelp("How many hours back any commit can be restored.", valueName: "number"))
+    var retention = 7 * 24
+
+    @OptionGroup var report: ReportOptions
+
+    func validate() throws {
+        if !(1...3_600_000).contains(interval) { throw ValidationError("--interval takes 1 to 3600000 milliseconds") }
+        if !(0...876_000).contains(retention) { throw ValidationError("--retention takes 0 to 876000 hours") }
+    }
+
+    func run() throws {
+        guard let key = try file.unlock(.readWrite) else {
+            throw Failure("\(file.path) is not encrypted: sqlcipherkit encrypt encrypts it")
+        }
+        let store = try ReplicaStoreName.store(target, isNew: true)
+        var options = ReplicaOptions()
+        options.interval = .milliseconds(interval)
+        options.retention = .seconds(3600 * retention)
+        let (path, isOnce, settings) = (file.path, once, options)
+        Interruption.catchSignals()
+        let position = try waiting {
+            let replica = try await Replica(of: .file(path), key: key, in: store, options: settings)
+            if isOnce {
+                let position = try await replica.waitUntilStored()
+                await replica.stop()
+                return position as ReplicaPosition?
+            }
+            var known: String?
+            while !Task.isCancelled, await !replica.currentStatus.isEnded {
+                try? await Task.sleep(for: .milliseconds(200))
+                // Each error once, while the replica goes on.
+                let error = await replica.currentStatus.error.map { "\($0)" }
+                if let error, error != known { Output.error("sqlcipherkit: " + error.onOneLine) }
+                known = error
+            }
+            await replica.stop()
+            let status = await replica.currentStatus
+            if let error = status.error { throw error }
+            return status.stored
+        }
+        let text = position?.description ?? ""
+        try report.write(
+            Self.form, [.string(file.path), .string(target), .string(text)],
+            "stored \(file.path.onOneLine) in \(target.onOneLine), up to \(text)")
+    }
+}
+
+struct ReplicasCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "replicas",
+        abstract: "List what can be restored from a store.",
+        discussion: """
+            \(ReplicaStoreName.help) Positions are a generation and a number of commits. Times are those of the machine that \
+            stored the replica.
+
+            EXAMPLES
+              sqlcipherkit replicas /backup/notes
+              sqlcipherkit restore notes.db --from /backup/notes --position 1:512
+
+            \(form)
+            """)
+
+    private static let form = JSONForm.rows("generation", "first", "last", "first_time", "last_time", "bytes")
+
+    @Argument(help: ArgumentHelp("Where the replica is.", valueName: "store"), completion: .directory)
+    var target: String
+
+    @OptionGroup(title: "Key") var key: KeyOptions
+
+    @OptionGroup var report: ReportOptions
+
+    func run() throws {
+        let store = try ReplicaStoreName.store(target), encryption = try key.reference.key(for: "the replica \(target)")
+        let ranges = try waiting { try await ReplicaRestore.ranges(in: store, key: encryption) }
+        if report.json {
+            let rows = ranges.map { range in
+                Self.object([
+                    .integer(Int64(range.first.generation)), .string(range.first.description), .string(range.last.description),
+                    .string(range.firstTime.ISO8601Format()), .string(range.lastTime.ISO8601Format()), .integer(Int64(range.size)),
+                ])
+            }
+            return Output.line(try JSONValue.array(rows).line())
+        }
+        for range in ranges {
+            Output.line(
+                "\(range.first) to \(range.last), \(range.firstTime.ISO8601Format()) to \(range.lastTime.ISO8601Format()), "
+                    + range.size.counted("byte"))
+        }
+    }
+
+    private static func object(_ values: [JSONValue]) -> JSONValue { form.object(values) }
+}
+
+/// The names of stores on the command line.
+enum ReplicaStoreName {
+    #if S3
+        static let help = """
+            A store is a folder, or s3://BUCKET/PREFIX with credentials, AWS_REGION and AWS_ENDPOINT_URL from where Amazon's tools \
+            take them.
+            """
+    #else
+        static let help = "A store is a folder."
+    #endif
+
+    /// - Parameter isNew: whether a missing folder is created.
+    static func store(_ name: String, isNew: Bool = false) throws -> any ReplicaStore {
+        if name.hasPrefix("s3://") {
+            #if S3
+                let parts = name.dropFirst(5).split(separator: "/", maxSplits: 1).map(String.init)
+                guard let bucket = parts.first else { throw Failure("\(name) has no bucket", status: .usage) }
+                let environment = ProcessInfo.processInfo.environment
+                return try S3Store(
+                    bucket: bucket, prefix: parts.count > 1 ? parts[1] + "/" : "", region: environment["AWS_REGION"] ?? "us-east-1",
+                    endpoint: environment["AWS_ENDPOINT_URL"], credentials: .standard())
+            #else
+                throw Failure("this build has no object stores: build it with the package trait S3", status: .usage)
+            #endif
+        }
+        var info = stat()
+        guard isNew || stat(name, &info) == 0 else { throw Failure("there is no folder \(name)") }
+        return try FolderStore(name)
+    }
+}

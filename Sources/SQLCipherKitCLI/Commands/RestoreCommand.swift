@@ -1,0 +1,99 @@
+import ArgumentParser
+import Foundation
+import SQLCipherKit
+import SQLCipherKitReplication
+
+struct RestoreCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restore",
+        abstract: "Replace everything in a database with the content of a backup, or restore a replica.",
+        discussion: """
+            The backup is checked before anything is written, and the content is replaced in one transaction: if interrupted, the \
+            database is unchanged. The database keeps its key. If it does not exist, it is created with the backup's key.
+
+            With --from, the database is a new file, and comes from a replica: the newest state, or an earlier one. It gets its \
+            name when every page has been checked. The key is that of the replicated database.
+
+            EXAMPLES
+              sqlcipherkit restore notes.db monday.db
+              sqlcipherkit restore notes.db --from /backup --time 2026-11-23T10:00:00Z
+              sqlcipherkit restore notes.db handover.db --backup-key file:handover.key
+
+            \(form)
+            """)
+
+    private static let form = JSONForm.object("file", "backup")
+
+    @OptionGroup var file: FileOptions
+
+    @Argument(help: ArgumentHelp("The backup's file, without --from.", valueName: "backup"), completion: .file())
+    var backupFile: String?
+
+    @OptionGroup(title: "Replica") var replica: ReplicaRestoreOptions
+
+    @Option(
+        name: .customLong("backup-key"),
+        help: ArgumentHelp(
+            "Where the backup's key comes from, if it differs: \(KeyReference.grammar); none for plaintext.",
+            valueName: "source"))
+    var source: String?
+
+    @OptionGroup var report: ReportOptions
+
+    func validate() throws {
+        _ = try reference
+        guard (replica.store == nil) == (backupFile != nil) else {
+            throw ValidationError("restore needs the file of a backup, or --from with the store of a replica")
+        }
+        if replica.store != nil, source != nil { throw ValidationError("--backup-key is for the file of a backup") }
+    }
+
+    private var backup: String { backupFile ?? "" }
+
+    private var reference: KeyReference? {
+        get throws { try source.flatMap { try $0 == "none" ? nil : KeyReference.parse($0, option: "--backup-key") } }
+    }
+
+    func run() throws {
+        if let store = replica.store {
+            let position = try replica.restore(file)
+            return try report.write(
+                Self.form, [.string(file.path), .string(store)],
+                "restored \(file.path.onOneLine) from \(store.onOneLine), as it was at \(position)")
+        }
+        try FileOptions.requireDatabase(backup)
+        guard FileOptions.exists(file.path) else { return try restoreNewFile() }
+        let db = try file.open(.readWrite)
+        let progress = ProgressBar.rewriting("Restoring")
+        if let reference = try reference {
+            try db.main.restore(fromFileAt: backup, key: try UnlockedKey(reference, to: backup).key, progress: progress)
+        } else if source != nil {
+            try db.main.restore(fromFileAt: backup, key: .plaintext, progress: progress)
+        } else {
+            try db.main.restore(fromFileAt: backup, progress: progress)
+        }
+        try say()
+    }
+
+    private func say() throws {
+        try report.write(
+            Self.form, [.string(file.path), .string(backup)], "restored \(file.path.onOneLine) from \(backup.onOneLine)")
+    }
+
+    /// Copies the backup to where no database exists, with the backup's key.
+    private func restoreNewFile() throws {
+        guard source == nil else {
+            throw Failure(
+                "the database \(file.path) does not exist, and gets the backup's key: leave out --backup-key, "
+                    + "and give that key with --key-file and the like",
+                status: .usage)
+        }
+        var configuration = DatabaseConfiguration()
+        configuration.access = .readOnly
+        let unlocked = try file.key.access(to: backup, configuration)
+        let db = try Connection(.file(backup), key: unlocked?.key, configuration: configuration)
+        try Interruption.stop(db)
+        try db.main.backup(toFileAt: file.path, progress: ProgressBar.rewriting("Restoring"))
+        try say()
+    }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import SQLCipherKit
+import Testing
+import TestSupport
+
+@Suite struct ReplicaCommandTests {
+    let folder: TemporaryFolder
+    let database: String
+    let store: String
+
+    init() throws {
+        folder = try TemporaryFolder()
+        (database, store) = (folder.path("a.db"), folder.path("store"))
+        try Tool.run(["create", database] + Tool.key).expectSuccess()
+        try write("PRAGMA journal_mode = WAL")
+        try write("CREATE TABLE t(x)")
+    }
+
+    private func write(_ sql: String) throws { try Tool.run(["query", database, sql, "--write"] + Tool.key).expectSuccess() }
+
+    private func count(_ name: String) throws -> String {
+        try Tool.run(["query", folder.path(name), "SELECT count(*) AS n FROM t", "--format", "csv"] + Tool.key).output
+    }
+
+    @Test func replicateListAndRestore() throws {
+        try Tool.run(["replicate", database, store, "--once"] + Tool.key).expectSuccess()
+        try write("INSERT INTO t VALUES (1)")
+        try Tool.run(["replicate", database, store, "--once"] + Tool.key).expectSuccess()
+        let list = try Tool.run(["replicas", store, "--json"] + Tool.key)
+        list.expectSuccess()
+        #expect(list.output.contains("\"last_time\""))
+        try Tool.run(["restore", folder.path("b.db"), "--from", store] + Tool.key).expectSuccess()
+        #expect(try count("b.db") == "n\n1\n")
+        try Tool.run(["restore", folder.path("b.db"), "--from", store] + Tool.key).expectFailure(1, "already exists")
+        let past = ["restore", folder.path("c.db"), "--from", store]
+        try Tool.run(past + ["--time", "2000-01-01T00:00:00Z"] + Tool.key).expectFailure(1, "retention")
+        try Tool.run(past + ["--position", "9:1"] + Tool.key).expectFailure(1, "9:1")
+        try Tool.run(past + ["--position", "x"] + Tool.key).expectFailure(64, "--position")
+        try Tool.run(past + [database] + Tool.key).expectFailure(64, "--from")
+        #expect(try !folder.names().contains("c.db"))
+        try Tool.run(["restore", folder.path("b.db"), "--from", store, "--replace"] + Tool.key).expectSuccess()
+    }
+
+    @Test func replicateRunsUntilItIsInterrupted() throws {
+        let command = try Tool.start(["replicate", database, store, "--interval", "10"] + Tool.key)
+        for number in 0..<5 { try write("INSERT INTO t VALUES (\(number))") }
+        while !FileManager.default.fileExists(atPath: store + "/manifest") { Thread.sleep(forTimeInterval: 0.01) }
+        try write("INSERT INTO t VALUES (5)")
+        kill(command.process.processIdentifier, SIGTERM)
+        try command.end().expectSuccess()
+        try Tool.run(["restore", folder.path("b.db"), "--from", store] + Tool.key).expectSuccess()
+        #expect(try count("b.db") == "n\n6\n")
+    }
+}
