@@ -3,8 +3,8 @@ import SQLCipherKit
 
 /// The content of every database that is attached, in both worlds.
 enum Contents {
-    /// Compares the schemas' texts, every table and every view, row by row in the order in which SQLite reads them, and the settings
-    /// that files have.
+    /// Compares the schemas' texts, every table and every view, row by row in the order in which SQLite reads them, and the
+    /// settings that files have.
     static func compare(_ world: World) throws {
         let names = "SELECT name FROM pragma_database_list WHERE name <> 'temp' ORDER BY seq"
         try compare(names, world.db, world.reference)
