@@ -41,6 +41,7 @@ static uintptr_t find_limit(void) {
 }
 
 _Thread_local int sqlcipherkit_calls_of_thread = 0;
+_Thread_local const void *sqlcipherkit_query_scope_of_thread = NULL;
 
 uintptr_t sqlcipherkit_stack_limit(void) {
     /* The system call takes microseconds, and a thread keeps its stack. */

@@ -13,6 +13,11 @@ static inline int sqlcipherkit_calls(void) { return sqlcipherkit_calls_of_thread
 static inline void sqlcipherkit_enter_call(void) { sqlcipherkit_calls_of_thread++; }
 static inline void sqlcipherkit_leave_call(void) { sqlcipherkit_calls_of_thread--; }
 
+/* What the closures of queries on the calling thread are nested in, which the Swift layer knows; NULL outside them. */
+extern _Thread_local const void *sqlcipherkit_query_scope_of_thread;
+static inline const void *sqlcipherkit_query_scope(void) { return sqlcipherkit_query_scope_of_thread; }
+static inline void sqlcipherkit_set_query_scope(const void *scope) { sqlcipherkit_query_scope_of_thread = scope; }
+
 /* The address that a recursion on the calling thread's stack must not go below, so that its last calls have room; 0 if the system
  * does not report it (pthread_getattr_np on Linux, pthread_get_stackaddr_np on Apple's systems). Cached after the first call. */
 uintptr_t sqlcipherkit_stack_limit(void);

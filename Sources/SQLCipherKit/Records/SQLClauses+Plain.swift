@@ -1,18 +1,30 @@
 extension SQLClauses {
-    /// The statement that reads the records of one table by a condition alone, as most queries do: written in one go.
-    func plainSelect() -> SQL? {
-        guard sides.count == 1, let positions = sides[0].table.positions, failure == nil, !isDistinct, groups.isEmpty,
-            having == nil, orderings.isEmpty, limit == nil, offset == 0, sides[0].table.schema == nil,
-            sides[0].alias.isSameText(as: positions.table), sides[0].table.name.isSameText(as: positions.table)
+    /// The statement that reads the records of one table by a condition alone, as most queries do: known to the connection if it
+    /// differs from an earlier one in values only, and otherwise written in one go.
+    func plainSelect(_ db: Connection, isFirst: Bool) -> SQL? {
+        guard sides.count == 1, let positions = plainPositions, failure == nil, !isDistinct, groups.isEmpty, having == nil,
+            orderings.isEmpty, limit == nil, offset == 0
         else { return nil }
         guard let filter else { return SQL(raw: positions.select + (isFirst ? " LIMIT 1" : "")) }
-        let condition = filter.sql.text
+        if case .terms(let terms) = filter.fragment, terms.names === positions.identity {
+            return SQL(raw: db.state(PlainQueries.self).text(positions, terms, isFirst: isFirst), terms.values)
+        }
+        let sql = filter.sql, condition = sql.text
         var text = ""
         text.reserveCapacity(positions.select.utf8.count + condition.utf8.count + 16)
         text += positions.select
         text += " WHERE "
         text += condition
         if isFirst { text += " LIMIT 1" }
-        return SQL(raw: text, filter.sql.arguments)
+        return SQL(raw: text, sql.arguments)
+    }
+
+    /// The columns of the first table if its statement names it by its own name alone.
+    private var plainPositions: RecordPositions? {
+        let side = sides[0]
+        guard let positions = side.table.positions, side.table.schema == nil, side.query == nil,
+            side.alias.isSameText(as: positions.table), side.table.name.isSameText(as: positions.table)
+        else { return nil }
+        return positions
     }
 }

@@ -7,9 +7,9 @@ public struct SQLColumns<Source>: Sendable {
     func expression<Root: SQLRecord, Value, Result>(_ keyPath: KeyPath<Root, Value> & Sendable) -> SQLExpression<Result> {
         if let positions = table.positions, let column = positions.column(keyPath) {
             let profiles = Root.columnProfiles
-            let isOwn = alias.isSameText(as: positions.table)
-            let sql: SQL = isOwn ? SQL(raw: column.qualified) : "\(identifier: alias).\(identifier: column.name)"
-            return SQLExpression(sql, .atom, profiles.isEmpty ? nil : profiles[column.name])
+            let profile = profiles.isEmpty ? nil : profiles[column.name]
+            if alias.isSameText(as: positions.table) { return SQLExpression(.column(column), .atom, profile) }
+            return SQLExpression("\(identifier: alias).\(identifier: column.name)", .atom, profile)
         }
         guard let name = table.columnName(keyPath) else {
             return SQLExpression("\(RefusedValue(PropertyName.refusal(keyPath)))", .atom)

@@ -2,17 +2,46 @@ import Foundation
 
 extension SQLExpression {
     /// Whether the expression is NULL.
-    public var isNull: SQLPredicate { SQLPredicate("\(operand(.atom)) IS NULL", .comparison) }
+    public var isNull: SQLPredicate {
+        term(.isNull) ?? SQLPredicate("\(operand(.atom)) IS NULL", .comparison)
+    }
 
     /// Whether the expression is not NULL.
-    public var isNotNull: SQLPredicate { SQLPredicate("\(operand(.atom)) IS NOT NULL", .comparison) }
+    public var isNotNull: SQLPredicate {
+        term(.isNotNull) ?? SQLPredicate("\(operand(.atom)) IS NOT NULL", .comparison)
+    }
 
     private func compare<T>(_ name: String, _ other: SQLExpression<T>) -> SQLPredicate {
         SQLPredicate("\(operand(.atom)) \(raw: name) \(other.operand(.atom))", .comparison)
     }
 
-    private func compare(_ name: String, _ value: any SQLValueConvertible) -> SQLPredicate {
+    private func compare(_ name: String, _ value: some SQLValueConvertible) -> SQLPredicate {
         SQLPredicate("\(operand(.atom)) \(raw: name) \(value)", .comparison)
+    }
+
+    private func compare<T: SQLValueConvertible>(
+        _ comparison: SQLTerms.Comparison, _ value: T, ordered: Bool = false
+    ) -> SQLPredicate {
+        let isOrderedDecimal = ordered && (T.self == Decimal.self || T.self == Decimal?.self)
+        if profile == nil, !isOrderedDecimal {
+            return term(comparison, value) ?? compare(comparison.text, value)
+        }
+        let value = ProfiledValue(value, profile, isOrderedDecimal: isOrderedDecimal)
+        return term(comparison, value) ?? compare(comparison.text, value)
+    }
+
+    /// The comparison of a column with a value.
+    private func term(_ comparison: SQLTerms.Comparison, _ value: some SQLValueConvertible) -> SQLPredicate? {
+        guard case .column(let column) = fragment else { return nil }
+        var values = StatementArguments()
+        values.append(value)
+        return SQLTerms(column, comparison, values).map { SQLPredicate(.terms($0), .comparison) }
+    }
+
+    /// The comparison of a column with NULL.
+    private func term(_ comparison: SQLTerms.Comparison) -> SQLPredicate? {
+        guard case .column(let column) = fragment else { return nil }
+        return SQLTerms(column, comparison, StatementArguments()).map { SQLPredicate(.terms($0), .comparison) }
     }
 
     /// The value to bind when it is compared with this expression.
@@ -24,14 +53,14 @@ extension SQLExpression {
 
 /// Comparisons with a value, which is bound.
 extension SQLExpression where Value: SQLValueConvertible {
-    public static func == (a: Self, b: Value) -> SQLPredicate { b.isSQLNull ? a.isNull : a.compare("=", a.bound(b)) }
+    public static func == (a: Self, b: Value) -> SQLPredicate { b.isSQLNull ? a.isNull : a.compare(.equal, b) }
     public static func != (a: Self, b: Value) -> SQLPredicate {
-        b.isSQLNull ? a.isNotNull : a.compare(Value.self is any SQLNullable.Type ? "IS NOT" : "<>", a.bound(b))
+        b.isSQLNull ? a.isNotNull : a.compare(Value.self is any SQLNullable.Type ? .isNot : .notEqual, b)
     }
-    public static func < (a: Self, b: Value) -> SQLPredicate { a.compare("<", a.bound(b, ordered: true)) }
-    public static func <= (a: Self, b: Value) -> SQLPredicate { a.compare("<=", a.bound(b, ordered: true)) }
-    public static func > (a: Self, b: Value) -> SQLPredicate { a.compare(">", a.bound(b, ordered: true)) }
-    public static func >= (a: Self, b: Value) -> SQLPredicate { a.compare(">=", a.bound(b, ordered: true)) }
+    public static func < (a: Self, b: Value) -> SQLPredicate { a.compare(.less, b, ordered: true) }
+    public static func <= (a: Self, b: Value) -> SQLPredicate { a.compare(.lessOrEqual, b, ordered: true) }
+    public static func > (a: Self, b: Value) -> SQLPredicate { a.compare(.greater, b, ordered: true) }
+    public static func >= (a: Self, b: Value) -> SQLPredicate { a.compare(.greaterOrEqual, b, ordered: true) }
 
     /// Whether the expression is one of these values. NULL matches if the list contains nil.
     public func `in`(_ values: [Value]) -> SQLPredicate {
@@ -112,5 +141,9 @@ extension Optional: SQLNullable {}
 
 extension SQLValueConvertible {
     /// Whether the value is nil or stored as NULL.
-    var isSQLNull: Bool { (try? sqlValue) == .null }
+    var isSQLNull: Bool {
+        // The most frequent types, whose values need not be made to know that they are not NULL.
+        if Self.self == Int64.self || Self.self == Int.self || Self.self == String.self { return false }
+        return (try? sqlValue) == .null
+    }
 }

@@ -9,14 +9,20 @@
 /// Comparing an optional property with `==` and `!=` works as in Swift: nil equals nil and differs from everything else. All other
 /// comparisons with NULL, and their negations with `!`, are neither true nor false, as in SQL (<https://sqlite.org/nulls.html>).
 public struct SQLExpression<Value>: Sendable {
-    /// The expression's SQL, with its values.
-    public let sql: SQL
+    let fragment: SQLFragment
     let precedence: SQLPrecedence
     /// The profile for binding values that are compared with it, if it is a column with its own profile.
     let profile: ValueProfile?
 
+    /// The expression's SQL, with its values.
+    public var sql: SQL { fragment.sql }
+
     init(_ sql: SQL, _ precedence: SQLPrecedence, _ profile: ValueProfile? = nil) {
-        self.sql = sql
+        self.init(.text(SQLFragment.Text(sql)), precedence, profile)
+    }
+
+    init(_ fragment: SQLFragment, _ precedence: SQLPrecedence, _ profile: ValueProfile? = nil) {
+        self.fragment = fragment
         self.precedence = precedence
         self.profile = profile
     }
@@ -31,7 +37,7 @@ public struct SQLExpression<Value>: Sendable {
     func operand(_ least: SQLPrecedence) -> SQL { precedence >= least ? sql : "(\(sql))" }
 
     /// The expression with another type, for a column whose values differ from its property's type.
-    public func typed<T>(_ type: T.Type = T.self) -> SQLExpression<T> { SQLExpression<T>(sql, precedence, profile) }
+    public func typed<T>(_ type: T.Type = T.self) -> SQLExpression<T> { SQLExpression<T>(fragment, precedence, profile) }
 }
 
 /// How tightly an expression binds, from the loosest to the tightest. A function over several rows is set apart from other atoms.
@@ -55,7 +61,12 @@ extension SQL.StringInterpolation {
 
 extension SQLExpression where Value == Bool {
     /// Whether both conditions are true.
-    public static func && (a: Self, b: Self) -> Self { Self("\(a.operand(.and)) AND \(b.operand(.and))", .and) }
+    public static func && (a: Self, b: Self) -> Self {
+        if case .terms(let first) = a.fragment, case .terms(let second) = b.fragment, let both = first.and(second) {
+            return Self(.terms(both), .and)
+        }
+        return Self("\(a.operand(.and)) AND \(b.operand(.and))", .and)
+    }
 
     /// Whether at least one of the conditions is true.
     public static func || (a: Self, b: Self) -> Self {

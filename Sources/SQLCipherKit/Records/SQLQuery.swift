@@ -1,12 +1,68 @@
 /// A query for the records of one table; see ``SQLQueryable``.
 public struct SQLQuery<Record: SQLRecord>: SQLQueryable {
-    public var selection: SQLSelection<Record>
+    private final class Reading: Sendable {
+        let selection: SQLSelection<Record>
 
-    init(_ clauses: SQLClauses) {
-        selection = SQLSelection(clauses, reader: { _ in { row in try Record.readSQL(from: row) } })
+        init(_ selection: SQLSelection<Record>) { self.selection = selection }
     }
 
-    public var columns: SQLColumns<Record> { selection.clauses.columns(0) }
+    // Two references, which cost little to copy: a query is copied often until it runs.
+    private var content: SharedClauses
+    /// What was set as the selection, if that reads anything but whole records.
+    private var reading: Reading?
+
+    init(_ clauses: SQLClauses) { content = SharedClauses(clauses) }
+
+    public var selection: SQLSelection<Record> {
+        get {
+            if let reading { return reading.selection }
+            return SQLSelection(content.clauses, reader: { _ in { row in try Record.readSQL(from: row) } })
+        }
+        set {
+            content = SharedClauses(newValue.clauses)
+            reading = newValue.list == nil && newValue.fetcher == nil ? nil : Reading(newValue)
+        }
+    }
+
+    public var columns: SQLColumns<Record> { content.clauses.columns(0) }
+
+    /// The clauses, if the query reads whole records.
+    var plainClauses: SQLClauses? { reading == nil ? content.clauses : nil }
+
+    /// The statement of a plain query; nil for any other.
+    func plainSelect(_ db: Connection, isFirst: Bool) -> SQL? {
+        reading == nil ? content.clauses.plainSelect(db, isFirst: isFirst) : nil
+    }
+
+    /// The rows that match a condition; see ``SQLQueryable/filter(_:)``.
+    @_documentation(visibility: private)
+    public func filter(_ condition: (SQLColumns<Record>) -> SQLPredicate) -> SQLQuery<Record> {
+        guard var clauses = plainClauses else { return filtered(self, condition) }
+        if let renamed = clauses.renamedForScope { clauses = renamed }
+        clauses.addFilter(condition)
+        return SQLQuery(clauses)
+    }
+
+    /// The same by the protocol's own method.
+    private func filtered<Query: SQLQueryable>(_ query: Query, _ condition: (Query.Columns) -> SQLPredicate) -> Query {
+        query.filter(condition)
+    }
+}
+
+/// Clauses that are copied by one reference.
+private final class SharedClauses: Sendable {
+    let clauses: SQLClauses
+
+    init(_ clauses: SQLClauses) { self.clauses = clauses }
+}
+
+extension SQLClauses {
+    /// Adds a condition on the columns of the only table.
+    mutating func addFilter<Record: SQLRecord>(_ condition: (SQLColumns<Record>) -> SQLPredicate) {
+        let columns: SQLColumns<Record> = columns(0)
+        let made = SQLScope.within(self) { condition(columns) }
+        filter = filter.map { $0 && made } ?? made
+    }
 }
 
 extension SQLRecord {
@@ -14,7 +70,11 @@ extension SQLRecord {
     public static var all: SQLQuery<Self> { SQLQuery(SQLClauses(source)) }
 
     /// The records that match a condition.
-    public static func filter(_ condition: (SQLColumns<Self>) -> SQLPredicate) -> SQLQuery<Self> { all.filter(condition) }
+    public static func filter(_ condition: (SQLColumns<Self>) -> SQLPredicate) -> SQLQuery<Self> {
+        var clauses = SQLClauses(source)
+        clauses.addFilter(condition)
+        return SQLQuery(clauses)
+    }
 
     /// All records of the table in one database of the connection; see ``SQLQueryable/in(_:)``.
     public static func `in`(_ schema: Schema) -> SQLQuery<Self> { all.in(schema) }

@@ -10,11 +10,13 @@ public struct SQLRecordColumns: Sendable {
     ///   - type: the record's type.
     ///   - columns: the names of the columns, in order, each with its property.
     public init<Record: SQLRecord>(of type: Record.Type, _ columns: KeyValuePairs<String, PartialKeyPath<Record> & Sendable>) {
+        let names = RecordNames(Record.tableName, columns.map(\.key))
         positions = RecordPositions(
-            Record.tableName,
-            columns.map { name, keyPath in
+            names,
+            columns.enumerated().map { index, column in
                 RecordPositions.Column(
-                    name, keyPath, MemoryLayout<Record>.offset(of: keyPath), Swift.type(of: keyPath).valueType, Record.tableName)
+                    names, index, column.value, MemoryLayout<Record>.offset(of: column.value),
+                    Swift.type(of: column.value).valueType)
             })
     }
 
@@ -22,23 +24,41 @@ public struct SQLRecordColumns: Sendable {
     public var names: [String] { positions.names }
 }
 
+/// The names of a positional record's table and columns.
+final class RecordNames: Sendable {
+    let table: String
+    let columns: [String]
+    /// The columns with the table's name, all quoted.
+    let qualified: [String]
+
+    init(_ table: String, _ columns: [String]) {
+        self.table = table
+        self.columns = columns
+        qualified = columns.map { "\(table.quotedSQLIdentifier).\($0.quotedSQLIdentifier)" }
+    }
+}
+
 /// What is known of a positional record's columns, made once for its type.
 final class RecordPositions: Sendable {
-    struct Column: Sendable {
-        let name: String
-        /// With the table's name, both quoted.
-        let qualified: String
+    final class Column: Sendable {
+        let names: RecordNames
+        /// Its place among the record's columns.
+        let index: Int
         private let keyPath: AnyKeyPath & Sendable
         private let offset: Int?
         private let type: ObjectIdentifier
 
-        init(_ name: String, _ keyPath: AnyKeyPath & Sendable, _ offset: Int?, _ type: any Any.Type, _ table: String) {
-            self.name = name
+        init(_ names: RecordNames, _ index: Int, _ keyPath: AnyKeyPath & Sendable, _ offset: Int?, _ type: any Any.Type) {
+            self.names = names
+            self.index = index
             self.keyPath = keyPath
             self.offset = offset
             self.type = ObjectIdentifier(type)
-            qualified = "\(table.quotedSQLIdentifier).\(name.quotedSQLIdentifier)"
         }
+
+        var name: String { names.columns[index] }
+        /// With the table's name, both quoted.
+        var qualified: String { names.qualified[index] }
 
         /// The property's value; nil if it cannot be bound.
         func value(of record: Any) -> (any SQLValueConvertible)? {
@@ -54,21 +74,23 @@ final class RecordPositions: Sendable {
         }
     }
 
-    let table: String
+    /// The same object for all columns.
+    let identity: RecordNames
     let columns: [Column]
-    let names: [String]
     /// All columns with the table's name, as a query reads them.
     let selection: String
     /// The statement that reads all records.
     let select: String
 
-    init(_ table: String, _ columns: [Column]) {
-        self.table = table
+    init(_ names: RecordNames, _ columns: [Column]) {
+        identity = names
         self.columns = columns
-        names = columns.map(\.name)
-        selection = columns.map(\.qualified).joined(separator: ", ")
-        select = "SELECT \(selection) FROM \(table.quotedSQLIdentifier)"
+        selection = names.qualified.joined(separator: ", ")
+        select = "SELECT \(selection) FROM \(names.table.quotedSQLIdentifier)"
     }
+
+    var table: String { identity.table }
+    var names: [String] { identity.columns }
 
     /// The column of a property; nil if it has none.
     func column<Root, Value>(_ keyPath: KeyPath<Root, Value>) -> Column? {

@@ -1,25 +1,28 @@
+import CSQLCipher
+
 /// The table names that the closures of enclosing queries can refer to.
 ///
 /// A query inside such a closure gets different names for its own tables. Otherwise a column of the outer table would be mistaken
 /// for one of an inner table of the same name.
 enum SQLScope {
     /// The tables of one query, and those around it.
-    private final class Level: Sendable {
+    private struct Level {
         let sides: [SQLClauses.Side]
-        let outer: Level?
-
-        init(_ sides: [SQLClauses.Side], _ outer: Level?) { (self.sides, self.outer) = (sides, outer) }
+        let outer: UnsafePointer<Level>?
     }
 
-    // The names are collected where a query is written inside of a closure, and not for each closure.
-    @TaskLocal private static var level: Level?
+    // Closures of queries return before their query does, so the levels are on the stack of the thread that runs the closures.
+    private static var level: UnsafePointer<Level>? {
+        get { sqlcipherkit_query_scope().map { UnsafePointer($0.assumingMemoryBound(to: Level.self)) } }
+        set { sqlcipherkit_set_query_scope(newValue) }
+    }
 
-    static var isEmpty: Bool { level == nil }
+    static var isEmpty: Bool { sqlcipherkit_query_scope() == nil }
 
     static var names: Set<SQLName> {
         var names: Set<SQLName> = []
         var next = level
-        while let level = next {
+        while let level = next?.pointee {
             for side in level.sides { names.insert(SQLName(side.alias)) }
             next = level.outer
         }
@@ -28,7 +31,12 @@ enum SQLScope {
 
     /// Runs a closure that receives the columns of a query.
     static func within<R>(_ clauses: SQLClauses, _ body: () -> R) -> R {
-        $level.withValue(Level(clauses.sides, level)) { body() }
+        let outer = level
+        return withUnsafePointer(to: Level(sides: clauses.sides, outer: outer)) { inner in
+            level = inner
+            defer { level = outer }
+            return body()
+        }
     }
 
     /// A name for a table that is not yet used in the scope or the query: its own, with a number if necessary.
