@@ -14,6 +14,27 @@ sqlite3_value *sqlcipherkit_bound_value(sqlite3_stmt *statement, int index) {
     return index < 1 || index > vm->nVar ? NULL : &vm->aVar[index - 1];
 }
 
+int sqlcipherkit_is_same_bound(sqlite3_stmt *statement, int index, int other) {
+    Mem *a = (Mem *)sqlcipherkit_bound_value(statement, index), *b = (Mem *)sqlcipherkit_bound_value(statement, other);
+    if (a == NULL || b == NULL) return 0;
+    int type = sqlite3_value_type((sqlite3_value *)a);
+    if (type != sqlite3_value_type((sqlite3_value *)b)) return 0;
+    const void *first = a->z, *second = b->z;
+    switch (type) {
+    case SQLITE_INTEGER: return sqlite3_value_int64((sqlite3_value *)a) == sqlite3_value_int64((sqlite3_value *)b);
+    case SQLITE_FLOAT: return sqlite3_value_double((sqlite3_value *)a) == sqlite3_value_double((sqlite3_value *)b);
+    case SQLITE_BLOB:
+        /* Writes out the zeroes of a blob that has only their number. */
+        first = sqlite3_value_blob((sqlite3_value *)a);
+        second = sqlite3_value_blob((sqlite3_value *)b);
+        break;
+    case SQLITE_TEXT: break;
+    default: return 1;
+    }
+    if (a->n != b->n || (a->flags | b->flags) & MEM_Zero) return 0;
+    return a->n == 0 || (first && second && memcmp(first, second, (size_t)a->n) == 0);
+}
+
 int sqlcipherkit_column_int64(sqlite3_stmt *statement, int index, sqlite3_int64 *value) {
     Mem *column = sqlcipherkit_column(statement, index);
     if (column == NULL) return SQLITE_NULL;

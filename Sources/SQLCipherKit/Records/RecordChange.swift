@@ -1,3 +1,5 @@
+import CSQLCipher
+
 /// The columns that an update changes, by their places.
 struct RecordChange: Hashable {
     let type: ObjectIdentifier
@@ -11,6 +13,19 @@ final class RecordChangePlan {
     /// The places of the key's columns.
     let key: [Int]
     let isGenerated: [Bool]
+    private var comparison: RecordComparison?
+    private var known = RecentCache<UInt64, KnownChange>()
+
+    /// The update of one set of columns.
+    final class KnownChange {
+        let statement: Statement
+        let columns: [Int]
+        let names: [String]
+
+        init(_ statement: Statement, _ columns: [Int], _ names: [String]) {
+            (self.statement, self.columns, self.names) = (statement, columns, names)
+        }
+    }
 
     init(_ layout: PositionalLayout, _ table: SQLTable, _ known: RecordLayout) throws(DatabaseError) {
         self.layout = layout
@@ -30,6 +45,25 @@ final class RecordChangePlan {
             columns.map { "\(layout.names[$0].quotedSQLIdentifier) = ?" }.joined(separator: separator)
         }
         return "UPDATE \(table.qualifiedName) SET \(list(columns, ", ")) WHERE \(list(key, " AND "))"
+    }
+
+    /// What compares records without reading their values; nil if that is in use, or not possible for this type.
+    func freeComparison(_ db: Connection) throws(DatabaseError) -> RecordComparison? {
+        if let comparison { return comparison.statement.uses == 0 ? comparison : nil }
+        guard layout.count <= 64, !key.contains(where: { isGenerated[$0] }) else { return nil }
+        let made = try RecordComparison(layout, isGenerated, db)
+        comparison = made
+        return made
+    }
+
+    /// The update of the columns with a bit in `bits`.
+    func change(_ bits: UInt64, _ db: Connection) throws(DatabaseError) -> KnownChange {
+        let found = known.find(bits)
+        if let found, found.statement.uses == 0 { return found }
+        let columns = layout.names.indices.filter { bits >> UInt64($0) & 1 == 1 }
+        let made = KnownChange(try db.prepareKept(sql(columns)), columns, columns.map { layout.names[$0] })
+        if found == nil { known.add(made, bits) }
+        return made
     }
 
     func condition(_ old: [SQLValue?]) -> SQL {
@@ -56,6 +90,7 @@ extension RecordStatements {
         _ record: Record, from before: Record, _ positions: RecordPositions, _ db: Connection
     ) throws -> [String] {
         let plan = try plan(Record.self, positions, db)
+        if let changed = try plan.change(record, from: before, db) { return changed }
         let old = try plan.layout.values(of: before), new = try plan.layout.values(of: record)
         for index in plan.key where old[index] == nil {
             throw DatabaseError.misuse(
