@@ -25,7 +25,7 @@ final class CodingKeyTable {
     /// The index of a key in ``byByte``.
     @inline(__always)
     static func byte<Key: CodingKey>(_ key: Key) -> Int {
-        MemoryLayout<Key>.size == 1 ? withUnsafeBytes(of: key) { Int($0[0]) } : 0
+        MemoryLayout<Key>.size == 1 ? Int(unsafeBitCast(key, to: UInt8.self)) : 0
     }
 
     /// The index of a key that ``byByte`` does not contain. Calls `learn` for a key that was not seen before.

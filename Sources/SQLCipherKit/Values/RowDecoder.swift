@@ -6,8 +6,9 @@ import Foundation
 final class RowDecodingState {
     /// Only valid while a row is decoded: later the names may be gone.
     unowned(unsafe) let names: ColumnNames
-    /// The row's statement; nil outside a row, so that a decoder that outlives it has nothing to read. Raw memory, so that reading
-    /// it costs no retain.
+    let slot: UnsafeMutablePointer<CodingSlot>
+    /// The row's statement, in the slot; nil outside a row, so that a decoder that outlives it has nothing to read. Raw memory, so
+    /// that reading it costs no retain.
     @usableFromInline let row: UnsafeMutablePointer<OpaquePointer?>
     @exclusivity(unchecked) var tables: [CodingKeyTable] = []
     /// Whether the type that is read from a column asked for more than a single value.
@@ -15,15 +16,16 @@ final class RowDecodingState {
 
     init(_ names: ColumnNames) {
         self.names = names
-        row = .allocate(capacity: 1)
-        row.initialize(to: nil)
+        slot = CodingSlot.take()
+        // The first field.
+        row = UnsafeMutableRawPointer(slot).assumingMemoryBound(to: OpaquePointer?.self)
     }
 
-    deinit { row.deallocate() }
+    deinit { CodingSlot.giveBack(slot) }
 
     @inline(__always)
     func live() throws(DatabaseError) -> OpaquePointer {
-        guard let handle = row.pointee else { throw .misuse("a decoder was used after its row") }
+        guard let handle = row.pointee else { throw .decoderAfterRow }
         return handle
     }
 
@@ -49,8 +51,8 @@ extension Row {
     ///
     /// If a property's type is ``SQLValueConvertible``, or codes a single such value as enumerations do, it is read from its column
     /// directly. Any other property, such as a nested structure or an array, is read from JSON in its column, as text or JSONB like
-    /// a ``JSONColumn``. An optional property is nil if its column is missing or NULL. Decoding takes about three times as long as
-    /// reading a ``SQLRow``.
+    /// a ``JSONColumn``. An optional property is nil if its column is missing or NULL. Decoding takes two to three times as long
+    /// as reading a ``SQLRow``.
     /// - Throws: ``DatabaseError/Reason/noSuchColumn``, ``DatabaseError/Reason/unexpectedNull``,
     ///   ``DatabaseError/Reason/typeMismatch`` with the column and the path in its JSON, or any error that the type's own decoding
     ///   throws. A `DecodingError` becomes a ``DatabaseError/Reason/typeMismatch``.
@@ -87,24 +89,37 @@ struct RowDecoder: Decoder {
     func singleValueContainer() throws -> any SingleValueDecodingContainer { ColumnDecoder(state: state, index: 0, codingPath: []) }
 }
 
-/// Reads columns by coding keys. The generic methods witness the protocol's methods for each simple type.
+/// Reads columns by coding keys.
 private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
-    let state: RowDecodingState
-    let table: CodingKeyTable
-    // Memory owned by the two above, which this keeps alive.
-    private let row: UnsafeMutablePointer<OpaquePointer?>
+    private let slot: UnsafeMutablePointer<CodingSlot>
+    private let number: UInt64
+    // There as long as the slot has this number.
+    private unowned(unsafe) let state: RowDecodingState
+    private unowned(unsafe) let table: CodingKeyTable
     private let byByte: UnsafeMutablePointer<Int32>
 
     init(_ state: RowDecodingState, _ table: CodingKeyTable) {
+        slot = state.slot
+        number = slot.pointee.number
         self.state = state
         self.table = table
-        row = state.row
         byByte = table.byByte
     }
 
     var codingPath: [any CodingKey] { [] }
-    var allKeys: [Key] { row.pointee == nil ? [] : state.names.names.compactMap { Key(stringValue: $0) } }
+    var allKeys: [Key] { isLive ? state.names.names.compactMap { Key(stringValue: $0) } : [] }
 
+    @inline(__always)
+    private var isLive: Bool { slot.pointee.number == number && slot.pointee.handle != nil }
+
+    /// The statement: asked for before anything else.
+    @inline(__always)
+    private func live() throws(DatabaseError) -> OpaquePointer {
+        guard slot.pointee.number == number, let handle = slot.pointee.handle else { throw .decoderAfterRow }
+        return handle
+    }
+
+    /// The column of a key while there is a row.
     @inline(__always)
     private func index(_ key: Key) -> Int32 {
         let known = byByte[CodingKeyTable.byte(key)]
@@ -112,44 +127,52 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
     }
 
     @inline(never)
-    private func unknownIndex(_ key: Key) -> Int32 {
-        row.pointee == nil ? CodingKeyTable.missing : table.index(key) { state.names.index(of: $0) }
-    }
+    private func unknownIndex(_ key: Key) -> Int32 { table.index(key) { state.names.index(of: $0) } }
 
     @inline(__always)
-    private func column(_ key: Key) throws(DatabaseError) -> Int32 {
+    private func column(_ key: Key) throws(DatabaseError) -> Row.Column {
+        let handle = try live()
         let index = index(key)
-        if index < 0 { throw try noColumn(key) }
-        return index
-    }
-
-    @inline(__always)
-    private func live() throws(DatabaseError) -> OpaquePointer {
-        if let handle = row.pointee { return handle }
-        return try state.live()
+        if index < 0 { throw noColumn(key, handle) }
+        return Row.Column(handle, index)
     }
 
     @inline(never)
-    private func noColumn(_ key: Key) throws(DatabaseError) -> DatabaseError {
-        let handle = try live()
-        return DatabaseError(
+    private func noColumn(_ key: Key, _ handle: OpaquePointer) -> DatabaseError {
+        DatabaseError(
             code: .range, reason: .noSuchColumn,
             message: "no column named \(key.stringValue); there is \(state.names.names.joined(separator: ", "))",
             sql: sqlite3_sql(handle).map { String(cString: $0) })
     }
 
-    func contains(_ key: Key) -> Bool { index(key) >= 0 }
+    func contains(_ key: Key) -> Bool { isLive && index(key) >= 0 }
 
-    func decodeNil(forKey key: Key) throws -> Bool { sqlite3_column_type(try live(), try column(key)) == SQLITE_NULL }
+    func decodeNil(forKey key: Key) throws -> Bool { try column(key).storageClass == .null }
 
-    func decode<T: SQLValueConvertible & Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
-        try Row.Column(live(), column(key)).read(as: T.self)
-    }
+    @inline(__always)
+    private func value<T: SQLValueConvertible>(_ key: Key) throws -> T { try column(key).read(as: T.self) }
+
+    // One method for all of them would look up the type of an optional for each value.
+    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try value(key) }
+    func decode(_ type: String.Type, forKey key: Key) throws -> String { try value(key) }
+    func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try value(key) }
+    func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try value(key) }
+    func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try value(key) }
+    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try value(key) }
+    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try value(key) }
+    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try value(key) }
+    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try value(key) }
+    func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try value(key) }
+    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try value(key) }
+    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try value(key) }
+    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try value(key) }
+    func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try value(key) }
 
     @inline(__always)
     private func optional<T: SQLValueConvertible>(_ key: Key) throws -> T? {
+        let handle = try live()
         let index = index(key)
-        return index < 0 ? nil : try Row.Column(live(), index).read(as: T?.self)
+        return index < 0 ? nil : try Row.Column(handle, index).read(as: T?.self)
     }
 
     // The standard library has a default for each of these, which would be preferred to a generic method and looks a key up three
@@ -170,12 +193,16 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
     func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? { try optional(key) }
 
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
-        try ColumnDecoder(state: state, index: column(key), codingPath: [key]).any(type)
+        // A cast takes longer than all the rest.
+        if T.self == Data.self { return unsafeBitCast(try value(key) as Data, to: T.self) }
+        return try ColumnDecoder(state: state, index: column(key).index, codingPath: [key]).any(type)
     }
 
     func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
+        let handle = try live()
         let index = index(key)
-        guard index >= 0, sqlite3_column_type(try live(), index) != SQLITE_NULL else { return nil }
+        guard index >= 0, sqlite3_column_type(handle, index) != SQLITE_NULL else { return nil }
+        if T.self == Data.self { return unsafeBitCast(try value(key) as Data, to: T.self) }
         return try ColumnDecoder(state: state, index: index, codingPath: [key]).any(type)
     }
 
@@ -190,9 +217,17 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
     }
 
     // A class and its superclass share the row.
-    func superDecoder() throws -> any Decoder { RowDecoder(state) }
+    func superDecoder() throws -> any Decoder {
+        _ = try live()
+        return RowDecoder(state)
+    }
 
     func superDecoder(forKey key: Key) throws -> any Decoder {
-        ColumnDecoder(state: state, index: try column(key), codingPath: [key])
+        let index = try column(key).index
+        return ColumnDecoder(state: state, index: index, codingPath: [key])
     }
+}
+
+extension DatabaseError {
+    static var decoderAfterRow: DatabaseError { .misuse("a decoder was used after its row") }
 }

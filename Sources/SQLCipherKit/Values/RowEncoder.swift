@@ -5,8 +5,6 @@ import Foundation
 /// in a list.
 final class RowEncodingState {
     struct Progress {
-        /// The statement to bind to; nil to collect.
-        var handle: OpaquePointer?
         var bound = 0
         /// Whether the statement has no parameter for a key that was encoded.
         var hasOtherKeys = false
@@ -15,6 +13,8 @@ final class RowEncodingState {
         let profiles: UnsafeMutablePointer<ValueProfile>?
     }
 
+    /// Has the statement to bind to; none to collect.
+    let slot: UnsafeMutablePointer<CodingSlot>
     /// Raw memory, so that reading it costs no retain.
     let progress: UnsafeMutablePointer<Progress>
     let keys: [String]
@@ -35,6 +35,7 @@ final class RowEncodingState {
             for (index, key) in keys.enumerated() { (each + index).initialize(to: profiles[key] ?? profile) }
             own = each
         }
+        slot = CodingSlot.take()
         progress = .allocate(capacity: 1)
         progress.initialize(to: Progress(profile: profile, profiles: own))
     }
@@ -42,7 +43,11 @@ final class RowEncodingState {
     deinit {
         progress.pointee.profiles?.deallocate()
         progress.deallocate()
+        CodingSlot.giveBack(slot)
     }
+
+    /// For an encoder that was asked for after its record.
+    static var unused: RowEncodingState { RowEncodingState(.standard) }
 
     /// The parameter of a key; 0 if the statement does not need the key, negative if the key is unknown.
     @inline(never)
@@ -65,12 +70,12 @@ final class RowEncodingState {
     var isComplete: Bool { progress.pointee.bound == keys.count && !progress.pointee.hasOtherKeys }
 
     func begin(_ handle: OpaquePointer) {
-        progress.pointee.handle = handle
+        slot.pointee.handle = handle
         progress.pointee.bound = 0
         progress.pointee.hasOtherKeys = false
     }
 
-    func end() { progress.pointee.handle = nil }
+    func end() { slot.pointee.handle = nil }
 }
 
 extension StatementArguments {
@@ -112,15 +117,19 @@ struct RowEncoder: Encoder {
     private static let noKeys = DatabaseError.misuse("a record is encoded by its coding keys, not as a list or a single value")
 }
 
-/// Binds values by coding keys. The generic methods witness the protocol's methods for each simple type.
+/// Binds values by coding keys.
 private struct RowEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
-    let state: RowEncodingState
-    let table: CodingKeyTable
-    // Memory owned by the two above, which this keeps alive.
+    private let slot: UnsafeMutablePointer<CodingSlot>
+    private let number: UInt64
+    // There as long as the slot has this number.
+    private unowned(unsafe) let state: RowEncodingState
+    private unowned(unsafe) let table: CodingKeyTable
     private let progress: UnsafeMutablePointer<RowEncodingState.Progress>
     private let byByte: UnsafeMutablePointer<Int32>
 
     init(_ state: RowEncodingState, _ table: CodingKeyTable) {
+        slot = state.slot
+        number = slot.pointee.number
         self.state = state
         self.table = table
         progress = state.progress
@@ -131,7 +140,8 @@ private struct RowEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProto
 
     @inline(__always)
     private func put(_ value: some SQLValueConvertible, _ key: Key) throws {
-        guard let handle = progress.pointee.handle else {
+        guard slot.pointee.number == number else { throw DatabaseError.misuse("an encoder was used after its record") }
+        guard let handle = slot.pointee.handle else {
             state.collect(value, key.stringValue)
             return
         }
@@ -148,7 +158,20 @@ private struct RowEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProto
 
     func encodeNil(forKey key: Key) throws { try put(SQLValue.null, key) }
 
-    func encode<T: SQLValueConvertible & Encodable>(_ value: T, forKey key: Key) throws { try put(value, key) }
+    func encode(_ value: Bool, forKey key: Key) throws { try put(value, key) }
+    func encode(_ value: String, forKey key: Key) throws { try put(value, key) }
+    func encode(_ value: Double, forKey key: Key) throws { try put(value, key) }
+    func encode(_ value: Float, forKey key: Key) throws { try put(value, key) }
+    func encode(_ value: Int, forKey key: Key) throws { try put(value, key) }
+    func encode(_ value: Int8, forKey key: Key) throws { try put(value, key) }
+    func encode(_ value: Int16, forKey key: Key) throws { try put(value, key) }
+    func encode(_ value: Int32, forKey key: Key) throws { try put(value, key) }
+    func encode(_ value: Int64, forKey key: Key) throws { try put(value, key) }
+    func encode(_ value: UInt, forKey key: Key) throws { try put(value, key) }
+    func encode(_ value: UInt8, forKey key: Key) throws { try put(value, key) }
+    func encode(_ value: UInt16, forKey key: Key) throws { try put(value, key) }
+    func encode(_ value: UInt32, forKey key: Key) throws { try put(value, key) }
+    func encode(_ value: UInt64, forKey key: Key) throws { try put(value, key) }
 
     // The standard library's defaults for these omit nil, which would require a different statement.
     func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try put(value, key) }
@@ -167,9 +190,9 @@ private struct RowEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProto
     func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try put(value, key) }
 
     func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
-        // Comparing two types is faster than checking a conformance.
-        if T.self == Data.self, let data = value as? Data {
-            try put(data, key)
+        // A cast takes longer than all the rest.
+        if T.self == Data.self {
+            try put(unsafeBitCast(value, to: Data.self), key)
         } else if let convertible = value as? any SQLValueConvertible {
             try put(convertible, key)
         } else {
@@ -191,8 +214,8 @@ private struct RowEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProto
     func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { RefusingContainer<NoKey>(Self.nested(key)) }
 
     // A class and its superclass share the row.
-    func superEncoder() -> any Encoder { RowEncoder(state: state) }
-    func superEncoder(forKey key: Key) -> any Encoder { RowEncoder(state: state) }
+    func superEncoder() -> any Encoder { slot.pointee.number == number ? RowEncoder(state: state) : RowEncoder(state: .unused) }
+    func superEncoder(forKey key: Key) -> any Encoder { superEncoder() }
 
     private static func nested(_ key: Key) -> DatabaseError {
         .misuse("the column \(key.stringValue) cannot be encoded through a nested container: encode it as a separate type")
