@@ -28,7 +28,8 @@ public final class Connection {
     /// Lets other threads interrupt this connection; created on demand.
     var interrupter: InterruptHandle?
     /// The state that rooms keep for the connection.
-    var states = ConnectionStates()
+    // A connection is used by one thread at a time, and a state is made while nothing else looks at them.
+    @exclusivity(unchecked) var states = ConnectionStates()
     /// Depth of active Swift callbacks. Closing waits until it is 0.
     var callbackDepth = 0
     /// Why no statement may begin now; 0 if one may. See ``Refusals``.

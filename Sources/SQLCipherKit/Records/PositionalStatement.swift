@@ -63,11 +63,14 @@ final class PositionalLayout {
             none.initialize(repeating: 0)
             // Nothing is bound, so that no parameter is looked at.
             guard let address = UnsafePointer(none.baseAddress) else { return [] }
-            var writer = SQLColumnWriter(nil, address, count, profiles, profile)
-            writer.collected.reserveCapacity(count)
-            try record._write(to: &writer)
-            try writer.checkEnd(Record.self)
-            return writer.collected
+            var collected: [SQLValue?] = []
+            collected.reserveCapacity(count)
+            try withUnsafeMutablePointer(to: &collected) { collected in
+                var writer = SQLColumnWriter(nil, address, count, profiles, profile, collected)
+                try record._write(to: &writer)
+                try writer.checkEnd(Record.self)
+            }
+            return collected
         }
     }
 }

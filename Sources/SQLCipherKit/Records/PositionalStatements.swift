@@ -71,7 +71,6 @@ extension RecordStatements {
         _ row: ((borrowing Row) throws -> Void)?
     ) throws {
         let target = PositionalStatements.Target(type: ObjectIdentifier(Record.self), action: action)
-        if let ready = positional.ready(target), try ready.run(record, row) { return }
         let table = table(Record.self)
         try positional.run(target, record, positions, table, try layout(Record.self, table, db), db, row)
     }

@@ -42,6 +42,11 @@ final class RecordStatements: ConnectionState {
     func run<Record: SQLRecord>(
         _ action: RecordAction, _ record: Record, _ db: Connection, _ row: ((borrowing Row) throws -> Void)? = nil
     ) throws {
+        if let ready = positional.ready(PositionalStatements.Target(type: ObjectIdentifier(Record.self), action: action)),
+            try ready.run(record, row)
+        {
+            return
+        }
         if let columns = Record._recordColumns { return try runPositional(action, record, columns.positions, db, row) }
         let table = table(Record.self)
         let layout = try self.layout(Record.self, table, db)

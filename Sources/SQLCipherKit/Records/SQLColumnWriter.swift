@@ -15,13 +15,14 @@ public struct SQLColumnWriter: ~Copyable {
     @usableFromInline var index = 0
     /// Whether the record sets or leaves out other columns than the statement is for.
     @usableFromInline var hasOtherColumns = false
-    /// The values, nil for a column that was left out.
-    @usableFromInline var collected: [SQLValue?] = []
+    /// Where the values are collected, nil for a column that was left out; nil where they are bound.
+    @usableFromInline let collected: UnsafeMutablePointer<[SQLValue?]>?
 
     init(
         _ handle: OpaquePointer?, _ parameters: UnsafePointer<Int32>, _ count: Int, _ profiles: UnsafePointer<ValueProfile>?,
-        _ profile: ValueProfile
+        _ profile: ValueProfile, _ collected: UnsafeMutablePointer<[SQLValue?]>? = nil
     ) {
+        self.collected = collected
         self.handle = handle
         self.parameters = parameters
         self.count = count
@@ -73,7 +74,7 @@ public struct SQLColumnWriter: ~Copyable {
     /// Leaves out the next column: an insertion gives it its default, an update does not change it.
     public mutating func leaveOut() throws(DatabaseError) {
         if index >= count { throw pastEnd() }
-        if handle == nil { collected.append(nil) } else if parameters[index] > 0 { hasOtherColumns = true }
+        if handle == nil { collected?.pointee.append(nil) } else if parameters[index] > 0 { hasOtherColumns = true }
         index += 1
     }
 
@@ -82,7 +83,7 @@ public struct SQLColumnWriter: ~Copyable {
     @usableFromInline
     @inline(never)
     mutating func collect(_ value: some SQLValueConvertible, _ index: Int) throws(DatabaseError) {
-        collected.append(try value.sqlValue(in: profiles?[index] ?? profile))
+        collected?.pointee.append(try value.sqlValue(in: profiles?[index] ?? profile))
     }
 
     @usableFromInline
