@@ -3,8 +3,16 @@ import CSQLCipher
 extension Connection {
     /// Prepares a statement, for loops that run it many times. The text must contain exactly one statement.
     /// - Throws: ``DatabaseError`` with the offset of a syntax error; ``DatabaseError/Reason/misuse`` for no statement or several.
-    public func prepare(_ sql: SQL) throws(DatabaseError) -> Statement {
-        let statement = try prepareOnly(sql.text, keepsConnection: true)
+    public func prepare(_ sql: SQL) throws(DatabaseError) -> Statement { try prepare(sql, isPersistent: false) }
+
+    /// Prepares a statement, and says how long it will be kept.
+    /// - Parameters:
+    ///   - sql: the statement.
+    ///   - isPersistent: whether the statement is kept for long. It then does not take its memory from the pool that SQLite
+    ///     reserves for short-lived objects (`SQLITE_PREPARE_PERSISTENT`, <https://sqlite.org/c3ref/c_prepare_dont_log.html>).
+    /// - Throws: the same errors as ``prepare(_:)``.
+    public func prepare(_ sql: SQL, isPersistent: Bool) throws(DatabaseError) -> Statement {
+        let statement = try prepareOnly(sql.text, keepsConnection: true, isPersistent: isPersistent)
         if !sql.arguments.isEmpty { try statement.bind(sql.arguments) }
         return statement
     }
@@ -114,9 +122,13 @@ extension Connection {
     /// A statement for the connection's own use, which does not keep the connection alive.
     func prepareKept(_ text: String) throws(DatabaseError) -> Statement { try prepareOnly(text, keepsConnection: false) }
 
-    private func prepareOnly(_ text: String, keepsConnection: Bool, isCursor: Bool = false) throws(DatabaseError) -> Statement {
+    private func prepareOnly(
+        _ text: String, keepsConnection: Bool, isPersistent: Bool = false, isCursor: Bool = false
+    ) throws(DatabaseError) -> Statement {
         var text = try SQLText(text)
-        guard let statement = try prepareNext(of: &text, keepsConnection: keepsConnection, isCursor: isCursor) else {
+        let made = try prepareNext(
+            of: &text, keepsConnection: keepsConnection, isPersistent: isPersistent || !keepsConnection, isCursor: isCursor)
+        guard let statement = made else {
             throw .misuse("there is no statement in the text", sql: text.all)
         }
         let rest = text.rest
@@ -133,11 +145,11 @@ extension Connection {
 
     /// Compiles the next statement of a text and advances past it. Returns nil if only blanks and comments are left.
     func prepareNext(
-        of text: inout SQLText, keepsConnection: Bool = true, isCursor: Bool = false
+        of text: inout SQLText, keepsConnection: Bool = true, isPersistent: Bool = false, isCursor: Bool = false
     ) throws(DatabaseError) -> Statement? {
         let handle = try liveForUse()
         // Cached statements live long: this flag keeps them out of SQLite's lookaside memory.
-        let flags = keepsConnection ? 0 : UInt32(SQLITE_PREPARE_PERSISTENT)
+        let flags = isPersistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
         while !text.isAtEnd {
             var prepared: OpaquePointer?
             let rc = EngineLog.withholding(text.all) {

@@ -5,12 +5,19 @@ import Foundation
 /// ```swift
 /// try db.execute(SQLScript("CREATE TABLE a(x); CREATE TABLE b(y);"))
 /// ```
-public struct SQLScript: Sendable {
+///
+/// It can be written as a literal. The argument of `execute` is one statement unless it says that it is a script.
+/// ```swift
+/// let creation: SQLScript = "CREATE TABLE a(x); CREATE TABLE b(y);"
+/// ```
+public struct SQLScript: Sendable, ExpressibleByStringLiteral {
     /// The script's text.
     public let text: String
 
-    /// Creates a script from text.
+    /// Creates a script from text. Never use untrusted text: a script binds no values.
     public init(_ text: String) { self.text = text }
+
+    public init(stringLiteral text: String) { self.text = text }
 
     /// Creates a script from a UTF-8 file.
     /// - Throws: ``DatabaseError/Reason/cannotOpen`` with the path, or ``DatabaseError/Reason/invalidArgument`` if the file is
@@ -73,6 +80,8 @@ extension Connection {
     ///   - row: called for each row of each statement, with the statement's index.
     /// - Throws: ``SQLScriptError`` with the index of the statement that failed, or any error that `row` throws. A script has no
     ///   values to bind: a statement with parameters fails with ``DatabaseError/Reason/parameters``.
+    // A literal is one statement, in which values are bound.
+    @_disfavoredOverload
     public func execute(_ script: SQLScript, row: ((Int, borrowing Row) throws -> ScriptStep)? = nil) throws {
         var text: SQLText
         do throws(DatabaseError) { text = try SQLText(script.text) } catch { throw SQLScriptError(index: 0, error: error) }

@@ -110,4 +110,26 @@ import Testing
             try db.execute(SQLScript(empty))
         }
     }
+
+    /// The argument of `execute` is one statement if it does not say otherwise: its values are bound.
+    @Test func aLiteralIsAScriptWhereOneIsWanted() throws {
+        let db = try Connection(.memory)
+        let script: SQLScript = "CREATE TABLE a(x); INSERT INTO a VALUES (1)"
+        try db.execute(script)
+        let x = "'); DROP TABLE a; --"
+        try db.execute("INSERT INTO a VALUES (\(x))")
+        #expect(try db.fetchAll(String.self, "SELECT CAST(x AS TEXT) FROM a") == ["1", x])
+        let error = #expect(throws: DatabaseError.self) { try db.execute("DELETE FROM a; DELETE FROM a") }
+        #expect(error?.reason == .misuse)
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM a") == 2)
+    }
+
+    @Test func aPersistentStatementDoesTheSame() throws {
+        let db = try Connection(.memory)
+        for isPersistent in [true, false] {
+            let statement = try db.prepare("SELECT \(3) + 1", isPersistent: isPersistent)
+            for _ in 0..<2 { #expect(try statement.step() && statement[0] == 4 && !statement.step()) }
+            #expect(throws: DatabaseError.self) { try db.prepare("SELECT 1; SELECT 2", isPersistent: isPersistent) }
+        }
+    }
 }
