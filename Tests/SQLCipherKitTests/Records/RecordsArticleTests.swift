@@ -249,6 +249,25 @@ extension RecordsArticleTests {
         #expect(try db.fetchOne(Sleeve.filter { $0.front == "a" })?.id == 1)
     }
 
+    @Test func callbacks() throws {
+        let (db, artist) = try written()
+        try db.execute("""
+            CREATE TRIGGER album_alone BEFORE INSERT ON album
+            WHEN new.artist IS NULL BEGIN
+                SELECT RAISE(ABORT, 'an album needs an artist');
+            END
+            """)
+        var written: [Int64] = []
+        let token = try db.addUpdateHook { change in
+            if change.table == "album" { written.append(change.rowID) }
+        }
+        defer { token.remove() }
+        try db.insert(Album(title: "Solo", artist: artist.id))
+        let error = #expect(throws: DatabaseError.self) { try db.insert(Album(title: "x")) }
+        #expect(error?.message.contains("an album needs an artist") == true)
+        #expect(try written == [3] && db.count(Album.all) == 3)
+    }
+
     /// The calls of the table for those that know other packages.
     @Test func callsOfTheTable() async throws {
         let (db, artist) = try written()
