@@ -137,6 +137,7 @@ if isDevelopment {
         .executableTarget(
             name: "CrashStates", dependencies: ["KillPoints", "SQLCipherKit", "SweepScenarios", "TestSupport"],
             path: "Tests/Proofs/CrashStates"),
+        .executableTarget(name: "Soak", dependencies: ["SQLCipherKit"], path: "Tests/Proofs/Soak"),
         .testTarget(name: "CSQLCipherTests", dependencies: ["CSQLCipher", "ProviderProbe", "TestSupport"]),
         // File by file in release, too: as one module its optimization takes one core many minutes.
         .testTarget(

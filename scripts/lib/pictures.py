@@ -216,4 +216,5 @@ def main():
         sys.exit(f"pictures: {', '.join(stale)} differ from what the scripts and the articles say; run scripts/pictures")
 
 
-main()
+if __name__ == "__main__":
+    main()

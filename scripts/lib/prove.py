@@ -31,7 +31,7 @@ class Machine:
     command: str
     # Where it is. A machine that is not there is skipped.
     place: str
-    # The program that is built first, in release.
+    # The program that is built first, as the tests are, so that they share what is compiled.
     product: str = ""
     # Whether --minutes is only a share of what it takes, as it always does the whole.
     is_whole: bool = False
@@ -74,12 +74,12 @@ def say(text):
 
 def binaries(product):
     """Builds a program and returns its folder."""
-    build = ["swift", "build", "-c", "release", "--product", product]
+    build = ["swift", "build", "--product", product]
     log = LOGS / f"build-{product}.log"
     with open(log, "wb") as file:
         if subprocess.run(build, cwd=ROOT, stdout=file, stderr=subprocess.STDOUT, check=False).returncode != 0:
             raise Stop(f"building {product} failed: see {log.relative_to(ROOT)}")
-    build = ["swift", "build", "-c", "release", "--show-bin-path"]
+    build = ["swift", "build", "--show-bin-path"]
     shown = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, check=True)
     return shown.stdout.splitlines()[-1]
 
