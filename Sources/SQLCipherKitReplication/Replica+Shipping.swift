@@ -19,7 +19,11 @@ extension Replica {
         if !isClaimed { try await claim() }
         try await finishPendingManifest()
         do {
-            if needsGeneration { try beginGeneration() }
+            if needsGeneration {
+                // Not while the store cannot be reached: each attempt would begin another one.
+                _ = try await store.get(ReplicaManifest.name)
+                try beginGeneration()
+            }
             try await ship()
             try await continueSnapshot()
             try restartLargeLog()

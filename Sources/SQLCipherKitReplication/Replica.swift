@@ -50,6 +50,8 @@ public actor Replica {
     private var waiters: [Waiter] = []
     private var nextWaiter = 0
     private var isStopping = false
+    /// Whether the pool leaves the size of the log to the replica.
+    private var holdsLog = false
     private var status = ReplicaStatus()
 
     struct Waiter {
@@ -98,6 +100,7 @@ public actor Replica {
             throw error
         }
         pool?.holdLog()
+        holdsLog = true
         loop = Task(executorPreference: BlockingExecutor.shared) { [weak self] in
             while let self, await self.turn() { await self.rest() }
         }
@@ -108,7 +111,10 @@ public actor Replica {
         let value: ReplicaSource
     }
 
-    deinit { loop?.cancel() }
+    deinit {
+        loop?.cancel()
+        if holdsLog { pool?.releaseLog() }
+    }
 
     /// What the replica is doing.
     public var currentStatus: ReplicaStatus { status }
@@ -178,6 +184,7 @@ public actor Replica {
         source?.close()
         source = nil
         pool?.releaseLog()
+        holdsLog = false
         status.isEnded = true
         let error = endError
         for waiter in waiters { waiter.continuation.resume(throwing: error) }

@@ -52,4 +52,35 @@ import TestSupport
         #expect(try oracle.check(fileAt: path("b.db")) == oracle.commits)
         #expect(store.faults.load(ordering: .relaxed) > 0)
     }
+
+    @Test func longOutageEndsTheGenerationAndLosesNothing() async throws {
+        let folder = try TemporaryFolder(), key = try CommitOracle.key
+        let memory = MemoryStore(), store = FaultyStore(memory, seed: 99, rate: 0), oracle = CommitOracle(seed: 99)
+        let pool = try DatabasePool(.file(folder.path("a.db")), key: key)
+        var options = ReplicaOptions.forTests
+        options.largestLog = 300_000
+        let replica = try await Replica(following: pool, in: store, options: options)
+        for _ in 0..<5 { try oracle.commit(pool) }
+        let before = try await replica.waitUntilStored(timeout: .seconds(60))
+        // A short one: the log waits.
+        store.rate.store(100, ordering: .relaxed)
+        for _ in 0..<5 { try oracle.commit(pool) }
+        try await Task.sleep(for: .milliseconds(200))
+        #expect(await replica.currentStatus.error != nil)
+        store.rate.store(0, ordering: .relaxed)
+        #expect(try await replica.waitUntilStored(timeout: .seconds(60)).generation == before.generation)
+        // A long one: the replica lets go of the log.
+        store.rate.store(100, ordering: .relaxed)
+        for _ in 0..<200 { try oracle.commit(pool) }
+        await #expect { try await replica.waitUntilStored(timeout: .milliseconds(500)) } throws: {
+            ($0 as? DatabaseError)?.reason == .timeout
+        }
+        store.rate.store(0, ordering: .relaxed)
+        #expect(try await replica.waitUntilStored(timeout: .seconds(60)).generation == before.generation + 1)
+        await replica.stop()
+        try await ReplicaRestore.restore(to: folder.path("b.db"), from: memory, key: key)
+        #expect(try oracle.check(fileAt: folder.path("b.db")) == oracle.commits)
+        try await ReplicaRestore.restore(to: folder.path("c.db"), from: memory, key: key, at: .position(before))
+        #expect(try oracle.check(fileAt: folder.path("c.db")) == 5)
+    }
 }
