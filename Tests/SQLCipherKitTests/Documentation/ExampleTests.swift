@@ -11,7 +11,8 @@ import Testing
     static let pages: [String] = {
         let articles = "Sources/SQLCipherKit/Documentation.docc"
         let names = (try? FileManager.default.contentsOfDirectory(atPath: Repository.file(articles).path)) ?? []
-        return ["README.md"] + names.filter { $0.hasSuffix(".md") }.sorted().map { "\(articles)/\($0)" }
+        return ["README.md", "Sources/SQLCipherKitReplication/Documentation.docc/Replication.md"]
+            + names.filter { $0.hasSuffix(".md") }.sorted().map { "\(articles)/\($0)" }
     }()
 
     /// The source of each test file, line by line.
@@ -19,7 +20,8 @@ import Testing
         var sources: [String: [Substring]] = [:]
         // What only Apple's platforms have is compiled and run by scripts/check-platforms.
         // The macro is compiled and run by scripts/check-macros.
-        for folder in ["Tests/SQLCipherKitTests", "Tests/AppleSecurity", "Tests/Macros/Tests"].map(Repository.file) {
+        let folders = ["Tests/SQLCipherKitTests", "Tests/SQLCipherKitReplicationTests", "Tests/AppleSecurity", "Tests/Macros/Tests"]
+        for folder in folders.map(Repository.file) {
             let paths = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
             for path in paths where path.hasSuffix(".swift") {
                 sources[path] = (try? String(contentsOf: folder.appendingPathComponent(path), encoding: .utf8)).map(lines)
