@@ -58,6 +58,7 @@ extension Connection {
             throw DatabaseError(
                 code: error.code, reason: .cannotOpen, message: DatabaseFile.cannotOpen(name, error.message).message, path: name)
         }
+        watchRollbacks(opened)
         sqlite3_busy_timeout(opened, configuration.busyTimeout.clampedMilliseconds)
         guard configuration.allowsDoubleQuotedStrings else { return }
         for option in [SQLITE_DBCONFIG_DQS_DML, SQLITE_DBCONFIG_DQS_DDL] {

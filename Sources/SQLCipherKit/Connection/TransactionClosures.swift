@@ -11,6 +11,8 @@ struct TransactionClosures {
     var isControlling = false
     /// The error for which SQLite has rolled the transaction back; kept until the outermost closure has ended.
     var cause: DatabaseError?
+    /// Whether the error is not known yet: the statement may end with it, or without one.
+    var isCauseOpen = false
 }
 
 extension Connection {
@@ -36,7 +38,7 @@ extension Connection {
         closures.count -= 1
         closures.relying -= 1
         guard closures.relying == 0, closures.cause != nil else { return }
-        closures.cause = nil
+        (closures.cause, closures.isCauseOpen) = (nil, false)
         refusals &= ~Refusals.aborted
     }
 
@@ -50,8 +52,25 @@ extension Connection {
 
     /// Checks, after an error, whether SQLite has rolled back a transaction that a closure relies on.
     func noting(_ error: DatabaseError) -> DatabaseError {
-        if closures.relying > 0, let handle, sqlite3_get_autocommit(handle) != 0 { abort(error) }
+        guard closures.relying > 0, let handle, sqlite3_get_autocommit(handle) != 0 else { return error }
+        if closures.isCauseOpen { (closures.cause, closures.isCauseOpen) = (error, false) } else { abort(error) }
         return error
+    }
+
+    /// Lets SQLite tell of each rollback. It also rolls back after an error of a statement of its own, and may then go on without
+    /// an error: `PRAGMA table_list` does so if a virtual table cannot be read.
+    func watchRollbacks(_ handle: OpaquePointer) {
+        sqlite3_rollback_hook(
+            handle, { context in
+                guard let context else { return }
+                Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue().noteRollback()
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    func noteRollback() {
+        guard closures.relying > 0, !closures.isControlling, closures.cause == nil else { return }
+        abort(DatabaseError(code: .abortRollback, message: "after an error of a statement of its own"))
+        closures.isCauseOpen = true
     }
 
     /// Lets no statement run until the outermost closure has ended.

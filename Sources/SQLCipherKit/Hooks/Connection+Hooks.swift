@@ -89,7 +89,7 @@ extension ConnectionHooks {
             sqlite3_commit_hook(handle, { ConnectionHooks.at($0)?.committing() ?? 0 }, pointer)
         }
         if rollbacks.isEmpty, tracker == nil {
-            sqlite3_rollback_hook(handle, nil, nil)
+            connection.watchRollbacks(handle)
         } else {
             sqlite3_rollback_hook(handle, { ConnectionHooks.at($0)?.rolledBack() }, pointer)
         }
@@ -120,6 +120,7 @@ extension ConnectionHooks {
     }
 
     private func rolledBack() {
+        connection.noteRollback()
         tracker?.rollBack()
         connection.awaitsCommit = false
         connection.inHook { for hook in rollbacks.bodies { hook.body() } }
