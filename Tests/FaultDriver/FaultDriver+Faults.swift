@@ -9,7 +9,7 @@ extension FaultDriver {
         guard let scenario = FaultScenario.all.first(where: { $0.name == arguments[0] }), let fault = Fault(name: arguments[1]),
             let length = Fault.Length(rawValue: arguments[2]), let budget = Int(arguments[3])
         else { throw DatabaseError(message: "no such sweep") }
-        if fault == .memory { guard faultmemory_install() == 0 else { throw DatabaseError(message: "no allocator") } }
+        guard faultmemory_install() == 0 else { throw DatabaseError(message: "no allocator") }
         let sweep = try FaultSweep(scenario, folder, fault, length)
         let total = try sweep.count()
         let step = max(1, total / budget)
@@ -27,6 +27,8 @@ final class FaultSweep {
     private let scenario: FaultScenario
     private let folder: String, template: String
     private let fault: Fault, length: Fault.Length
+    /// What is open and allocated after a run without faults.
+    private var most: (descriptors: Int, allocations: Int) = (0, 0)
     private(set) var failures = 0
     private(set) var slowest: Duration = .zero
 
@@ -55,6 +57,12 @@ final class FaultSweep {
         try scenario.run(folder)
         let calls = fault.calls
         Fault.none()
+        // The second run opens and allocates nothing that stays.
+        for _ in 0..<2 {
+            try makeFiles()
+            try scenario.run(folder)
+            most = held
+        }
         let problems = problems(error: nil)
         guard problems.isEmpty else { throw DatabaseError(message: "\(scenario.name) without a fault: \(problems)") }
         return calls
@@ -70,8 +78,27 @@ final class FaultSweep {
         }
         Fault.none()
         slowest = max(slowest, time)
+        let held = heldSettled()
         if thrown != nil { failures += 1 }
-        return problems(error: thrown) + (time > .seconds(4) ? ["it took \(time)"] : [])
+        var leaks: [String] = []
+        if held.descriptors > most.descriptors { leaks.append("\(held.descriptors - most.descriptors) descriptors stay open") }
+        if held.allocations > most.allocations { leaks.append("\(held.allocations - most.allocations) allocations stay") }
+        return problems(error: thrown) + leaks + (time > .seconds(4) ? ["it took \(time)"] : [])
+    }
+
+    private var held: (descriptors: Int, allocations: Int) {
+        let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
+        return (descriptors, faultmemory_live())
+    }
+
+    /// Threads of a pool close their connections shortly after the pool.
+    private func heldSettled() -> (descriptors: Int, allocations: Int) {
+        for _ in 0..<100 {
+            let now = held
+            if now.descriptors <= most.descriptors, now.allocations <= most.allocations { return now }
+            usleep(2000)
+        }
+        return held
     }
 
     private func makeFiles() throws {
@@ -90,12 +117,15 @@ final class FaultSweep {
         case .old, nil: break
         }
         if error?.reason == .unknownOutcome { wanted = [scenario.before, scenario.after] }
+        if scenario.isStepwise, first != nil { wanted = [scenario.before, scenario.after] }
         let states = wanted.map { files in files.compactMap(difference) }
         if !states.contains([]) { problems.append("\(error.map { "\($0)" } ?? "success"): \(states)") }
         let names = Set((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [])
         var remains = names.subtracting(wanted.joined().map(\.name)).subtracting(scenario.beside)
         // A file that could not be removed, or be told from another process's, is left for the next process that writes the file.
         if fault == .unlink || fault == .stat { remains = remains.filter { !$0.contains("-sqlcipherkit-") } }
+        // A super-journal that no journal names stays after a commit that failed (https://sqlite.org/atomiccommit.html).
+        remains = remains.filter { !$0.contains("-mj") }
         // A journal that begins with zeros is a finished one.
         remains = remains.filter { name in
             guard name.hasSuffix("-journal"), let bytes = FileManager.default.contents(atPath: folder + "/" + name) else {

@@ -40,7 +40,7 @@ extension FaultDriver {
         withExtendedLifetime(databases) {}
     }
 
-    private static func waiting(_ body: @escaping @Sendable () async throws -> Void) throws {
+    static func waiting(_ body: @escaping @Sendable () async throws -> Void) throws {
         let end = DispatchSemaphore(value: 0)
         nonisolated(unsafe) var outcome: Result<Void, any Error> = .success(())
         Task {

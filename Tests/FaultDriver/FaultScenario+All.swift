@@ -99,7 +99,7 @@ extension FaultScenario {
         },
     ]
 
-    static let all: [FaultScenario] = readings + copies + conversions + logs + slots + [
+    static let all: [FaultScenario] = readings + copies + conversions + logs + slots + rooms + [
         inPlace,
         changing("write", [a], [File("a.db", "one", 90)]) { folder in
             try using(folder + "/a.db") { db in

@@ -4,6 +4,8 @@ import Foundation
 /// The calls that can be made to fail: allocations of the engine, and system calls by the library in LD_PRELOAD.
 enum Fault: Int32, CaseIterable {
     case memory, open, read, write, sync, truncate, rename, unlink, stat
+    /// A disk without room, and a process that may open no further file.
+    case full, descriptors
 
     /// Whether only one call fails, or all later calls of the kind as well.
     enum Length: String, CaseIterable { case once, forGood }
@@ -19,19 +21,26 @@ enum Fault: Int32, CaseIterable {
     /// Makes the calls from `number` on fail; number 0 only counts them.
     func choose(_ number: Int, _ length: Length) {
         Fault.none()
+        Self.chosen = self
         Self.endsAllMemory = self == .memory && length == .forGood
         let isLasting: Int32 = length == .forGood ? 1 : 0
         if self == .memory { faultmemory_choose(number, isLasting) } else { Self.chooseCall?(rawValue, number, isLasting) }
     }
 
-    /// The number of calls since the choice.
-    var calls: Int { self == .memory ? faultmemory_calls() : Self.countCalls?() ?? 0 }
+    /// The number of calls since the choice, until `none`.
+    var calls: Int { Self.chosen == nil ? Self.lastCalls : current }
+
+    private var current: Int { self == .memory ? faultmemory_calls() : Self.countCalls?() ?? 0 }
 
     static func none() {
+        if let chosen { lastCalls = chosen.current }
+        chosen = nil
         faultmemory_choose(0, 0)
         chooseCall?(0, 0, 0)
     }
 
+    nonisolated(unsafe) private static var chosen: Fault?
+    nonisolated(unsafe) private static var lastCalls = 0
     private static let chooseCall = dlsym(nil, "faults_choose").map {
         unsafeBitCast($0, to: (@convention(c) (Int32, Int, Int32) -> Void).self)
     }

@@ -7,15 +7,25 @@
 static sqlite3_mem_methods original;
 static atomic_long first, calls;
 static atomic_int lasting;
+static atomic_long live;
 
 static int fails(void) {
     const long call = ++calls, chosen = first;
     return chosen != 0 && (call == chosen || (lasting && call > chosen));
 }
 
-static void *allocate(int count) { return fails() ? NULL : original.xMalloc(count); }
+static void *allocate(int count) {
+    void *memory = fails() ? NULL : original.xMalloc(count);
+    if (memory != NULL) ++live;
+    return memory;
+}
 
 static void *reallocate(void *memory, int count) { return fails() ? NULL : original.xRealloc(memory, count); }
+
+static void release(void *memory) {
+    if (memory != NULL) --live;
+    original.xFree(memory);
+}
 
 int faultmemory_install(void) {
     int rc = sqlite3_config(SQLITE_CONFIG_GETMALLOC, &original);
@@ -23,6 +33,7 @@ int faultmemory_install(void) {
     sqlite3_mem_methods ours = original;
     ours.xMalloc = allocate;
     ours.xRealloc = reallocate;
+    ours.xFree = release;
     return sqlite3_config(SQLITE_CONFIG_MALLOC, &ours);
 }
 
@@ -34,3 +45,5 @@ void faultmemory_choose(long number, int for_good) {
 }
 
 long faultmemory_calls(void) { return calls; }
+
+long faultmemory_live(void) { return live; }

@@ -1,5 +1,6 @@
 /* Lets system calls fail. A test compiles it to a library and starts the fault driver with it in LD_PRELOAD: its functions stand
- * before those of the C library, count the calls of each kind, and let one of them, or all from one on, fail with EIO.
+ * before those of the C library, count the calls of each kind, and let one of them, or all from one on, fail with EIO; or with
+ * ENOSPC, after half of the bytes if the disk stays full; or with EMFILE.
  * Nothing is counted while no kind is chosen. Files 0 to 2, /proc and /dev never fail. */
 #define _GNU_SOURCE 1
 #include <dlfcn.h>
@@ -11,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum kind { kind_none, kind_open, kind_read, kind_write, kind_sync, kind_truncate, kind_rename, kind_unlink, kind_stat };
+enum kind { kind_none, kind_open, kind_read, kind_write, kind_sync, kind_truncate, kind_rename, kind_unlink, kind_stat, kind_full, kind_descriptors };
 
 static atomic_int chosen;
 static atomic_long first, calls;
@@ -34,8 +35,16 @@ static int fails(enum kind kind) {
     if (chosen != (int)kind) return 0;
     const long call = ++calls, number = first;
     if (number == 0 || (call != number && !(lasting && call > number))) return 0;
-    errno = EIO;
+    errno = kind == kind_full ? ENOSPC : kind == kind_descriptors ? EMFILE : EIO;
     return 1;
+}
+
+/* How much of a write there is room for on the disk; -1 with an error if there is none. */
+static ssize_t room(int file, size_t count) {
+    if (file <= 2) return (ssize_t)count;
+    if (fails(kind_write)) return -1;
+    if (!fails(kind_full)) return (ssize_t)count;
+    return lasting && calls == first && count > 1 ? (ssize_t)count / 2 : -1;
 }
 
 #define REAL(name) __typeof__(&name) real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
@@ -55,17 +64,19 @@ ssize_t read(int file, void *bytes, size_t count) {
 }
 
 ssize_t pwrite(int file, const void *bytes, size_t count, off_t offset) {
-    if (file > 2 && fails(kind_write)) return -1;
+    const ssize_t most = room(file, count);
+    if (most < 0) return -1;
     REAL(pwrite);
-    return real(file, bytes, count, offset);
+    return real(file, bytes, (size_t)most, offset);
 }
 
 ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t offset) { return pwrite(file, bytes, count, offset); }
 
 ssize_t write(int file, const void *bytes, size_t count) {
-    if (file > 2 && fails(kind_write)) return -1;
+    const ssize_t most = room(file, count);
+    if (most < 0) return -1;
     REAL(write);
-    return real(file, bytes, count);
+    return real(file, bytes, (size_t)most);
 }
 
 int fsync(int file) {
@@ -134,7 +145,8 @@ int fstat64(int file, struct stat64 *info) {
             mode = va_arg(rest, mode_t);                                                                              \
             va_end(rest);                                                                                             \
         }                                                                                                             \
-        if (strncmp(path, "/proc", 5) != 0 && strncmp(path, "/dev", 4) != 0 && fails(kind_open)) return -1;           \
+        if (strncmp(path, "/proc", 5) != 0 && strncmp(path, "/dev", 4) != 0 && (fails(kind_open) || fails(kind_descriptors))) \
+            return -1;                                                                                                \
         REAL(name);                                                                                                   \
         return real(path, flags, mode);                                                                               \
     }

@@ -9,3 +9,6 @@ void faultmemory_choose(long number, int for_good);
 
 /* The number of allocations since the choice. */
 long faultmemory_calls(void);
+
+/* The number of allocations that were not released. */
+long faultmemory_live(void);

@@ -10,6 +10,8 @@ import Testing
         "open", "verify", "attach", "search", "identify", "vacuum", "erase", "residue", "pool", "backup", "compact backup",
         "restore", "salvage", "convert", "encrypt", "decrypt", "migrate", "new file", "rekey", "rekey with a log",
         "new file with a log", "write", "slots create", "slots add", "slots revoke", "slots rotate", "slots rotate by file",
+        "records", "json", "key-value", "blob", "attach and write", "full-text rows", "full-text upkeep", "change log",
+        "change log, receiving", "pool with tasks", "observation",
     ]
     private static let isLong = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] != nil
 
@@ -25,7 +27,7 @@ import Testing
     @Test(arguments: scenarios) func aFault(scenario: String) throws {
         let kinds: [(String, Int)] = [
             ("memory", 10), ("open", 2), ("read", 5), ("write", 4), ("sync", 2), ("truncate", 1), ("rename", 2), ("unlink", 2),
-            ("stat", 2),
+            ("stat", 2), ("full", 3), ("descriptors", 2),
         ]
         for (kind, few) in kinds {
             for length in Self.isLong || few > 2 || kind == "stat" ? ["once", "forGood"] : ["once"] {
