@@ -66,8 +66,8 @@ extension Sketch {
             if depth == 0, name != "main" { schemas.removeAll { $0 == name } }
             return DetachStep(name: name)
         }
-        let name = dice.oneIn(8) ? dice.pick(["main", "TEMP", "", "AUX"]) : dice.pick(Self.schemaNames)
-        let file = dice.oneIn(4) ? nil : dice.pick(["one", "two", "three"])
+        let isOdd = dice.oneIn(5), name = isOdd ? dice.pick(["main", "TEMP", "", "AUX"]) : dice.pick(Self.schemaNames)
+        let file = isOdd || dice.oneIn(4) ? nil : dice.pick(["one", "two", "three"])
         if !schemas.contains(name), !["main", "TEMP", "", "AUX"].contains(name) { schemas.append(name) }
         return AttachStep(file: file, name: name, key: someKey())
     }

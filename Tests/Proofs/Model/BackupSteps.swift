@@ -80,6 +80,8 @@ struct RestoreStep: Step {
 extension Sketch {
     mutating func rewriteStep() -> (any Step)? {
         let schema = dice.oneIn(12) ? dice.pick(["temp", "nothing"]) : dice.pick(schemas), file = dice.pick(["one", "two", "three", "main"])
+        // A rewrite replaces some journal modes while it runs.
+        if counts["journal"] != nil, dice.oneIn(3) { return MaintenanceStep(schema: "main", call: dice.pick([.vacuum, .erase])) }
         switch dice.below(onDisk ? 16 : 8) {
         case 0, 15: return MaintenanceStep(schema: schema, call: dice.pick(MaintenanceStep.Call.allCases))
         case 1, 2: return BackupStep(
@@ -88,7 +90,9 @@ extension Sketch {
         case 3, 4: return RestoreStep(schema: schema, file: file, key: dice.oneIn(2) ? nil : someKey())
         case 5, 6, 7, 8:
             return ChangeKeyStep(schema: schema, key: someKey(), mode: dice.pick([.inPlace, .inPlace, .newFile]), keepsSettings: dice.oneIn(2))
-        case 9, 14: return JournalStep(schema: schema, mode: dice.pick([.delete, .wal, .wal, .truncate, .persist, .memory, .memory]))
+        case 9, 14:
+            _ = count("journal")
+            return JournalStep(schema: schema, mode: dice.pick([.delete, .wal, .wal, .truncate, .persist, .memory, .memory]))
         case 10: return BusyStep(kind: dice.pick([.immediate, .exclusive]), step: (dataStep() ?? createTable()))
         default: return depth > 0 ? dataStep() : ReopenStep(trying: someKey(), converting: dice.oneIn(2) ? someKey() : nil)
         }
