@@ -242,6 +242,10 @@ import Testing
         #expect(try store.get("soon", as: Int.self) == nil)
         let error = #expect(throws: DatabaseError.self) { try store.set("x", to: 1, expires: Date(timeIntervalSince1970: .nan)) }
         #expect(error?.reason == .invalidArgument)
+        // What the file holds: milliseconds since 1970, rounded down.
+        try store.set("exact", to: 5, expires: Date(timeIntervalSince1970: 4_000_000_000.2506))
+        #expect(try db.fetchOne(Int64.self, "SELECT expires FROM kv_settings WHERE key = 'exact'") == 4_000_000_000_250)
+        try store.remove("exact")
         try store.set("far", to: 6, expires: .distantFuture)
         // A time beyond all milliseconds is the first or the last of them.
         try store.set("never was", to: 1, expires: Date(timeIntervalSince1970: -1e300))
