@@ -9,6 +9,8 @@
 /* Reads and decrypts a page into `bytes` as it was last committed, from the log or the file; nothing of the cache is used. */
 static int sqlcipherkit_read_committed(Pager *pager, codec_ctx *codec, Pgno number, unsigned char *bytes) {
     u32 frame = 0;
+    /* A database in memory, or a temporary one that is still small, has no file. */
+    if (pager->fd->pMethods == NULL) return SQLITE_NOTFOUND;
     int rc = pagerUseWal(pager) ? sqlite3WalFindFrame(pager->pWal, number, &frame) : SQLITE_OK;
     if (rc == SQLITE_OK) {
         rc = frame != 0 ? sqlite3WalReadFrame(pager->pWal, frame, codec->page_sz, bytes)
