@@ -70,7 +70,7 @@ final class AtomicFile {
             let code: ResultCode = errno == EEXIST ? .cannotOpen : .ioError
             throw Self.failure(code, "the new file cannot have its name", path)
         }
-        if let lock, isDone { lock.unlock() } else { Self.flushFolder(of: path) }
+        if let lock { lock.unlock(isDone: isDone) } else { Self.flushFolder(of: path) }
         lock = nil
     }
 

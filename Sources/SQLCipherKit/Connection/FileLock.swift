@@ -38,10 +38,9 @@ struct FileLock {
 
     /// - Parameter isDone: whether nothing is left for the next writer or opening to remove.
     func unlock(isDone: Bool = true) {
-        if isDone {
-            AtomicFile.flushFolder(of: path)
-            unlink(path)
-        }
+        // What the lock was taken for, before the removal.
+        AtomicFile.flushFolder(of: path)
+        if isDone { unlink(path) }
         close(descriptor)
     }
 
