@@ -141,6 +141,8 @@ final class FaultSweep {
     /// False claims of an error: no key was wrong, and nothing was damaged.
     private func untruths(_ error: any Error) -> [String] {
         guard let error = error as? DatabaseError else { return ["\(error)"] }
+        // A new file that there was no room for is incomplete: the check of it says so.
+        if fault == .full, error.reason == .conversionFailed { return [] }
         let untrue: [DatabaseError.Reason] = [
             .wrongKeyOrNotADatabase, .notEncrypted, .invalidKey, .noSlotOpens, .keySlotsDamaged, .schemaName,
         ]
