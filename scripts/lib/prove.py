@@ -42,6 +42,8 @@ MACHINES = [
             "{bin}/Model --seed {seed} --minutes {minutes}", "Tests/Proofs/Model", product="Model"),
     Machine("crashes", "states after a power cut that are neither before nor after",
             "{bin}/CrashStates --seed {seed} --sample {samples}", "Tests/Proofs/CrashStates", product="CrashStates"),
+    Machine("replica", "commits that a store acknowledged and lacks, and copies that are no state of the database",
+            "{bin}/ReplicaProof --seed {seed} --minutes {minutes}", "Tests/Proofs/ReplicaProof", product="ReplicaProof"),
     Machine("faults", "allocations, opens, writes and syncs whose failure loses or leaks something",
             "SQLCIPHERKIT_LONG_TESTS=1 swift test --filter FaultSweepTests", "Tests/FaultDriver", is_whole=True),
     Machine("kills", "changes to files at which a kill leaves neither the old database nor the new one",
