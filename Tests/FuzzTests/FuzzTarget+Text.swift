@@ -1,3 +1,4 @@
+#if DEBUG || SQLCIPHERKIT_TESTABLE
 import Foundation
 import SQLCipherKit
 import TestSupport
@@ -105,3 +106,4 @@ extension FuzzTarget {
         }
     }
 }
+#endif

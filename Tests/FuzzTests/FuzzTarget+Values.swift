@@ -1,28 +1,8 @@
 import Foundation
-@testable import SQLCipherKit
+import SQLCipherKit
 
-/// Bytes inside a database, and those kept beside it.
+/// Values inside a database, and changes to it.
 extension FuzzTarget {
-    /// A slot file, before its key is known.
-    static let slots = FuzzTarget(name: "slots", maximumBytes: 8192) {
-        let key = try Encryption.raw([UInt8](repeating: 7, count: 32))
-        var table = try SlotTable()
-        for (secret, label) in [(try SlotSecret.passphrase("one"), "one"), (try .recoveryKey(RecoveryKey()), "r\u{E9}serve")] {
-            table.slots.append(
-                try SlotRecord(
-                    wrapping: key, for: secret, label: label, derivation: SlotDerivation.pbkdf2(iterations: 1000), file: table.id))
-        }
-        let first = try table.bytes(under: key)
-        try table.setPrevious(key, under: key)
-        try table.advance(under: key)
-        return [first, try table.bytes(under: key)]
-    } body: { input in
-        guard let table = try? SlotTable(parsing: input), table.version == SlotTable.version else { return }
-        let key = try Encryption.raw([UInt8](repeating: 7, count: 32))
-        let again = try SlotTable(parsing: try table.bytes(under: key))
-        try require(again == table, "a table differs when it was written and read again")
-    }
-
     /// JSONB, which any blob may claim to be.
     static let jsonb = FuzzTarget(name: "jsonb", maximumBytes: 2048) {
         let values: [JSONValue] = [

@@ -13,9 +13,16 @@ struct FuzzTarget: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { name }
 
-    static let all: [FuzzTarget] = [
-        .database, .log, .journal, .slots, .jsonb, .json, .changeset, .message, .query, .tokens, .script, .csv, .jsonLines, .arguments,
-    ]
+    static let all: [FuzzTarget] = [.database, .log, .journal, .jsonb, .json, .changeset, .message, .query, .tokens] + internals
+
+    /// Those that call what is not public, which a release build does not show.
+    private static var internals: [FuzzTarget] {
+        #if DEBUG || SQLCIPHERKIT_TESTABLE
+            [.slots, .script, .csv, .jsonLines, .arguments]
+        #else
+            []
+        #endif
+    }
 }
 
 /// What an input has shown.

@@ -40,7 +40,7 @@ public final class ChangeLog {
     let rules: [SQLName: Rule]
     let store: ChangeLogStore
     /// The system's time, for the clock.
-    var now: () -> Date = { Date() }
+    package var now: () -> Date = { Date() }
     private var isWriting = false
     private var known: (version: Int, tables: LoggedTables)?
 

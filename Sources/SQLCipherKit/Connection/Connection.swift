@@ -166,6 +166,9 @@ public final class Connection {
         sqlcipherkit_wipe_traces()
     }
 
+    /// The engine's handle, for tests that go behind the connection's back.
+    package var engineHandle: OpaquePointer { get throws(DatabaseError) { try live() } }
+
     /// Returns the handle while the connection is open.
     @inlinable
     @inline(__always)

@@ -1,5 +1,5 @@
 import Foundation
-@testable import SQLCipherKit
+import SQLCipherKit
 import Testing
 
 /// Peers that edit on their own, and whose messages arrive in any order, more than once, or not at all, have the same rows in the

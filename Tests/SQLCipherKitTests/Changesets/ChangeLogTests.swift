@@ -1,5 +1,5 @@
 import Foundation
-@testable import SQLCipherKit
+import SQLCipherKit
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
 import CSQLCipher
-@testable import SQLCipherKit
+import SQLCipherKit
 import TestSupport
 import Testing
 
@@ -13,7 +13,7 @@ import Testing
     }
 
     private func rollBack(_ db: Connection) throws {
-        #expect(sqlite3_exec(try db.live(), "INSERT OR ROLLBACK INTO t VALUES (1)", nil, nil, nil) != SQLITE_OK)
+        #expect(sqlite3_exec(try db.engineHandle, "INSERT OR ROLLBACK INTO t VALUES (1)", nil, nil, nil) != SQLITE_OK)
         #expect(!db.isInTransaction)
     }
 
