@@ -92,9 +92,10 @@ extension ChangeLogMerge {
         }
         let list = names.map(\.quotedSQLIdentifier).joined(separator: ", ")
         let marks = names.map { _ in "?" }.joined(separator: ", ")
+        let resolution = replaces ? "REPLACE" : "ABORT"
         try db.execute(
             SQL(
-                raw: "INSERT OR \(replaces ? "REPLACE" : "ABORT") INTO main.\(table.quotedName)(\(list)) VALUES (\(marks))",
+                raw: "INSERT OR \(resolution) INTO main.\(table.quotedName)(\(list)) VALUES (\(marks))",
                 StatementArguments(values)))
     }
 
