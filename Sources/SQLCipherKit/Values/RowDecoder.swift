@@ -93,46 +93,51 @@ struct RowDecoder: Decoder {
 private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     private let slot: UnsafeMutablePointer<CodingSlot>
     private let number: UInt64
-    // There as long as the slot has this number.
-    private unowned(unsafe) let state: RowDecodingState
-    private unowned(unsafe) let table: CodingKeyTable
+    // There as long as the slot has this number, so they are only asked for with the handle that `live` returns.
+    private unowned(unsafe) let knownState: RowDecodingState
+    private unowned(unsafe) let knownTable: CodingKeyTable
     private let byByte: UnsafeMutablePointer<Int32>
 
     init(_ state: RowDecodingState, _ table: CodingKeyTable) {
         slot = state.slot
         number = slot.pointee.number
-        self.state = state
-        self.table = table
+        knownState = state
+        knownTable = table
         byByte = table.byByte
     }
 
     var codingPath: [any CodingKey] { [] }
-    var allKeys: [Key] { isLive ? state.names.names.compactMap { Key(stringValue: $0) } : [] }
+    var allKeys: [Key] { present.map { state($0).names.names.compactMap { Key(stringValue: $0) } } ?? [] }
 
+    /// The statement; nil after its row.
     @inline(__always)
-    private var isLive: Bool { slot.pointee.number == number && slot.pointee.handle != nil }
+    private var present: OpaquePointer? { slot.pointee.number == number ? slot.pointee.handle : nil }
 
-    /// The statement: asked for before anything else.
     @inline(__always)
     private func live() throws(DatabaseError) -> OpaquePointer {
-        guard slot.pointee.number == number, let handle = slot.pointee.handle else { throw .decoderAfterRow }
+        guard let handle = present else { throw .decoderAfterRow }
         return handle
     }
 
-    /// The column of a key while there is a row.
     @inline(__always)
-    private func index(_ key: Key) -> Int32 {
+    private func state(_ live: OpaquePointer) -> RowDecodingState { knownState }
+
+    /// The column of a key.
+    @inline(__always)
+    private func index(_ key: Key, _ live: OpaquePointer) -> Int32 {
         let known = byByte[CodingKeyTable.byte(key)]
-        return known >= 0 ? known : unknownIndex(key)
+        return known >= 0 ? known : unknownIndex(key, live)
     }
 
     @inline(never)
-    private func unknownIndex(_ key: Key) -> Int32 { table.index(key) { state.names.index(of: $0) } }
+    private func unknownIndex(_ key: Key, _ live: OpaquePointer) -> Int32 {
+        knownTable.index(key) { state(live).names.index(of: $0) }
+    }
 
     @inline(__always)
     private func column(_ key: Key) throws(DatabaseError) -> Row.Column {
         let handle = try live()
-        let index = index(key)
+        let index = index(key, handle)
         if index < 0 { throw noColumn(key, handle) }
         return Row.Column(handle, index)
     }
@@ -141,11 +146,11 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
     private func noColumn(_ key: Key, _ handle: OpaquePointer) -> DatabaseError {
         DatabaseError(
             code: .range, reason: .noSuchColumn,
-            message: "no column named \(key.stringValue); there is \(state.names.names.joined(separator: ", "))",
+            message: "no column named \(key.stringValue); there is \(state(handle).names.names.joined(separator: ", "))",
             sql: sqlite3_sql(handle).map { String(cString: $0) })
     }
 
-    func contains(_ key: Key) -> Bool { isLive && index(key) >= 0 }
+    func contains(_ key: Key) -> Bool { present.map { index(key, $0) >= 0 } ?? false }
 
     func decodeNil(forKey key: Key) throws -> Bool { try column(key).storageClass == .null }
 
@@ -171,7 +176,7 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
     @inline(__always)
     private func optional<T: SQLValueConvertible>(_ key: Key) throws -> T? {
         let handle = try live()
-        let index = index(key)
+        let index = index(key, handle)
         return index < 0 ? nil : try Row.Column(handle, index).read(as: T?.self)
     }
 
@@ -195,15 +200,16 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
         // A cast takes longer than all the rest.
         if T.self == Data.self { return unsafeBitCast(try value(key) as Data, to: T.self) }
-        return try ColumnDecoder(state: state, index: column(key).index, codingPath: [key]).any(type)
+        let column = try column(key)
+        return try ColumnDecoder(state: state(column.handle), index: column.index, codingPath: [key]).any(type)
     }
 
     func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
         let handle = try live()
-        let index = index(key)
+        let index = index(key, handle)
         guard index >= 0, sqlite3_column_type(handle, index) != SQLITE_NULL else { return nil }
         if T.self == Data.self { return unsafeBitCast(try value(key) as Data, to: T.self) }
-        return try ColumnDecoder(state: state, index: index, codingPath: [key]).any(type)
+        return try ColumnDecoder(state: state(handle), index: index, codingPath: [key]).any(type)
     }
 
     func nestedContainer<N: CodingKey>(keyedBy type: N.Type, forKey key: Key) throws -> KeyedDecodingContainer<N> {
@@ -218,13 +224,12 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
 
     // A class and its superclass share the row.
     func superDecoder() throws -> any Decoder {
-        _ = try live()
-        return RowDecoder(state)
+        RowDecoder(state(try live()))
     }
 
     func superDecoder(forKey key: Key) throws -> any Decoder {
-        let index = try column(key).index
-        return ColumnDecoder(state: state, index: index, codingPath: [key])
+        let column = try column(key)
+        return ColumnDecoder(state: state(column.handle), index: column.index, codingPath: [key])
     }
 }
 
