@@ -11,7 +11,7 @@ import Testing
     private static let inputs = environment["SQLCIPHERKIT_LONG_TESTS"] == nil ? 150 : 20_000
 
     // One target after another: some share a connection.
-    @Test(.serialized, .disabled(if: environment["SQLCIPHERKIT_FUZZ_TARGET"] != nil), arguments: FuzzTarget.all)
+    @Test(.serialized, arguments: FuzzTarget.all)
     func anyInputIsAnswered(_ target: FuzzTarget) throws {
         let known = try target.seeds() + Self.findings(of: target)
         for input in known + [[]] { try target.body(input) }

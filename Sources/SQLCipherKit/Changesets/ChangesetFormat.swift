@@ -72,8 +72,8 @@ struct ChangesetFormat {
         return true
     }
 
-    /// A length, in up to nine bytes (<https://sqlite.org/fileformat2.html#varint>); nil if it is cut off, or greater than the number
-    /// of all bytes.
+    /// A length, in up to nine bytes (<https://sqlite.org/fileformat2.html#varint>); nil if it is cut off, or greater than the
+    /// number of all bytes.
     private mutating func integer() -> Int? {
         var value: UInt64 = 0
         for index in 0..<9 {

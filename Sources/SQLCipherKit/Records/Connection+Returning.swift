@@ -1,5 +1,5 @@
-/// Changing many rows, and reading the changed rows by the same statement (<https://sqlite.org/lang_returning.html>). The rows come in
-/// any order. If one of them cannot be read, nothing is changed.
+/// Changing many rows, and reading the changed rows by the same statement (<https://sqlite.org/lang_returning.html>). The rows come
+/// in any order. If one of them cannot be read, nothing is changed.
 extension Connection {
     /// Deletes the rows of a query, and returns them.
     /// ```swift

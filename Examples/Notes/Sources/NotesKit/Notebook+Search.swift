@@ -7,7 +7,7 @@ extension Notebook {
         public let excerpt: String
     }
 
-    /// Finds notes by what somebody is typing, in a folder or everywhere.
+    /// Finds notes by what has been typed so far, in a folder or everywhere.
     public func search(_ text: String, in folder: String? = nil, limit: Int = 10) throws -> [Hit] {
         try pool.read { db in
             var search = TypedSearch(text)

@@ -23,8 +23,8 @@ struct AssociationKeys {
     /// The number of each record's key; nil for NULL.
     let numbers: [Int?]
     let count: Int
-    /// `SELECT … AS n, … AS value`, counted from 1. Keys are bound as arrays (<https://sqlite.org/carray.html>), so the statement is
-    /// the same for any number of keys.
+    /// `SELECT … AS n, … AS value`, counted from 1. Keys are bound as arrays (<https://sqlite.org/carray.html>), so the statement
+    /// is the same for any number of keys.
     let source: SQL
 
     init(_ keys: [AssociationKey?]) {
