@@ -156,7 +156,7 @@ struct ReplicaReader {
             guard let generation else { throw noSuch(moment) }
             return try plan(generation, position.commit)
         case .time(let date):
-            let time = Int64(date.timeIntervalSince1970 * 1000)
+            let time = date.milliseconds
             for generation in contents.generations.reversed() where generation.isRestorable {
                 if let commit = try await lastCommit(of: generation, before: time) { return try plan(generation, commit) }
             }
@@ -215,7 +215,7 @@ public enum ReplicaMoment: Hashable, Sendable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .newest: "the newest state"
-        case .time(let date): "the time \(date)"
+        case .time(let date): "the time \(date.shownText)"
         case .position(let position): "the position \(position)"
         }
     }

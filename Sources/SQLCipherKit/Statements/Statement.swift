@@ -1,4 +1,5 @@
 import CSQLCipher
+import Foundation
 
 /// A prepared statement: SQL that is compiled once and can be run many times with different values.
 ///
@@ -275,7 +276,10 @@ extension Statement {
 extension StatementArguments {
     /// The values as text, for errors that are configured to show them.
     var shown: String {
-        func text(_ value: (any SQLValueConvertible)?) -> String { value.map { "\($0)" } ?? "NULL" }
+        func text(_ value: (any SQLValueConvertible)?) -> String {
+            guard let value else { return "NULL" }
+            return (value as? Date)?.shownText ?? "\(value)"
+        }
         return named.isEmpty
             ? "[" + positional.map(text).joined(separator: ", ") + "]"
             : "[" + named.map { "\($0.name): \(text($0.value))" }.joined(separator: ", ") + "]"

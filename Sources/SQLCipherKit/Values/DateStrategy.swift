@@ -51,6 +51,11 @@ extension Date: SQLValueConvertible {
         }
     }
 
+    /// The date in a message. Foundation's own description ends the process for a date that is far away or no number.
+    package var shownText: String {
+        (try? DateTextFormat.iso8601.text(timeIntervalSince1970)) ?? "\(timeIntervalSince1970) seconds after 1970"
+    }
+
     init?(iso8601 text: String) {
         var scanner = DateScanner(text)
         guard let seconds = scanner.seconds() else { return nil }

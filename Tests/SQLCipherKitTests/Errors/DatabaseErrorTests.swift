@@ -56,12 +56,18 @@ import Testing
         #expect(hidden?.description.contains("confidential") == false)
         var configuration = DatabaseConfiguration()
         configuration.errorsShowArguments = true
+        configuration.values.dates = .realSeconds
         let other = try Connection(.memory, configuration: configuration)
         try other.execute("CREATE TABLE t(x UNIQUE, y)")
         try other.execute("INSERT INTO t VALUES (1, 2)")
         let shown = #expect(throws: DatabaseError.self) { try other.execute("INSERT INTO t VALUES (:x, :y)", ["x": 1, "y": nil]) }
         #expect(shown?.arguments?.contains("x: 1") == true && shown?.arguments?.contains("y: NULL") == true)
         #expect(error("INSERT INTO t VALUES (\(1), \("b"))", on: other)?.arguments == "[1, b]")
+        // Foundation cannot describe most of these.
+        for seconds in [0, -1e30, 1e30, 1e300] {
+            let date = Date(timeIntervalSince1970: seconds)
+            #expect(error("INSERT INTO t VALUES (\(1), \(date))", on: other)?.arguments?.contains(seconds == 0 ? "1970-01-01T" : "1970") == true)
+        }
     }
 
     @Test(arguments: [
