@@ -6,6 +6,9 @@ import SQLCipherKit
 /// Each object is a file, which is written under a temporary name, flushed, and renamed. A lock file makes conditions atomic
 /// between processes; on a network file system they depend on its locks.
 public struct FolderStore: ReplicaStore {
+    /// What is larger was not stored by a replica, and is not read into memory.
+    private static let largestObject = 1 << 30
+
     /// The path of the folder.
     public let path: String
 
@@ -45,8 +48,11 @@ public struct FolderStore: ReplicaStore {
                 try write(name, bytes)
             } else {
                 let lock = open(file("~lock"), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-                guard lock >= 0, flock(lock, LOCK_EX) == 0 else { throw failure("locked", path) }
+                guard lock >= 0 else { throw failure("locked", path) }
                 defer { close(lock) }
+                while flock(lock, LOCK_EX) != 0 {
+                    if errno != EINTR { throw failure("locked", path) }
+                }
                 let present = try read(name)
                 switch condition {
                 case .isVersion(let version):
@@ -71,7 +77,8 @@ public struct FolderStore: ReplicaStore {
     }
 
     private func read(_ name: String) throws -> [UInt8]? {
-        let descriptor = open(file(name), O_RDONLY | O_CLOEXEC)
+        // A pipe of that name must not be waited for.
+        let descriptor = open(file(name), O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             if errno == ENOENT { return nil }
             throw failure("read", name)
@@ -79,6 +86,9 @@ public struct FolderStore: ReplicaStore {
         defer { close(descriptor) }
         var info = stat()
         guard fstat(descriptor, &info) == 0 else { throw failure("read", name) }
+        guard info.st_mode & S_IFMT == S_IFREG, info.st_size <= Self.largestObject else {
+            throw ReplicaStoreError.unavailable("\(name) is no object: it is no regular file, or larger than an object can be")
+        }
         var bytes = [UInt8](repeating: 0, count: Int(info.st_size))
         let count = try bytes.withUnsafeMutableBytes { try Self.readAll(descriptor, $0, at: 0) }
         guard count == bytes.count else { throw failure("read", name) }

@@ -18,6 +18,28 @@ struct FollowerState: Codable {
         return try? JSONDecoder().decode(FollowerState.self, from: bytes)
     }
 
+    /// Restores the newest state to a new copy.
+    /// - Throws: ``DatabaseError/Reason/cannotOpen`` if there is a file that no follower has made.
+    static func restore(_ path: String, from store: any ReplicaStore, _ key: Encryption) async throws -> FollowerState {
+        guard !FileManager.default.fileExists(atPath: path) else {
+            throw DatabaseError(
+                code: .cannotOpen, reason: .cannotOpen, message: "there is a file \(path) already, which no follower has made",
+                path: path)
+        }
+        // If the process ends between the two, the copy has no known state, and the next follower replaces its content.
+        let unknown = ReplicaReader.Place(frames: 0, commits: 0, predecessor: [])
+        try FollowerState(generation: 0, place: unknown).write(for: path)
+        do {
+            let (plan, place) = try await ReplicaRestore.start(path, store, key, .newest, false, nil)
+            let state = FollowerState(generation: plan.generation.number, place: place)
+            try state.write(for: path)
+            return state
+        } catch {
+            if !FileManager.default.fileExists(atPath: path) { unlink(Self.path(for: path)) }
+            throw error
+        }
+    }
+
     /// Writes it so that a crash leaves either this or the former state.
     func write(for database: String) throws {
         let path = Self.path(for: database), new = path + "~"

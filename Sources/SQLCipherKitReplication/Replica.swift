@@ -86,7 +86,7 @@ public actor Replica {
         guard (1 << 16...1 << 28).contains(options.objectSize), options.logSize > 0, options.largestLog > 0 else {
             throw DatabaseError.invalidArgument("an object of a replica has from 64 KiB to 256 MiB, and a log more than 0 bytes")
         }
-        (self.location, encryption, self.pool, self.store, self.options) = (location, key, pool, store, options)
+        (self.location, encryption, self.pool, self.store, self.options) = (location, key, pool, store, options.bounded)
         writer = try ReplicaKey.random(16)
         began = (options.time, .now)
     }
@@ -132,7 +132,7 @@ public actor Replica {
         let number = nextWaiter
         let alarm = timeout.map { timeout in
             Task { [weak self] in
-                try await Task.sleep(for: timeout)
+                try await Task.sleep(for: timeout.bounded)
                 await self?.endWait(number) { status in
                     DatabaseError(
                         code: .busy, reason: .timeout, message: "the commits were not stored in time", underlying: status.error)
@@ -155,9 +155,9 @@ public actor Replica {
         waiters.remove(at: index).continuation.resume(throwing: error(status))
     }
 
-    /// Stores what was committed so far, if the store can be reached, and ends. The database's log is then free again.
+    /// Stores what was committed so far, if the store can be reached, and ends. The database's log is then free again. Each call
+    /// returns when the replica has ended.
     public func stop() async {
-        guard !isStopping else { return }
         isStopping = true
         nap?.cancel()
         await loop?.value

@@ -35,7 +35,6 @@ public actor ReplicaFollower {
     public nonisolated var reader: DatabaseReader { database.reader }
 
     private let path: String
-    private let interval: Duration
     private var replica: ReplicaReader
     private var state: FollowerState
     private var status: Status
@@ -47,7 +46,7 @@ public actor ReplicaFollower {
     ///   - path: the path of the copy. Its position is in a file beside it, with the suffix `-replica`.
     ///   - store: where the replica is.
     ///   - key: how the database is encrypted.
-    ///   - interval: how often the store is asked. Default: one second.
+    ///   - interval: how often the store is asked, at least every 10 milliseconds. Default: one second.
     ///   - configuration: how the copy is opened.
     /// - Throws: as ``ReplicaRestore/restore(to:from:key:at:replacing:progress:)``; ``DatabaseError/Reason/cannotOpen`` if there is
     ///   a file at `path` that no follower has made; any error of opening the copy.
@@ -56,17 +55,13 @@ public actor ReplicaFollower {
         configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) async throws {
         self.path = path
-        self.interval = interval
+        let interval = interval.betweenPolls
         if let known = FollowerState.read(for: path), FileManager.default.fileExists(atPath: path) {
             state = known
         } else {
-            let first = try await withTaskExecutorPreference(BlockingExecutor.shared) {
-                let (plan, place) = try await ReplicaRestore.start(path, store, key, .newest, false, nil)
-                let state = FollowerState(generation: plan.generation.number, place: place)
-                try state.write(for: path)
-                return state
+            state = try await withTaskExecutorPreference(BlockingExecutor.shared) {
+                try await FollowerState.restore(path, from: store, key)
             }
-            state = first
         }
         replica = try await ReplicaReader(store, key: key)
         database = try await BlockingExecutor.run {

@@ -2,7 +2,8 @@ import Foundation
 
 /// How a database is replicated.
 public struct ReplicaOptions: Sendable {
-    /// How often the log is looked at. A commit is in the store after this time and two requests. Default: half a second.
+    /// How often the log is looked at. A commit is in the store after this time and two requests. At least 10 milliseconds.
+    /// Default: half a second.
     public var interval: Duration = .milliseconds(500)
     /// The longest time between two snapshots while there are commits. Default: 24 hours. There is also a new one when the log in
     /// the store since the last one is larger than the database, so that restoring never reads more than about twice its size.
@@ -31,7 +32,26 @@ public struct ReplicaOptions: Sendable {
     /// The defaults.
     public init() {}
 
-    var time: Int64 { Int64(now().timeIntervalSince1970 * 1000) }
+    var time: Int64 { now().milliseconds }
+
+    /// The same with durations that can be waited for: from zero to a century.
+    var bounded: ReplicaOptions {
+        var options = self
+        options.interval = interval.betweenPolls
+        options.snapshotInterval = snapshotInterval.bounded
+        options.retention = retention.bounded
+        options.grace = grace.bounded
+        return options
+    }
+}
+
+extension Date {
+    /// The milliseconds since 1970, at most a hundred thousand years from there. The earliest time for what is no number.
+    var milliseconds: Int64 {
+        let limit = 3.2e15, number = (timeIntervalSince1970 * 1000).rounded(.down)
+        if number.isNaN { return Int64(-limit) }
+        return Int64(min(limit, max(-limit, number)))
+    }
 }
 
 extension Duration {

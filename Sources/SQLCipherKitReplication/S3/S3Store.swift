@@ -20,7 +20,7 @@
             case path
         }
 
-        /// The number of times that a request is made before its error is thrown. Default: 4.
+        /// The number of times that a request is made before its error is thrown. The pause grows up to 25 seconds. Default: 4.
         public var attempts = 4
         /// How long a request may take. Default: 60 seconds.
         public var timeout: Duration = .seconds(60)
@@ -126,7 +126,7 @@
                     if attempt >= attempts { throw ReplicaStoreError.unavailable("the store cannot be reached: \(error)") }
                 }
                 // Full jitter, so that several clients do not come back at the same time.
-                try await Task.sleep(for: .milliseconds(Int.random(in: 0...(100 << attempt))))
+                try await Task.sleep(for: .milliseconds(Int.random(in: 0...(100 << min(attempt, 8)))))
                 attempt += 1
             }
         }
@@ -145,7 +145,7 @@
             for (name, value) in signed where name != "host" { request.headers.add(name: name, value: value) }
             request.headers.add(name: "host", value: endpoint.host)
             if body != nil { request.body = .bytes(bytes) }
-            let seconds = max(1, timeout.components.seconds)
+            let seconds = max(1, timeout.bounded.components.seconds)
             let response = try await client.execute(request, timeout: .seconds(seconds))
             let content = try await response.body.collect(upTo: 1 << 30)
             if let length = response.headers.first(name: "content-length").flatMap({ Int($0) }), method == "GET",

@@ -1,0 +1,126 @@
+import Foundation
+import SQLCipherKit
+import SQLCipherKitReplication
+import Testing
+import TestSupport
+
+/// Arguments beyond all bounds, and stores in which there is something else.
+@Suite struct ReplicaArgumentTests {
+    let folder: TemporaryFolder
+    let key: Encryption
+
+    init() throws {
+        folder = try TemporaryFolder()
+        key = try CommitOracle.key
+    }
+
+    private func source() throws -> (DatabasePool, CommitOracle) {
+        let pool = try DatabasePool(.file(folder.path("a.db")), key: key), oracle = CommitOracle(seed: 21)
+        for _ in 0..<3 { try oracle.commit(pool) }
+        return (pool, oracle)
+    }
+
+    private func check(_ oracle: CommitOracle, _ follower: ReplicaFollower) throws -> Int {
+        try follower.reader.read { db in try oracle.check(db) }
+    }
+
+    @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.min), .zero, .nanoseconds(1)])
+    func anyDurationIsAccepted(duration: Duration) async throws {
+        let store = MemoryStore(), (pool, oracle) = try source()
+        var options = ReplicaOptions.forTests
+        // An interval of centuries would be waited for.
+        options.interval = min(duration, .milliseconds(20))
+        options.snapshotInterval = duration
+        options.retention = duration
+        options.grace = duration
+        let replica = try await Replica(following: pool, in: store, options: options)
+        try await replica.waitUntilStored(timeout: .seconds(Int64.max))
+        async let first: Void = replica.stop()
+        async let second: Void = replica.stop()
+        _ = await (first, second)
+        #expect(await replica.currentStatus.error == nil)
+        let follower = try await ReplicaFollower(at: folder.path("b.db"), following: store, key: key, every: duration)
+        #expect(try check(oracle, follower) == 3)
+        await follower.stop()
+        await follower.stop()
+    }
+
+    @Test func anyTimeIsAccepted() async throws {
+        let store = MemoryStore(), (pool, oracle) = try source()
+        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        try await replica.waitUntilStored(timeout: .seconds(60))
+        await replica.stop()
+        for seconds in [1e30, .infinity, .greatestFiniteMagnitude] {
+            try await ReplicaRestore.restore(
+                to: folder.path("b.db"), from: store, key: key, at: .time(Date(timeIntervalSince1970: seconds)), replacing: true)
+            #expect(try oracle.check(fileAt: folder.path("b.db")) == 3)
+        }
+        for seconds in [-1e30, -.infinity, -1, .nan] {
+            await #expect {
+                try await ReplicaRestore.restore(
+                    to: folder.path("c.db"), from: store, key: key, at: .time(Date(timeIntervalSince1970: seconds)))
+            } throws: { ($0 as? DatabaseError)?.reason == .invalidArgument }
+            #expect(!FileManager.default.fileExists(atPath: folder.path("c.db")))
+        }
+    }
+
+    /// Neither waited for nor read into memory.
+    @Test(arguments: ["pipe", "folder", "huge"]) func whatIsNoObjectIsRefused(kind: String) async throws {
+        let (pool, _) = try source()
+        let store = try FolderStore(folder.path("store"))
+        let path = folder.path("store/manifest")
+        switch kind {
+        case "pipe": #expect(mkfifo(path, 0o600) == 0)
+        case "folder": try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        default:
+            try Data().write(to: URL(fileURLWithPath: path))
+            #expect(truncate(path, 1 << 40) == 0)
+        }
+        await #expect(throws: (any Error).self) { try await store.get("manifest") }
+        await #expect(throws: (any Error).self) { try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: key) }
+        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        await #expect(throws: (any Error).self) { try await replica.waitUntilStored(timeout: .milliseconds(300)) }
+        #expect(await replica.currentStatus.error != nil)
+        await replica.stop()
+    }
+
+    /// A follower's process that ends between restoring the copy and writing down how far it is leaves such a state.
+    @Test func copyWithoutKnownStateIsReplaced() async throws {
+        let store = MemoryStore(), (pool, oracle) = try source()
+        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        try await replica.waitUntilStored(timeout: .seconds(60))
+        let path = folder.path("b.db")
+        try await ReplicaRestore.restore(to: path, from: store, key: key)
+        try Data(#"{"generation":0,"place":{"frames":0,"commits":0,"predecessor":[]}}"#.utf8)
+            .write(to: URL(fileURLWithPath: path + "-replica"))
+        for _ in 0..<4 { try oracle.commit(pool) }
+        try await replica.waitUntilStored(timeout: .seconds(60))
+        await replica.stop()
+        let follower = try await ReplicaFollower(at: path, following: store, key: key)
+        try await follower.catchUp()
+        #expect(try check(oracle, follower) == 7)
+        await follower.stop()
+    }
+
+    @Test func firstRestoreThatFailsLeavesNothing() async throws {
+        let path = folder.path("b.db")
+        for _ in 0..<2 {
+            await #expect(throws: DatabaseError.self) { try await ReplicaFollower(at: path, following: MemoryStore(), key: key) }
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == [])
+    }
+
+    @Test func fileOfSomebodyElseIsLeftAlone() async throws {
+        let store = MemoryStore(), (pool, _) = try source()
+        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        try await replica.waitUntilStored(timeout: .seconds(60))
+        await replica.stop()
+        let path = folder.path("b.db"), content = Data("somebody else's".utf8)
+        try content.write(to: URL(fileURLWithPath: path))
+        await #expect { try await ReplicaFollower(at: path, following: store, key: key) } throws: {
+            ($0 as? DatabaseError)?.reason == .cannotOpen
+        }
+        #expect(FileManager.default.contents(atPath: path) == content)
+        #expect(!FileManager.default.fileExists(atPath: path + "-replica"))
+    }
+}
