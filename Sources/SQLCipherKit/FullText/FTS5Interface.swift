@@ -10,9 +10,12 @@ extension Connection {
         var statement: OpaquePointer?
         try check(sqlite3_prepare_v2(handle, "SELECT fts5(?1)", -1, &statement, nil))
         defer { sqlite3_finalize(statement) }
+        // SQLite keeps the address of the name, not the name (<https://sqlite.org/bindptr.html>).
+        let type: StaticString = "fts5_api_ptr"
         var interface: UnsafeMutablePointer<fts5_api>?
         let rc = withUnsafeMutablePointer(to: &interface) { pointer -> Int32 in
-            let rc = sqlite3_bind_pointer(statement, 1, pointer, "fts5_api_ptr", nil)
+            let name = UnsafeRawPointer(type.utf8Start).assumingMemoryBound(to: CChar.self)
+            let rc = sqlite3_bind_pointer(statement, 1, pointer, name, nil)
             return rc == SQLITE_OK ? sqlite3_step(statement) : rc
         }
         guard rc == SQLITE_ROW, let interface else { throw failure(rc) }
