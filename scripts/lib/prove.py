@@ -50,6 +50,8 @@ MACHINES = [
             "SQLCIPHERKIT_LONG_TESTS=1 swift test --filter KillSweepTests", "Tests/KillPoints", is_whole=True),
     Machine("fuzz", "bytes from outside that crash, hang or contradict",
             "./scripts/fuzz --minutes {each}", "scripts/fuzz"),
+    Machine("memory", "uses of memory that was freed or belongs to something else",
+            "./scripts/check-memory", "scripts/check-memory", is_whole=True),
     Machine("soak", "memory, descriptors, threads or files that grow when everything runs together",
             "./scripts/soak {minutes} --seed {seed}", "scripts/soak"),
     Machine("mutate", "changes to the source that no test notices",
