@@ -104,8 +104,12 @@
 #include "snapshots.h"
 #include "logging.h"
 #include "tokens.h"
+#include "full_text_words.h"
+#include "full_text_segment.h"
 #include "full_text_terms.h"
 #include "full_text_near.h"
+#include "full_text_lists.h"
+#include "full_text_row.h"
 #include "full_text_match.h"
 /* An unused function here would no longer be called in place of the one that it guards. */
 #pragma GCC diagnostic push

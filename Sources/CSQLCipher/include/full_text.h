@@ -1,5 +1,5 @@
 /* Search of a full-text index (FTS5) for user input: which words of the index are near a typed one, and which rows have them,
- * ranked by a list of rules. Compiled with the engine (Engine/full_text_terms.h, full_text_near.h, full_text_match.h).
+ * ranked by a list of rules. Compiled with the engine (Engine/full_text_*.h).
  *
  * An index is open from sqlcipherkit_words_open to sqlcipherkit_words_close. Meanwhile the statement whose cursor it was opened
  * with must stay on its row: it holds the read transaction and the table. */

@@ -1,0 +1,228 @@
+/* Walks through the words of a segment of a full-text index. engine.c includes this after the amalgamation; nothing else does.
+ *
+ * FTS5's iterators visit every row of a word to reach the next word. Two other places lead there directly: the footer of a leaf
+ * page lists where its terms begin, and the table of leaf pages tells which is the next page with a term
+ * (https://sqlite.org/fts5.html, "FTS5 data structures"; the format is described before fts5_index.c in the amalgamation). */
+
+typedef struct {
+    Fts5Index *index;
+    int segment;
+    int first;
+    int last;
+    /* The page, the position in its footer with the next term's offset, the offset of this term, and where this term's list begins
+     * and ends. */
+    Fts5Data *leaf;
+    int page;
+    int footer;
+    int offset;
+    int list;
+    int end;
+    Fts5Buffer term;
+    /* The number of bytes that it is known to share with the term before it on the page. */
+    int keep;
+    int is_done;
+    int pages;
+} sqlcipherkit_segment;
+
+static void sqlcipherkit_leave(sqlcipherkit_segment *s) {
+    fts5DataRelease(s->leaf);
+    s->leaf = NULL;
+}
+
+static void sqlcipherkit_end_segment(sqlcipherkit_segment *s) {
+    sqlcipherkit_leave(s);
+    fts5BufferFree(&s->term);
+    s->is_done = 1;
+}
+
+/* Returns the page that a statement over the table of leaf pages finds for a term; 0 if there is none. */
+static int sqlcipherkit_find_page(sqlcipherkit_segment *s, sqlite3_stmt *statement, const u8 *term, int count) {
+    int page = 0;
+    if (statement == NULL || s->index->rc != SQLITE_OK) return 0;
+    sqlite3_bind_int(statement, 1, s->segment);
+    sqlite3_bind_blob(statement, 2, term, count, SQLITE_STATIC);
+    if (sqlite3_step(statement) == SQLITE_ROW) page = (int)(sqlite3_column_int64(statement, 0) >> 1);
+    int rc = sqlite3_reset(statement);
+    sqlite3_bind_null(statement, 2);
+    if (s->index->rc == SQLITE_OK) s->index->rc = rc;
+    return page;
+}
+
+/* Reads the term at s->offset of the page. If the page is damaged, sets index->rc. */
+static void sqlcipherkit_read_term(sqlcipherkit_segment *s, int is_first) {
+    const u8 *a = s->leaf->p;
+    int offset = s->offset, keep = 0, count = 0, next = 0;
+    if (!is_first) {
+        fts5FastGetVarint32(a, offset, keep);
+    }
+    fts5FastGetVarint32(a, offset, count);
+    if (count < 1 || keep < 0 || keep > s->term.n || offset > s->leaf->szLeaf - count) {
+        s->index->rc = FTS5_CORRUPT;
+        return;
+    }
+    s->term.n = s->keep = keep;
+    fts5BufferAppendBlob(&s->index->rc, &s->term, (u32)count, &a[offset]);
+    s->list = offset + count;
+    s->end = s->leaf->szLeaf;
+    if (s->footer < s->leaf->nn) {
+        int step = 0;
+        s->footer += fts5GetVarint32(&a[s->footer], step);
+        next = s->offset + step;
+        if (step <= 0 || next > s->leaf->szLeaf || next < s->list) {
+            s->index->rc = FTS5_CORRUPT;
+            return;
+        }
+        s->end = next;
+    } else {
+        s->footer = s->leaf->nn + 1;
+    }
+}
+
+/* Goes to the first term of the first page, from `page` on, that has terms. */
+static void sqlcipherkit_enter(sqlcipherkit_segment *s, int page) {
+    sqlcipherkit_leave(s);
+    Fts5Index *p = s->index;
+    for (; page <= s->last && p->rc == SQLITE_OK; page++) {
+        s->leaf = fts5LeafRead(p, FTS5_SEGMENT_ROWID(s->segment, page));
+        s->pages++;
+        if (s->leaf == NULL) break;
+        if (!fts5LeafIsTermless(s->leaf)) {
+            int offset = 0;
+            s->page = page;
+            s->footer = s->leaf->szLeaf;
+            s->footer += fts5GetVarint32(&s->leaf->p[s->footer], offset);
+            if (offset < 4 || offset >= s->leaf->szLeaf) {
+                p->rc = FTS5_CORRUPT;
+                break;
+            }
+            s->offset = offset;
+            sqlcipherkit_read_term(s, 1);
+            if (p->rc == SQLITE_OK) return;
+            break;
+        }
+        sqlcipherkit_leave(s);
+    }
+    sqlcipherkit_end_segment(s);
+}
+
+static int sqlcipherkit_is_last_on_page(const sqlcipherkit_segment *s) { return s->footer > s->leaf->nn; }
+
+/* Returns the page of the term after the last one of this page; 0 if there is none. */
+static int sqlcipherkit_page_after(sqlcipherkit_segment *s) {
+    return sqlcipherkit_find_page(s, fts5IdxNextStmt(s->index), s->term.p, s->term.n);
+}
+
+static void sqlcipherkit_next_term(sqlcipherkit_segment *s) {
+    if (!sqlcipherkit_is_last_on_page(s)) {
+        s->offset = s->end;
+        sqlcipherkit_read_term(s, 0);
+        if (s->index->rc != SQLITE_OK) sqlcipherkit_end_segment(s);
+        return;
+    }
+    int page = sqlcipherkit_page_after(s);
+    if (page <= s->page) return sqlcipherkit_end_segment(s);
+    sqlcipherkit_enter(s, page);
+}
+
+/* Goes to the next term of the page that shares no more than `same` bytes with the term before it. All terms in between begin with
+ * the same bytes as `target` up to there and beyond, so their own bytes need not be read. Returns 0 if there is no such term; the
+ * segment is then behind them all, and `target` counts as its term. */
+static int sqlcipherkit_skip(sqlcipherkit_segment *s, const u8 *target, int count, int same) {
+    Fts5Data *leaf = s->leaf;
+    while (!sqlcipherkit_is_last_on_page(s)) {
+        int keep = 0, step = 0, offset = s->offset = s->end;
+        fts5FastGetVarint32(leaf->p, offset, keep);
+        if (keep <= same) {
+            fts5BufferSet(&s->index->rc, &s->term, same, target);
+            sqlcipherkit_read_term(s, 0);
+            if (s->index->rc != SQLITE_OK) sqlcipherkit_end_segment(s);
+            return !s->is_done;
+        }
+        if (s->footer < leaf->nn) {
+            s->footer += fts5GetVarint32(&leaf->p[s->footer], step);
+            s->end = s->offset + step;
+            if (step <= 0 || s->end > leaf->szLeaf) {
+                s->index->rc = FTS5_CORRUPT;
+                sqlcipherkit_end_segment(s);
+                return 0;
+            }
+        } else {
+            s->footer = leaf->nn + 1;
+        }
+    }
+    fts5BufferSet(&s->index->rc, &s->term, count, target);
+    return 0;
+}
+
+/* Goes to the first term not less than `target`, if this page has it. Terms are sorted, so most of them need not be compared: a
+ * term that shares more with the term before it than that one shares with the target is less than the target as well, and one that
+ * shares less is greater. */
+static int sqlcipherkit_pass(sqlcipherkit_segment *s, const u8 *target, int count) {
+    int same = 0;
+    do {
+        const int limit = MIN(s->term.n, count);
+        while (same < limit && s->term.p[same] == target[same]) same++;
+        if (same < limit ? s->term.p[same] > target[same] : s->term.n >= count) return 1;
+        if (!sqlcipherkit_skip(s, target, count, same)) return 0;
+    } while (s->keep == same);
+    return 1;
+}
+
+/* Goes to the first term not less than `target`; never goes back. */
+static void sqlcipherkit_seek(sqlcipherkit_segment *s, const u8 *target, int count) {
+    if (s->is_done) return;
+    /* Most steps stay on the page. */
+    if (s->leaf != NULL && sqlcipherkit_pass(s, target, count)) return;
+    if (s->is_done) return;
+    int page = sqlcipherkit_find_page(s, fts5IdxSelectStmt(s->index), target, count);
+    if (page < s->first) page = s->first;
+    if (s->leaf != NULL && page <= s->page) {
+        sqlcipherkit_next_term(s);
+    } else {
+        sqlcipherkit_enter(s, page);
+    }
+    while (!s->is_done && !sqlcipherkit_pass(s, target, count)) {
+        if (!s->is_done) sqlcipherkit_next_term(s);
+    }
+}
+
+/* Computes the approximate number of bytes and rows of the current term's list. */
+static void sqlcipherkit_measure(sqlcipherkit_segment *s, sqlite3_int64 *size, sqlite3_int64 *documents) {
+    const u8 *a = s->leaf->p;
+    const int detail = s->index->pConfig->eDetail;
+    sqlite3_int64 count = 0;
+    int offset = s->list;
+    /* A list begins with a row id. For each row, the size of its positions follows, then the positions, then the difference to the
+     * next row id. */
+    while (offset < s->end) {
+        u64 row;
+        offset += sqlite3Fts5GetVarint(&a[offset], &row);
+        count++;
+        if (detail == FTS5_DETAIL_NONE) continue;
+        int positions = 0;
+        if (offset >= s->end) break;
+        fts5FastGetVarint32(a, offset, positions);
+        if ((positions >> 1) > s->end - offset) break;
+        offset += positions >> 1;
+    }
+    *size = s->end - s->list;
+    *documents = count;
+    if (sqlcipherkit_is_last_on_page(s)) {
+        int after = sqlcipherkit_page_after(s);
+        if (after == 0) after = s->last + 1;
+        sqlite3_int64 further = MAX(0, after - s->page - 1);
+        if (further > 0) {
+            sqlite3_int64 bytes = further * s->index->pConfig->pgsz;
+            double each = count > 8 ? (double)*size / (double)count : 5;
+            *size += bytes;
+            *documents += (sqlite3_int64)((double)bytes / MAX(1, each));
+        }
+    }
+}
+
+static int sqlcipherkit_take_term(sqlcipherkit_segment *s, sqlcipherkit_terms *found, int distance) {
+    sqlite3_int64 size = 0, documents = 0;
+    sqlcipherkit_measure(s, &size, &documents);
+    if (s->index->rc != SQLITE_OK) return s->index->rc;
+    return sqlcipherkit_add_term(found, s->term.p + 1, s->term.n - 1, distance, size, documents);
+}
