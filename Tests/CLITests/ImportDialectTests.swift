@@ -7,11 +7,10 @@ import TestSupport
 @Suite struct ImportDialectTests {
     /// 100 files, 1,000 with `SQLCIPHERKIT_LONG_TESTS`.
     @Test func whatComesOutIsWhatWentIn() throws {
-        let isLong = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == "1"
         let folder = try TemporaryFolder()
-        var random = Numbers(seed: isLong ? UInt64(Date().timeIntervalSince1970) : 7)
+        var random = Numbers(seed: LongTests.areOn ? UInt64(Date().timeIntervalSince1970) : 7)
         var files: [GeneratedCSV] = []
-        for number in 0..<(isLong ? 1000 : 100) {
+        for number in 0..<(LongTests.areOn ? 1000 : 100) {
             let file = GeneratedCSV(&random)
             try file.bytes.write(to: URL(fileURLWithPath: folder.path("f\(number).csv")))
             files.append(file)

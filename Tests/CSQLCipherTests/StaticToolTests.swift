@@ -8,10 +8,9 @@ private let inFolder: [String]? = [["chroot"], ["unshare", "--map-root-user", "c
 }
 
 /// What a release of the tool takes: ten minutes of compiling.
-private let testsLong = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] != nil
 
 /// Programs that are linked statically, run in a folder with no other file as their root.
-@Suite(.enabled(if: testsReleases && testsLong, "SQLCIPHERKIT_RELEASE_TESTS or SQLCIPHERKIT_LONG_TESTS is not set"),
+@Suite(.enabled(if: testsReleases && LongTests.areOn, "SQLCIPHERKIT_RELEASE_TESTS or SQLCIPHERKIT_LONG_TESTS is not set"),
        .enabled(if: inFolder != nil, "only root can change a program's root folder on this machine"))
 struct StaticToolTests {
     /// An empty folder and how to call a program in it.

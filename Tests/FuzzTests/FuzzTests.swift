@@ -1,6 +1,7 @@
 import Foundation
 import LibFuzzer
 import Synchronization
+import TestSupport
 import Testing
 
 /// Whatever bytes come from outside, a call answers or throws. Here each target gets its seeds, the inputs that once were findings,
@@ -8,7 +9,7 @@ import Testing
 @Suite struct FuzzTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let current = Mutex<FuzzTarget?>(nil)
-    private static let inputs = environment["SQLCIPHERKIT_LONG_TESTS"] == nil ? 150 : 20_000
+    private static let inputs = LongTests.areOn ? 20_000 : 150
 
     // One target after another: some share a connection.
     @Test(.serialized, arguments: FuzzTarget.all)

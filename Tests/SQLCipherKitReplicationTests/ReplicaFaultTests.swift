@@ -7,7 +7,7 @@ import TestSupport
 
 /// What is stored survives whatever happens between the replica and the store.
 @Suite struct ReplicaFaultTests {
-    static let seeds: [UInt64] = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == nil ? [1, 2, 3] : Array(1...60)
+    static let seeds: [UInt64] = LongTests.areOn ? Array(1...60) : [1, 2, 3]
 
     @Test(arguments: seeds) func faultsLoseNothing(seed: UInt64) async throws {
         let folder = try TemporaryFolder(), key = try CommitOracle.key

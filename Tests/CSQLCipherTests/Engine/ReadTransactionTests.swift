@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func endsAsACommitDoes() throws {
-        let rounds = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == "1" ? 3000 : 120
+        let rounds = LongTests.areOn ? 3000 : 120
         var fast = 0
         for _ in 0..<rounds {
             let program = (0..<Int.random(in: 0...4)).compactMap { _ in Self.actions.randomElement() }

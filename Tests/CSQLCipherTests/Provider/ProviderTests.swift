@@ -1,5 +1,6 @@
 import CSQLCipher
 import Foundation
+import TestSupport
 import Testing
 
 /// Whether the package's own provider is in use, and not OpenSSL's by the trait of that name.
@@ -29,9 +30,8 @@ private let isOwnProvider = String(cString: sqlcipherkit_provider_info().provide
 
     /// A million cases with `SQLCIPHERKIT_LONG_TESTS=1`, with a seed that is new each day, which the output names.
     @Test func `random cases agree with OpenSSL`() throws {
-        let isLong = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == "1"
         let day = Int(Date().timeIntervalSince1970 / 86_400)
-        let output = try Probe.expect("differential", "openssl", isLong ? "1000000" : "20000", "\(day)")
+        let output = try Probe.expect("differential", "openssl", LongTests.areOn ? "1000000" : "20000", "\(day)")
         #expect(output.contains("random cases, each kernel agrees with openssl"))
     }
 

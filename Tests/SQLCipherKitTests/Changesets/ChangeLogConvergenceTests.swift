@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKit
+import TestSupport
 import Testing
 
 /// Peers that edit on their own, and whose messages arrive in any order, more than once, or not at all, have the same rows in the
@@ -212,9 +213,8 @@ import Testing
 
     @Test func theyConverge() throws {
         var seen = Seen()
-        let isLong = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == "1"
-        for seed in 0..<(isLong ? 2000 : 24) as Range<UInt64> {
-            try Self.run(seed: seed, steps: isLong ? 200 : 120, prunes: seed % 2 == 0, &seen)
+        for seed in 0..<(LongTests.areOn ? 2000 : 24) as Range<UInt64> {
+            try Self.run(seed: seed, steps: LongTests.areOn ? 200 : 120, prunes: seed % 2 == 0, &seen)
         }
         #expect(seen.applied > 500 && seen.outdated > 20 && seen.repeated > 20 && seen.cuts > 20)
         #expect(seen.deleted > 5 && seen.detached > 0 && seen.kept > 0 && seen.missing > 5 && seen.pruned > 20)

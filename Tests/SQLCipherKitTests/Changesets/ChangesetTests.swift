@@ -187,7 +187,7 @@ import Testing
         }
         #expect(errors.count > 250)
         var failures = 0
-        let rounds = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == nil ? 1_500 : 100_000
+        let rounds = LongTests.areOn ? 100_000 : 1_500
         for round in 0..<rounds {
             var bytes = good.data
             switch round % 3 {

@@ -5,7 +5,6 @@
 
     /// What calls and sleeping databases cost, each in a process of its own.
     @Suite struct ConcurrencyCostTests {
-        private static let isLong = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == "1"
         let folder: TemporaryFolder
         let driver: String
 
@@ -22,12 +21,12 @@
 
         /// A timeout of an hour leaves nothing of a call that ended at once.
         @Test func timedCallsKeepNoMemory() throws {
-            let grown = try #require(try run("timed-calls", Self.isLong ? 1_000_000 : 20_000)["grown"])
+            let grown = try #require(try run("timed-calls", LongTests.areOn ? 1_000_000 : 20_000)["grown"])
             #expect(grown < 6000, "\(grown) KB")
         }
 
         @Test(arguments: ["sleeping-queues", "sleeping-pools"]) func sleepingDatabasesHaveNoThreads(action: String) throws {
-            let cost = try run(action, Self.isLong ? 1000 : 60)
+            let cost = try run(action, LongTests.areOn ? 1000 : 60)
             let (threads, memory) = (try #require(cost["threads"]), try #require(cost["memory"]))
             // Swift's own, for tasks.
             #expect(threads <= 10, "\(cost)")

@@ -1,11 +1,11 @@
 import Foundation
 import SQLCipherKit
 import Synchronization
+import TestSupport
 import Testing
 
 /// The lender of connections against a model that is nothing but lists, in random schedules; and with threads.
 @Suite struct LenderModelTests {
-    private static let isLong = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == "1"
 
     private let closed = DatabaseError(message: "closed")
 
@@ -129,7 +129,7 @@ import Testing
             seed ^= seed << 17
             return Int(seed % UInt64(count))
         }
-        for schedule in 0..<(Self.isLong ? 200_000 : 2000) {
+        for schedule in 0..<(LongTests.areOn ? 200_000 : 2000) {
             let count = 1 + random(3)
             var model = Model(count)
             let driver = Driver(count)
@@ -191,7 +191,7 @@ import Testing
 
     /// With threads and short deadlines: no two have the same slot, and all come to an end.
     @Test func threadsShareNoSlot() throws {
-        for _ in 0..<(Self.isLong ? 300 : 6) {
+        for _ in 0..<(LongTests.areOn ? 300 : 6) {
             let pool = ConnectionPool((0..<3).map { _ in ConnectionSlot { throw Driver.Abandoned() } })
             let users = Mutex<[ObjectIdentifier: Int]>([:])
             let use: @Sendable ([ConnectionSlot]) -> Void = { slots in

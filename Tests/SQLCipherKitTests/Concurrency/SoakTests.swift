@@ -52,8 +52,7 @@ import Testing
     private struct Undo: Error {}
 
     @Test func whatReturnedIsThereAndNothingElse() async throws {
-        let isLong = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == "1"
-        let folder = try TemporaryFolder(), end = ContinuousClock.now + (isLong ? .seconds(600) : .seconds(5))
+        let folder = try TemporaryFolder(), end = ContinuousClock.now + (LongTests.areOn ? .seconds(600) : .seconds(5))
         let present = try Present(folder.path("a.db")), ledger = Ledger(), said = Ledger()
         // It takes longer until there is anything to judge where many other tests have Swift's few threads.
         let isOver: @Sendable () -> Bool = {

@@ -6,7 +6,6 @@ import Testing
 /// Many tasks and threads at one pool for seconds, or for a minute with `SQLCIPHERKIT_LONG_TESTS=1`.
 @Suite struct ConcurrencyStressTests {
     @Test func tasksAndThreadsWriteAndRead() async throws {
-        let isLong = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == "1"
         let folder = try TemporaryFolder()
         let pool = try DatabasePool(
             .file(folder.path("a.db")), key: .passphrase("one").quick,
@@ -23,7 +22,7 @@ import Testing
             for id in 0..<10 { try db.execute("INSERT INTO account VALUES (\(id), 100)") }
         }
         struct Undo: Error {}
-        let end = ContinuousClock.now + (isLong ? .seconds(60) : .seconds(2))
+        let end = ContinuousClock.now + (LongTests.areOn ? .seconds(60) : .seconds(2))
 
         /// One turn of a worker: moves an amount, or gives up; then looks whether the sum is what it was.
         @Sendable func write(_ db: Connection, _ worker: Int, _ n: Int) throws {

@@ -9,12 +9,11 @@ import Testing
     /// 1,000 forms for each way to hide columns, 50,000 with `SQLCIPHERKIT_LONG_TESTS`.
     @Test(arguments: [false, true])
     func nothingHiddenComesOut(_ hidesColumns: Bool) throws {
-        let isLong = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == "1"
         let first = try HiddenDatabase.open(secret: "SECRETa"), second = try HiddenDatabase.open(secret: "SECRETz")
         let unrestricted = try HiddenDatabase.open(secret: "SECRETa")
         for db in [first, second] { try db.setAccess(HiddenDatabase.access(hidesColumns)) }
-        var forms = QueryForms(seed: isLong ? UInt64(Date().timeIntervalSince1970) / 86_400 : hidesColumns ? 2 : 1)
-        let count = isLong ? 50_000 : 1_000
+        var forms = QueryForms(seed: LongTests.areOn ? UInt64(Date().timeIntervalSince1970) / 86_400 : hidesColumns ? 2 : 1)
+        let count = LongTests.areOn ? 50_000 : 1_000
         var answered = 0, refused = 0, reaching = 0
         for number in 0..<count {
             let sql = forms.next()

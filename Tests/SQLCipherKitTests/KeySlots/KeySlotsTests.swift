@@ -135,7 +135,7 @@ import Testing
         let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location)
         let db = try Connection(location, key: .slots(slots))
         // With SQLCIPHERKIT_LONG_TESTS a million.
-        let rows = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == nil ? 20_000 : 1_000_000
+        let rows = LongTests.areOn ? 1_000_000 : 20_000
         try db.execute("CREATE TABLE t(x)")
         try db.execute("INSERT INTO t WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n WHERE i < \(rows)) SELECT 'row number ' || i FROM n")
         let before = try Data(contentsOf: URL(fileURLWithPath: path)).count

@@ -161,7 +161,6 @@ import Testing
     }
 
     @Test(arguments: Store.allCases) func eachShowsWhatWasCommitted(store: Store) async throws {
-        let isLong = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == "1"
         let folder = try TemporaryFolder()
         let database = try store.open(folder)
         try await database.barrier { db in try db.execute("PRAGMA synchronous = OFF") }
@@ -172,7 +171,7 @@ import Testing
             let content = try Self.content(db, Self.keys)
             history.commits.withLock { $0.append(.init(content: content, touched: [])) }
         }
-        let end = ContinuousClock.now + .seconds(isLong ? 120 : 3)
+        let end = ContinuousClock.now + .seconds(LongTests.areOn ? 120 : 3)
         // However slow the machine is, there is something to look at.
         let goesOn: @Sendable () -> Bool = { ContinuousClock.now < end || history.commits.withLock { $0.count } <= 20 }
         let isOver: @Sendable () -> Bool = { history.running.withLock { $0 } == 0 }

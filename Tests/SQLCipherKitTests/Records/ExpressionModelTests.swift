@@ -22,7 +22,6 @@ private struct Item: SQLRecord, Equatable {
 }
 
 /// 300 expressions, 20,000 with `SQLCIPHERKIT_LONG_TESTS`.
-private let testsLong = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] != nil
 
 private typealias Columns = SQLColumns<Item>
 
@@ -192,7 +191,7 @@ private struct ExpressionMaker {
     }
 
     @Test func expressionsAreWhatSwiftComputes() throws {
-        for seed in 0..<UInt64(testsLong ? 20_000 : 300) {
+        for seed in 0..<UInt64(LongTests.areOn ? 20_000 : 300) {
             var failures: [String] = []
             let query = Item.order { $0.id }
             var random = SeededGenerator(state: seed)

@@ -12,11 +12,10 @@ import Testing
         "slots-rotate-in-place",
     ]
 
-    @Test(arguments: scenarios) func afterAPowerCut(scenarios: String) throws {
-        let isLong = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == "1"
+    @Test(arguments: LongTests.share(of: scenarios)) func afterAPowerCut(scenarios: String) throws {
         let outcome = try Command.run(
             BuildProducts.executable("CrashStates"),
-            ["--scenario", scenarios] + (isLong ? [] : ["--sample", "12", "--seed", "\(Int.random(in: 0..<1_000_000))"]))
+            ["--scenario", scenarios] + (LongTests.areOn ? [] : ["--sample", "12", "--seed", "\(Int.random(in: 0..<1_000_000))"]))
         #expect(outcome.status == 0 && outcome.output.contains(" 0 problems"), "\(outcome.output)\(outcome.errors)")
     }
 }

@@ -23,10 +23,9 @@ import Testing
         /// Every second one; all of them with SQLCIPHERKIT_LONG_TESTS.
         static let all: [Form] = {
             let modes: [DatabaseConfiguration.JournalMode] = [.delete, .persist, .truncate, .wal]
-            let isLong = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == "1"
             return modes.enumerated().flatMap { number, mode in
                 (0...2).flatMap { autoVacuum in
-                    [true, false].filter { isLong || $0 == ((number + autoVacuum) % 2 == 0) }
+                    [true, false].filter { LongTests.areOn || $0 == ((number + autoVacuum) % 2 == 0) }
                         .map { Form(mode: mode, autoVacuum: autoVacuum, isEncrypted: $0) }
                 }
             }

@@ -13,7 +13,6 @@ import Testing
         "records", "json", "key-value", "blob", "attach and write", "full-text rows", "full-text upkeep", "change log",
         "change log, receiving", "pool with tasks", "observation",
     ]
-    private static let isLong = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] != nil
 
     /// The library that lets system calls fail, compiled once.
     private static let shim = Result {
@@ -24,17 +23,17 @@ import Testing
         return (library, folder)
     }
 
-    @Test(arguments: scenarios) func aFault(scenario: String) throws {
+    @Test(arguments: LongTests.share(of: scenarios)) func aFault(scenario: String) throws {
         let kinds: [(String, Int)] = [
             ("memory", 10), ("open", 2), ("read", 5), ("write", 4), ("sync", 2), ("truncate", 1), ("rename", 2), ("unlink", 2),
             ("stat", 2), ("full", 3), ("descriptors", 2),
         ]
         for (kind, few) in kinds {
-            for length in Self.isLong || few > 2 || kind == "stat" ? ["once", "forGood"] : ["once"] {
+            for length in LongTests.areOn || few > 2 || kind == "stat" ? ["once", "forGood"] : ["once"] {
                 let folder = try TemporaryFolder()
                 let outcome = try Command.run(
                     BuildProducts.executable("FaultDriver"),
-                    ["faults", folder.url.path, scenario, kind, length, Self.isLong ? "100000" : "\(few)"],
+                    ["faults", folder.url.path, scenario, kind, length, LongTests.areOn ? "100000" : "\(few)"],
                     environment: ["LD_PRELOAD": kind == "memory" ? "" : Self.shim.get().0])
                 #expect(outcome.status == 0 && !outcome.output.contains("FAILED"),
                     "\(scenario), \(kind), \(length):\n\(outcome.output)\(outcome.errors)")

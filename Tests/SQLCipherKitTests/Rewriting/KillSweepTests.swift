@@ -14,12 +14,11 @@ import Testing
     ]
 
     /// Kills wherever a file is made, renamed or removed; with `SQLCIPHERKIT_LONG_TESTS` at each write too, and with a log.
-    @Test(arguments: actions) func aKillAtEachChange(action: String) throws {
-        let isLong = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == "1"
-        for mode in isLong ? ["delete", "wal"] : ["delete"] {
+    @Test(arguments: LongTests.share(of: actions)) func aKillAtEachChange(action: String) throws {
+        for mode in LongTests.areOn ? ["delete", "wal"] : ["delete"] {
             let folder = try TemporaryFolder()
             let outcome = try Command.run(
-                try BuildProducts.executable("FaultDriver"), ["sweep", action, folder.url.path, mode, isLong ? "all" : "names"])
+                try BuildProducts.executable("FaultDriver"), ["sweep", action, folder.url.path, mode, LongTests.areOn ? "all" : "names"])
             #expect(outcome.status == 0 && !outcome.output.contains("wrong"), "\(mode): \(outcome.output)")
             // Where the C library's calls cannot be replaced, there is nothing to see.
             if outcome.output.contains("unsupported") { return }
@@ -30,10 +29,11 @@ import Testing
 
     /// One failed write, sync, rename or removal leaves the old database or the new one as well, in the journal mode that it had,
     /// and no other file after the next opening.
-    @Test(arguments: [
-        "key-by-file", "encrypt", "decrypt", "erase", "backup", "restore-by-rows", "slots-for-a-raw-key", "slots-add",
-        "slots-remove", "slots-rotate-in-place", "slots-rotate-by-file", "slots-upgrade",
-    ])
+    @Test(
+        arguments: LongTests.share(of: [
+            "key-by-file", "encrypt", "decrypt", "erase", "backup", "restore-by-rows", "slots-for-a-raw-key", "slots-add",
+            "slots-remove", "slots-rotate-in-place", "slots-rotate-by-file", "slots-upgrade",
+        ]))
     func oneFailedCall(action: String) throws {
         let folder = try TemporaryFolder()
         let outcome = try Command.run(

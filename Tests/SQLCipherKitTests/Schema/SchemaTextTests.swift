@@ -105,7 +105,6 @@ import Testing
     /// Each text with two operations, or with `SQLCIPHERKIT_LONG_TESTS` all: it throws, and one's own database is as it was.
     @Test(arguments: Object.allCases)
     func aHostileTextIsRefused(_ object: Object) throws {
-        let isLong = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == "1"
         var random = SeededGenerator(state: UInt64(object.rawValue.utf8.count))
         let own = try open("own.db", "mine")
         try own.execute(SQLScript("CREATE TABLE precious(a); INSERT INTO precious VALUES ('mine'); CREATE TABLE gone(a)"))
@@ -116,7 +115,7 @@ import Testing
             try hostile(object, text, named: name)
             let theirs = try Data(contentsOf: folder.url.appendingPathComponent(name))
             files.insert(name)
-            for (place, (operation, run)) in operations(own, name).enumerated() where isLong || place % 3 == number % 3 {
+            for (place, (operation, run)) in operations(own, name).enumerated() where LongTests.areOn || place % 3 == number % 3 {
                 // A table without its indexes and triggers is copied whatever theirs are.
                 if operation == "copyTables", object == .view || object == .virtual { continue }
                 let bytes = try Data(contentsOf: file)

@@ -175,7 +175,7 @@ import Testing
     /// A blob much larger than the memory that it passes through; 1 GB with SQLCIPHERKIT_LONG_TESTS.
     @Test func memoryStaysSmall() throws {
         let folder = try TemporaryFolder()
-        let megabytes = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == nil ? 48 : 950
+        let megabytes = LongTests.areOn ? 950 : 48
         let outcome = try Command.run(try BuildProducts.executable("FaultDriver"), ["blob", folder.path("a.db"), "k", "\(megabytes)"])
         let numbers = outcome.output.split(separator: " ").compactMap { Int($0) }
         #expect(outcome.status == 0 && numbers.count == 2, "\(outcome)")

@@ -9,7 +9,6 @@ import Testing
     @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .persist]) func whatIsRolledBackIsAsItWas(
         mode: DatabaseConfiguration.JournalMode
     ) throws {
-        let isLong = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == "1"
         let folder = try TemporaryFolder()
         let db = try Connection(.file(folder.path("a.db")), key: .passphrase("one").quick)
         try db.main.setJournalMode(mode)
@@ -19,7 +18,7 @@ import Testing
         try db.execute("INSERT INTO a VALUES (-1)")
         try db.execute("CREATE TABLE c(z)")
         for _ in 0..<12 { try db.execute("INSERT INTO c VALUES (zeroblob(3000))") }
-        for round in 0..<(isLong ? 30_000 : 1000) {
+        for round in 0..<(LongTests.areOn ? 30_000 : 1000) {
             // The first page gets another initialisation vector, and so other ciphertext in the journal.
             try db.execute("UPDATE a SET x = \(round)")
             try db.begin()

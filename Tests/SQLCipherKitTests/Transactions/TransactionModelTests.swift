@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKit
+import TestSupport
 import Testing
 
 /// Random nestings of transactions, savepoints and statements that abort, against a model that says what must be in the table.
@@ -137,7 +138,7 @@ import Testing
 
     /// 3,000 programs; with `SQLCIPHERKIT_LONG_TESTS` 200,000.
     @Test func randomNestings() throws {
-        let count: UInt64 = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == nil ? 3_000 : 200_000
+        let count: UInt64 = LongTests.areOn ? 200_000 : 3_000
         let db = try Connection(.memory), queue = try DatabaseQueue(.memory)
         try db.execute("CREATE TABLE t(x INTEGER PRIMARY KEY)")
         try queue.write { try $0.execute("CREATE TABLE t(x INTEGER PRIMARY KEY)") }
