@@ -14,20 +14,20 @@ struct AssociatedRows<Target: SQLRecord> {
 
     private var target: SQLTable { clauses.sides[0].table }
 
-    /// The base's column that identifies the associated records.
-    func nearColumn(_ db: Connection) throws(DatabaseError) -> String {
+    /// The base's columns that identify the associated records.
+    func nearColumns(_ db: Connection) throws(DatabaseError) -> [String] {
         switch path {
-        case .direct(let link): return try link.columns(near: base, far: target, db).single().near
-        case .through(let table, let link, _): return try link.columns(near: base, far: table, db).single().near
+        case .direct(let link): return try link.columns(near: base, far: target, db).map(\.near)
+        case .through(let table, let link, _): return try link.columns(near: base, far: table, db).map(\.near)
         }
     }
 
     /// The rows that belong to each of the keys.
-    func fetch<Row>(_ reading: AssociationReading<Target, Row>, _ keys: [AssociationKey?], _ db: Connection) throws -> [[Row]] {
+    func fetch<Row>(_ reading: AssociationReading<Target, Row>, _ keys: NearKeys, _ db: Connection) throws -> [[Row]] {
         let list = AssociationKeys(keys)
-        let beside = try reading.columns(target, db)
+        var further = try reading.columns(target, db)
+        let beside = further.flatMap(\.columns)
         var (numbers, records): ([Int], [Target]) = ([], [])
-        var further: [[AssociationKey?]] = beside.map { _ in [] }
         // The statement runs even without keys, so that an observation knows its tables.
         try db.forEachRow(of: try sql(list, beside, db)) { row in
             let sides = try SQLSide.all(row, beside.isEmpty ? 2 : 3)
@@ -47,7 +47,7 @@ struct AssociatedRows<Target: SQLRecord> {
 
     /// For each row: the number of its key, the record, and the record's keys for further associations.
     private func sql(_ keys: AssociationKeys, _ beside: [String], _ db: Connection) throws(DatabaseError) -> SQL {
-        let (source, far) = try linked(keys, db)
+        let (source, pairs) = try linked(keys, db)
         var clauses = clauses
         let (limit, offset) = (clauses.limit, clauses.offset)
         (clauses.limit, clauses.offset) = (nil, 0)
@@ -56,7 +56,7 @@ struct AssociatedRows<Target: SQLRecord> {
         let key: SQL = "\(identifier: Self.key).n"
         let from: SQL = """
             FROM (\(source)) AS \(identifier: Self.key) JOIN \(clauses.sides[0].source) \
-            ON \(identifier: alias).\(identifier: far) = \(identifier: Self.key).value
+            ON \(SQLClauses.equal(pairs, alias, Self.key))
             """
         guard limit != nil || offset > 0 else { return try clauses.tail(of: "SELECT \(columns(key, beside)) \(from)") }
 
@@ -76,19 +76,28 @@ struct AssociatedRows<Target: SQLRecord> {
         return "\(sql) AND \(place) <= \(upper.partialValue) ORDER BY \(place)"
     }
 
-    /// A query for the keys' numbers and the values that the target's column must equal, and that column.
-    private func linked(_ keys: AssociationKeys, _ db: Connection) throws(DatabaseError) -> (source: SQL, far: String) {
+    /// A query for the keys' numbers and the values that the target's columns must equal, and these pairs.
+    private func linked(
+        _ keys: AssociationKeys, _ db: Connection
+    ) throws(DatabaseError) -> (source: SQL, pairs: [AssociationLink.Pair]) {
         switch path {
         case .direct(let link):
-            return ("SELECT n - 1 AS n, value FROM (\(keys.source))", try link.columns(near: base, far: target, db).single().far)
+            let values = keys.columns.map { "\(identifier: $0)" as SQL }
+            let far = try link.columns(near: base, far: target, db).map(\.far)
+            return (
+                "SELECT n - 1 AS n, \(list: values) FROM (\(keys.source))", zip(far, keys.columns).map { (near: $0, far: $1) }
+            )
         case .through(let table, let first, let second):
-            let near = try first.columns(near: base, far: table, db).single().far
-            let far = try second.columns(near: table, far: target, db).single()
+            let near = try first.columns(near: base, far: table, db).map(\.far)
+            let pairs = zip(near, keys.columns).map { (near: $0, far: $1) }
+            let far = try second.columns(near: table, far: target, db)
+            let names = far.indices.map { "value\($0)" }
+            let values = zip(far, names).map { "link.\(identifier: $0.near) AS \(identifier: $1)" as SQL }
             let link: SQL = """
-                SELECT DISTINCT k.n - 1 AS n, link.\(identifier: far.near) AS value FROM (\(keys.source)) AS k \
-                JOIN \(raw: table.qualifiedName) AS link ON link.\(identifier: near) = k.value
+                SELECT DISTINCT k.n - 1 AS n, \(list: values) FROM (\(keys.source)) AS k \
+                JOIN \(raw: table.qualifiedName) AS link ON \(SQLClauses.equal(pairs, "link", "k"))
                 """
-            return (link, far.far)
+            return (link, zip(far, names).map { (near: $0.far, far: $1) })
         }
     }
 
@@ -109,15 +118,6 @@ extension AssociationPath {
         guard case .through(var table, let first, let second) = self else { return self }
         table.schema = table.schema ?? schema
         return .through(table, first, second)
-    }
-}
-
-extension SQLSide {
-    /// Appends the key in each of this side's columns to that column's list.
-    func appendKeys(_ row: borrowing Row, to lists: inout [[AssociationKey?]]) throws(DatabaseError) {
-        for index in lists.indices {
-            lists[index].append(try AssociationKey(Row.Column(row.handle, Int32(truncatingIfNeeded: range.lowerBound + index))))
-        }
     }
 }
 

@@ -1,11 +1,21 @@
 import CSQLCipher
 
-/// A value that associated records have in common. NULL is associated with nothing.
+/// A value that associated records have in common, or one column of it. NULL is associated with nothing.
 enum AssociationKey: Hashable {
     case integer(Int64)
     case real(Double)
     case text([UInt8])
     case blob([UInt8])
+
+    /// The storage class, in SQLite's order.
+    var kind: Int {
+        switch self {
+        case .integer: 0
+        case .real: 1
+        case .text: 2
+        case .blob: 3
+        }
+    }
 
     init?(_ column: borrowing Row.Column) throws(DatabaseError) {
         switch column.storageClass {
@@ -18,16 +28,24 @@ enum AssociationKey: Hashable {
     }
 }
 
-/// The distinct keys of some records, as a table of numbers and values that a statement can join.
+/// The distinct keys of some records, as a table of numbers and values that a statement can join. A key of several columns is in
+/// `AssociationKeys+Composite.swift`.
 struct AssociationKeys {
     /// The number of each record's key; nil for NULL.
     let numbers: [Int?]
     let count: Int
+    /// The names of the columns with the values.
+    let columns: [String]
     /// `SELECT … AS n, … AS value`, counted from 1. Keys are bound as arrays (<https://sqlite.org/carray.html>), so the statement
     /// is the same for any number of keys.
     let source: SQL
 
+    init(numbers: [Int?], count: Int, columns: [String], source: SQL) {
+        (self.numbers, self.count, self.columns, self.source) = (numbers, count, columns, source)
+    }
+
     init(_ keys: [AssociationKey?]) {
+        columns = ["value"]
         var integers: [Int64] = [], reals: [Double] = [], texts: [[UInt8]] = [], blobs: [[UInt8]] = []
         var known: [AssociationKey: (kind: Int, index: Int)] = [:]
         for case let key? in keys where known[key] == nil {
@@ -56,56 +74,11 @@ struct AssociationKeys {
         }
         if !integers.isEmpty || known.isEmpty { add("value", .integers(integers), 0) }
         if !reals.isEmpty { add("value", .reals(reals), 1) }
-        // The plus removes the cast's affinity, which would convert the other side to text.
-        if !texts.isEmpty { add("+CAST(value AS TEXT)", .blobs(texts), 2) }
+        if !texts.isEmpty { add(Self.text, .blobs(texts), 2) }
         if !blobs.isEmpty { add("value", .blobs(blobs), 3) }
         source = parts.dropFirst().reduce(parts[0]) { "\($0) UNION ALL \($1)" }
     }
-}
 
-/// An array as the argument of `carray()`, copied when it is bound.
-private enum BoundArray: SQLValueConvertible {
-    case integers([Int64])
-    case reals([Double])
-    case blobs([[UInt8]])
-
-    init?(sqlValue: SQLValue) { nil }
-    var sqlValue: SQLValue { .null }
-
-    func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
-        try parameter.check(bind(parameter.handle, parameter.index))
-    }
-
-    private func bind(_ handle: OpaquePointer, _ index: Int32) -> Int32 {
-        switch self {
-        case .integers(var values):
-            return values.withUnsafeMutableBytes { Self.bind(handle, index, $0, $0.count / 8, SQLITE_CARRAY_INT64) }
-        case .reals(var values):
-            return values.withUnsafeMutableBytes { Self.bind(handle, index, $0, $0.count / 8, SQLITE_CARRAY_DOUBLE) }
-        case .blobs(let values):
-            // One more byte, so that no address is nil.
-            var bytes: [UInt8] = []
-            bytes.reserveCapacity(values.reduce(1) { $0 + $1.count })
-            for value in values { bytes += value }
-            bytes.append(0)
-            return bytes.withUnsafeMutableBytes { bytes in
-                var place = 0
-                // Laid out as a `struct iovec`.
-                var list: [(UnsafeMutableRawPointer?, Int)] = values.map { value in
-                    defer { place += value.count }
-                    return (bytes.baseAddress.map { $0 + place }, value.count)
-                }
-                return list.withUnsafeMutableBytes { Self.bind(handle, index, $0, values.count, SQLITE_CARRAY_BLOB) }
-            }
-        }
-    }
-
-    private static func bind(
-        _ handle: OpaquePointer, _ index: Int32, _ bytes: UnsafeMutableRawBufferPointer, _ count: Int, _ kind: Int32
-    ) -> Int32 {
-        // SQLite would take the empty copy for a failed allocation.
-        if count == 0 { return sqlite3_carray_bind(handle, index, nil, 0, kind, nil) }
-        guard let count = Int32(exactly: count) else { return SQLITE_TOOBIG }
-        return sqlite3_carray_bind(handle, index, bytes.baseAddress, count, kind, sqlcipherkit_transient())
-    }
+    /// The text of an array's bytes. The plus removes the cast's affinity, which would convert the other side to text.
+    static var text: SQL { "+CAST(value AS TEXT)" }
 }

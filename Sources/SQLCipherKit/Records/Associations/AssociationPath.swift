@@ -16,23 +16,12 @@ struct AssociationLink: Sendable {
     var referring: Name?
     var referenced: Name?
 
-    /// The columns that are equal in associated rows, and their description in errors.
-    struct Columns {
-        let pairs: [(near: String, far: String)]
-        let text: String
+    /// Two columns that are equal in associated rows.
+    typealias Pair = (near: String, far: String)
 
-        /// The only pair.
-        func single() throws(DatabaseError) -> (near: String, far: String) {
-            guard pairs.count == 1, let pair = pairs.first else {
-                throw .misuse("\(text) has \(pairs.count) columns: associations are only fetched by a key of one column")
-            }
-            return pair
-        }
-    }
-
-    /// Finds the columns in the declaration, the tables' descriptions or the database.
+    /// Finds the columns that are equal in associated rows in the declaration, the tables' descriptions or the database.
     /// - Parameter db: the connection; nil to use only descriptions.
-    func columns(near: SQLTable, far: SQLTable, _ db: Connection?) throws(DatabaseError) -> Columns {
+    func columns(near: SQLTable, far: SQLTable, _ db: Connection?) throws(DatabaseError) -> [Pair] {
         var found: [ForeignKeyLink] = []
         if direction != .nearRefersToFar { found += try links(far, near, db, isNearChild: false) }
         // If a table refers to itself, both directions have the same keys.
@@ -44,9 +33,7 @@ struct AssociationLink: Sendable {
             let keys = found.map(\.text).joined(separator: "; ")
             throw .misuse("several foreign keys link \(near.name) with \(far.name): name the property that refers (\(keys))")
         }
-        return Columns(
-            pairs: only.pairs.map { only.isNearChild ? (near: $0.child, far: $0.parent) : (near: $0.parent, far: $0.child) },
-            text: only.text)
+        return only.pairs.map { only.isNearChild ? (near: $0.child, far: $0.parent) : (near: $0.parent, far: $0.child) }
     }
 
     private func links(
@@ -61,7 +48,9 @@ struct AssociationLink: Sendable {
         }
         if let referenced = try referenced?.get() { return link(referenced) }
         let declared = try SQLClauses.links(from: child, to: parent, db, isNearChild: isNearChild)
-        if let key = declared.first(where: { $0.pairs.count == 1 && $0.pairs[0].child.isSameName(as: referring) }) { return [key] }
+        let keys = declared.filter { $0.pairs.contains { $0.child.isSameName(as: referring) } }
+        if let key = keys.first(where: { $0.pairs.count == 1 }) ?? (keys.count == 1 ? keys.first : nil) { return [key] }
+        if !keys.isEmpty { return keys }
         // A column without a declared foreign key refers to the primary key.
         let key = try SQLClauses.primaryKey(of: parent, db)
         guard key.count == 1 else { throw .misuse("the primary key of \(parent.name) has \(key.count) columns: say to: as well") }

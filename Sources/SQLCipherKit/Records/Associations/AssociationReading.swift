@@ -1,9 +1,9 @@
 /// Makes rows with associations from what a statement reads.
 struct AssociationReading<Base, Row>: Sendable {
-    /// The columns of the base's table that identify the associated records.
-    let columns: @Sendable (SQLTable, Connection) throws -> [String]
-    /// Makes the rows from the bases and, for each column, the keys of all bases.
-    let rows: @Sendable ([Base], [[AssociationKey?]], Connection, SQLTable) throws -> [Row]
+    /// For each association, the columns of the base's table that identify the associated records.
+    let columns: @Sendable (SQLTable, Connection) throws -> [NearKeys]
+    /// Makes the rows from the bases and, for each association, the keys of all bases.
+    let rows: @Sendable ([Base], [NearKeys], Connection, SQLTable) throws -> [Row]
 }
 
 extension AssociationReading where Base == Row {
@@ -19,7 +19,7 @@ extension AssociationReading {
         let (columns, rows) = (columns, rows)
         return AssociationReading<Base, (Row, Value)>(
             columns: { table, db in
-                try columns(table, db) + [AssociatedRows(association.path, association.query, table).nearColumn(db)]
+                try columns(table, db) + [NearKeys(AssociatedRows(association.path, association.query, table).nearColumns(db))]
             },
             rows: { bases, keys, db, table in
                 let first = try rows(bases, keys.dropLast(), db, table)

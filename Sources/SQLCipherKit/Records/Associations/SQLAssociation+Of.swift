@@ -51,11 +51,11 @@ extension SQLAssociation {
         }
         switch path.in(base.schema) {
         case .direct(let link):
-            let pairs = try link.columns(near: base, far: side.table, nil).pairs
+            let pairs = try link.columns(near: base, far: side.table, nil)
             return SQLPredicate(equal(side.alias, pairs.map(\.far), try values(pairs.map(\.near))), .and)
         case .through(let table, let first, let second):
-            let near = try first.columns(near: base, far: table, nil).pairs
-            let far = try second.columns(near: table, far: side.table, nil).pairs
+            let near = try first.columns(near: base, far: table, nil)
+            let far = try second.columns(near: table, far: side.table, nil)
             let alias = "sqlcipherkit_link"
             func list(_ alias: String, _ columns: [String]) -> SQL {
                 let list: SQL = "\(list: columns.map { "\(identifier: alias).\(identifier: $0)" })"

@@ -24,11 +24,11 @@ public struct SQLAssociation<Base: SQLRecord, Target: SQLRecord, Value>: Sendabl
     let path: AssociationPath
     var query: SQLQuery<Target>
     /// Reads the value for each of the keys.
-    let load: @Sendable (AssociatedRows<Target>, [AssociationKey?], Connection) throws -> [Value]
+    let load: @Sendable (AssociatedRows<Target>, NearKeys, Connection) throws -> [Value]
 
     init(
         _ path: AssociationPath, _ query: SQLQuery<Target>,
-        load: @escaping @Sendable (AssociatedRows<Target>, [AssociationKey?], Connection) throws -> [Value]
+        load: @escaping @Sendable (AssociatedRows<Target>, NearKeys, Connection) throws -> [Value]
     ) {
         self.path = path
         self.query = query

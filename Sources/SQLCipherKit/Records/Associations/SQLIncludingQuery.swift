@@ -75,11 +75,11 @@ extension SQLSelection {
 
     private func fetch<Row>(_ reading: AssociationReading<Element, Row>, _ db: Connection) throws -> [Row] {
         let side = clauses.sides[0]
-        let columns = try reading.columns(side.table, db)
-        var (elements, keys): ([Element], [[AssociationKey?]]) = ([], columns.map { _ in [] })
+        var keys = try reading.columns(side.table, db)
+        var elements: [Element] = []
         let list: SQL = """
             \(list ?? clauses.records), NULL AS \(identifier: SQLSide.separator), \
-            \(list: columns.map { "\(identifier: side.alias).\(identifier: $0)" })
+            \(list: keys.flatMap(\.columns).map { "\(identifier: side.alias).\(identifier: $0)" })
             """
         try db.forEachRow(of: try clauses.request(.rows, list, db)) { row in
             let (first, last) = try SQLSide.divided(row)
