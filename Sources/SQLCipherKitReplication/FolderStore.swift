@@ -6,11 +6,10 @@ import SQLCipherKit
 /// Each object is a file, which is written under a temporary name, flushed, and renamed. A lock file makes conditions atomic
 /// between processes; on a network file system they depend on its locks.
 public struct FolderStore: ReplicaStore {
-    /// What is larger was not stored by a replica, and is not read into memory.
-    private static let largestObject = 1 << 30
-
     /// The path of the folder.
     public let path: String
+    /// How long to wait for another process that has the folder locked. Tests set it.
+    package var patience: Duration = .seconds(10)
 
     /// - Parameter path: the folder; created with permissions 0700 if it is missing.
     /// - Throws: ``ReplicaStoreError/unavailable(_:)`` if there is no such folder and it cannot be created.
@@ -26,6 +25,10 @@ public struct FolderStore: ReplicaStore {
         var objects: [ReplicaObjectInfo] = []
         guard let files = FileManager.default.enumerator(atPath: path) else { throw failure("listed", path) }
         while let name = files.nextObject() as? String {
+            try Task.checkCancellation()
+            guard objects.count < ReplicaObject.largestCount else {
+                throw ReplicaStoreError.unavailable("\(path) has more files than a replica stores")
+            }
             guard name.utf8.starts(with: prefix.utf8), !name.utf8.contains(UInt8(ascii: "~")) else { continue }
             var info = stat()
             guard stat(file(name), &info) == 0, info.st_mode & S_IFMT == S_IFREG else { continue }
@@ -50,8 +53,12 @@ public struct FolderStore: ReplicaStore {
                 let lock = open(file("~lock"), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
                 guard lock >= 0 else { throw failure("locked", path) }
                 defer { close(lock) }
-                while flock(lock, LOCK_EX) != 0 {
-                    if errno != EINTR { throw failure("locked", path) }
+                let start = ContinuousClock.now
+                while flock(lock, LOCK_EX | LOCK_NB) != 0 {
+                    guard errno == EINTR || errno == EWOULDBLOCK, .now - start < patience, !Task.isCancelled else {
+                        throw failure("locked", path)
+                    }
+                    usleep(5000)
                 }
                 let present = try read(name)
                 switch condition {
@@ -86,7 +93,7 @@ public struct FolderStore: ReplicaStore {
         defer { close(descriptor) }
         var info = stat()
         guard fstat(descriptor, &info) == 0 else { throw failure("read", name) }
-        guard info.st_mode & S_IFMT == S_IFREG, info.st_size <= Self.largestObject else {
+        guard info.st_mode & S_IFMT == S_IFREG, info.st_size <= ReplicaObject.largestSize else {
             throw ReplicaStoreError.unavailable("\(name) is no object: it is no regular file, or larger than an object can be")
         }
         var bytes = [UInt8](repeating: 0, count: Int(info.st_size))

@@ -22,6 +22,9 @@ extension Replica {
             contents = known
         } else {
             if let last, manifest.sections[last].supersededAt == 0 { manifest.sections[last].supersededAt = options.time }
+            // As many as a reader accepts.
+            let surplus = manifest.sections.count + 1 - ReplicaManifest.largestSectionCount
+            if surplus > 0 { manifest.sections.removeFirst(surplus) }
             manifest.sections.append(ReplicaManifest.Section(id: try ReplicaKey.random(8), salt: source.key.salt))
         }
         // An earlier attempt may have been successful although it failed.

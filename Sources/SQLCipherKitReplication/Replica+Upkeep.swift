@@ -2,6 +2,8 @@ import SQLCipherKit
 
 /// Joining small objects to larger ones, and removing what is no longer needed.
 extension Replica {
+    private static let orphansPerSweep = 1000
+
     func maintain() async throws {
         if snapshot == nil, try await joinObjects() { return }
         let interval = min(options.sweepInterval, options.retention / 4)
@@ -112,12 +114,13 @@ extension Replica {
             known.formUnion(generation.snapshots.flatMap { $0.names })
         }
         let orphans = try await store.list(prefix: section.prefix).map(\.name).filter { name in
-            guard !known.contains(name) else { return false }
+            guard name.utf8.count <= 100, !known.contains(name) else { return false }
             let parts = name.split(separator: "-")
             return parts.count == 3 && UInt64(parts[1]).map { $0 < manifest.epoch } ?? false
         }
-        remove(orphans)
-        collectsOrphans = false
+        // The manifest holds their names until they are removed: the next sweep goes on.
+        remove(Array(orphans.prefix(Self.orphansPerSweep)))
+        collectsOrphans = orphans.count > Self.orphansPerSweep
     }
 }
 

@@ -5,6 +5,8 @@ import SQLCipherKit
 /// key, so that a writer with a new key carries the older sections along without reading them.
 struct ReplicaManifest {
     static let name = "manifest"
+    /// A passphrase costs a key derivation for each section, and the store is not trusted: there cannot be thousands of them.
+    static let largestSectionCount = 16
     private static let magic = Array("SCKM".utf8) + [1]
 
     struct Section {
@@ -69,6 +71,10 @@ struct ReplicaManifest {
         guard let magic = parser.take(5), magic.elementsEqual(Self.magic), let epoch = parser.number(UInt64.self),
             let writer = parser.take(16), let count = parser.number(UInt16.self)
         else { throw DatabaseError.damagedReplica("the manifest is of an unknown form") }
+        guard count <= Self.largestSectionCount else {
+            throw DatabaseError.damagedReplica("the manifest has \(count) sections, and a replica makes at most \(Self.largestSectionCount)")
+        }
+        guard epoch < UInt64.max else { throw DatabaseError.damagedReplica("the manifest has an impossible number of writers") }
         (self.epoch, self.writer) = (epoch, Array(writer))
         for _ in 0..<count {
             guard let id = parser.take(8), let salt = parser.take(16), let time = parser.number(Int64.self),
@@ -79,14 +85,5 @@ struct ReplicaManifest {
                 Section(id: Array(id), salt: Array(salt), supersededAt: time, nonce: Array(nonce), sealed: Array(sealed)))
         }
         guard parser.isAtEnd else { throw DatabaseError.damagedReplica("the manifest has too many bytes") }
-    }
-
-    /// The section that a key opens, with its content; the newest if there are several.
-    func section(for key: (_ salt: [UInt8]) throws -> ReplicaKey) throws -> (index: Int, key: ReplicaKey, ReplicaContents)? {
-        for index in sections.indices.reversed() {
-            let key = try key(sections[index].salt)
-            if let contents = try sections[index].contents(with: key) { return (index, key, contents) }
-        }
-        return nil
     }
 }

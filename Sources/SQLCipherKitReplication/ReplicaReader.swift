@@ -6,6 +6,8 @@ struct ReplicaReader {
     let store: any ReplicaStore
     private let encryption: Encryption
     private(set) var key: ReplicaKey?
+    /// The keys that were derived for the salts in the manifest.
+    private var keys: [ReplicaKey] = []
     private(set) var contents = ReplicaContents()
 
     /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if there is no replica, or none that the key opens.
@@ -20,31 +22,35 @@ struct ReplicaReader {
             throw DatabaseError.damagedReplica("there is none in the store")
         }
         let manifest = try ReplicaManifest(object.bytes)
-        let (known, encryption) = (key, encryption)
-        let found = try await BlockingExecutor.run {
-            try Found(manifest.section { salt in
-                if let known, known.salt == salt { return known }
-                return try ReplicaKey(encryption, salt: salt)
-            })
+        keys.removeAll { key in !manifest.sections.contains { $0.salt == key.salt } }
+        // The newest section that the key opens.
+        for section in manifest.sections.reversed() {
+            let key = try await key(for: section.salt)
+            guard let contents = try section.contents(with: key) else { continue }
+            (self.key, self.contents) = (key, contents)
+            return
         }
-        guard let found else { throw DatabaseError.damagedReplica("the key does not open it") }
-        (key, contents) = (found.key, found.contents)
+        throw DatabaseError.damagedReplica("the key does not open it")
     }
 
-    private struct Found: Sendable {
-        let key: ReplicaKey, contents: ReplicaContents
-
-        init?(_ found: (index: Int, key: ReplicaKey, ReplicaContents)?) {
-            guard let found else { return nil }
-            (key, contents) = (found.key, found.2)
-        }
+    /// Derives the key for a salt, once. Sections of one passphrase usually have one salt.
+    private mutating func key(for salt: [UInt8]) async throws -> ReplicaKey {
+        if let known = keys.first(where: { $0.salt == salt }) { return known }
+        try Task.checkCancellation()
+        let encryption = encryption
+        let key = try await BlockingExecutor.run { try ReplicaKey(encryption, salt: salt) }
+        keys.append(key)
+        return key
     }
 
     // MARK: Reading objects
 
     /// Reads an object.
-    func object(_ name: String) async throws -> [UInt8] {
+    /// - Parameter size: what the manifest says, as the most that is looked at.
+    func object(_ name: String, upTo size: Int) async throws -> [UInt8] {
+        try Task.checkCancellation()
         guard let object = try await store.get(name) else { throw Missing(name: name) }
+        guard object.bytes.count <= size else { throw DatabaseError.damagedReplica("the object \(name) is too large") }
         return object.bytes
     }
 
@@ -59,9 +65,10 @@ struct ReplicaReader {
         _ body: (_ page: UInt32, _ bytes: UnsafeRawBufferPointer) throws -> Void
     ) async throws {
         guard let key else { return }
-        var tag = snapshot.predecessor, pages: UInt64 = 0
+        var tag = snapshot.predecessor, pages: UInt64 = 0, left = snapshot.size
         for name in snapshot.names {
-            let bytes = try await object(name)
+            let bytes = try await object(name, upTo: left)
+            left -= bytes.count
             try bytes.withUnsafeBytes { bytes in
                 let (block, range, end, next) = try ReplicaBlock.open(bytes, at: 0, with: key)
                 guard block.kind == .snapshot, block.generation == generation, block.predecessor == tag, block.first == pages,
@@ -94,7 +101,7 @@ struct ReplicaReader {
         guard let key else { return place }
         var place = place
         for entry in generation.log where entry.end > place.frames && place.commits < last {
-            let bytes = try await object(entry.name)
+            let bytes = try await object(entry.name, upTo: entry.size)
             try bytes.withUnsafeBytes { bytes in
                 var offset = 0, tag = entry.predecessor, first = entry.first
                 while offset < bytes.count, place.commits < last {
@@ -184,7 +191,7 @@ struct ReplicaReader {
                 found = max(found ?? 0, entry.commits)
                 break
             }
-            let bytes = try await object(entry.name)
+            let bytes = try await object(entry.name, upTo: entry.size)
             let commit: UInt64? = try bytes.withUnsafeBytes { bytes in
                 var offset = 0, last: UInt64?
                 while offset < bytes.count {

@@ -42,6 +42,11 @@ public struct ReplicaObjectInfo: Hashable, Sendable {
 
 /// An object in a store.
 public struct ReplicaObject: Sendable {
+    /// What is larger was not stored by a replica: ``ReplicaOptions/objectSize`` at most, with the table of the pages.
+    static let largestSize = 320 << 20
+    /// The number of objects that a store is believed to have.
+    static let largestCount = 1 << 20
+
     /// The content.
     public let bytes: [UInt8]
     /// The version, for ``ReplicaCondition/isVersion(_:)``.

@@ -22,7 +22,7 @@
 
         /// The number of times that a request is made before its error is thrown. The pause grows up to 25 seconds. Default: 4.
         public var attempts = 4
-        /// How long a request may take. Default: 60 seconds.
+        /// How long a request may take, with the transfer of the object. Default: 60 seconds.
         public var timeout: Duration = .seconds(60)
 
         let bucket: String
@@ -52,7 +52,7 @@
         }
 
         public func list(prefix: String) async throws -> [ReplicaObjectInfo] {
-            var objects: [ReplicaObjectInfo] = [], token: String?
+            var objects: [ReplicaObjectInfo] = [], token: String?, pages = 0
             repeat {
                 var query = [("list-type", "2"), ("prefix", self.prefix + prefix)]
                 if let token { query.append(("continuation-token", token)) }
@@ -64,6 +64,11 @@
                     return ReplicaObjectInfo(name: String(object.name.dropFirst(self.prefix.count)), size: object.size)
                 }
                 token = page.continuation
+                // A page has a thousand names, but for the last one and for servers that have reasons of their own.
+                pages += 1
+                guard objects.count <= ReplicaObject.largestCount, pages <= 2000 else {
+                    throw ReplicaStoreError.unavailable("the store lists more objects than a replica stores")
+                }
             } while token != nil
             return objects
         }
@@ -146,9 +151,24 @@
             request.headers.add(name: "host", value: endpoint.host)
             if body != nil { request.body = .bytes(bytes) }
             let seconds = max(1, timeout.bounded.components.seconds)
+            // The client's own limit ends with the head of the answer.
+            return try await withThrowingTaskGroup(of: Response.self) { [request] group in
+                group.addTask { try await answer(to: request, isObject: !name.isEmpty, seconds) }
+                group.addTask {
+                    try await Task.sleep(for: .seconds(seconds))
+                    throw ReplicaStoreError.unavailable("the answer has taken longer than \(seconds) seconds")
+                }
+                defer { group.cancelAll() }
+                guard let response = try await group.next() else { throw CancellationError() }
+                return response
+            }
+        }
+
+        private func answer(to request: HTTPClientRequest, isObject: Bool, _ seconds: Int64) async throws -> Response {
             let response = try await client.execute(request, timeout: .seconds(seconds))
-            let content = try await response.body.collect(upTo: 1 << 30)
-            if let length = response.headers.first(name: "content-length").flatMap({ Int($0) }), method == "GET",
+            // A list has a thousand names of at most a kilobyte.
+            let content = try await response.body.collect(upTo: isObject ? ReplicaObject.largestSize : 16 << 20)
+            if let length = response.headers.first(name: "content-length").flatMap({ Int($0) }), request.method == .GET,
                 length != content.readableBytes
             { throw ReplicaStoreError.unavailable("an object was cut off") }
             return Response(

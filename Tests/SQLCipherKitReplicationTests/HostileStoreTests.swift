@@ -1,0 +1,180 @@
+import Foundation
+import SQLCipherKit
+import SQLCipherKitReplication
+import Testing
+import TestSupport
+
+/// A store that means harm: it can withhold what it has, but not make a program work or wait without end.
+@Suite(.timeLimit(.minutes(2))) struct HostileStoreTests {
+    let folder: TemporaryFolder
+    let key: Encryption
+
+    init() throws {
+        folder = try TemporaryFolder()
+        key = try CommitOracle.key
+    }
+
+    private func stored(_ store: any ReplicaStore, _ key: Encryption, commits: Int = 3) async throws -> DatabasePool {
+        let pool = try DatabasePool(.file(folder.path("a.db")), key: key), oracle = CommitOracle(seed: 31)
+        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        for _ in 0..<commits {
+            try oracle.commit(pool)
+            try await replica.waitUntilStored(timeout: .seconds(60))
+        }
+        await replica.stop()
+        return pool
+    }
+
+    private func expectDamage(_ store: any ReplicaStore, _ key: Encryption, _ text: String) async throws {
+        await #expect { try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: key) } throws: {
+            ($0 as? DatabaseError)?.reason == .replicaDamaged && "\($0)".contains(text)
+        }
+        #expect(!FileManager.default.fileExists(atPath: folder.path("b.db")))
+        await #expect(throws: DatabaseError.self) { try await ReplicaRestore.ranges(in: store, key: key) }
+        await #expect(throws: DatabaseError.self) {
+            try await ReplicaFollower(at: folder.path("c.db"), following: store, key: key)
+        }
+    }
+
+    /// A section costs a key derivation: a second, or what the database's settings say.
+    @Test(arguments: [17, 65535]) func manySectionsAreRefused(count: Int) async throws {
+        let store = MemoryStore(), key = try Encryption.passphrase("correct horse")
+        _ = try await stored(store, CommitOracle.key)
+        store.change("manifest") { bytes in
+            var forged = ManifestBytes(bytes)
+            forged.sections = (0..<count).map { number in
+                var section = forged.sections[0]
+                section.salt = (0..<16).map { UInt8(truncatingIfNeeded: number >> ($0 % 8)) ^ UInt8($0) }
+                return section
+            }
+            bytes = forged.bytes
+        }
+        try await expectDamage(store, key, "sections")
+    }
+
+    @Test func keyIsDerivedOnceForEachSalt() async throws {
+        let store = MemoryStore()
+        var cipher = CipherConfiguration()
+        cipher.kdfIterations = 1000
+        let key = try Encryption.passphrase("correct horse", cipher: cipher)
+        _ = try await stored(store, key)
+        // Sections of other salts, and of the same: the key opens the oldest.
+        store.change("manifest") { bytes in
+            var forged = ManifestBytes(bytes)
+            for number in 0..<15 {
+                var section = forged.sections[0]
+                section.id[0] ^= 1
+                if number % 2 == 0 { section.salt[0] ^= UInt8(1 + number) }
+                forged.sections.append(section)
+            }
+            bytes = forged.bytes
+        }
+        try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: key)
+    }
+
+    @Test func restoringCanBeCancelledBetweenSections() async throws {
+        let store = MemoryStore()
+        _ = try await stored(store, key)
+        store.change("manifest") { bytes in
+            var forged = ManifestBytes(bytes)
+            forged.sections = (0..<16).map { number in
+                var section = forged.sections[0]
+                section.salt[0] ^= UInt8(1 + number)
+                return section
+            }
+            bytes = forged.bytes
+        }
+        // As many derivations as can be, of which none begins after the cancellation.
+        var cipher = CipherConfiguration()
+        cipher.kdfIterations = 100_000
+        let passphrase = try Encryption.passphrase("correct horse", cipher: cipher), path = folder.path("b.db")
+        let task = Task { try await ReplicaRestore.restore(to: path, from: store, key: passphrase) }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test func writersWithoutEndAreRefused() async throws {
+        let store = MemoryStore(), pool = try await stored(store, key)
+        store.change("manifest") { bytes in bytes.replaceSubrange(5..<13, with: [UInt8](repeating: 255, count: 8)) }
+        try await expectDamage(store, key, "number of writers")
+        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        await #expect(throws: DatabaseError.self) { try await replica.waitUntilStored(timeout: .milliseconds(300)) }
+        let error = await replica.currentStatus.error as? DatabaseError
+        #expect(error?.reason == .replicaDamaged)
+        await replica.stop()
+    }
+
+    @Test func sizesBeyondTheManifestAreRefused() async throws {
+        let store = MemoryStore()
+        _ = try await stored(store, key)
+        store.change("manifest") { bytes in
+            var forged = ManifestBytes(bytes)
+            forged.sections[0].declared = .max
+            bytes = forged.bytes
+        }
+        try await expectDamage(store, key, "cut off")
+    }
+
+    /// Such as an authentic block again and again.
+    @Test func objectsThatGrowAreRefused() async throws {
+        let store = MemoryStore()
+        _ = try await stored(store, key)
+        for kind in ["/log-", "/snapshot-"] {
+            for name in store.objects.keys where name.contains(kind) {
+                let before = store.objects[name] ?? []
+                store.change(name) { $0 += $0 }
+                await #expect { try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: key) } throws: {
+                    ($0 as? DatabaseError)?.reason == .replicaDamaged && "\($0)".contains("too large")
+                }
+                store.change(name) { $0 = before }
+            }
+        }
+    }
+
+    /// The manifest has the names of objects that are to be removed.
+    @Test func namesWithoutEndDoNotFillTheManifest() async throws {
+        let store = ListingStore(), pool = try await stored(store, key)
+        var options = ReplicaOptions.forTests
+        options.sweepInterval = .zero
+        let replica = try await Replica(following: pool, in: store, options: options)
+        for _ in 0..<10 { try await replica.waitUntilStored(timeout: .seconds(60)) }
+        try await Task.sleep(for: .milliseconds(100))
+        await replica.stop()
+        let manifest = try #require(store.store.objects["manifest"])
+        #expect(manifest.count < 1_000_000)
+        try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: key)
+    }
+
+    private func impatientStore() throws -> FolderStore {
+        var store = try FolderStore(folder.path("store"))
+        store.patience = .milliseconds(50)
+        return store
+    }
+
+    @Test func lockThatIsNotReleasedIsAnError() async throws {
+        let store = try impatientStore()
+        try await store.put("manifest", [1], if: .isAbsent)
+        let other = open(folder.path("store/~lock"), O_RDWR | O_CLOEXEC)
+        #expect(other >= 0 && flock(other, LOCK_EX) == 0)
+        await #expect { try await store.put("manifest", [2], if: .isAbsent) } throws: {
+            if case .unavailable? = $0 as? ReplicaStoreError { true } else { false }
+        }
+        close(other)
+        await #expect(throws: ReplicaStoreError.conditionFailed) { try await store.put("manifest", [2], if: .isAbsent) }
+    }
+
+    @Test func timesOfAllKindsAreRead() async throws {
+        let store = MemoryStore(), pool = try await stored(store, key)
+        for time in [Int64.min, -1, .max] {
+            store.change("manifest") { bytes in
+                var forged = ManifestBytes(bytes)
+                forged.sections[0].time = UInt64(bitPattern: time)
+                bytes = forged.bytes
+            }
+            let replica = try await Replica(following: pool, in: store, options: .forTests)
+            try await replica.waitUntilStored(timeout: .seconds(60))
+            await replica.stop()
+            try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: key, replacing: true)
+        }
+    }
+}
