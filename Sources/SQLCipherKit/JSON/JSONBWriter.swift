@@ -12,6 +12,7 @@ final class JSONBWriter {
     deinit { bytes.deallocate() }
 
     func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+        assert(count <= capacity)
         defer { withExtendedLifetime(self) {} }
         return try body(UnsafeRawBufferPointer(start: bytes, count: count))
     }
@@ -35,6 +36,8 @@ final class JSONBWriter {
 
     @inline(__always)
     func reserve(_ more: Int) {
+        // What was written before had enough room.
+        assert(count <= capacity)
         if capacity - count < more { grow(more) }
     }
 
@@ -78,7 +81,8 @@ final class JSONBWriter {
     }
 
     private func append(_ magnitude: UInt64, isNegative: Bool) {
-        reserve(21)
+        // Two bytes of header and 20 digits.
+        reserve(22)
         let length = writeDigits(magnitude, isNegative: isNegative, at: count + 1)
         bytes[count] = JSONB.Kind.integer.rawValue
         count += 1
