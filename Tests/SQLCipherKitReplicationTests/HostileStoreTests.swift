@@ -5,7 +5,7 @@ import Testing
 import TestSupport
 
 /// A store that means harm: it can withhold what it has, but not make a program work or wait without end.
-@Suite(.timeLimit(.minutes(2))) struct HostileStoreTests {
+@Suite(.timeLimit(.minutes(5))) struct HostileStoreTests {
     let folder: TemporaryFolder
     let key: Encryption
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Typed searches that follow writes, and those that newer ones end.
-@Suite(.timeLimit(.minutes(2))) struct TypedSearchObservationTests {
+@Suite(.timeLimit(.minutes(5))) struct TypedSearchObservationTests {
     /// What is shown: the hits by their titles, and the tags.
     private struct Shown: Hashable, Sendable {
         var hits: [String]

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The examples of the article "Keys and values", in its order.
-@Suite(.timeLimit(.minutes(1))) struct KeyValueArticleTests {
+@Suite(.timeLimit(.minutes(5))) struct KeyValueArticleTests {
     struct Frame: Codable, Sendable { var x: Int, y: Int, width: Int, height: Int }
 
     @Test func theArticle() async throws {

@@ -3,7 +3,7 @@ import SQLCipherKit
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct SharedKeyValueStoreTests {
+@Suite(.timeLimit(.minutes(5))) struct SharedKeyValueStoreTests {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The examples of the article "Observing a database", in its order.
-@Suite(.timeLimit(.minutes(1))) struct ObservationArticleTests {
+@Suite(.timeLimit(.minutes(5))) struct ObservationArticleTests {
     @Test func theArticle() async throws {
         let folder = try TemporaryFolder()
         let pool = try DatabasePool(.file(folder.path("notes.db")), key: .passphrase("correct horse").quick)

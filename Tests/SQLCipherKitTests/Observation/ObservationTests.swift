@@ -25,7 +25,7 @@ enum Store: String, CaseIterable, Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct ObservationTests {
+@Suite(.timeLimit(.minutes(5))) struct ObservationTests {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
