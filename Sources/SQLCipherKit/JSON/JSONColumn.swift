@@ -16,7 +16,8 @@ import Foundation
 /// ```swift
 /// struct Note: SQLRecord { var id: Int64?; var meta: JSONColumn<Meta>; var tags: [String] }
 /// ```
-/// SQL compares the bytes of documents. To compare values inside them, see ``SQLExpression/json(_:as:)``.
+/// The `==` of a query compares whole documents as minified JSON text, in whatever format they are stored; your own SQL compares
+/// their bytes. To compare values inside them, see ``SQLExpression/json(_:as:)``.
 public struct JSONColumn<Value: Codable & Sendable>: Sendable {
     /// The value.
     public var value: Value
@@ -33,8 +34,14 @@ public struct JSONColumn<Value: Codable & Sendable>: Sendable {
     }
 }
 
-extension JSONColumn: Equatable where Value: Equatable {}
-extension JSONColumn: Hashable where Value: Hashable {}
+extension JSONColumn: Equatable where Value: Equatable {
+    /// Whether the values are equal, in whatever format they are stored.
+    public static func == (a: JSONColumn, b: JSONColumn) -> Bool { a.value == b.value }
+}
+
+extension JSONColumn: Hashable where Value: Hashable {
+    public func hash(into hasher: inout Hasher) { hasher.combine(value) }
+}
 
 /// Inside other JSON, it is coded as its value. As a property of a `Codable` row or record it is a column.
 extension JSONColumn: Codable {
@@ -47,6 +54,8 @@ extension JSONColumn: Codable {
 }
 
 extension JSONColumn: SQLValueConvertible {
+    public static var _isJSONDocument: Bool { true }
+
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that JSON cannot hold.
     public var sqlValue: SQLValue { get throws(DatabaseError) { try JSONDocument(value, as: format).sqlValue } }
 

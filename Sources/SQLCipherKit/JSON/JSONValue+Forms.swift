@@ -144,6 +144,8 @@ extension JSONValue {
 
 /// Bound as JSONB; read from JSONB or JSON text, like a ``JSONColumn``.
 extension JSONValue: SQLValueConvertible {
+    public static var _isJSONDocument: Bool { true }
+
     public var sqlValue: SQLValue { get throws(DatabaseError) { .blob(try jsonb()) } }
 
     public init?(sqlValue: SQLValue) {

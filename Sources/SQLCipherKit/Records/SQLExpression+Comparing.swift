@@ -15,6 +15,10 @@ extension SQLExpression {
         SQLPredicate("\(operand(.atom)) \(raw: name) \(other.operand(.atom))", .comparison)
     }
 
+    private func same<T>(_ name: String, _ other: SQLExpression<T>) -> SQLPredicate {
+        DocumentTypes.contains(Value.self) ? isDocument(name, other) : compare(name, other)
+    }
+
     private func compare(_ name: String, _ value: some SQLValueConvertible) -> SQLPredicate {
         SQLPredicate("\(operand(.atom)) \(raw: name) \(value)", .comparison)
     }
@@ -53,9 +57,15 @@ extension SQLExpression {
 
 /// Comparisons with a value, which is bound.
 extension SQLExpression where Value: SQLValueConvertible {
-    public static func == (a: Self, b: Value) -> SQLPredicate { b.isSQLNull ? a.isNull : a.compare(.equal, b) }
+    public static func == (a: Self, b: Value) -> SQLPredicate {
+        if b.isSQLNull { return a.isNull }
+        return Value._isJSONDocument ? a.isDocument("=", b) : a.compare(.equal, b)
+    }
     public static func != (a: Self, b: Value) -> SQLPredicate {
-        b.isSQLNull ? a.isNotNull : a.compare(Value.self is any SQLNullable.Type ? .isNot : .notEqual, b)
+        if b.isSQLNull { return a.isNotNull }
+        let isNullable = Value.self is any SQLNullable.Type
+        if Value._isJSONDocument { return a.isDocument(isNullable ? "IS NOT" : "<>", b) }
+        return a.compare(isNullable ? .isNot : .notEqual, b)
     }
     public static func < (a: Self, b: Value) -> SQLPredicate { a.compare(.less, b, ordered: true) }
     public static func <= (a: Self, b: Value) -> SQLPredicate { a.compare(.lessOrEqual, b, ordered: true) }
@@ -65,8 +75,13 @@ extension SQLExpression where Value: SQLValueConvertible {
     /// Whether the expression is one of these values. NULL matches if the list contains nil.
     public func `in`(_ values: [Value]) -> SQLPredicate {
         let present = values.filter { !$0.isSQLNull }
-        let list: SQL = profile.map { profile in "\(present.map { ProfiledValue($0, profile) })" } ?? "\(present)"
-        let found = SQLPredicate("\(operand(.atom)) IN \(list)", .comparison)
+        let found: SQLPredicate
+        if Value._isJSONDocument {
+            found = isDocument(in: present)
+        } else {
+            let list: SQL = profile.map { profile in "\(present.map { ProfiledValue($0, profile) })" } ?? "\(present)"
+            found = SQLPredicate("\(operand(.atom)) IN \(list)", .comparison)
+        }
         return present.count == values.count ? found : found || isNull
     }
 
@@ -83,12 +98,12 @@ extension SQLExpression where Value: SQLValueConvertible {
 
 /// Comparisons with another expression; one side may be optional.
 extension SQLExpression {
-    public static func == (a: Self, b: Self) -> SQLPredicate { a.compare(Value.self is any SQLNullable.Type ? "IS" : "=", b) }
-    public static func == (a: SQLExpression<Value?>, b: Self) -> SQLPredicate { a.compare("=", b) }
-    public static func == (a: Self, b: SQLExpression<Value?>) -> SQLPredicate { a.compare("=", b) }
-    public static func != (a: Self, b: Self) -> SQLPredicate { a.compare(Value.self is any SQLNullable.Type ? "IS NOT" : "<>", b) }
-    public static func != (a: SQLExpression<Value?>, b: Self) -> SQLPredicate { a.compare("IS NOT", b) }
-    public static func != (a: Self, b: SQLExpression<Value?>) -> SQLPredicate { a.compare("IS NOT", b) }
+    public static func == (a: Self, b: Self) -> SQLPredicate { a.same(Value.self is any SQLNullable.Type ? "IS" : "=", b) }
+    public static func == (a: SQLExpression<Value?>, b: Self) -> SQLPredicate { a.same("=", b) }
+    public static func == (a: Self, b: SQLExpression<Value?>) -> SQLPredicate { a.same("=", b) }
+    public static func != (a: Self, b: Self) -> SQLPredicate { a.same(Value.self is any SQLNullable.Type ? "IS NOT" : "<>", b) }
+    public static func != (a: SQLExpression<Value?>, b: Self) -> SQLPredicate { a.same("IS NOT", b) }
+    public static func != (a: Self, b: SQLExpression<Value?>) -> SQLPredicate { a.same("IS NOT", b) }
     public static func < (a: Self, b: Self) -> SQLPredicate { a.compare("<", b) }
     public static func < (a: SQLExpression<Value?>, b: Self) -> SQLPredicate { a.compare("<", b) }
     public static func < (a: Self, b: SQLExpression<Value?>) -> SQLPredicate { a.compare("<", b) }
@@ -136,8 +151,13 @@ extension SQLExpression {
 }
 
 /// A type whose values may be NULL.
-protocol SQLNullable {}
-extension Optional: SQLNullable {}
+protocol SQLNullable {
+    static var wrapped: any Any.Type { get }
+}
+
+extension Optional: SQLNullable {
+    static var wrapped: any Any.Type { Wrapped.self }
+}
 
 extension SQLValueConvertible {
     /// Whether the value is nil or stored as NULL.

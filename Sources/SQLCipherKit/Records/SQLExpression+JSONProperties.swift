@@ -73,28 +73,3 @@ extension SQLExpression {
         return SQLExpression<T?>(json.value(name), .atom)
     }
 }
-
-/// Comparisons of `Codable` values that are stored as JSON. Documents are compared as minified JSON text, whether they are stored
-/// as text or as JSONB. The order of members matters. If a column does not contain JSON, the query throws.
-extension SQLExpression {
-    /// Whether a value stored as JSON equals `b`; nil is NULL.
-    @_disfavoredOverload
-    public static func == (a: Self, b: Value) -> SQLPredicate where Value: Codable { a.isStored("=", b) ?? a.isNull }
-
-    /// Whether a value stored as JSON differs from `b`; nil is NULL.
-    @_disfavoredOverload
-    public static func != (a: Self, b: Value) -> SQLPredicate where Value: Codable {
-        a.isStored(Value.self is any SQLNullable.Type ? "IS NOT" : "<>", b) ?? a.isNotNull
-    }
-
-    private func isDocument(_ comparison: String, _ value: some SQLValueConvertible) -> SQLPredicate {
-        SQLPredicate("json(\(sql)) \(raw: comparison) json(\(value))", .comparison)
-    }
-
-    private func isStored(_ comparison: String, _ value: some Encodable) -> SQLPredicate? {
-        do { return try ColumnEncoder.encode(value, []).map { isDocument(comparison, $0) } } catch {
-            let error = error as? DatabaseError ?? .invalidArgument("a \(Value.self) cannot be stored: \(error.jsonDescription)")
-            return isDocument(comparison, RefusedValue(error))
-        }
-    }
-}

@@ -27,7 +27,7 @@ extension SQLColumn.DeclaredType {
     /// The column type for values of a Swift type.
     static func of(_ type: any Any.Type) -> Self {
         switch type {
-        case let type as any SQLWrapping.Type: of(type.wrapped)
+        case let type as any SQLNullable.Type: of(type.wrapped)
         case is any FixedWidthInteger.Type, is Bool.Type: .integer
         case is any BinaryFloatingPoint.Type: .real
         case is String.Type, is URL.Type: .text
@@ -43,13 +43,4 @@ extension SQLColumn.DeclaredType {
     }
 
     private static func rawValue<T: RawRepresentable>(_ type: T.Type) -> Self { of(T.RawValue.self) }
-}
-
-/// Reveals the type that an optional wraps.
-private protocol SQLWrapping {
-    static var wrapped: any Any.Type { get }
-}
-
-extension Optional: SQLWrapping {
-    static var wrapped: any Any.Type { Wrapped.self }
 }

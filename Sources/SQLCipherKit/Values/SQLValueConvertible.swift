@@ -50,6 +50,9 @@ public protocol SQLValueConvertible: Sendable {
     /// The fast path for binding, tried before ``bindSQL(to:)``: binds the value and returns true, or returns false to leave it to
     /// that method. Default: false.
     func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool
+
+    /// Whether values are whole JSON documents, which queries compare by their content. Default: false.
+    static var _isJSONDocument: Bool { get }
 }
 
 extension SQLValueConvertible {
@@ -60,6 +63,9 @@ extension SQLValueConvertible {
     @inlinable
     @inline(__always)
     public func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool { false }
+
+    @inlinable
+    public static var _isJSONDocument: Bool { false }
 
     public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> Self {
         guard let value = Self(sqlValue: try column.value()) else { throw column.mismatch(String(describing: Self.self)) }
@@ -95,6 +101,9 @@ extension SQLValue: SQLValueConvertible {
 }
 
 extension Optional: SQLValueConvertible where Wrapped: SQLValueConvertible {
+    @inlinable
+    public static var _isJSONDocument: Bool { Wrapped._isJSONDocument }
+
     public var sqlValue: SQLValue {
         get throws(DatabaseError) {
             guard let self else { return .null }

@@ -33,14 +33,15 @@ import Testing
         #expect(try db.fetchAll(String.self, "SELECT typeof(meta) FROM note") == ["blob", "text", "null"])
         #expect(try db.fetchAll(Bool?.self, "SELECT json_valid(meta, 9) FROM note") == [true, true, nil])
         let columns = try db.fetchAll(JSONColumn<Meta>?.self, "SELECT meta FROM note")
-        #expect(columns == [JSONColumn(value), JSONColumn(value, as: .text), nil])
+        #expect(columns == [JSONColumn(value), JSONColumn(value), nil] && columns.map(\.?.format) == [.jsonb, .text, nil])
         #expect(try db.fetchOne(JSONColumn<[String: JSONValue]>.self, "SELECT meta FROM note")?.value["city"] == "Rōma \"x\"")
         #expect(throws: DatabaseError.self) { try db.fetchAll(JSONColumn<Meta>.self, "SELECT meta FROM note") }
         // The same through values, and in tuples.
         let rows: [(Int, JSONColumn<Meta>?)] = try db.fetchAll("SELECT id, meta FROM note ORDER BY id")
         #expect(rows[0].1?.value == value && rows[2].1 == nil)
         for column in [JSONColumn(value), JSONColumn(value, as: .text)] {
-            #expect(try JSONColumn<Meta>(sqlValue: column.sqlValue) == column)
+            let read = try JSONColumn<Meta>(sqlValue: column.sqlValue)
+            #expect(read == column && read?.format == column.format && read.hashValue == Optional(column).hashValue)
         }
         let row = try #require(try db.fetchOne(RowCopy.self, "SELECT meta FROM note"))
         let read: JSONColumn<Meta> = try row["meta"]
