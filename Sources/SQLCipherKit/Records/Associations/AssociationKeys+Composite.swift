@@ -29,7 +29,8 @@ extension AssociationKeys {
                 let list = names.indices.map { index -> SQL in
                     "\(index == column ? value : "NULL") AS \(identifier: names[index])"
                 }
-                parts.append("SELECT \(number) AS n, \(list: list) FROM carray(\(BoundArray(keys.map { $0[column] }, kinds[column])))")
+                let array = BoundArray(keys.map { $0[column] }, kinds[column])
+                parts.append("SELECT \(number) AS n, \(list: list) FROM carray(\(array))")
             }
             start += keys.count
         }

@@ -28,8 +28,7 @@ enum AssociationKey: Hashable {
     }
 }
 
-/// The distinct keys of some records, as a table of numbers and values that a statement can join. A key of several columns is in
-/// `AssociationKeys+Composite.swift`.
+/// The distinct keys of some records, as a table of numbers and values that a statement can join.
 struct AssociationKeys {
     /// The number of each record's key; nil for NULL.
     let numbers: [Int?]
