@@ -98,11 +98,12 @@ private typealias Folder = Library.Folder
         }
     }
 
-    @Test func keysOfEveryKindFindWhatEqualsThem() throws {
-        let made = try EncryptedDatabase(), db = made.db
+    @Test(arguments: ["UTF-8", "UTF-16le", "UTF-16be"]) func keysOfEveryKindFindWhatEqualsThem(encoding: String) throws {
+        let db = try Connection(.memory)
+        try db.execute(SQL(raw: "PRAGMA encoding = '\(encoding)'"))
         try db.execute("CREATE TABLE value(id INTEGER PRIMARY KEY, key)")
         try db.execute("CREATE TABLE other(place INTEGER PRIMARY KEY, mark)")
-        let keys = ["1", "2", "1.5", "-0.0", "9e999", "'1'", "''", "'a' || char(0) || 'b'", "x''", "x'00'", "x'31'", "NULL", "9223372036854775807"]
+        let keys = ["1", "2", "1.5", "-0.0", "9e999", "'1'", "''", "'a' || char(0) || 'b'", "char(1, 0, 1, 3, 0, 2)", "'é😀'", "x''", "x'00'", "x'31'", "NULL", "9223372036854775807"]
         for key in keys {
             try db.execute(SQL(raw: "INSERT INTO value(key) VALUES (\(key))"))
             try db.execute(SQL(raw: "INSERT INTO other(mark) VALUES (\(key))"))

@@ -23,14 +23,13 @@ extension AssociationKeys {
         var (start, parts): (Int, [SQL]) = (0, [])
         for (kinds, keys) in groups.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
             starts[kinds] = start
-            let number: SQL = start == 0 ? "rowid" : "rowid + \(start)"
             for column in kinds.indices {
-                let value: SQL = kinds[column] == 2 ? AssociationKeys.text : "value"
+                let value = Self.value(kinds[column])
                 let list = names.indices.map { index -> SQL in
                     "\(index == column ? value : "NULL") AS \(identifier: names[index])"
                 }
                 let array = BoundArray(keys.map { $0[column] }, kinds[column])
-                parts.append("SELECT \(number) AS n, \(list: list) FROM carray(\(array))")
+                parts.append("SELECT \(Self.number(start)) AS n, \(list: list) FROM carray(\(array))")
             }
             start += keys.count
         }
@@ -50,25 +49,5 @@ extension AssociationKeys {
             key.append(value)
         }
         return key
-    }
-}
-
-extension BoundArray {
-    /// The keys of one kind.
-    fileprivate init(_ keys: [AssociationKey], _ kind: Int) {
-        switch kind {
-        case 0: self = .integers(keys.compactMap { if case .integer(let value) = $0 { value } else { nil } })
-        case 1: self = .reals(keys.compactMap { if case .real(let value) = $0 { value } else { nil } })
-        default: self = .blobs(keys.compactMap(\.bytes))
-        }
-    }
-}
-
-extension AssociationKey {
-    fileprivate var bytes: [UInt8]? {
-        switch self {
-        case .text(let bytes), .blob(let bytes): bytes
-        case .integer, .real: nil
-        }
     }
 }

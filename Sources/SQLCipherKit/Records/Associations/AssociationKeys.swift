@@ -7,15 +7,17 @@ enum AssociationKey: Hashable {
     case text([UInt8])
     case blob([UInt8])
 
-    /// The storage class, in SQLite's order.
+    /// How the value is bound: values of one kind share an array.
     var kind: Int {
         switch self {
         case .integer: 0
         case .real: 1
-        case .text: 2
+        case .text(let bytes): bytes.contains(0) ? 4 : 2
         case .blob: 3
         }
     }
+
+    static let kinds = 0..<5
 
     init?(_ column: borrowing Row.Column) throws(DatabaseError) {
         switch column.storageClass {
@@ -44,40 +46,56 @@ struct AssociationKeys {
     }
 
     init(_ keys: [AssociationKey?]) {
-        columns = ["value"]
-        var integers: [Int64] = [], reals: [Double] = [], texts: [[UInt8]] = [], blobs: [[UInt8]] = []
+        var groups = AssociationKey.kinds.map { _ in [AssociationKey]() }
         var known: [AssociationKey: (kind: Int, index: Int)] = [:]
         for case let key? in keys where known[key] == nil {
-            switch key {
-            case .integer(let value):
-                known[key] = (0, integers.count)
-                integers.append(value)
-            case .real(let value):
-                known[key] = (1, reals.count)
-                reals.append(value)
-            case .text(let value):
-                known[key] = (2, texts.count)
-                texts.append(value)
-            case .blob(let value):
-                known[key] = (3, blobs.count)
-                blobs.append(value)
-            }
+            let kind = key.kind
+            known[key] = (kind, groups[kind].count)
+            groups[kind].append(key)
         }
-        let starts = [0, integers.count, integers.count + reals.count, integers.count + reals.count + texts.count]
+        let starts = groups.indices.map { kind in groups[..<kind].reduce(0) { $0 + $1.count } }
         numbers = keys.map { key in key.flatMap { known[$0] }.map { starts[$0.kind] + $0.index } }
         count = known.count
-        var parts: [SQL] = []
-        func add(_ value: SQL, _ list: BoundArray, _ kind: Int) {
-            let number: SQL = starts[kind] == 0 ? "rowid" : "rowid + \(starts[kind])"
-            parts.append("SELECT \(number) AS n, \(value) AS value FROM carray(\(list))")
+        columns = ["value"]
+        let kinds = known.isEmpty ? [0] : groups.indices.filter { !groups[$0].isEmpty }
+        let parts = kinds.map { kind -> SQL in
+            """
+            SELECT \(Self.number(starts[kind])) AS n, \(Self.value(kind)) AS value \
+            FROM carray(\(BoundArray(groups[kind], kind)))
+            """
         }
-        if !integers.isEmpty || known.isEmpty { add("value", .integers(integers), 0) }
-        if !reals.isEmpty { add("value", .reals(reals), 1) }
-        if !texts.isEmpty { add(Self.text, .blobs(texts), 2) }
-        if !blobs.isEmpty { add("value", .blobs(blobs), 3) }
         source = parts.dropFirst().reduce(parts[0]) { "\($0) UNION ALL \($1)" }
     }
 
-    /// The text of an array's bytes. The plus removes the cast's affinity, which would convert the other side to text.
-    static var text: SQL { "+CAST(value AS TEXT)" }
+    /// The number of an array's element, of which the first has the number after `start`.
+    static func number(_ start: Int) -> SQL { start == 0 ? "rowid" : "rowid + \(start)" }
+
+    /// An array's element as the key. It has no affinity, which would convert the other side.
+    static func value(_ kind: Int) -> SQL {
+        kind == 4 ? "replace(replace(value, char(1, 3), char(0)), char(1, 2), char(1))" : "value"
+    }
+}
+
+extension BoundArray {
+    /// Keys of one kind. The arrays of `carray()` have texts that end with a NUL, so those with one inside are escaped: casting
+    /// bytes instead would take them for text in the database's encoding, which may be UTF-16.
+    init(_ keys: [AssociationKey], _ kind: Int) {
+        switch kind {
+        case 0: self = .integers(keys.compactMap { if case .integer(let value) = $0 { value } else { nil } })
+        case 1: self = .reals(keys.compactMap { if case .real(let value) = $0 { value } else { nil } })
+        case 2: self = .texts(keys.compactMap(\.bytes))
+        case 3: self = .blobs(keys.compactMap(\.bytes))
+        default:
+            self = .texts(keys.compactMap(\.bytes).map { $0.flatMap { $0 == 0 ? [1, 3] : $0 == 1 ? [1, 2] : [$0] } })
+        }
+    }
+}
+
+extension AssociationKey {
+    fileprivate var bytes: [UInt8]? {
+        switch self {
+        case .text(let bytes), .blob(let bytes): bytes
+        case .integer, .real: nil
+        }
+    }
 }

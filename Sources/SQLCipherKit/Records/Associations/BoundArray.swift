@@ -4,6 +4,8 @@ import CSQLCipher
 enum BoundArray: SQLValueConvertible {
     case integers([Int64])
     case reals([Double])
+    /// UTF-8 without a NUL.
+    case texts([[UInt8]])
     case blobs([[UInt8]])
 
     init?(sqlValue: SQLValue) { nil }
@@ -19,6 +21,21 @@ enum BoundArray: SQLValueConvertible {
             return values.withUnsafeMutableBytes { Self.bind(handle, index, $0, $0.count / 8, SQLITE_CARRAY_INT64) }
         case .reals(var values):
             return values.withUnsafeMutableBytes { Self.bind(handle, index, $0, $0.count / 8, SQLITE_CARRAY_DOUBLE) }
+        case .texts(let values):
+            var bytes: [UInt8] = []
+            bytes.reserveCapacity(values.reduce(0) { $0 + $1.count + 1 })
+            for value in values {
+                bytes += value
+                bytes.append(0)
+            }
+            return bytes.withUnsafeMutableBytes { bytes in
+                var place = 0
+                var list = values.map { value in
+                    defer { place += value.count + 1 }
+                    return bytes.baseAddress.map { $0 + place }
+                }
+                return list.withUnsafeMutableBytes { Self.bind(handle, index, $0, values.count, SQLITE_CARRAY_TEXT) }
+            }
         case .blobs(let values):
             // One more byte, so that no address is nil.
             var bytes: [UInt8] = []
