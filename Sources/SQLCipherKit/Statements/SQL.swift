@@ -5,7 +5,8 @@
 /// try db.execute("UPDATE note SET title = \(title) WHERE id IN \(ids)")
 /// // UPDATE note SET title = ? WHERE id IN (?,?,?)
 /// ```
-/// An optional binds its value, or NULL for `nil`.
+/// An optional binds its value, or NULL for `nil`. An array or a set binds each of its values, and its parentheses can be left out:
+/// `IN \(ids)` and `IN (\(ids))` are the same.
 ///
 /// `\(identifier: name)` quotes a table's or column's name. `\(raw: text)` inserts text unchanged, and `SQL(raw: text)` takes a
 /// whole statement from a variable: never use these two with untrusted text.
@@ -107,17 +108,6 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
         public mutating func appendInterpolation(_ bytes: [UInt8]) {
             appendMark()
             values.append(bytes)
-        }
-
-        /// Binds each value of a list and writes the list in parentheses, as `IN` requires. An empty list is a subquery without
-        /// rows, so that `IN` matches nothing and `NOT IN` everything.
-        public mutating func appendInterpolation<T: SQLValueConvertible>(_ list: [T]) {
-            guard !list.isEmpty else {
-                append("(SELECT NULL WHERE 0)")
-                return
-            }
-            append("(" + String(repeating: "?,", count: list.count - 1) + "?)")
-            for value in list { values.append(value) }
         }
 
         /// Writes an identifier, quoted.

@@ -30,6 +30,29 @@ import Testing
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t WHERE x IN \(many)") == 3)
     }
 
+    /// In your own parentheses or without them, with any number of values, a list is the same.
+    @Test func listsInParentheses() throws {
+        for count in 0...3 {
+            let list = Array(1...3).prefix(count).map { $0 }, set = Set(list)
+            let forms: [SQL] = [
+                "x IN \(list)", "x IN (\(list))", "x in( \(list) )", "x\nIn\n(\n\(list)\n)", "x IN \(set)", "x IN (\(set))", "(x)IN(\(list))",
+            ]
+            for form in forms {
+                #expect(try db.fetchAll(Int.self, "SELECT x FROM t WHERE \(form) ORDER BY x") == list)
+                #expect(try db.fetchAll(Int.self, "SELECT x FROM t WHERE NOT (\(form)) ORDER BY x") == [1, 2, 3].filter { !list.contains($0) })
+            }
+            let excluded: [SQL] = ["x NOT IN \(list)", "x NOT IN (\(list))", "x not in (\(set))"]
+            for form in excluded { #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t WHERE \(form)") == 3 - count) }
+        }
+        // Only after the word IN: elsewhere parentheses are what they seem.
+        let pair = [1, 2]
+        #expect(("FROM a JOIN (\(pair))" as SQL).text == "FROM a JOIN ((?,?))")
+        #expect(("SELECT main(\(pair)), é_in(\(pair)), $in(\(pair)), in2(\(pair))" as SQL).text.contains("main((?,?)), é_in((?,?)), $in((?,?)), in2((?,?))"))
+        #expect(("(\(pair)) = (x, y)" as SQL).text == "((?,?)) = (x, y)" && ("\(1)(\(pair))" as SQL).text == "?((?,?))")
+        #expect(("(\(pair))" as SQL).text == "((?,?))" && ("IN (\(pair))" as SQL).text == "IN (?,?)" && ("in\(pair)" as SQL).text == "in(?,?)")
+        #expect(try db.fetchOne(Int.self, "SELECT (\(pair)) = (1, 2)") == 1)
+    }
+
     @Test func identifiersRawTextAndParts() throws {
         let name = "a \"quoted\" täble; --"
         try db.execute("CREATE TABLE \(identifier: name)(\(identifier: "select") INT)")
