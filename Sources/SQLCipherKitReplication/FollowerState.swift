@@ -9,6 +9,15 @@ struct FollowerState: Codable {
     /// A state that the database may have already: nothing before it may become visible any more.
     var intent: ReplicaPosition?
 
+    /// The identities of the sections that the copy has followed, the present one last: a former one is not followed again.
+    var sections: [[UInt8]]?
+
+    /// A copy of which nothing is known: its content is replaced.
+    static func unknown(following sections: [[UInt8]]? = nil) -> FollowerState {
+        let place = ReplicaReader.Place(frames: 0, commits: 0, predecessor: [])
+        return FollowerState(generation: 0, place: place, sections: sections.map { $0.suffix(64) })
+    }
+
     var position: ReplicaPosition { ReplicaPosition(generation: generation, commit: place.commits) }
 
     static func path(for database: String) -> String { database + "-replica" }
@@ -27,11 +36,10 @@ struct FollowerState: Codable {
                 path: path)
         }
         // If the process ends between the two, the copy has no known state, and the next follower replaces its content.
-        let unknown = ReplicaReader.Place(frames: 0, commits: 0, predecessor: [])
-        try FollowerState(generation: 0, place: unknown).write(for: path)
+        try unknown().write(for: path)
         do {
-            let (plan, place) = try await ReplicaRestore.start(path, store, key, .newest, false, nil)
-            let state = FollowerState(generation: plan.generation.number, place: place)
+            let (plan, place, section) = try await ReplicaRestore.start(path, store, key, .newest, false, nil)
+            let state = FollowerState(generation: plan.generation.number, place: place, sections: [section])
             try state.write(for: path)
             return state
         } catch {

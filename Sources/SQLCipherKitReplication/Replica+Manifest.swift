@@ -70,12 +70,28 @@ extension Replica {
             self.version = try await store.put(ReplicaManifest.name, pending.bytes, if: .isVersion(version))
         } catch ReplicaStoreError.conditionFailed {
             let present = try await store.get(ReplicaManifest.name)
-            guard let present, present.bytes == pending.bytes else { throw DatabaseError.fencedReplica }
+            guard let present else { throw DatabaseError.fencedReplica }
+            if present.bytes != pending.bytes { return try await follow(present, pending) }
             self.version = present.version
         }
         count(\.manifestBytes, pending.bytes.count)
         manifest = pending.manifest
         self.pending = nil
         if pending.reachesTarget { reachedTarget() }
+    }
+
+    /// Follows a manifest that has the same writer, and from which former sections were removed.
+    private func follow(_ present: ReplicaObject, _ pending: PendingManifest) async throws {
+        let other = try ReplicaManifest(present.bytes)
+        guard other.epoch == manifest.epoch, other.writer == writer, other.sections.count < pending.manifest.sections.count,
+            let last = other.sections.last, let wanted = pending.manifest.sections.last
+        else { throw DatabaseError.fencedReplica }
+        // Before the pending manifest was stored, or after.
+        guard last == wanted || last == manifest.sections.last else { throw DatabaseError.fencedReplica }
+        (manifest, version) = (other, present.version)
+        var next = other
+        next.sections[next.sections.count - 1] = wanted
+        self.pending = PendingManifest(bytes: next.bytes, manifest: next, reachesTarget: pending.reachesTarget)
+        try await finishPendingManifest()
     }
 }

@@ -10,6 +10,7 @@ extension Replica {
         if let lastSweep, .now - lastSweep < interval { return }
         lastSweep = .now
         retire()
+        retireFormerSections()
         if isChanged { try await storeManifest(reachesTarget: false) }
         try await removeObjects()
     }
@@ -92,6 +93,18 @@ extension Replica {
         }
     }
 
+    /// Takes the sections of former keys out of the manifest: nothing in them is newer than the change of the key.
+    private func retireFormerSections() {
+        let horizon = steadyTime - options.retention.milliseconds - options.grace.milliseconds
+        let count = manifest.sections.count
+        var number = 0
+        manifest.sections.removeAll { section in
+            number += 1
+            return number < count && section.supersededAt != 0 && section.supersededAt < horizon
+        }
+        if manifest.sections.count < count { (isChanged, collectsOrphans) = (true, true) }
+    }
+
     /// Removes objects that have been out of the manifest for the time of grace.
     private func removeObjects() async throws {
         if collectsOrphans { try await collectOrphans() }
@@ -108,6 +121,7 @@ extension Replica {
     /// Finds what earlier writers have stored and not listed. They cannot list it any more.
     private func collectOrphans() async throws {
         guard let section = manifest.sections.last, pending == nil else { return }
+        try await Self.removeUnlistedSections(in: store)
         var known = Set(contents.removed.map(\.name))
         for generation in contents.generations {
             known.formUnion(generation.log.map(\.name))

@@ -98,6 +98,11 @@ extension DatabaseError {
         DatabaseError(code: .corrupt, reason: .replicaDamaged, message: "the replica cannot be used: \(message)")
     }
 
+    static func changedReplicaKey(_ message: String) -> DatabaseError {
+        DatabaseError(
+            code: .authorization, reason: .replicaKeyChanged, message: "the key of the replicated database was changed: \(message)")
+    }
+
     static let fencedReplica = DatabaseError(
         code: .busy, reason: .replicaFenced, message: "another writer has taken over the replica in the store")
 }

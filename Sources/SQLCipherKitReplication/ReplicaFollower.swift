@@ -34,12 +34,14 @@ public actor ReplicaFollower {
     /// Read-only access to the copy.
     public nonisolated var reader: DatabaseReader { database.reader }
 
-    private let path: String
-    private var replica: ReplicaReader
-    private var state: FollowerState
-    private var status: Status
+    let path: String
+    /// The key that was given last.
+    var encryption: Encryption
+    var replica: ReplicaReader
+    var state: FollowerState
+    var status: Status
     private var loop: Task<Void, Never>?
-    private var isBusy = false
+    var isBusy = false
 
     /// Restores the newest state, unless there is a copy at `path` already, and begins to follow.
     /// - Parameters:
@@ -49,7 +51,8 @@ public actor ReplicaFollower {
     ///   - interval: how often the store is asked, at least every 10 milliseconds. Default: one second.
     ///   - configuration: how the copy is opened.
     /// - Throws: as ``ReplicaRestore/restore(to:from:key:at:replacing:progress:)``; ``DatabaseError/Reason/cannotOpen`` if there is
-    ///   a file at `path` that no follower has made; any error of opening the copy.
+    ///   a file at `path` that no follower has made; ``DatabaseError/Reason/replicaKeyChanged`` if the copy has another key: then
+    ///   start with that key and call ``changeKey(to:)``, or remove the copy; any error of opening the copy.
     public init(
         at path: String, following store: any ReplicaStore, key: Encryption, every interval: Duration = .seconds(1),
         configuration: DatabaseConfiguration = DatabaseConfiguration()
@@ -67,8 +70,13 @@ public actor ReplicaFollower {
         database = try await BlockingExecutor.run {
             var configuration = configuration
             configuration.access = .readWrite
-            return try DatabasePool(.file(path), key: key, configuration: configuration)
+            do { return try DatabasePool(.file(path), key: key, configuration: configuration) } catch let error as DatabaseError {
+                guard error.reason == .wrongKeyOrNotADatabase else { throw error }
+                throw DatabaseError.changedReplicaKey(
+                    "the copy \(path) has another key. Follow with that one and then change it, or remove the copy")
+            }
         }
+        encryption = key
         status = Status(position: state.position, newest: state.position, storedAt: .distantPast)
         loop = Task(executorPreference: BlockingExecutor.shared) { [weak self] in
             while !Task.isCancelled {
@@ -85,13 +93,17 @@ public actor ReplicaFollower {
 
     /// Brings the copy to the newest state in the store, at once.
     /// - Returns: the state that the copy has now.
-    /// - Throws: errors of the store; ``DatabaseError/Reason/replicaDamaged``; any error of writing to the copy.
+    /// - Throws: errors of the store; ``DatabaseError/Reason/replicaDamaged``; ``DatabaseError/Reason/replicaKeyChanged`` if the newest
+    ///   states need another key; any error of writing to the copy.
     @discardableResult
     public func catchUp() async throws -> ReplicaPosition {
         while isBusy { try await Task.sleep(for: .milliseconds(2)) }
         isBusy = true
         defer { isBusy = false }
         try await advance()
+        if replica.isSuperseded {
+            throw DatabaseError.changedReplicaKey("the copy has the last state with its key, and changeKey(to:) goes on")
+        }
         return state.position
     }
 
@@ -109,7 +121,7 @@ public actor ReplicaFollower {
         return !Task.isCancelled
     }
 
-    private func advance() async throws {
+    func advance() async throws {
         var attempts = 0
         while true {
             do {
@@ -132,6 +144,7 @@ public actor ReplicaFollower {
     private func step() async throws -> Bool {
         guard let newest = replica.contents.newest else { return false }
         status.newest = ReplicaPosition(generation: newest.number, commit: newest.commits)
+        guard try await followSection(newest.pageSize) else { return false }
         let isSame = newest.number == state.generation && state.intent.map { $0.generation == newest.number } ?? true
         // The store went back, or a former writer's manifest was seen: wait for it to catch up.
         if status.newest < max(state.position, state.intent ?? state.position) { return false }
@@ -165,6 +178,7 @@ public actor ReplicaFollower {
 
     /// Writes all pages of a state over the copy, in one transaction.
     private func replace(with plan: ReplicaReader.Plan) async throws {
+        try await requirePages(of: plan.generation.pageSize)
         let spool = try PageSpool(at: path + "-replica-pages", pageSize: plan.generation.pageSize)
         spool.pageCount = plan.snapshot.pages
         try await replica.readSnapshot(plan.snapshot, of: plan.generation.number) { page, bytes in try spool.add(page, bytes) }
@@ -184,7 +198,7 @@ public actor ReplicaFollower {
             let box = Box(spool: spool)
             try await database.write { db in try box.spool.replay(into: db) }
         }
-        state = FollowerState(generation: generation, place: place)
+        state = FollowerState(generation: generation, place: place, sections: state.sections)
         try state.write(for: path)
         status.position = state.position
     }

@@ -9,7 +9,7 @@ struct ReplicaManifest {
     static let largestSectionCount = 16
     private static let magic = Array("SCKM".utf8) + [1]
 
-    struct Section {
+    struct Section: Equatable {
         /// Distinguishes the sections, and begins the names of their objects.
         var id: [UInt8]
         var salt: [UInt8]

@@ -9,6 +9,12 @@ struct ReplicaReader {
     /// The keys that were derived for the salts in the manifest.
     private var keys: [ReplicaKey] = []
     private(set) var contents = ReplicaContents()
+    private(set) var manifest = ReplicaManifest()
+    private(set) var version = ""
+    /// The identity of the section that the key opens.
+    private(set) var section: [UInt8] = []
+    /// Whether there is a newer section, which the key does not open.
+    private(set) var isSuperseded = false
 
     /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if there is no replica, or none that the key opens.
     init(_ store: any ReplicaStore, key encryption: Encryption) async throws {
@@ -22,14 +28,17 @@ struct ReplicaReader {
             throw DatabaseError.damagedReplica("there is none in the store")
         }
         let manifest = try ReplicaManifest(object.bytes)
+        (self.manifest, version) = (manifest, object.version)
         keys.removeAll { key in !manifest.sections.contains { $0.salt == key.salt } }
         // The newest section that the key opens.
-        for section in manifest.sections.reversed() {
+        for (index, section) in manifest.sections.enumerated().reversed() {
             let key = try await key(for: section.salt)
             guard let contents = try section.contents(with: key) else { continue }
-            (self.key, self.contents) = (key, contents)
+            (self.key, self.contents, self.section) = (key, contents, section.id)
+            isSuperseded = index < manifest.sections.count - 1
             return
         }
+        if key != nil { throw DatabaseError.changedReplicaKey("what it opened was removed, or replaced by something else") }
         throw DatabaseError.damagedReplica("the key does not open it")
     }
 

@@ -34,7 +34,7 @@ public enum ReplicaRestore {
     static func start(
         _ path: String, _ store: any ReplicaStore, _ key: Encryption, _ moment: ReplicaMoment, _ replacing: Bool,
         _ progress: (@Sendable (Int, Int) throws -> Void)?
-    ) async throws -> (plan: ReplicaReader.Plan, place: ReplicaReader.Place) {
+    ) async throws -> (plan: ReplicaReader.Plan, place: ReplicaReader.Place, section: [UInt8]) {
         var reader = try await ReplicaReader(store, key: key)
         var attempts = 0
         while true {
@@ -50,7 +50,7 @@ public enum ReplicaRestore {
     private static func run(
         _ path: String, _ reader: ReplicaReader, _ key: Encryption, _ moment: ReplicaMoment, _ replacing: Bool,
         _ progress: (@Sendable (Int, Int) throws -> Void)?
-    ) async throws -> (plan: ReplicaReader.Plan, place: ReplicaReader.Place) {
+    ) async throws -> (plan: ReplicaReader.Plan, place: ReplicaReader.Place, section: [UInt8]) {
         let plan = try await reader.plan(for: moment), pageSize = plan.generation.pageSize, total = plan.bytes
         let file = try RestoredFile(at: path, replacing: replacing)
         var pages = plan.snapshot.pages, done = 0, reported = 0
@@ -73,7 +73,7 @@ public enum ReplicaRestore {
         try file.truncate(to: Int(pages) * pageSize)
         try progress?(total, total)
         try file.publish(key: key, replacing: replacing)
-        return (plan, place)
+        return (plan, place, reader.section)
     }
 }
 

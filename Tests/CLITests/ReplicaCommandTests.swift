@@ -41,6 +41,21 @@ import TestSupport
         try Tool.run(["restore", folder.path("b.db"), "--from", store, "--replace"] + Tool.key).expectSuccess()
     }
 
+    @Test func formerKeysAreRemoved() throws {
+        try Tool.run(["replicate", database, store, "--once"] + Tool.key).expectSuccess()
+        let file = folder.path("key"), key = ["--key-file", file]
+        #expect(FileManager.default.createFile(atPath: file, contents: Data("another".utf8), attributes: [.posixPermissions: 0o600]))
+        try Tool.run(["rekey", database, "--new-key", "file:" + file] + Tool.key).expectSuccess()
+        try Tool.run(["replicate", database, store, "--once"] + key).expectSuccess()
+        try Tool.run(["replicas", store] + Tool.key).expectSuccess()
+        try Tool.run(["replicas", store, "--remove-former-keys"] + Tool.key).expectFailure(1, "key")
+        let removal = try Tool.run(["replicas", store, "--remove-former-keys"] + key)
+        removal.expectSuccess()
+        #expect(removal.output.hasPrefix("removed 1 object of former keys\n1:"))
+        try Tool.run(["replicas", store] + Tool.key).expectFailure(1, "key")
+        try Tool.run(["restore", folder.path("b.db"), "--from", store] + key).expectSuccess()
+    }
+
     @Test func replicateRunsUntilItIsInterrupted() throws {
         let command = try Tool.start(["replicate", database, store, "--interval", "10"] + Tool.key)
         for number in 0..<5 { try write("INSERT INTO t VALUES (\(number))") }

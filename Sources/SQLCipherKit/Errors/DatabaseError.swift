@@ -92,6 +92,8 @@ public struct DatabaseError: Error, Sendable {
         case replicaFenced
         /// What a store holds of a replica is damaged, incomplete, or sealed with another key; the message says which.
         case replicaDamaged
+        /// The key of a replicated database was changed; what is given opens only earlier states, or none any more.
+        case replicaKeyChanged
         /// A ``ChangeLog`` lacks entries that precede a message, or has pruned those that another peer lacks; the message says
         /// which, and what to do.
         case changesMissing

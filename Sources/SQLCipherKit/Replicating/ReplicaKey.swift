@@ -14,10 +14,23 @@ package final class ReplicaKey: Sendable {
     /// - Throws: ``DatabaseError/Reason/notEncrypted`` for plaintext.
     package init(_ encryption: Encryption, salt: [UInt8]) throws {
         self.salt = salt
+        key = try Self.rawKey(encryption, salt).withUnsafeBytes { raw throws(DatabaseError) in
+            try SecureBytes(mac: Array("SQLCipherKit replication 1".utf8), under: raw, count: Int(SQLCIPHERKIT_SEAL_KEY))
+        }
+    }
+
+    /// The key that a database with this salt has, to give it to a copy of another salt.
+    package static func encryption(_ encryption: Encryption, salt: [UInt8]) throws -> Encryption {
+        try rawKey(encryption, salt).withUnsafeBytes { raw throws(DatabaseError) in
+            try Encryption.raw(raw, salt: salt, cipher: encryption.cipher)
+        }
+    }
+
+    private static func rawKey(_ encryption: Encryption, _ salt: [UInt8]) throws -> SecureBytes {
         // A provider is asked without a database to open: key slots need theirs, and give the key as for any copy.
         let encryption = try encryption.resolvedForRewriting()
         let settings = encryption.settings
-        let raw = try SecureBytes(count: 32) { memory throws(DatabaseError) in
+        return try SecureBytes(count: 32) { memory throws(DatabaseError) in
             try encryption.withUnsafeBytes { bytes throws(DatabaseError) in
                 switch encryption.form {
                 case .plaintext, .deferred:
@@ -26,7 +39,7 @@ package final class ReplicaKey: Sendable {
                 case .derived:
                     // x'…', which begins with the raw key in hexadecimal.
                     guard bytes.count >= 67 else { throw DatabaseError(code: .internal, message: "a derived key of unknown form") }
-                    for index in 0..<32 { memory[index] = Self.digit(bytes[2 + 2 * index]) << 4 | Self.digit(bytes[3 + 2 * index]) }
+                    for index in 0..<32 { memory[index] = digit(bytes[2 + 2 * index]) << 4 | digit(bytes[3 + 2 * index]) }
                 case .passphrase:
                     let rc = sqlcipherkit_derive_key(
                         settings.kdfAlgorithm.number, bytes.baseAddress, Int32(bytes.count), salt, Int32(salt.count),
@@ -34,9 +47,6 @@ package final class ReplicaKey: Sendable {
                     if rc != SQLITE_OK { throw DatabaseError(rc: rc, database: nil) }
                 }
             }
-        }
-        key = try raw.withUnsafeBytes { raw throws(DatabaseError) in
-            try SecureBytes(mac: Array("SQLCipherKit replication 1".utf8), under: raw, count: Int(SQLCIPHERKIT_SEAL_KEY))
         }
     }
 

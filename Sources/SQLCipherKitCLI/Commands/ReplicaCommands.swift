@@ -84,10 +84,12 @@ struct ReplicasCommand: ParsableCommand {
         abstract: "List what can be restored from a store.",
         discussion: """
             \(ReplicaStoreName.help) Positions are a generation and a number of commits. Times are those of the machine that \
-            stored the replica.
+            stored the replica. After a change of the key, former states stay for the retention and need the former key; \
+            --remove-former-keys removes them at once.
 
             EXAMPLES
               sqlcipherkit replicas /backup/notes
+              sqlcipherkit replicas /backup/notes --remove-former-keys
               sqlcipherkit restore notes.db --from /backup/notes --position 1:512
 
             \(form)
@@ -100,10 +102,18 @@ struct ReplicasCommand: ParsableCommand {
 
     @OptionGroup(title: "Key") var key: KeyOptions
 
+    @Flag(help: "First remove everything that only former keys of the database open.")
+    var removeFormerKeys = false
+
     @OptionGroup var report: ReportOptions
 
     func run() throws {
         let store = try ReplicaStoreName.store(target), encryption = try key.reference.key(for: "the replica \(target)")
+        if removeFormerKeys {
+            Interruption.catchSignals()
+            let count = try waiting { try await Replica.removeFormerKeys(in: store, key: encryption) }
+            if !report.json { Output.line("removed \(count.counted("object")) of former keys") }
+        }
         let ranges = try waiting { try await ReplicaRestore.ranges(in: store, key: encryption) }
         if report.json {
             let rows = ranges.map { range in
