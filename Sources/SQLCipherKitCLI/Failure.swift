@@ -76,7 +76,8 @@ struct Failure: Error {
             // A file with the settings of an older version fails in the same way as a wrong key.
             let advice = "; if an older SQLCipher wrote the file, sqlcipherkit identify names the version, and migrate converts it"
             self.init(ToolWords.message(error.message) + advice, status: .key)
-        case .emptyKey, .invalidKey, .keyProvider, .noSlotOpens:
+        case .emptyKey, .invalidKey, .keyProvider, .noSlotOpens, .replicaKeyChanged,
+            .replicaDamaged where .notADatabase ~= error.code:
             self.init(ToolWords.message(error.message), status: .key)
         case .engine where .interrupted ~= error.code && Interruption.isWanted:
             self.init("interrupted: unfinished changes were undone", status: .interrupted)

@@ -25,7 +25,7 @@ struct ReplicaReader {
     /// Reads the manifest again.
     mutating func update() async throws {
         guard let object = try await store.get(ReplicaManifest.name) else {
-            throw DatabaseError.damagedReplica("there is none in the store")
+            throw DatabaseError(code: .corrupt, reason: .replicaDamaged, message: "there is no replica in the store: it has no manifest")
         }
         let manifest = try ReplicaManifest(object.bytes)
         (self.manifest, version) = (manifest, object.version)
@@ -39,7 +39,9 @@ struct ReplicaReader {
             return
         }
         if key != nil { throw DatabaseError.changedReplicaKey("what it opened was removed, or replaced by something else") }
-        throw DatabaseError.damagedReplica("the key does not open it")
+        throw DatabaseError(
+            code: .notADatabase, reason: .replicaDamaged,
+            message: "the key does not open the replica: it is that of another database or a former one, or the store has changed")
     }
 
     /// Derives the key for a salt, once. Sections of one passphrase usually have one salt.

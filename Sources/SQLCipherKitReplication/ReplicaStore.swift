@@ -56,9 +56,17 @@ public struct ReplicaObject: Sendable {
 }
 
 /// An error of a store.
-public enum ReplicaStoreError: Error, Hashable, Sendable {
+public enum ReplicaStoreError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The condition of a call did not hold.
     case conditionFailed
     /// The store refused a call or could not be reached; the text says why.
     case unavailable(String)
+
+    /// What happened, in words.
+    public var description: String {
+        switch self {
+        case .conditionFailed: "the store has another version of the object"
+        case .unavailable(let text): text
+        }
+    }
 }

@@ -41,6 +41,46 @@ import TestSupport
         try Tool.run(["restore", folder.path("b.db"), "--from", store, "--replace"] + Tool.key).expectSuccess()
     }
 
+    @Test func mistakesAreExplained() throws {
+        let other = folder.path("other.db"), empty = folder.path("empty"), missing = folder.path("missing")
+        try Tool.run(["create", other] + Tool.key).expectSuccess()
+        try Tool.run(["replicate", other, store, "--once"] + Tool.key).expectFailure(1, "journal_mode = WAL")
+        try Tool.run(["replicate", database, database, "--once"] + Tool.key).expectFailure(1, "cannot be made")
+        try FileManager.default.createDirectory(atPath: empty, withIntermediateDirectories: false)
+        for command in [["replicas"], ["restore", folder.path("b.db"), "--from"]] {
+            try Tool.run(command + [missing] + Tool.key).expectFailure(1, "there is no folder")
+            try Tool.run(command + [empty] + Tool.key).expectFailure(1, "there is no replica in the store")
+        }
+        try Tool.run(["replicate", database, store, "--once"] + Tool.key).expectSuccess()
+        let file = folder.path("key")
+        #expect(FileManager.default.createFile(atPath: file, contents: Data("another".utf8), attributes: [.posixPermissions: 0o600]))
+        for command in [["replicas"], ["restore", folder.path("b.db"), "--from"]] {
+            try Tool.run(command + [store, "--key-file", file]).expectFailure(3, "the key does not open the replica")
+        }
+        #expect(try !folder.names().contains { $0.hasPrefix("b.db") || $0 == "missing" })
+    }
+
+    /// Not waited for without end and without a word.
+    @Test func storeThatFailsEndsOneReplication() throws {
+        try FileManager.default.createDirectory(atPath: store + "/manifest", withIntermediateDirectories: true)
+        let outcome = try Tool.run(["replicate", database, store, "--once", "--timeout", "0"] + Tool.key)
+        outcome.expectFailure(1, "manifest")
+        #expect(!outcome.errors.contains("unavailable("))
+    }
+
+    @Test func killedReplicationGoesOn() throws {
+        for round in 0..<3 {
+            let command = try Tool.start(["replicate", database, store, "--interval", "10"] + Tool.key)
+            try write("INSERT INTO t VALUES (\(round))")
+            while !FileManager.default.fileExists(atPath: store + "/manifest") { Thread.sleep(forTimeInterval: 0.01) }
+            kill(command.process.processIdentifier, SIGKILL)
+            _ = try command.end()
+        }
+        try Tool.run(["replicate", database, store, "--once"] + Tool.key).expectSuccess()
+        try Tool.run(["restore", folder.path("b.db"), "--from", store] + Tool.key).expectSuccess()
+        #expect(try count("b.db") == "n\n3\n")
+    }
+
     @Test func formerKeysAreRemoved() throws {
         try Tool.run(["replicate", database, store, "--once"] + Tool.key).expectSuccess()
         let file = folder.path("key"), key = ["--key-file", file]
@@ -48,11 +88,11 @@ import TestSupport
         try Tool.run(["rekey", database, "--new-key", "file:" + file] + Tool.key).expectSuccess()
         try Tool.run(["replicate", database, store, "--once"] + key).expectSuccess()
         try Tool.run(["replicas", store] + Tool.key).expectSuccess()
-        try Tool.run(["replicas", store, "--remove-former-keys"] + Tool.key).expectFailure(1, "key")
+        try Tool.run(["replicas", store, "--remove-former-keys"] + Tool.key).expectFailure(3, "newest key")
         let removal = try Tool.run(["replicas", store, "--remove-former-keys"] + key)
         removal.expectSuccess()
         #expect(removal.output.hasPrefix("removed 1 object of former keys\n1:"))
-        try Tool.run(["replicas", store] + Tool.key).expectFailure(1, "key")
+        try Tool.run(["replicas", store] + Tool.key).expectFailure(3, "key")
         try Tool.run(["restore", folder.path("b.db"), "--from", store] + key).expectSuccess()
     }
 

@@ -53,7 +53,10 @@ package final class LogHold {
         let rc = sqlite3_snapshot_get(try connection.liveOutsideHooks(), "main", &snapshot)
         guard rc == SQLITE_OK, let snapshot else {
             guard rc == SQLITE_ERROR, try connection.main.hasWAL else {
-                if rc == SQLITE_ERROR { throw DatabaseError.misuse("only a database with a write-ahead log can be replicated") }
+                if rc == SQLITE_ERROR {
+                    throw DatabaseError.misuse(
+                        "only a database with a write-ahead log can be replicated: PRAGMA journal_mode = WAL gives it one")
+                }
                 throw DatabaseError(rc: rc, database: nil)
             }
             // Nothing was ever written to the log.

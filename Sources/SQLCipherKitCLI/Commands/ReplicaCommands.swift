@@ -34,9 +34,13 @@ struct ReplicateCommand: ParsableCommand {
     @Option(help: ArgumentHelp("How many hours back any commit can be restored.", valueName: "number"))
     var retention = 7 * 24
 
+    @Option(help: ArgumentHelp("How many seconds --once tries while the store fails.", valueName: "number"))
+    var timeout = 30
+
     @OptionGroup var report: ReportOptions
 
     func validate() throws {
+        if !(0...3_600_000).contains(timeout) { throw ValidationError("--timeout takes 0 to 3600000 seconds") }
         if !(1...3_600_000).contains(interval) { throw ValidationError("--interval takes 1 to 3600000 milliseconds") }
         if !(0...876_000).contains(retention) { throw ValidationError("--retention takes 0 to 876000 hours") }
     }
@@ -49,22 +53,27 @@ struct ReplicateCommand: ParsableCommand {
         var options = ReplicaOptions()
         options.interval = .milliseconds(interval)
         options.retention = .seconds(3600 * retention)
-        let (path, isOnce, settings) = (file.path, once, options)
+        let (path, isOnce, settings, patience) = (file.path, once, options, Duration.seconds(timeout))
+        let note = report.json ? nil : "\(file.path.onOneLine) is in \(target.onOneLine); new commits follow until you interrupt"
         Interruption.catchSignals()
         let position = try waiting {
             let replica = try await Replica(of: .file(path), key: key, in: store, options: settings)
             if isOnce {
-                let position = try await replica.waitUntilStored()
+                let result = await Self.storeOnce(replica, patience)
                 await replica.stop()
-                return position as ReplicaPosition?
+                return try result.get() as ReplicaPosition?
             }
-            var known: String?
+            var known: String?, isNoted = note == nil
             while !Task.isCancelled, await !replica.currentStatus.isEnded {
                 try? await Task.sleep(for: .milliseconds(200))
                 // Each error once, while the replica goes on.
                 let error = await replica.currentStatus.error.map { "\($0)" }
                 if let error, error != known { Output.error("sqlcipherkit: " + error.onOneLine) }
                 known = error
+                if !isNoted, await replica.currentStatus.stored != nil {
+                    Output.error(note ?? "")
+                    isNoted = true
+                }
             }
             await replica.stop()
             let status = await replica.currentStatus
@@ -75,6 +84,23 @@ struct ReplicateCommand: ParsableCommand {
         try report.write(
             Self.form, [.string(file.path), .string(target), .string(text)],
             "stored \(file.path.onOneLine) in \(target.onOneLine), up to \(text)")
+    }
+
+    /// Waits as long as the replica makes progress, and for a time while the store fails.
+    private static func storeOnce(_ replica: Replica, _ patience: Duration) async -> Result<ReplicaPosition, any Error> {
+        var failing: ContinuousClock.Instant?
+        while true {
+            do { return .success(try await replica.waitUntilStored(timeout: .milliseconds(500))) } catch {
+                guard (error as? DatabaseError)?.reason == .timeout else { return .failure(error) }
+            }
+            guard let error = await replica.currentStatus.error else {
+                failing = nil
+                continue
+            }
+            let since = failing ?? .now
+            failing = since
+            if .now - since >= patience { return .failure(error) }
+        }
     }
 }
 
@@ -124,6 +150,7 @@ struct ReplicasCommand: ParsableCommand {
             }
             return Output.line(try JSONValue.array(rows).line())
         }
+        if ranges.isEmpty { Output.line("nothing can be restored yet: the first snapshot is not complete") }
         for range in ranges {
             Output.line(
                 "\(range.first) to \(range.last), \(range.firstTime.ISO8601Format()) to \(range.lastTime.ISO8601Format()), "
