@@ -9,17 +9,20 @@ extension Replica {
     ///   - store: where the replica is.
     ///   - key: how the database is encrypted now.
     /// - Returns: the number of objects that were removed.
-    /// - Throws: ``DatabaseError/Reason/replicaKeyChanged`` if the key is a former one; ``DatabaseError/Reason/replicaDamaged`` if it
-    ///   opens nothing; ``DatabaseError/Reason/busy`` if the first snapshot with the key is not complete, so that nothing else can be
-    ///   restored; errors of the store.
+    /// - Throws: ``DatabaseError/Reason/replicaKeyChanged`` if the key is a former one; ``DatabaseError/Reason/replicaDamaged`` if
+    ///   it opens nothing; ``DatabaseError/Reason/busy`` if the first snapshot with the key is not complete, so that nothing else
+    ///   can be restored; errors of the store.
     @discardableResult
     public static func removeFormerKeys(in store: any ReplicaStore, key: Encryption) async throws -> Int {
         var reader = try await ReplicaReader(store, key: key)
         for _ in 0..<100 {
-            if reader.isSuperseded { throw DatabaseError.changedReplicaKey("the newest key is needed to remove what former ones open") }
+            if reader.isSuperseded {
+                throw DatabaseError.changedReplicaKey("the newest key is needed to remove what former ones open")
+            }
             guard reader.contents.newest != nil else {
                 throw DatabaseError(
-                    code: .busy, reason: .busy, message: "the first snapshot with the key is not complete: a replica has to store it")
+                    code: .busy, reason: .busy,
+                    message: "the first snapshot with the key is not complete: a replica has to store it")
             }
             var manifest = reader.manifest
             guard manifest.sections.count > 1 else { return try await removeUnlistedSections(in: store) }

@@ -6,8 +6,8 @@ extension ReplicaFollower {
     /// Until then the copy stays at the last state with the former key, and ``currentStatus`` has the error
     /// ``DatabaseError/Reason/replicaKeyChanged``. If the call throws, the follower has the former key and can be asked again.
     /// - Parameter key: how the database is encrypted now.
-    /// - Throws: ``DatabaseError/Reason/replicaKeyChanged`` if the key is a former one; ``DatabaseError/Reason/replicaDamaged`` if it
-    ///   opens nothing in the store, or if the first snapshot with it is not complete; ``DatabaseError/Reason/busy`` if another
+    /// - Throws: ``DatabaseError/Reason/replicaKeyChanged`` if the key is a former one; ``DatabaseError/Reason/replicaDamaged`` if
+    ///   it opens nothing in the store, or if the first snapshot with it is not complete; ``DatabaseError/Reason/busy`` if another
     ///   process reads the copy; errors of the store.
     public func changeKey(to key: Encryption) async throws {
         while isBusy { try await Task.sleep(for: .milliseconds(2)) }
@@ -52,7 +52,8 @@ extension ReplicaFollower {
         guard own == size else {
             throw DatabaseError(
                 code: .mismatch,
-                message: "the replicated database has pages of \(size) bytes now: remove the copy \(path), and follow again", path: path)
+                message: "the replicated database has pages of \(size) bytes now: remove the copy \(path), and follow again",
+                path: path)
         }
     }
 }

@@ -93,8 +93,8 @@ public actor ReplicaFollower {
 
     /// Brings the copy to the newest state in the store, at once.
     /// - Returns: the state that the copy has now.
-    /// - Throws: errors of the store; ``DatabaseError/Reason/replicaDamaged``; ``DatabaseError/Reason/replicaKeyChanged`` if the newest
-    ///   states need another key; any error of writing to the copy.
+    /// - Throws: errors of the store; ``DatabaseError/Reason/replicaDamaged``; ``DatabaseError/Reason/replicaKeyChanged`` if the
+    ///   newest states need another key; any error of writing to the copy.
     @discardableResult
     public func catchUp() async throws -> ReplicaPosition {
         while isBusy { try await Task.sleep(for: .milliseconds(2)) }

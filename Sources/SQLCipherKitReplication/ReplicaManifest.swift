@@ -72,7 +72,8 @@ struct ReplicaManifest {
             let writer = parser.take(16), let count = parser.number(UInt16.self)
         else { throw DatabaseError.damagedReplica("the manifest is of an unknown form") }
         guard count <= Self.largestSectionCount else {
-            throw DatabaseError.damagedReplica("the manifest has \(count) sections, and a replica makes at most \(Self.largestSectionCount)")
+            throw DatabaseError.damagedReplica(
+                "the manifest has \(count) sections, and a replica makes at most \(Self.largestSectionCount)")
         }
         guard epoch < UInt64.max else { throw DatabaseError.damagedReplica("the manifest has an impossible number of writers") }
         (self.epoch, self.writer) = (epoch, Array(writer))

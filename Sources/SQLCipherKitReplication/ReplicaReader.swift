@@ -25,7 +25,8 @@ struct ReplicaReader {
     /// Reads the manifest again.
     mutating func update() async throws {
         guard let object = try await store.get(ReplicaManifest.name) else {
-            throw DatabaseError(code: .corrupt, reason: .replicaDamaged, message: "there is no replica in the store: it has no manifest")
+            throw DatabaseError(
+                code: .corrupt, reason: .replicaDamaged, message: "there is no replica in the store: it has no manifest")
         }
         let manifest = try ReplicaManifest(object.bytes)
         (self.manifest, version) = (manifest, object.version)

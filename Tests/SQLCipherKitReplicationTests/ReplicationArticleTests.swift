@@ -28,6 +28,109 @@ import TestSupport
         await replica.stop()
     }
 
+    @Test func everyDayAndUnreachable() async throws {
+        let folder = try TemporaryFolder(), key = try CommitOracle.key, path = folder.path("notes.db")
+        try makeTable(path, key)
+        let pool = try DatabasePool(.file(path), key: key)
+        let replica = try await Replica(following: pool, in: FolderStore(folder.path("backup")))
+
+        let status = await replica.currentStatus
+        if let error = status.error {
+            print("up to date", status.upToDateAt ?? .distantPast, error)
+        }
+
+        do {
+            try await replica.waitUntilStored(timeout: .seconds(10))
+        } catch let error as DatabaseError where error.reason == .timeout {
+            print("not stored yet", error.underlyingError ?? error)
+        }
+
+        await replica.stop()
+    }
+
+    @Test func damaged() async throws {
+        let folder = try TemporaryFolder(), key = try CommitOracle.key, path = folder.path("notes.db")
+        try makeTable(path, key)
+        let pool = try DatabasePool(.file(path), key: key), store = try FolderStore(folder.path("backup"))
+        let replica = try await Replica(following: pool, in: store), second = folder.path("second")
+        try await replica.waitUntilStored()
+
+        for range in try await ReplicaRestore.ranges(in: store, key: key) {
+            print(range.first, range.last, range.lastTime)
+        }
+
+        await replica.stop()
+        let fresh = try FolderStore(second)
+        let replacement = try await Replica(following: pool, in: fresh)
+        try await replacement.waitUntilStored()
+
+        await replacement.stop()
+        try await ReplicaRestore.restore(to: folder.path("copy.db"), from: fresh, key: key)
+        #expect(try count(folder.path("copy.db"), key) == 0)
+    }
+
+    @Test func lostMachineAndTwoWriters() async throws {
+        let folder = try TemporaryFolder(), key = try CommitOracle.key, path = folder.path("notes.db"), copy = folder.path("copy.db")
+        try makeTable(path, key)
+        let pool = try DatabasePool(.file(path), key: key), store = try FolderStore(folder.path("backup"))
+        let replica = try await Replica(following: pool, in: store)
+        try await replica.waitUntilStored()
+
+        let position = try await ReplicaRestore.restore(
+            to: copy, from: store, key: key)
+        let restored = try DatabasePool(.file(copy), key: key)
+        let successor = try await Replica(following: restored, in: store)
+
+        #expect(position.generation == 1)
+        #expect(try await successor.waitUntilStored().generation == 2)
+        try await pool.write { db in try db.execute("INSERT INTO note(title) VALUES ('Foxes')") }
+        await #expect(throws: DatabaseError.self) { try await replica.waitUntilStored() }
+
+        let last = await replica.currentStatus.error as? DatabaseError
+        if last?.reason == .replicaFenced {
+            print("another writer has taken over the store")
+        }
+
+        #expect(last?.reason == .replicaFenced)
+        await successor.stop()
+    }
+
+    @Test func leakedKey() async throws {
+        let folder = try TemporaryFolder(), key = try CommitOracle.key, path = folder.path("notes.db")
+        let newKey = try Encryption.raw([UInt8](repeating: 8, count: 32))
+        try makeTable(path, key)
+        let pool = try DatabasePool(.file(path), key: key), store = try FolderStore(folder.path("backup"))
+        let replica = try await Replica(following: pool, in: store)
+        try await replica.waitUntilStored()
+        let follower = try await ReplicaFollower(at: folder.path("copy.db"), following: store, key: key)
+
+        await replica.stop()
+        try await pool.changeKey(to: newKey)
+        let next = try await Replica(following: pool, in: store)
+        try await next.waitUntilStored()
+        try await Replica.removeFormerKeys(in: store, key: newKey)
+        try await follower.changeKey(to: newKey)
+
+        await #expect(throws: DatabaseError.self) { try await ReplicaRestore.ranges(in: store, key: key) }
+        await follower.stop()
+        await next.stop()
+    }
+
+    @Test func everyLineOfTheArticleIsInThisFile() throws {
+        let folder = "Sources/SQLCipherKitReplication/Documentation.docc/Replication.md"
+        let file = "Tests/SQLCipherKitReplicationTests/ReplicationArticleTests.swift"
+        let article = try String(contentsOf: Repository.file(folder), encoding: .utf8)
+        let source = try String(contentsOf: Repository.file(file), encoding: .utf8).split(separator: "\n").map { $0.drop { $0 == " " } }
+        var lines = 0
+        for block in article.components(separatedBy: "```swift\n").dropFirst() {
+            for line in (block.components(separatedBy: "```").first ?? "").split(separator: "\n") {
+                #expect(source.contains(line.drop { $0 == " " }), "\(line)")
+                lines += 1
+            }
+        }
+        #expect(lines > 30)
+    }
+
     private func makeTable(_ path: String, _ key: Encryption) throws {
         try Connection(.file(path), key: key).execute("CREATE TABLE note(title)")
     }

@@ -35,7 +35,8 @@
         init(_ bytes: [UInt8]) {
             let text = String(decoding: bytes, as: UTF8.self)
             objects = text.components(separatedBy: "<Contents>").dropFirst().compactMap { part in
-                guard let name = Self.element("Key", in: part), let size = Self.element("Size", in: part).flatMap({ Int($0) }), size >= 0
+                guard let name = Self.element("Key", in: part), let size = Self.element("Size", in: part).flatMap({ Int($0) }),
+                    size >= 0
                 else { return nil }
                 return (name, size)
             }
