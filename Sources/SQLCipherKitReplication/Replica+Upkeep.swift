@@ -5,7 +5,15 @@ extension Replica {
     private static let orphansPerSweep = 1000
 
     func maintain() async throws {
-        if snapshot == nil, try await joinObjects() { return }
+        do {
+            if snapshot == nil, try await joinObjects() { return }
+            damagedJoins = 0
+        } catch let error as DatabaseError {
+            // The line may be bad. If it is the store, a snapshot is needed, as the newest state can no longer be restored.
+            damagedJoins += 1
+            if damagedJoins == 3 { (damagedJoins, needsGeneration) = (0, true) }
+            throw error
+        }
         let interval = min(options.sweepInterval, options.retention / 4)
         if let lastSweep, .now - lastSweep < interval { return }
         lastSweep = .now
@@ -19,8 +27,8 @@ extension Replica {
     /// - Returns: whether it did.
     private func joinObjects() async throws -> Bool {
         let last = contents.generations.count - 1
-        guard last >= 0 else { return false }
-        let log = contents.generations[last].log
+        guard last >= 0, let key = source?.key else { return false }
+        let log = contents.generations[last].log, number = contents.generations[last].number
         for level in 0..<8 {
             guard let start = log.firstIndex(where: { $0.level == level }) else { continue }
             let run = log[start...].prefix { $0.level == level }
@@ -36,9 +44,11 @@ extension Replica {
                 var bytes: [UInt8] = []
                 bytes.reserveCapacity(size)
                 for object in log[start..<end] {
-                    guard let part = try await store.get(object.name), part.bytes.count == object.size else {
+                    // What a bad line has changed must not replace what is in the store.
+                    guard let part = try await store.get(object.name) else {
                         throw DatabaseError.damagedReplica("the object \(object.name) is missing")
                     }
+                    try object.check(part.bytes, of: number, with: key)
                     bytes += part.bytes
                 }
                 joined.name = nextName("log")

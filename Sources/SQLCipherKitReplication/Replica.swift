@@ -44,6 +44,8 @@ public actor Replica {
     var lastRestart: ContinuousClock.Instant?
     var lastSweep: ContinuousClock.Instant?
     var collectsOrphans = true
+    /// How often objects that were to be joined were found damaged, one time after the other.
+    var damagedJoins = 0
 
     private var loop: Task<Void, Never>?
     private var nap: Task<Void, Never>?

@@ -93,6 +93,25 @@ struct ReplicaBlock {
     }
 }
 
+extension ReplicaContents.LogObject {
+    /// - Throws: ``DatabaseError/Reason/replicaDamaged`` unless these are the object's blocks.
+    func check(_ bytes: [UInt8], of generation: UInt64, with key: ReplicaKey) throws {
+        try bytes.withUnsafeBytes { bytes in
+            var offset = 0, last = predecessor, position = first
+            while offset < bytes.count {
+                let (block, _, next, tag) = try ReplicaBlock.open(bytes, at: offset, with: key)
+                guard block.kind == .log, block.generation == generation, block.predecessor == last, block.first == position
+                else { throw DatabaseError.damagedReplica("the object \(name) is out of place") }
+                position += UInt64(block.frames.count)
+                (offset, last) = (next, tag)
+            }
+            guard bytes.count == size, last == tag, position == end else {
+                throw DatabaseError.damagedReplica("the object \(name) is not complete")
+            }
+        }
+    }
+}
+
 extension DatabaseError {
     static func damagedReplica(_ message: String) -> DatabaseError {
         DatabaseError(code: .corrupt, reason: .replicaDamaged, message: "the replica cannot be used: \(message)")

@@ -1,4 +1,5 @@
 import SQLCipherKitReplication
+import Synchronization
 
 /// A manifest as a store sees it, to be forged.
 struct ManifestBytes {
@@ -54,6 +55,30 @@ final class ListingStore: ReplicaStore {
     }
 
     func get(_ name: String) async throws -> ReplicaObject? { try await store.get(name) }
+
+    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
+        try await store.put(name, bytes, if: condition)
+    }
+
+    func delete(_ name: String) async throws { try await store.delete(name) }
+}
+
+/// Every third object of the log arrives with a changed bit.
+final class FlippingStore: ReplicaStore {
+    let store = MemoryStore()
+    let flips = Atomic<Int>(0)
+    private let reads = Atomic<Int>(0)
+
+    func list(prefix: String) async throws -> [ReplicaObjectInfo] { try await store.list(prefix: prefix) }
+
+    func get(_ name: String) async throws -> ReplicaObject? {
+        guard let object = try await store.get(name), name != "manifest" else { return try await store.get(name) }
+        guard reads.add(1, ordering: .relaxed).newValue % 3 == 0 else { return object }
+        flips.add(1, ordering: .relaxed)
+        var bytes = object.bytes
+        bytes[bytes.count / 2] ^= 4
+        return ReplicaObject(bytes: bytes, version: object.version)
+    }
 
     func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
         try await store.put(name, bytes, if: condition)
