@@ -2,11 +2,12 @@
 import PackageDescription
 
 // One executable per library, so that two SQLites never meet in a process. GRDB's manifest decides which SQLite it is built on,
-// and a package graph holds a package once: SQLCIPHERKIT_BENCHMARK chooses the graph, `engine` unless set, `system` or `search`.
-// scripts/bench puts GRDB where the first two look; the third one needs none.
+// and a package graph holds a package once: SQLCIPHERKIT_BENCHMARK chooses the graph, `engine` unless set, `system`, `search`,
+// `replica`, or `replica-s3`, which brings an HTTP client. scripts/bench puts GRDB where the first two look; the others need none.
 let graph = Context.environment["SQLCIPHERKIT_BENCHMARK"] ?? "engine"
 
-let kit = Package.Dependency.package(name: "SQLCipherKit", path: "../..")
+let kit = Package.Dependency.package(
+    name: "SQLCipherKit", path: "../..", traits: graph == "replica-s3" ? ["S3", .defaults] : [.defaults])
 let engine = Target.Dependency.product(name: "SQLCipher", package: "SQLCipherKit")
 let layer = Target.Dependency.product(name: "SQLCipherKit", package: "SQLCipherKit")
 
@@ -16,6 +17,12 @@ if graph == "search" {
     targets = [
         .executableTarget(name: "BenchFTS5", dependencies: [engine]),
         .executableTarget(name: "BenchSearch", dependencies: [layer]),
+    ]
+} else if graph.hasPrefix("replica") {
+    let replication = Target.Dependency.product(name: "SQLCipherKitReplication", package: "SQLCipherKit")
+    targets = [
+        .executableTarget(
+            name: "BenchReplica", dependencies: [layer, replication], swiftSettings: graph == "replica-s3" ? [.define("S3")] : [])
     ]
 } else {
     dependencies.append(.package(name: "GRDB", path: "../../.build/benchmarks/\(graph == "system" ? "system" : "engine")/GRDB.swift"))

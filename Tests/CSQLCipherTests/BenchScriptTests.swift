@@ -27,6 +27,15 @@ import Testing
         #expect(rows.count > 8 && rows.allSatisfy { help.contains($0.1) && help.contains($0.2) })
     }
 
+    @Test func theReplicaSuiteExplainsEachWorkload() throws {
+        let source = try String(
+            contentsOf: Repository.file("Tests/Benchmarks/Sources/BenchReplica/BenchReplica.swift"), encoding: .utf8)
+        let names = source.matches(of: #/\("([a-z]+)", \{ try await \$0/#).map { String($0.1) }
+        let listed = try run("replica", "--list")
+        #expect(names.count == 4 && names.allSatisfy { listed.contains("  \($0) ") })
+        #expect(try run("replica", "--help").contains(listed.trimmingCharacters(in: .whitespacesAndNewlines)))
+    }
+
     @Test func theSearchSuiteExplainsEachWorkloadClassAndVariant() throws {
         let source = try String(contentsOf: Repository.file("scripts/lib/bench_search.py"), encoding: .utf8)
         let listed = try run("search", "--list")

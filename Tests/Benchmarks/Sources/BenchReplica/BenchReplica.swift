@@ -1,0 +1,164 @@
+import Foundation
+import SQLCipherKit
+import SQLCipherKitReplication
+
+/// Replication, for scripts/bench replica: runs one workload once in an empty folder, and prints its figures as JSON.
+///
+/// The arguments are the workload, the store (`none`, `folder`, or the URL of an S3 server that has the bucket `replicas`), the
+/// folder, and a divisor of all sizes. Without arguments, it prints the names of the workloads.
+@main struct BenchReplica {
+    static let workloads: [(name: String, run: @Sendable (BenchReplica) async throws -> [String: Double])] = [
+        ("commits", { try await $0.commits() }), ("stored", { try await $0.stored() }), ("restore", { try await $0.restore() }),
+        ("follow", { try await $0.follow() }),
+    ]
+
+    static func main() async throws {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        guard arguments.count == 4, let scale = Int(arguments[3]), scale > 0,
+            let workload = workloads.first(where: { $0.name == arguments[0] })
+        else { return print(workloads.map(\.name).joined(separator: "\n")) }
+        let figures = try await workload.run(BenchReplica(storeName: arguments[1], folder: arguments[2], scale: scale))
+        print(String(decoding: try JSONEncoder().encode(figures), as: UTF8.self))
+    }
+
+    let storeName: String
+    let folder: String
+    let scale: Int
+
+    private func path(_ name: String) -> String { folder + "/" + name }
+
+    private var key: Encryption { get throws { try .raw([UInt8](repeating: 3, count: 32)) } }
+
+    private func store() throws -> (any ReplicaStore)? {
+        switch storeName {
+        case "none": return nil
+        case "folder": return try FolderStore(path("store"))
+        default:
+            #if S3
+                return try S3Store(
+                    bucket: "replicas", prefix: (folder as NSString).lastPathComponent + "/", region: "us-east-1", endpoint: storeName,
+                    credentials: S3Credentials(accessKey: "test", secretKey: "secret"))
+            #else
+                throw ReplicaStoreError.unavailable("built without object stores")
+            #endif
+        }
+    }
+
+    private func database() throws -> DatabasePool {
+        let pool = try DatabasePool(.file(path("a.db")), key: key)
+        try pool.write { db in try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT)") }
+        return pool
+    }
+
+    /// A commit of one row of 200 bytes.
+    private func commit(_ pool: DatabasePool, _ number: Int) throws {
+        let text = String(repeating: "0123456789", count: 20)
+        try pool.write { db in try db.execute("INSERT INTO note(text) VALUES (\(text + "\(number)"))") }
+    }
+
+    /// Rows of a kilobyte, 1,000 in a commit.
+    private func fill(_ pool: DatabasePool, megabytes: Int) throws {
+        let text = String(repeating: "0123456789", count: 100)
+        for _ in 0..<max(1, megabytes) {
+            try pool.write { db in
+                for number in 0..<1000 { try db.execute("INSERT INTO note(text) VALUES (\(text + "\(number)"))") }
+            }
+        }
+    }
+
+    private func seconds(_ duration: Duration) -> Double {
+        Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+    }
+
+    private func size(_ name: String) throws -> Double {
+        Double(try FileManager.default.attributesOfItem(atPath: path(name))[.size] as? Int ?? 0) / 1e6
+    }
+
+    /// What a writer does in a second, and what is stored for each page in the log.
+    private func commits() async throws -> [String: Double] {
+        let pool = try database(), count = max(100, 20_000 / scale), store = try store()
+        var replica: Replica?
+        if let store {
+            replica = try await Replica(following: pool, in: store)
+            try await replica?.waitUntilStored()
+        }
+        let before = await replica?.currentStatus, start = ContinuousClock.now
+        for number in 0..<count { try commit(pool, number) }
+        var figures = ["commits_per_second": Double(count) / seconds(.now - start)]
+        if let replica, let before {
+            try await replica.waitUntilStored()
+            let after = await replica.currentStatus
+            let bytes = after.logBytes - before.logBytes + after.manifestBytes - before.manifestBytes
+            figures["bytes_per_page_byte"] = Double(bytes) / Double(max(1, after.pages - before.pages)) / 4096
+            await replica.stop()
+        }
+        return figures
+    }
+
+    /// How long a commit takes to be in the store: when it waits for that, and when it does not.
+    private func stored() async throws -> [String: Double] {
+        guard let store = try store() else { return [:] }
+        let pool = try database(), replica = try await Replica(following: pool, in: store)
+        try await replica.waitUntilStored()
+        var waiting: [Double] = [], passing: [Double] = []
+        for number in 0..<max(20, 500 / scale) {
+            let start = ContinuousClock.now
+            try commit(pool, number)
+            try await replica.waitUntilStored()
+            waiting.append(seconds(.now - start))
+        }
+        for number in 0..<max(5, 100 / scale) {
+            let before = await replica.currentStatus.stored, start = ContinuousClock.now
+            try commit(pool, number)
+            while await replica.currentStatus.stored == before { try await Task.sleep(for: .milliseconds(1)) }
+            passing.append(seconds(.now - start))
+        }
+        await replica.stop()
+        return [
+            "waiting_p50": quantile(waiting, 0.5), "waiting_p99": quantile(waiting, 0.99), "passing_p50": quantile(passing, 0.5),
+            "passing_p99": quantile(passing, 0.99),
+        ]
+    }
+
+    private func quantile(_ values: [Double], _ part: Double) -> Double {
+        values.sorted()[min(values.count - 1, Int(Double(values.count) * part))]
+    }
+
+    /// Restoring beside copying the file and flushing it.
+    private func restore() async throws -> [String: Double] {
+        guard let store = try store() else { return [:] }
+        let pool = try database()
+        try fill(pool, megabytes: 500 / scale)
+        let replica = try await Replica(following: pool, in: store)
+        try await replica.waitUntilStored()
+        await replica.stop()
+        var start = ContinuousClock.now
+        try await ReplicaRestore.restore(to: path("b.db"), from: store, key: key)
+        let restoring = seconds(.now - start)
+        start = .now
+        try FileManager.default.copyItem(atPath: path("b.db"), toPath: path("c.db"))
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path("c.db")))
+        try file.synchronize()
+        try file.close()
+        let copying = seconds(.now - start), megabytes = try size("b.db")
+        return ["restore_mb_per_second": megabytes / restoring, "copy_mb_per_second": megabytes / copying]
+    }
+
+    /// A follower that is behind, up to the newest state.
+    private func follow() async throws -> [String: Double] {
+        guard let store = try store() else { return [:] }
+        let pool = try database(), replica = try await Replica(following: pool, in: store)
+        try await replica.waitUntilStored()
+        let follower = try await ReplicaFollower(at: path("b.db"), following: store, key: key, every: .seconds(100_000))
+        try await follower.catchUp()
+        // Not so much that a snapshot is stored: then it would be read instead.
+        try fill(pool, megabytes: 200 / scale)
+        try await replica.waitUntilStored()
+        let start = ContinuousClock.now
+        try await follower.catchUp()
+        let time = seconds(.now - start), megabytes = Double(max(1, 200 / scale))
+        await follower.stop()
+        await replica.stop()
+        return ["follow_mb_per_second": megabytes / time]
+    }
+}

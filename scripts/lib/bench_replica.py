@@ -1,0 +1,218 @@
+"""Builds the program that replicates, runs its workloads with each store in turn, and shows the figures. Run through
+scripts/bench."""
+
+import argparse
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+from statistics import median
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+WORK = ROOT / ".build" / "benchmarks"
+PACKAGE = ROOT / "Tests" / "Benchmarks"
+
+STORES = {
+    "none": "no replica",
+    "folder": "a folder on the same disk",
+    "s3": "an object store on the loopback: moto's server, which is slow, with the package's HTTP client",
+}
+WORKLOADS = {
+    "commits": "20,000 commits of one row of 200 bytes, without a replica and with one, and what is stored for them",
+    "stored": "500 commits that wait until they are stored, and 100 that do not, with the default interval of half a second",
+    "restore": "restore 500 MB, beside copying and flushing the file",
+    "follow": "a follower that is 200 MB behind",
+}
+# Each figure: what it is, and how it is shown.
+FIGURES = {
+    "commits_per_second": ("commits in a second", "{:,.0f}"),
+    "bytes_per_page_byte": ("bytes stored for a byte of changed pages", "{:.2f}"),
+    "waiting_p50": ("a commit that waits until it is stored, median", "{:.1f} ms"),
+    "waiting_p99": ("the same, 99 of 100", "{:.1f} ms"),
+    "passing_p50": ("from a commit to its being stored, median", "{:.0f} ms"),
+    "passing_p99": ("the same, 99 of 100", "{:.0f} ms"),
+    "restore_mb_per_second": ("restoring, MB/s", "{:,.0f}"),
+    "copy_mb_per_second": ("copying the file, MB/s", "{:,.0f}"),
+    "follow_mb_per_second": ("a follower, MB/s", "{:,.0f}"),
+}
+SHORT_SCALE = 50
+
+
+class Stop(Exception):
+    """An error that is shown to the user in one line."""
+
+
+def say(text):
+    print(f"bench: {text}", file=sys.stderr, flush=True)
+
+
+def command(arguments, **options):
+    """Runs a tool and returns its output. What it says otherwise is shown only if it fails."""
+    try:
+        result = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    except OSError as error:
+        raise Stop(f"{arguments[0]} cannot be run: {error.strerror}") from None
+    if result.returncode != 0:
+        sys.stderr.write(result.stdout + result.stderr)
+        raise Stop(f"{' '.join(arguments[:3])} … failed")
+    return result.stdout
+
+
+def build(graph):
+    """Builds in release. Returns the executable's path."""
+    say("building in release")
+    common = ["--package-path", str(PACKAGE), "--scratch-path", str(WORK / graph / "build"), "-c", "release"]
+    # As a user of the package has it.
+    environment = {name: value for name, value in os.environ.items() if name != "SQLCIPHERKIT_DEVELOPMENT"}
+    environment["SQLCIPHERKIT_BENCHMARK"] = graph
+    command(["swift", "build", *common], env=environment)
+    folder = command(["swift", "build", *common, "--show-bin-path"], env=environment).splitlines()[-1]
+    return str(Path(folder) / "BenchReplica")
+
+
+class Server:
+    """moto's server with the bucket `replicas`, as scripts/check-replication starts it."""
+
+    def __init__(self):
+        python = os.environ.get("SQLCIPHERKIT_MOTO_PYTHON", sys.executable)
+        if subprocess.run([python, "-c", "import moto.server"], capture_output=True).returncode != 0:
+            raise Stop(f"{python} has no moto[server] (PyPI); SQLCIPHERKIT_MOTO_PYTHON names a Python that has it")
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}"
+        self.process = subprocess.Popen(
+            [python, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        request = urllib.request.Request(f"{self.url}/replicas", method="PUT")
+        credential = "Credential=test/20200101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0"
+        request.add_header("Authorization", "AWS4-HMAC-SHA256 " + credential)
+        for _ in range(100):
+            try:
+                urllib.request.urlopen(request, timeout=5)
+                return
+            except OSError:
+                time.sleep(0.2)
+        self.close()
+        raise Stop("moto's server did not start")
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+def measure(executable, workload, stores, rounds, scale, parent):
+    """The figures of each round: {(store, figure): [value, …]}. The stores take turns."""
+    figures = {}
+    order = [store for store in stores if store != "none" or workload == "commits"]
+    for number in range(rounds):
+        turn = number % len(order) if order else 0
+        for store in order[turn:] + order[:turn]:
+            with tempfile.TemporaryDirectory(prefix="sqlcipherkit-bench-", dir=parent) as folder:
+                output = command([executable, workload, stores[store], folder, str(scale)])
+            for name, value in json.loads(output).items():
+                figures.setdefault((store, name), []).append(value)
+    return figures
+
+
+def rows(figures, stores):
+    """A row for each figure, and for commits the ratio to those without a replica: the median of the rounds' ratios."""
+    result = [["", *stores]]
+    for name, (title, form) in FIGURES.items():
+        row = [title]
+        for store in stores:
+            values = figures.get((store, name))
+            factor = 1000 if name.startswith(("waiting", "passing")) else 1
+            cell = form.format(median(values) * factor) if values else "–"
+            plain = figures.get(("none", name))
+            if values and plain and store != "none":
+                cell += f" ({median(a / b for a, b in zip(values, plain)):.2f})"
+            row.append(cell)
+        if any(cell != "–" for cell in row[1:]):
+            result.append(row)
+    return result
+
+
+def text_table(table):
+    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in table)
+
+
+def markdown(table):
+    lines = ["| " + " | ".join(row) + " |" for row in table]
+    return "\n".join([lines[0], "|---" * len(table[0]) + "|", *lines[1:]]) + "\n"
+
+
+def listing():
+    width = max(map(len, [*WORKLOADS, *STORES]))
+    return "\n".join(
+        ["workloads:", *(f"  {name:{width}}  {text}" for name, text in WORKLOADS.items()), "stores:",
+         *(f"  {name:{width}}  {text}" for name, text in STORES.items())])
+
+
+def arguments():
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench replica", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Measures replication with each store in turn in each round, and shows medians. The ratio in parentheses is\n"
+        "to the same without a replica. The first run also builds in release.",
+        epilog=listing())
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of each workload, all stores in turn (default 5)")
+    parser.add_argument("--short", action="store_true", help="one round of a fiftieth of the size, as a check")
+    parser.add_argument("--s3", action="store_true", help="also an object store; needs moto[server] and fetches an HTTP client")
+    parser.add_argument("--only", metavar="WORKLOAD,…", help="only these workloads")
+    parser.add_argument("--folder", metavar="FOLDER", help="where the data is (default: the system's temporary folder)")
+    parser.add_argument("--json", metavar="FILE", help="write all figures of all rounds as JSON")
+    parser.add_argument("--markdown", metavar="FILE", help="write the table as the article on replication has it")
+    parser.add_argument("--list", action="store_true", help="print what there is, and build nothing")
+    options = parser.parse_args()
+    options.only = options.only.split(",") if options.only else list(WORKLOADS)
+    if options.rounds < 1 or not set(options.only) <= set(WORKLOADS):
+        parser.error("unknown workload, or fewer than one round")
+    return options
+
+
+def main():
+    options = arguments()
+    if options.list:
+        print(listing())
+        return
+    if not (ROOT / "Vendor" / "sqlcipher" / "sqlite3.c").exists():
+        raise Stop("the engine's source is missing: run ./scripts/setup first")
+    if shutil.which("swift") is None:
+        raise Stop("there is no swift")
+    server = Server() if options.s3 else None
+    try:
+        executable = build("replica-s3" if options.s3 else "replica")
+        unexplained = set(command([executable]).split()) ^ set(WORKLOADS)
+        if unexplained:
+            raise Stop(f"scripts/lib/bench_replica.py and the program differ: {', '.join(sorted(unexplained))}")
+        stores = {"none": "none", "folder": "folder", **({"s3": server.url} if server else {})}
+        figures = {}
+        for workload in options.only:
+            say(f"{workload}: {WORKLOADS[workload]}")
+            scale, rounds = (SHORT_SCALE, 1) if options.short else (1, options.rounds)
+            figures.update(measure(executable, workload, stores, rounds, scale, options.folder))
+    finally:
+        if server:
+            server.close()
+    table = rows(figures, list(stores))
+    print(text_table(table))
+    if options.json:
+        found = [{"store": store, "figure": name, "rounds": values} for (store, name), values in figures.items()]
+        Path(options.json).write_text(json.dumps(found, indent=1) + "\n")
+    if options.markdown:
+        Path(options.markdown).write_text(markdown(table))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Stop as stop:
+        sys.exit(f"bench: {stop}")
+    except KeyboardInterrupt:
+        sys.exit(130)
