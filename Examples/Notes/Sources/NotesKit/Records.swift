@@ -9,13 +9,13 @@ extension ID {
     static var new: ID { .random(in: 1...(1 << 53)) }
 }
 
-@Record("folder")
+@Record("folder", options: .strict)
 public struct Folder: Hashable, Sendable {
     @PrimaryKey public var id: ID
     @Column(unique: true, collate: "NOCASE") public var name: String
 }
 
-@Record("note", indexes: [SQLIndex("note_folder", on: [.column("folder")])])
+@Record("note", options: .strict, indexes: [SQLIndex("note_folder", on: [.column("folder")])])
 public struct Note: Hashable, Sendable {
     @PrimaryKey public var id: ID
     @References(Folder.self, onDelete: .setNull) public var folder: ID?
@@ -24,19 +24,20 @@ public struct Note: Hashable, Sendable {
     public var changed: Date
 }
 
-@Record("tag")
+@Record("tag", options: .strict)
 public struct Tag: Hashable, Sendable {
     @PrimaryKey public var name: String
 }
 
 @Record(
-    "note_tag", constraints: [.primaryKey("note", "tag")], indexes: [SQLIndex("note_tag_tag", on: [.column("tag")])])
+    "note_tag", options: .strict, constraints: [.primaryKey("note", "tag")],
+    indexes: [SQLIndex("note_tag_tag", on: [.column("tag")])])
 public struct NoteTag: Hashable, Sendable {
     @References(Note.self, onDelete: .cascade) public var note: ID
     @References(Tag.self, onDelete: .cascade) public var tag: String
 }
 
-@Record("attachment", indexes: [SQLIndex("attachment_note", on: [.column("note")])])
+@Record("attachment", options: .strict, indexes: [SQLIndex("attachment_note", on: [.column("note")])])
 public struct Attachment: Hashable, Sendable {
     @PrimaryKey public var id: ID
     @References(Note.self, onDelete: .cascade) public var note: ID
