@@ -32,6 +32,7 @@ public final class ChangeRecorder: ConnectionDependent {
         guard let handle else { throw DatabaseError(code: .outOfMemory, message: "no memory for a change recorder") }
         db.register(self)
         try db.restoreChangeHook()
+        if let handle = db.handle { sqlcipherkit_compile_again(handle) }
         if let tables {
             for table in tables { try add(table: table) }
             return
