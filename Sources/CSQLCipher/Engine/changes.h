@@ -16,12 +16,6 @@ static void sqlcipherkit_preupdate(void *sessions, sqlite3 *db, int operation, c
     if (hook != NULL) hook->callback(hook->context, db, operation, schema, table, old_key != new_key);
 }
 
-void sqlcipherkit_compile_again(sqlite3 *db) {
-    sqlite3_mutex_enter(db->mutex);
-    sqlite3ExpirePreparedStatements(db, 1);
-    sqlite3_mutex_leave(db->mutex);
-}
-
 int sqlcipherkit_set_change_hook(sqlite3 *db, sqlcipherkit_change_callback callback, void *context) {
     sqlcipherkit_change_hook *hook = NULL;
     if (callback != NULL) {
@@ -35,7 +29,6 @@ int sqlcipherkit_set_change_hook(sqlite3 *db, sqlcipherkit_change_callback callb
     if (rc != SQLITE_OK) return rc;
     void *sessions = db->pPreUpdateArg;
     sqlite3_preupdate_hook(db, hook != NULL ? sqlcipherkit_preupdate : sessions != NULL ? xPreUpdate : NULL, sessions);
-    if (hook != NULL) sqlcipherkit_compile_again(db);
     return SQLITE_OK;
 }
 

@@ -14,11 +14,6 @@ typedef void (*sqlcipherkit_change_callback)(void *context, sqlite3 *db, int ope
  * them. A NULL callback removes it. Returns an SQLite result code. */
 int sqlcipherkit_set_change_hook(sqlite3 *db, sqlcipherkit_change_callback callback, void *context);
 
-/* Lets each statement be compiled again before its next run; call it after sqlite3session_create. A `DELETE FROM t` that was
- * compiled without a hook clears the table at once, and neither a hook nor a session sees its rows. The function above does the
- * same. */
-void sqlcipherkit_compile_again(sqlite3 *db);
-
 /* Inside the callback, for SQLITE_UPDATE: which of the columns whose bits are set in `candidates` get another value. Bit 63 stands
  * for every column from 63 on. It is set if there are any such columns, and so is the bit of a column that cannot be compared. */
 sqlite3_uint64 sqlcipherkit_changed_columns(sqlite3 *db, sqlite3_uint64 candidates);

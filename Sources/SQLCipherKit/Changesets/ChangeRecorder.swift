@@ -32,7 +32,9 @@ public final class ChangeRecorder: ConnectionDependent {
         guard let handle else { throw DatabaseError(code: .outOfMemory, message: "no memory for a change recorder") }
         db.register(self)
         try db.restoreChangeHook()
-        if let handle = db.handle { sqlcipherkit_compile_again(handle) }
+        // Statements compiled earlier would still delete all rows at once, without telling the session.
+        let (hooks, database) = try db.usableHooks()
+        try db.check(hooks.installAuthorizer(database))
         if let tables {
             for table in tables { try add(table: table) }
             return
