@@ -1,5 +1,4 @@
 import CSQLCipher
-import Foundation
 
 /// A prepared statement: SQL that is compiled once and can be run many times with different values.
 ///
@@ -211,12 +210,11 @@ public final class Statement {
     @inline(never)
     func failure(_ rc: Int32) -> DatabaseError {
         let sql = sqlite3_sql(usableHandle).map { String(cString: $0) }
-        if let error = connection.takeCallbackError(rc) {
-            return connection.noting(error.within(sql, arguments: shownArguments?.shown))
-        }
+        let arguments = shownArguments?.shown(in: connection.profile)
+        if let error = connection.takeCallbackError(rc) { return connection.noting(error.within(sql, arguments: arguments)) }
         if handle == nil { return .closedConnection }
         let error = DatabaseError(
-            rc: rc, database: sqlite3_db_handle(usableHandle), sql: sql, arguments: shownArguments?.shown, statement: usableHandle)
+            rc: rc, database: sqlite3_db_handle(usableHandle), sql: sql, arguments: arguments, statement: usableHandle)
         // The text may contain a key, and SQL can read the texts of all statements.
         if error.reason == .refusedSQL { connection.cache.remove(self) }
         return connection.noting(error)
@@ -275,10 +273,18 @@ extension Statement {
 
 extension StatementArguments {
     /// The values as text, for errors that are configured to show them.
-    var shown: String {
+    func shown(in profile: ValueProfile) -> String {
+        // As it would be stored. Swift's description of a value looks into it, and Foundation's of some dates ends the process.
         func text(_ value: (any SQLValueConvertible)?) -> String {
             guard let value else { return "NULL" }
-            return (value as? Date)?.shownText ?? "\(value)"
+            switch try? value.sqlValue(in: profile) {
+            case .null: return "NULL"
+            case .integer(let number): return "\(number)"
+            case .real(let number): return "\(number)"
+            case .text(let text): return text
+            case .blob(let bytes): return "\(bytes.count) bytes"
+            case nil: return "a \(type(of: value))"
+            }
         }
         return named.isEmpty
             ? "[" + positional.map(text).joined(separator: ", ") + "]"
