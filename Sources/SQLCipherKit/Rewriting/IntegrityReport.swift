@@ -13,7 +13,8 @@ public enum IntegrityProblem: Hashable, Sendable {
     /// The file does not end with a complete page: it has only this many bytes of the page with this number.
     case incompletePage(Int, bytes: Int)
     /// A row of `PRAGMA integrity_check`: for example an index that lacks a row, pages used twice or never, or a value that
-    /// violates a constraint.
+    /// violates a constraint. Also a foreign key that refers to columns without a unique index, so that it cannot be checked
+    /// (<https://sqlite.org/foreignkeys.html#fk_indexes>).
     case structure(String)
     /// A row of `table` that refers to a row of `parent` that does not exist. The row id is nil in a table WITHOUT ROWID; the
     /// index is the foreign key's number in `PRAGMA foreign_key_list`.

@@ -111,11 +111,33 @@ extension Schema {
             // For an intact database, the pragma returns this single row.
             problems += lines.filter { $0 != "ok" }.map { .structure($0) }
             guard checksForeignKeys else { return problems }
-            let rows: [(String, Int64?, String, Int)] = try connection.fetchAll(SQL(raw: "PRAGMA \(quotedName).foreign_key_check"))
-            problems += rows.map { .foreignKey(table: $0.0, rowID: $0.1, parent: $0.2, index: $0.3) }
+            problems += try foreignKeyProblems()
             problems += try textProblems()
         } catch {
             problems.append(try damage(error))
+        }
+        return problems
+    }
+
+    /// If a foreign key cannot be checked at all, SQLite's check ends with an error: then each table is checked by itself.
+    private func foreignKeyProblems() throws(DatabaseError) -> [IntegrityProblem] {
+        func violations(_ table: String? = nil) throws(DatabaseError) -> [IntegrityProblem] {
+            try foreignKeyViolations(in: table).map {
+                .foreignKey(table: $0.table, rowID: $0.rowID, parent: $0.parent, index: $0.foreignKey)
+            }
+        }
+        func isMismatch(_ error: DatabaseError) -> Bool {
+            error.code == .error && error.message.hasPrefix("foreign key mismatch")
+        }
+        do throws(DatabaseError) { return try violations() } catch { if !isMismatch(error) { throw error } }
+        // A virtual table has no page, and its module may be missing.
+        let tables = SQL(raw: "SELECT name FROM \(quotedName).sqlite_schema WHERE type = 'table' AND rootpage > 0")
+        var problems: [IntegrityProblem] = []
+        for table in try connection.fetchAll(String.self, tables) {
+            do throws(DatabaseError) { problems += try violations(table) } catch {
+                if !isMismatch(error) { throw error }
+                problems.append(.structure(error.message))
+            }
         }
         return problems
     }

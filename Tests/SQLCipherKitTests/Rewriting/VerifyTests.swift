@@ -167,6 +167,30 @@ import Testing
         #expect(problems.contains { if case .structure(let text) = $0 { text.contains("s_x") } else { false } }, "\(problems)")
     }
 
+    /// SQLite's check ends at the first foreign key that it cannot check; the other tables are checked all the same.
+    @Test func foreignKeysThatCannotBeChecked() throws {
+        var configuration = DatabaseConfiguration()
+        configuration.enforcesForeignKeys = false
+        try make(configuration)
+        let db = try open(configuration)
+        try db.execute(SQLScript("""
+            DELETE FROM child;
+            INSERT INTO child VALUES (5, 99999);
+            CREATE TABLE "a 'b"" c"(x);
+            CREATE TABLE "first"(y REFERENCES "a 'b"" c"(x));
+            CREATE TABLE "z 'b"" c"(y PRIMARY KEY REFERENCES "a 'b"" c"(gone)) WITHOUT ROWID;
+            """))
+        let violation = IntegrityProblem.foreignKey(table: "child", rowID: 5, parent: "note", index: 0)
+        for quick in [false, true] {
+            let problems = try db.main.verify(quick: quick).problems
+            #expect(problems.contains(violation) && problems.count == 3, "\(problems)")
+            for name in ["first", "z 'b\" c"] {
+                let text = "foreign key mismatch - \(name.quotedSQLIdentifier) referencing \"a 'b\"\" c\""
+                #expect(problems.contains(.structure(text)), "\(problems)")
+            }
+        }
+    }
+
     /// An R-Tree without one of its tables is damage; a function that the schema needs and this connection lacks is none.
     @Test func errorsOfTheGeneralKind() throws {
         try make()
