@@ -34,10 +34,19 @@ struct SalvagedContent {
         }
         // Copy the text of views, triggers and virtual tables, which have no content of their own.
         let insert = try copy.prepare("INSERT INTO sqlite_schema(type, name, tbl_name, rootpage, sql) VALUES (?, ?, ?, 0, ?)")
-        for entry in objects.map(\.entry) where entry.isVirtual && entry.type != "index" {
-            try attempt(entry) { () throws(DatabaseError) in
+        var names = Set(made.map { SQLName($0.entry.name) })
+        let texts = objects.map(\.entry).filter { $0.isVirtual && $0.type != "index" }
+        for entry in texts.filter({ $0.type != "trigger" }) + texts.filter({ $0.type == "trigger" }) {
+            // With a trigger of a missing table, SQLite refuses the whole schema, and a virtual table needs all of its parts.
+            let needed = entry.type == "trigger" ? [entry.table] : entry.parts
+            if let missing = needed.first(where: { !names.contains(SQLName($0)) }) {
+                lostObjects.append(SalvageReport.LostObject(name: entry.name, message: "no such table: \(missing)"))
+                continue
+            }
+            let isWritten = try attempt(entry) { () throws(DatabaseError) in
                 try insert.execute(binding: entry.type, entry.name, entry.table, entry.statement().sql)
             }
+            if isWritten { names.insert(SQLName(entry.name)) }
         }
         try copy.commit()
     }

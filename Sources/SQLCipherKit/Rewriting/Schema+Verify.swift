@@ -156,25 +156,17 @@ extension Schema {
     private func damage(_ error: DatabaseError) throws(DatabaseError) -> IntegrityProblem {
         switch error.code.primary {
         case .corrupt, .notADatabase: return .structure(error.message)
-        case .error where try lacksTreeTable: return .structure(error.message)
+        case .error where try lacksPartOfVirtualTable: return .structure(error.message)
         default: throw error
         }
     }
 
-    /// Whether an R-Tree has lost one of the tables that it consists of (<https://sqlite.org/rtree.html>). The engine reports that
-    /// only with the general result code, as for a function that is not registered, so the schema is checked.
-    private var lacksTreeTable: Bool {
+    /// Whether a virtual table has lost one of the tables that it consists of. The engine reports that only with the general result
+    /// code, as for a function that is not registered, so the schema is checked.
+    private var lacksPartOfVirtualTable: Bool {
         get throws(DatabaseError) {
-            try connection.fetchOne(
-                Bool.self,
-                SQL(raw: """
-                    SELECT EXISTS(
-                        SELECT 1 FROM \(quotedName).sqlite_schema AS v
-                        JOIN (SELECT '_node' AS part UNION ALL SELECT '_rowid' UNION ALL SELECT '_parent') AS p
-                        WHERE v.type = 'table' AND v.rootpage = 0 AND v.sql LIKE '%using%rtree%'
-                            AND NOT EXISTS(
-                                SELECT 1 FROM \(quotedName).sqlite_schema AS t WHERE lower(t.name) = lower(v.name || p.part)))
-                    """)) ?? false
+            let entries = try entries(where: "type = 'table'"), names = entries.map(\.name).nameSet
+            return entries.contains { entry in entry.parts.contains { !names.contains(SQLName($0)) } }
         }
     }
 }

@@ -29,6 +29,21 @@ struct SchemaEntry {
         return text
     }
 
+    /// The tables without which a virtual table cannot be used: of an R-Tree (<https://sqlite.org/rtree.html>) and of a full-text
+    /// index (<https://sqlite.org/fts5.html>). Empty for anything else.
+    var parts: [String] {
+        guard type == "table", isVirtual, let using = sql?.lowercased().split(separator: "using", maxSplits: 1).dropFirst().first
+        else { return [] }
+        let suffixes: [String] =
+            switch using.drop(while: \.isWhitespace).prefix(while: { $0.isLetter || $0.isNumber || $0 == "_" }) {
+            case "rtree", "rtree_i32", "geopoly": ["node", "rowid", "parent"]
+            case "fts5": ["data", "idx", "config"]
+            case "fts3", "fts4": ["segments", "segdir"]
+            default: []
+            }
+        return suffixes.map { "\(name)_\($0)" }
+    }
+
     func refusal(_ what: String) -> DatabaseError {
         DatabaseError(
             code: .corrupt, reason: .schemaText, message: "the schema's text for the \(type) \(name) cannot be used: \(what)")

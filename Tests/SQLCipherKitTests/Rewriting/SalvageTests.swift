@@ -111,6 +111,57 @@ import Testing
         #expect(salvaged == pages - 1)
     }
 
+    /// A page of the schema takes some of its objects with it: all others are there, and none that refers to a lost one stops it.
+    @Test func eachPageOfALongSchema() throws {
+        var configuration = DatabaseConfiguration()
+        configuration.onCreate = { db in
+            // In this order, so that what belongs together is on different pages.
+            for number in 0..<40 {
+                try db.execute(SQLScript("CREATE TABLE t\(number)(id INTEGER PRIMARY KEY, x); INSERT INTO t\(number) VALUES (1, \(number))"))
+            }
+            for number in 0..<40 {
+                try db.execute(SQLScript("""
+                    CREATE VIEW v\(number) AS SELECT x FROM t\(number);
+                    CREATE INDEX i\(number) ON t\(number)(x);
+                    CREATE VIRTUAL TABLE f\(number) USING fts5(x, content = 't\(number)', content_rowid = 'id');
+                    """))
+            }
+            for number in 0..<40 {
+                try db.execute(SQLScript("""
+                    CREATE TRIGGER r\(number) AFTER INSERT ON t\(number) BEGIN INSERT INTO f\(number)(rowid, x) VALUES (new.id, new.x); END;
+                    CREATE TRIGGER w\(number) INSTEAD OF INSERT ON v\(number) BEGIN INSERT INTO t\(number)(x) VALUES (new.x); END;
+                    """))
+            }
+        }
+        let db = try Connection(.file(path), key: key, configuration: configuration)
+        let pages = try db.fetchAll(Int.self, "SELECT pageno FROM dbstat WHERE name = 'sqlite_schema' AND pageno > 1")
+        #expect(pages.count > 4)
+        let names = try db.fetchAll(String.self, "SELECT name FROM sqlite_schema WHERE sql IS NOT NULL")
+        db.close()
+        let intact = try Data(contentsOf: URL(fileURLWithPath: path))
+        var lost: Set<String> = []
+        for page in pages {
+            var bytes = intact
+            bytes[(page - 1) * 4096 + 60] ^= 1
+            try bytes.write(to: URL(fileURLWithPath: path))
+            try? FileManager.default.removeItem(atPath: newPath)
+            let report = try DatabaseConverter.salvage(fileAt: path, key: key, to: newPath)
+            #expect(report.lostSchemaPages == [page])
+            let copy = try Connection(.file(newPath), key: key)
+            let found = Set(try copy.fetchAll(String.self, "SELECT name FROM sqlite_schema"))
+            #expect(found.isSubset(of: names) || found.subtracting(names).allSatisfy { $0.contains("_") })
+            #expect(found.count > names.count / 2, "page \(page)")
+            for object in report.lostObjects { #expect(!found.contains(object.name) && object.message.contains("no such table"), "\(object)") }
+            for number in 0..<40 where found.contains("t\(number)") {
+                #expect(try copy.fetchAll(Int.self, "SELECT x FROM \(raw: "t\(number)")") == [number])
+            }
+            #expect(try copy.main.verify().isIntact, "page \(page)")
+            lost.formUnion(Set(names).subtracting(found))
+        }
+        // Tables without which triggers are lost, and triggers.
+        #expect(lost.contains { $0.hasPrefix("t") } && lost.contains { $0.hasPrefix("r") } && lost.contains { $0.hasPrefix("w") })
+    }
+
     /// What was never damaged is copied whole: plaintext too, with other settings, in each text encoding, from a log or a journal.
     @Test func wholeDatabases() throws {
         var old = CipherConfiguration.sqlCipher1

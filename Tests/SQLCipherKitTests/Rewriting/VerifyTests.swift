@@ -203,6 +203,27 @@ import Testing
         #expect(problems.contains { if case .structure(let text) = $0 { text.contains("area_node") } else { false } }, "\(problems)")
         #expect(problems.count == 1)
 
+        let tables = ["rtree(id, a, b)", "fts5(x)", "fts5(x, content = '')", "fts4(x)"]
+        for (number, table) in tables.enumerated() {
+            let path = folder.path("v\(number).db"), key = try Encryption.passphrase("k").quick
+            let made = try Connection(.file(path), key: key)
+            try made.execute("CREATE VIRTUAL TABLE v USING \(raw: table)")
+            try made.execute("INSERT INTO v(rowid, \(raw: number == 0 ? "a, b" : "x")) VALUES (1, 2\(raw: number == 0 ? ", 3" : ""))")
+            let parts = try made.fetchAll(String.self, "SELECT name FROM sqlite_schema WHERE name LIKE 'v_%'")
+            made.close()
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+            for part in parts where !part.hasSuffix("content") && !part.hasSuffix("docsize") && !part.hasSuffix("stat") {
+                try bytes.write(to: URL(fileURLWithPath: path))
+                let db = try Connection(.file(path), key: key)
+                try db.execute(SQLScript(
+                    "PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE tbl_name = '\(part)'; PRAGMA writable_schema = RESET"))
+                db.close()
+                let problems = try Connection(.file(path), key: key).main.verify().problems
+                #expect(problems.contains { if case .structure = $0 { true } else { false } }, "\(table) without \(part): \(problems)")
+            }
+            #expect(parts.count > 2)
+        }
+
         let other = folder.path("f.db")
         do {
             let db = try Connection(.file(other), key: .passphrase("k").quick)
