@@ -22,9 +22,14 @@ extension Schema {
             SELECT sql FROM \(raw: qualified("sqlite_schema"))
             WHERE type IN ('table', 'view') AND name = \(name) COLLATE NOCASE
             """)
+        var columns: [TableColumn] = []
+        do throws(DatabaseError) { columns = try self.columns(of: name) } catch {
+            // A view may refer to a table that is missing, and a virtual table's module may be.
+            if error.code != .error || ![.view, .virtual].contains(form.kind) { throw error }
+        }
         return TableSchema(
             schema: self.name, name: name, kind: form.kind, isWithoutRowID: form.isWithoutRowID, isStrict: form.isStrict,
-            sql: sql ?? "", columns: try columns(of: name), primaryKey: try primaryKey(of: name),
+            sql: sql ?? "", columns: columns, primaryKey: columns.primaryKey.map(\.name),
             foreignKeys: try foreignKeyList(of: name), indexes: try indexes(of: name), triggers: try triggers(of: name))
     }
 

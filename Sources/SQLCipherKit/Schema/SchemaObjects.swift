@@ -21,7 +21,8 @@ public struct TableSchema: Hashable, Sendable {
     public let isStrict: Bool
     /// The statement that created it.
     public let sql: String
-    /// Its columns, including hidden and generated ones.
+    /// Its columns, including hidden and generated ones; empty for a view that does not compile, and for a virtual table whose
+    /// module is missing.
     public let columns: [TableColumn]
     /// The columns of its primary key, in the key's order; empty if it has none.
     public let primaryKey: [String]

@@ -61,6 +61,22 @@ import Testing
         #expect(try db.main.triggers(of: "parent") == [])
     }
 
+    /// A view whose table is gone and a virtual table of an unknown module are listed with the others, without columns.
+    @Test func whatDoesNotCompileIsListed() throws {
+        let db = try Connection(.memory)
+        try db.execute(SQLScript("""
+            CREATE TABLE t(x); CREATE VIEW a AS SELECT x FROM gone; CREATE VIEW b AS SELECT y FROM t; CREATE VIEW c AS SELECT x FROM t;
+            PRAGMA writable_schema = ON;
+            INSERT INTO sqlite_schema VALUES ('table', 'odd', 'odd', 0, 'CREATE VIRTUAL TABLE odd USING unknown(x)');
+            PRAGMA writable_schema = RESET;
+            """))
+        let tables = try db.main.tables()
+        #expect(tables.map(\.name) == ["a", "b", "c", "odd", "t"])
+        #expect(tables.map { $0.columns.map(\.name) } == [[], [], ["x"], [], ["x"]])
+        #expect(tables.map(\.kind) == [.view, .view, .view, .virtual, .table])
+        for name in ["a", "odd"] { #expect(throws: DatabaseError.self) { try db.main.columns(of: name) } }
+    }
+
     @Test func changes() throws {
         try db.execute("INSERT INTO typed VALUES (1, 'x')")
         try db.main.renameTable("typed", to: "new \"name\"")
