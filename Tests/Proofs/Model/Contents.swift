@@ -11,13 +11,14 @@ enum Contents {
         for schema in ["main", "temp"] + world.attached.map(\.name) { try compare(schema: schema, world.db, world.reference) }
     }
 
-    static func compare(schema: String, _ db: Connection, _ reference: Reference) throws {
+    /// - Parameter comparesJournal: whether both have the same journal mode; a copy may have another.
+    static func compare(schema: String, _ db: Connection, _ reference: Reference, comparesJournal: Bool = true) throws {
         let quoted = schema.quotedSQLIdentifier
         // A rewrite puts tables before what belongs to them, and drops the sequences if there is none. The package keeps a table of
         // the words of an index in temp.
         let list = """
             SELECT type, name, tbl_name, sql FROM \(quoted).sqlite_schema \
-            WHERE name <> 'sqlite_sequence' AND name NOT LIKE 'sqlcipherkit%' ORDER BY 1, 2
+            WHERE name <> 'sqlite_sequence' AND tbl_name NOT LIKE 'sqlcipherkit%' ORDER BY 1, 2
             """
         let objects = try compare(list, db, reference)
         for object in objects {
@@ -36,7 +37,7 @@ enum Contents {
         }
         try compareSequences(quoted, db, reference)
         if schema != "temp" {
-            for pragma in ["user_version", "application_id", "journal_mode"] { try compare("PRAGMA \(quoted).\(pragma)", db, reference) }
+            for pragma in ["user_version", "application_id"] + (comparesJournal ? ["journal_mode"] : []) { try compare("PRAGMA \(quoted).\(pragma)", db, reference) }
         }
     }
 

@@ -70,6 +70,8 @@ struct VetoStep: Step {
         let changes = sqlite3_total_changes64(world.reference.db)
         let outcome = world.reference.run(step.sql, step.values, controls: false)
         let hasWritten = sqlite3_total_changes64(world.reference.db) != changes
+        var violations: Int32 = 0, peak: Int32 = 0
+        sqlite3_db_status(world.reference.db, SQLITE_DBSTATUS_DEFERRED_FKS, &violations, &peak, 0)
         if world.reference.isInTransaction { _ = try world.reference.must("ROLLBACK") }
         let token = try world.db.addCommitHook { throw Thrown() }
         defer { token.remove() }
@@ -78,6 +80,11 @@ struct VetoStep: Step {
         }
         // RAISE(FAIL) commits, too, what was done before it: then the hook comes first.
         if outcome.isError { return try world.expect(Outcome.refused(.callback).agrees(with: found) ? found : outcome, found) }
+        // Deferred foreign keys are checked before the hook is asked.
+        if violations != 0 {
+            if !found.isError { throw Mismatch(description: "a violated foreign key was committed: \(found)") }
+            return
+        }
         // A statement that finds no row to change may commit nothing.
         if hasWritten { try world.expect(.refused(.callback), found) } else if !found.isError { try world.expect(outcome, found) }
     }

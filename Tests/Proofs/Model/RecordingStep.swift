@@ -11,15 +11,10 @@ struct RecordingStep: Step {
         // Such a table removes rows by itself when a changeset inserts others before it deletes those.
         let replacing = "SELECT 1 FROM main.sqlite_schema WHERE sql LIKE '%ON CONFLICT REPLACE%'"
         guard try world.reference.must(replacing).isEmpty else { return }
-        let copy = try Connection(.memory, configuration: World.configuration)
+        let copy = try world.copyOfMain()
         defer { copy.close() }
-        let hasCopy = try Outcome.of {
-            try world.db.main.backup(to: copy.main)
-            return .done
-        }
-        try world.expect(.done, hasCopy)
         try copy.settings.setEnabled(.foreignKeys, to: false)
-        let before = try tables(copy)
+        let before = try Self.tables(copy)
         var recorder: ChangeRecorder? = try ChangeRecorder(world.db.main)
         for step in body { try world.run(step) }
         let changes: Changeset
@@ -37,13 +32,13 @@ struct RecordingStep: Step {
             return .done
         }
         try world.expect(.done, applied)
-        try same(try tables(world.db), try tables(copy), "applied")
+        try same(try Self.tables(world.db), try Self.tables(copy), "applied")
         try changes.inverted().apply(to: copy, options: options) { conflict in conflict.change == nil ? .omit : .abort }
-        try same(before, try tables(copy), "undone")
+        try same(before, try Self.tables(copy), "undone")
     }
 
     /// The rows of all tables with a primary key, in the order of that key, without what is calculated.
-    private func tables(_ db: Connection) throws -> [String: String] {
+    static func tables(_ db: Connection) throws -> [String: String] {
         var found: [String: String] = [:]
         for name in try db.fetchAll(String.self, "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'") {
             let key = try db.main.primaryKey(of: name)
@@ -69,8 +64,26 @@ struct RecordingStep: Step {
 extension Sketch {
     mutating func recordingStep() -> (any Step)? {
         if depth > 0 { return dataStep() }
-        return RecordingStep(body: (0..<1 + dice.below(4)).compactMap { _ in
+        return RecordingStep(body: changes())
+    }
+
+    /// Some steps that write rows.
+    mutating func changes() -> [any Step] {
+        (0..<1 + dice.below(4)).compactMap { _ in
             dice.oneIn(4) ? plainTransaction() : dice.oneIn(3) && (counts["record"] ?? 0) > 0 ? recordStep() : dataStep()
-        })
+        }
+    }
+}
+
+extension World {
+    /// A plaintext copy of the main database, in memory.
+    func copyOfMain() throws -> Connection {
+        let copy = try Connection(.memory, configuration: Self.configuration)
+        let outcome = try Outcome.of {
+            try db.main.backup(to: copy.main)
+            return .done
+        }
+        try expect(.done, outcome)
+        return copy
     }
 }

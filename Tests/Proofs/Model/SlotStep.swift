@@ -5,6 +5,8 @@ import SQLCipherKit
 struct SlotStep: Step {
     enum Call: Sendable {
         case add(String, String), revoke(String), change(String, from: String, to: String), open(String), rotate(KeyChangeMode), list, write
+        /// A recovery key is added; the one that was made last opens the database, or no longer.
+        case addRecovery(String), recover
     }
 
     var calls: [Call]
@@ -12,11 +14,17 @@ struct SlotStep: Step {
     func run(in world: World) throws {
         let path = world.folder.appendingPathComponent("slots\(world.steps).db").path, location = DatabaseLocation.file(path)
         let quick = SlotDerivation.pbkdf2(iterations: 1000), cipher = ModelKey.cipher(.quick)
-        var secrets = ["first": "one"], rows = 0
+        var secrets = ["first": "one"], recovery: [String: RecoveryKey] = [:], last: (label: String, key: RecoveryKey)?, rows = 0
         var slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, derivation: quick, cipher: cipher)
-        func connect(_ passphrase: String) throws -> Connection {
-            try Connection(location, key: .slots(secret: .passphrase(passphrase), cipher: cipher), configuration: World.configuration)
+        func connect(_ passphrase: String) throws -> Connection { try connect(.passphrase(passphrase)) }
+        func connect(_ secret: SlotSecret) throws -> Connection {
+            try Connection(location, key: .slots(secret: secret, cipher: cipher), configuration: World.configuration)
         }
+        func count(_ db: Connection) throws -> Outcome {
+            defer { db.close() }
+            return .text("\(try db.fetchOne(Int.self, "SELECT count(*) FROM t") ?? -1)")
+        }
+        func anySecret() throws -> SlotSecret { try secrets.values.first.map { try .passphrase($0) } ?? .recoveryKey(recovery.values.first!) }
         let first = try connect("one")
         try first.execute("CREATE TABLE t(x)")
         first.close()
@@ -24,19 +32,20 @@ struct SlotStep: Step {
             let expected: Outcome, found: Outcome
             switch call {
             case .add(let label, let passphrase):
-                expected = label.isEmpty || secrets[label] != nil ? .error : .done
+                expected = label.isEmpty || secrets[label] != nil || recovery[label] != nil ? .error : .done
                 found = try Outcome.of {
                     try slots.add(.passphrase(passphrase), label: label, derivation: quick)
                     return .done
                 }
                 if expected == .done { secrets[label] = passphrase }
             case .revoke(let label):
-                expected = secrets[label] == nil || secrets.count == 1 ? .error : .done
+                let isThere = secrets[label] != nil || recovery[label] != nil
+                expected = !isThere || secrets.count + recovery.count == 1 ? .error : .done
                 found = try Outcome.of {
                     try slots.revoke(label)
                     return .done
                 }
-                if expected == .done { secrets[label] = nil }
+                if expected == .done { (secrets[label], recovery[label]) = (nil, nil) }
             case .change(let label, let old, let new):
                 expected = secrets[label] == old ? .done : .error
                 found = try Outcome.of {
@@ -46,24 +55,33 @@ struct SlotStep: Step {
                 if expected == .done { secrets[label] = new }
             case .open(let passphrase):
                 expected = secrets.values.contains(passphrase) ? .text("\(rows)") : .refused(.noSlotOpens)
+                found = try Outcome.of { try count(connect(passphrase)) }
+            case .addRecovery(let label):
+                expected = label.isEmpty || secrets[label] != nil || recovery[label] != nil ? .error : .done
                 found = try Outcome.of {
-                    let db = try connect(passphrase)
-                    defer { db.close() }
-                    return .text("\(try db.fetchOne(Int.self, "SELECT count(*) FROM t") ?? -1)")
+                    let key = try slots.addRecoveryKey(label: label, derivation: quick)
+                    (recovery[label], last) = (key, (label, key))
+                    return .done
                 }
+            case .recover:
+                guard let last else { continue }
+                expected = recovery[last.label] == nil ? .refused(.noSlotOpens) : .text("\(rows)")
+                found = try Outcome.of { try count(connect(.recoveryKey(last.key))) }
             case .rotate(let mode):
                 expected = .done
-                let db = try connect(secrets.values.first!)
+                let db = try connect(anySecret())
                 defer { db.close() }
                 found = try Outcome.of {
-                    try slots.rotateKey(of: db, keeping: try secrets.mapValues { try SlotSecret.passphrase($0) }, mode: mode)
+                    let kept = try secrets.mapValues { try SlotSecret.passphrase($0) }
+                    try slots.rotateKey(
+                        of: db, keeping: kept.merging(recovery.mapValues { SlotSecret.recoveryKey($0) }) { first, _ in first }, mode: mode)
                     return .done
                 }
             case .list:
-                expected = .text("\(secrets.keys.sorted())")
+                expected = .text("\((Array(secrets.keys) + Array(recovery.keys)).sorted())")
                 found = try Outcome.of { .text("\(try slots.list().map(\.label).sorted())") }
             case .write:
-                let db = try connect(secrets.values.first!)
+                let db = try connect(anySecret())
                 defer { db.close() }
                 (expected, rows) = (.done, rows + 1)
                 found = try Outcome.of {
@@ -94,7 +112,9 @@ extension Sketch {
         if depth > 0 || !onDisk || count("slots") > 1 { return dataStep() }
         let labels = ["first", "b", "c", ""], words = ["one", "two", "three"]
         return SlotStep(calls: (0..<1 + dice.below(5)).map { _ in
-            switch dice.below(8) {
+            switch dice.below(10) {
+            case 8: .addRecovery(dice.pick(labels))
+            case 9: .recover
             case 0, 1: .add(dice.pick(labels), dice.pick(words))
             case 2: .revoke(dice.pick(labels))
             case 3: .change(dice.pick(labels), from: dice.pick(words), to: dice.pick(words))
