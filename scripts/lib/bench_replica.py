@@ -28,7 +28,9 @@ WORKLOADS = {
     "stored": "500 commits that wait until they are stored, and 100 that do not, with the default interval of half a second",
     "restore": "restore 500 MB, beside copying and flushing the file",
     "follow": "a follower that is 200 MB behind",
+    "grow": "a database of 10 MB to 10 GB: its first snapshot, and commits that wait until they are stored; one round, 25 GB of disk",
 }
+SIZES = {10: "10 MB", 100: "100 MB", 1000: "1 GB", 10_000: "10 GB"}
 # Each figure: what it is, and how it is shown.
 FIGURES = {
     "commits_per_second": ("commits in a second", "{:,.0f}"),
@@ -40,6 +42,8 @@ FIGURES = {
     "restore_mb_per_second": ("restoring, MB/s", "{:,.0f}"),
     "copy_mb_per_second": ("copying the file, MB/s", "{:,.0f}"),
     "follow_mb_per_second": ("a follower, MB/s", "{:,.0f}"),
+    **{f"snapshot_{size}": (f"the first snapshot of {name}, MB/s", "{:,.0f}") for size, name in SIZES.items()},
+    **{f"grown_waiting_{size}": (f"a commit in {name} that waits, median", "{:.1f} ms") for size, name in SIZES.items()},
 }
 SHORT_SCALE = 50
 
@@ -127,7 +131,7 @@ def rows(figures, stores):
         row = [title]
         for store in stores:
             values = figures.get((store, name))
-            factor = 1000 if name.startswith(("waiting", "passing")) else 1
+            factor = 1000 if "waiting" in name or "passing" in name else 1
             cell = form.format(median(values) * factor) if values else "–"
             plain = figures.get(("none", name))
             if values and plain and store != "none":
@@ -195,7 +199,8 @@ def main():
         figures = {}
         for workload in options.only:
             say(f"{workload}: {WORKLOADS[workload]}")
-            scale, rounds = (SHORT_SCALE, 1) if options.short else (1, options.rounds)
+            scale = SHORT_SCALE if options.short else 1
+            rounds = 1 if options.short or workload == "grow" else options.rounds
             figures.update(measure(executable, workload, stores, rounds, scale, options.folder))
     finally:
         if server:

@@ -9,7 +9,7 @@ import SQLCipherKitReplication
 @main struct BenchReplica {
     static let workloads: [(name: String, run: @Sendable (BenchReplica) async throws -> [String: Double])] = [
         ("commits", { try await $0.commits() }), ("stored", { try await $0.stored() }), ("restore", { try await $0.restore() }),
-        ("follow", { try await $0.follow() }),
+        ("follow", { try await $0.follow() }), ("grow", { try await $0.grow() }),
     ]
 
     static func main() async throws {
@@ -29,14 +29,15 @@ import SQLCipherKitReplication
 
     private var key: Encryption { get throws { try .raw([UInt8](repeating: 3, count: 32)) } }
 
-    private func store() throws -> (any ReplicaStore)? {
+    private func store(_ name: String = "") throws -> (any ReplicaStore)? {
         switch storeName {
         case "none": return nil
-        case "folder": return try FolderStore(path("store"))
+        case "folder": return try FolderStore(path("store\(name)"))
         default:
             #if S3
                 return try S3Store(
-                    bucket: "replicas", prefix: (folder as NSString).lastPathComponent + "/", region: "us-east-1", endpoint: storeName,
+                    bucket: "replicas", prefix: (folder as NSString).lastPathComponent + name + "/", region: "us-east-1",
+                    endpoint: storeName,
                     credentials: S3Credentials(accessKey: "test", secretKey: "secret"))
             #else
                 throw ReplicaStoreError.unavailable("built without object stores")
@@ -61,7 +62,11 @@ import SQLCipherKitReplication
         let text = String(repeating: "0123456789", count: 100)
         for _ in 0..<max(1, megabytes) {
             try pool.write { db in
-                for number in 0..<1000 { try db.execute("INSERT INTO note(text) VALUES (\(text + "\(number)"))") }
+                try db.execute(
+                    """
+                    WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999)
+                    INSERT INTO note(text) SELECT \(text) || i FROM n
+                    """)
             }
         }
     }
@@ -160,5 +165,31 @@ import SQLCipherKitReplication
         await follower.stop()
         await replica.stop()
         return ["follow_mb_per_second": megabytes / time]
+    }
+
+    /// What depends on the size of the database: the first snapshot, and a commit that waits until it is stored.
+    private func grow() async throws -> [String: Double] {
+        let pool = try database()
+        var figures: [String: Double] = [:]
+        for size in [10, 100, 1000, 10_000] {
+            try fill(pool, megabytes: size / scale - Int(try self.size("a.db")))
+            // In a store of its own, each begins with a snapshot.
+            guard let store = try store("\(size)") else { break }
+            let start = ContinuousClock.now
+            let replica = try await Replica(following: pool, in: store)
+            try await replica.waitUntilStored()
+            figures["snapshot_\(size)"] = try self.size("a.db") / seconds(.now - start)
+            var waiting: [Double] = []
+            for number in 0..<max(20, 100 / scale) {
+                let start = ContinuousClock.now
+                try commit(pool, number)
+                try await replica.waitUntilStored()
+                waiting.append(seconds(.now - start))
+            }
+            figures["grown_waiting_\(size)"] = quantile(waiting, 0.5)
+            await replica.stop()
+            try? FileManager.default.removeItem(atPath: path("store\(size)"))
+        }
+        return figures
     }
 }
