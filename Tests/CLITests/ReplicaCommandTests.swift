@@ -53,7 +53,9 @@ import TestSupport
         }
         try Tool.run(["replicate", database, store, "--once"] + Tool.key).expectSuccess()
         let file = folder.path("key")
-        #expect(FileManager.default.createFile(atPath: file, contents: Data("another".utf8), attributes: [.posixPermissions: 0o600]))
+        #expect(
+            FileManager.default.createFile(
+                atPath: file, contents: Data("another".utf8), attributes: [.posixPermissions: 0o600]))
         for command in [["replicas"], ["restore", folder.path("b.db"), "--from"]] {
             try Tool.run(command + [store, "--key-file", file]).expectFailure(3, "the key does not open the replica")
         }
@@ -84,7 +86,9 @@ import TestSupport
     @Test func formerKeysAreRemoved() throws {
         try Tool.run(["replicate", database, store, "--once"] + Tool.key).expectSuccess()
         let file = folder.path("key"), key = ["--key-file", file]
-        #expect(FileManager.default.createFile(atPath: file, contents: Data("another".utf8), attributes: [.posixPermissions: 0o600]))
+        #expect(
+            FileManager.default.createFile(
+                atPath: file, contents: Data("another".utf8), attributes: [.posixPermissions: 0o600]))
         try Tool.run(["rekey", database, "--new-key", "file:" + file] + Tool.key).expectSuccess()
         try Tool.run(["replicate", database, store, "--once"] + key).expectSuccess()
         try Tool.run(["replicas", store] + Tool.key).expectSuccess()

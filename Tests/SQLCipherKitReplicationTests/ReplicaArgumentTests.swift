@@ -115,7 +115,7 @@ import TestSupport
         let replica = try await Replica(following: pool, in: store, options: .forTests)
         try await replica.waitUntilStored(timeout: .seconds(60))
         await replica.stop()
-        let path = folder.path("b.db"), content = Data("somebody else's".utf8)
+        let path = folder.path("b.db"), content = Data("another's".utf8)
         try content.write(to: URL(fileURLWithPath: path))
         await #expect { try await ReplicaFollower(at: path, following: store, key: key) } throws: {
             ($0 as? DatabaseError)?.reason == .cannotOpen

@@ -70,7 +70,8 @@ import TestSupport
     }
 
     @Test func lostMachine() async throws {
-        let folder = try TemporaryFolder(), key = try CommitOracle.key, path = folder.path("notes.db"), copy = folder.path("copy.db")
+        let folder = try TemporaryFolder(), key = try CommitOracle.key
+        let path = folder.path("notes.db"), copy = folder.path("copy.db")
         try makeTable(path, key)
         let pool = try DatabasePool(.file(path), key: key), store = try FolderStore(folder.path("backup"))
         let replica = try await Replica(following: pool, in: store)
@@ -108,7 +109,8 @@ import TestSupport
     }
 
     @Test func twoWriters() async throws {
-        let folder = try TemporaryFolder(), key = try CommitOracle.key, path = folder.path("notes.db"), copy = folder.path("copy.db")
+        let folder = try TemporaryFolder(), key = try CommitOracle.key
+        let path = folder.path("notes.db"), copy = folder.path("copy.db")
         try makeTable(path, key)
         let pool = try DatabasePool(.file(path), key: key), store = try FolderStore(folder.path("backup"))
         let replica = try await Replica(following: pool, in: store)

@@ -22,8 +22,9 @@ struct FunctionResult {
         case .text(var text):
             text.withUTF8 { bytes in
                 bytes.withMemoryRebound(to: CChar.self) { bytes in
-                    guard let base = bytes.baseAddress else { return sqlite3_result_text(context, "", 0, sqlcipherkit_transient()) }
-                    sqlite3_result_text64(context, base, UInt64(bytes.count), sqlcipherkit_transient(), UInt8(SQLITE_UTF8))
+                    let copied = sqlcipherkit_transient()
+                    guard let base = bytes.baseAddress else { return sqlite3_result_text(context, "", 0, copied) }
+                    sqlite3_result_text64(context, base, UInt64(bytes.count), copied, UInt8(SQLITE_UTF8))
                 }
             }
         case .blob(let data):

@@ -55,7 +55,8 @@ import Testing
     }
 
     private static let values = [
-        "NULL", "1", "2", "1.0", "1.5", "9e999", "'1'", "''", "'a'", "'a' || char(0) || 'b'", "'a' || char(0)", "x''", "x'31'", "x'61'",
+        "NULL", "1", "2", "1.0", "1.5", "9e999", "'1'", "''", "'a'", "'a' || char(0) || 'b'", "'a' || char(0)",
+        "x''", "x'31'", "x'61'",
     ]
 
     private func filled(_ seed: UInt64, _ type: String) throws -> Connection {
@@ -93,7 +94,8 @@ import Testing
 
     /// For each row of a table, the associated ids in order.
     private func expected(_ db: Connection, _ near: String, _ rest: String) throws -> [[Int64]] {
-        let pairs: [(Int64, Int64?)] = try db.fetchAll(SQL(raw: "SELECT DISTINCT \(near).id, far.id FROM \(near) LEFT JOIN \(rest) ORDER BY 1, 2"))
+        let sql = "SELECT DISTINCT \(near).id, far.id FROM \(near) LEFT JOIN \(rest) ORDER BY 1, 2"
+        let pairs: [(Int64, Int64?)] = try db.fetchAll(SQL(raw: sql))
         var (ids, lists): ([Int64], [[Int64]]) = ([], [])
         for (id, far) in pairs {
             if ids.last != id {
@@ -116,7 +118,8 @@ import Testing
         #expect([wares, makers, places, owners].allSatisfy { $0.contains { !$0.isEmpty } && $0.contains { $0.isEmpty } })
 
         let rows = try db.fetchAll(Maker.order { $0.id }.including(
-            Maker.wares.order { $0.id }, Maker.ware.order { $0.id.descending }, Maker.places.order { $0.id }, Maker.owners.order { $0.id }))
+            Maker.wares.order { $0.id }, Maker.ware.order { $0.id.descending }, Maker.places.order { $0.id },
+            Maker.owners.order { $0.id }))
         #expect(rows.map { $0.1.map(\.id) } == wares)
         #expect(rows.map { $0.2?.id } == wares.map(\.last))
         #expect(rows.map { $0.3.map(\.id) } == places)
@@ -179,7 +182,8 @@ import Testing
         try db.create(Film.table)
         try db.create(Showing.table)
         try db.insertAll((0..<5000).map { Film(title: "f\($0 % 100)", year: Int64($0 / 100)) })
-        try db.insertAll((0..<300).map { Showing(id: $0, title: "f\($0 % 7)", year: $0 % 3, oldTitle: "f1", oldYear: $0 % 2 == 0 ? nil : 2) })
+        try db.insertAll(
+            (0..<300).map { Showing(id: $0, title: "f\($0 % 7)", year: $0 % 3, oldTitle: "f1", oldYear: $0 % 2 == 0 ? nil : 2) })
         let query = Film.order { $0.title; $0.year }.including(Film.showings.order { $0.id }, Film.remakes)
         let one = try db.statements { _ = try db.fetchAll(query.filter { $0.title == "f1" && $0.year == 1 }) }
         var rows: [(Film, [Showing], [Showing])] = []

@@ -18,7 +18,8 @@ import Testing
         for mode in LongTests.areOn ? ["delete", "wal"] : ["delete"] {
             let folder = try TemporaryFolder()
             let outcome = try Command.run(
-                try BuildProducts.executable("FaultDriver"), ["sweep", action, folder.url.path, mode, LongTests.areOn ? "all" : "names"])
+                try BuildProducts.executable("FaultDriver"),
+                ["sweep", action, folder.url.path, mode, LongTests.areOn ? "all" : "names"])
             #expect(outcome.status == 0 && !outcome.output.contains("wrong"), "\(mode): \(outcome.output)")
             // Where the C library's calls cannot be replaced, there is nothing to see.
             if outcome.output.contains("unsupported") { return }
