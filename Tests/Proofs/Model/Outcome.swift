@@ -1,5 +1,6 @@
 import CSQLCipher
 import SQLCipherKit
+import Synchronization
 
 /// What a step gave: in one of the two worlds, or as a rule demands it.
 enum Outcome: Equatable, CustomStringConvertible {
@@ -25,10 +26,11 @@ enum Outcome: Equatable, CustomStringConvertible {
     }
 
     /// What the package's last error says, for findings.
-    nonisolated(unsafe) static var lastMessage = ""
+    static let lastMessage = Mutex("")
 
     init(_ error: any Error) {
-        Self.lastMessage = "\(error)"
+        let message = "\(error)"
+        Self.lastMessage.withLock { $0 = message }
         switch error {
         case is Thrown: self = .thrown
         case let error as DatabaseError: self = .failed(error.code.rawValue, error.reason)

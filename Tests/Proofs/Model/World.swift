@@ -119,7 +119,7 @@ final class World {
 
     func expect(_ expected: Outcome, _ found: Outcome) throws {
         guard expected.agrees(with: found) else {
-            let message = found.isError ? " (\(Outcome.lastMessage))" : ""
+            let message = found.isError ? " (\(Outcome.lastMessage.withLock { $0 }))" : ""
             throw Mismatch(description: "expected \(expected), found \(found)\(message)")
         }
     }
