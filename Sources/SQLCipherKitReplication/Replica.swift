@@ -50,6 +50,7 @@ public actor Replica {
     private var loop: Task<Void, Never>?
     private var nap: Task<Void, Never>?
     private var waiters: [Waiter] = []
+    private var endWaiters: [Int: CheckedContinuation<Void, any Error>] = [:]
     private var nextWaiter = 0
     private var isStopping = false
     /// Whether the pool leaves the size of the log to the replica.
@@ -165,6 +166,29 @@ public actor Replica {
         await loop?.value
     }
 
+    /// Waits until the replica has ended. A server that learns in this way that another writer has taken over the store can stop:
+    /// what it commits is no longer stored.
+    ///
+    /// The replica notices another writer when it next stores something. Errors of the store do not end it. A call that is
+    /// cancelled throws `CancellationError`, and the replica goes on.
+    /// - Throws: ``DatabaseError/Reason/replicaFenced`` if another writer has taken over. After ``stop()`` the call returns.
+    public func waitUntilEnded() async throws {
+        if !status.isEnded {
+            nextWaiter += 1
+            let number = nextWaiter
+            try await withTaskCancellationHandler {
+                try await withCheckedThrowingContinuation { endWaiters[number] = $0 }
+            } onCancel: {
+                Task { await self.cancelEndWait(number) }
+            }
+        }
+        if let error = fence { throw error }
+    }
+
+    private func cancelEndWait(_ number: Int) {
+        endWaiters.removeValue(forKey: number)?.resume(throwing: CancellationError())
+    }
+
     // MARK: The loop
 
     /// - Returns: whether there will be another turn.
@@ -191,11 +215,19 @@ public actor Replica {
         let error = endError
         for waiter in waiters { waiter.continuation.resume(throwing: error) }
         waiters = []
+        for waiter in endWaiters.values { waiter.resume() }
+        endWaiters = [:]
         return false
     }
 
+    /// Another writer has taken over.
+    private var fence: DatabaseError? {
+        guard let error = status.error as? DatabaseError, error.reason == .replicaFenced else { return nil }
+        return error
+    }
+
     private var endError: any Error {
-        if let error = status.error as? DatabaseError, error.reason == .replicaFenced { return error }
+        if let fence { return fence }
         return DatabaseError(code: .misuse, reason: .closed, message: "the replica was stopped", underlying: status.error)
     }
 

@@ -176,12 +176,7 @@ enum ReplicaStoreName {
     static func store(_ name: String, isNew: Bool = false) throws -> any ReplicaStore {
         if name.hasPrefix("s3://") {
             #if S3
-                let parts = name.dropFirst(5).split(separator: "/", maxSplits: 1).map(String.init)
-                guard let bucket = parts.first else { throw Failure("\(name) has no bucket", status: .usage) }
-                let environment = ProcessInfo.processInfo.environment
-                return try S3Store(
-                    bucket: bucket, prefix: parts.count > 1 ? parts[1] + "/" : "", region: environment["AWS_REGION"] ?? "us-east-1",
-                    endpoint: environment["AWS_ENDPOINT_URL"], credentials: .standard())
+                do { return try S3Store(name) } catch { throw Failure("\(error)", status: .usage) }
             #else
                 throw Failure("this build has no object stores: build it with the package trait S3", status: .usage)
             #endif

@@ -51,6 +51,34 @@
             signature = S3Signature(credentials, region: region)
         }
 
+        /// A store by its URL, with everything else from where Amazon's tools look for it: the credentials as
+        /// ``S3Credentials/standard(profile:environment:)``, the region from `AWS_REGION` or `AWS_DEFAULT_REGION`, or else
+        /// `us-east-1`, and the server from `AWS_ENDPOINT_URL`, or else Amazon's.
+        ///
+        /// ```swift
+        /// let store = try S3Store("s3://backup/notes")
+        /// ```
+        /// - Parameters:
+        ///   - url: `s3://`, the bucket, and optionally the beginning of the objects' names, to which a slash is added.
+        ///   - environment: the environment variables. Default: those of the process.
+        ///   - client: the HTTP client. Default: the process's shared one.
+        /// - Throws: ``ReplicaStoreError/unavailable(_:)`` if the URL names no bucket, if there are no credentials, or if
+        ///   `AWS_ENDPOINT_URL` is not the URL of a server.
+        public init(
+            _ url: String, environment: [String: String] = ProcessInfo.processInfo.environment, client: HTTPClient = .shared
+        ) throws {
+            let parts = url.dropFirst(5).split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+            guard url.hasPrefix("s3://"), let bucket = parts.first, !bucket.isEmpty else {
+                throw ReplicaStoreError.unavailable("\(url) names no bucket: s3://BUCKET/PREFIX does")
+            }
+            var prefix = parts.count > 1 ? String(parts[1]) : ""
+            while prefix.hasSuffix("/") { prefix.removeLast() }
+            try self.init(
+                bucket: String(bucket), prefix: prefix.isEmpty ? "" : prefix + "/",
+                region: environment["AWS_REGION"] ?? environment["AWS_DEFAULT_REGION"] ?? "us-east-1",
+                endpoint: environment["AWS_ENDPOINT_URL"], credentials: .standard(environment: environment), client: client)
+        }
+
         public func list(prefix: String) async throws -> [ReplicaObjectInfo] {
             var objects: [ReplicaObjectInfo] = [], token: String?, pages = 0
             repeat {

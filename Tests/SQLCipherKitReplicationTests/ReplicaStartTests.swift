@@ -1,0 +1,138 @@
+import Foundation
+import SQLCipherKit
+import SQLCipherKitReplication
+import Testing
+import TestSupport
+
+/// What a server does when it starts, and when its replica ends.
+@Suite struct ReplicaStartTests {
+    let folder: TemporaryFolder
+    let key: Encryption
+
+    init() throws {
+        folder = try TemporaryFolder()
+        key = try CommitOracle.key
+    }
+
+    /// A store that keeps no snapshots.
+    private struct WithoutSnapshots: ReplicaStore {
+        let store = MemoryStore()
+
+        func list(prefix: String) async throws -> [ReplicaObjectInfo] { try await store.list(prefix: prefix) }
+        func get(_ name: String) async throws -> ReplicaObject? { try await store.get(name) }
+        func delete(_ name: String) async throws { try await store.delete(name) }
+
+        func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
+            if name.contains("/snapshot-") { throw ReplicaStoreError.unavailable("no snapshots") }
+            return try await store.put(name, bytes, if: condition)
+        }
+    }
+
+    private func replicate(_ oracle: CommitOracle, in store: any ReplicaStore, key: Encryption? = nil) async throws {
+        let pool = try DatabasePool(.file(folder.path("\(UUID().uuidString).db")), key: key ?? self.key)
+        try oracle.commit(pool)
+        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        try await replica.waitUntilStored(timeout: .seconds(60))
+        await replica.stop()
+        try close(pool)
+    }
+
+    private func close(_ pool: DatabasePool) throws { try pool.close() }
+
+    private func expectNothing(at path: String) throws {
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
+    @Test func missingDatabaseIsRestored() async throws {
+        let store = MemoryStore(), oracle = CommitOracle(seed: 31), path = folder.path("b.db")
+        #expect(try await ReplicaRestore.restoreIfMissing(path, from: store, key: key) == nil)
+        try expectNothing(at: path)
+        try await replicate(oracle, in: store)
+        let position = try await ReplicaRestore.restoreIfMissing(path, from: store, key: key)
+        #expect(position?.generation == 1)
+        #expect(try oracle.check(fileAt: path) == 1)
+    }
+
+    @Test func presentDatabaseIsLeftAloneWithoutAskingTheStore() async throws {
+        let store = FaultyStore(MemoryStore(), seed: 1, rate: 100), path = folder.path("b.db"), content = Data("anything".utf8)
+        try content.write(to: URL(fileURLWithPath: path))
+        #expect(try await ReplicaRestore.restoreIfMissing(path, from: store, key: key) == nil)
+        #expect(store.faults.load(ordering: .relaxed) == 0)
+        #expect(FileManager.default.contents(atPath: path) == content)
+    }
+
+    /// Otherwise an empty database would take the place of the one in the store.
+    @Test func storeThatCannotBeReadIsNotTakenForEmpty() async throws {
+        let store = MemoryStore(), path = folder.path("b.db")
+        try await replicate(CommitOracle(seed: 32), in: store)
+        let wrong = try Encryption.raw([UInt8](repeating: 9, count: 32))
+        await #expect { try await ReplicaRestore.restoreIfMissing(path, from: store, key: wrong) } throws: {
+            ($0 as? DatabaseError)?.reason == .replicaDamaged
+        }
+        let unreachable = FaultyStore(store, seed: 1, rate: 100)
+        await #expect(throws: ReplicaStoreError.self) {
+            try await ReplicaRestore.restoreIfMissing(path, from: unreachable, key: key)
+        }
+        try await store.delete("manifest")
+        await #expect { try await ReplicaRestore.restoreIfMissing(path, from: store, key: key) } throws: {
+            ($0 as? DatabaseError)?.reason == .replicaDamaged
+        }
+        try expectNothing(at: path)
+        // What is not of a replica may be there.
+        let other = MemoryStore()
+        for name in ["readme", "photos/log-1", "0123456789abcdef/notes", "0123456789ABCDEF/log-1-1", "a/0123456789abcdef/log-1"] {
+            _ = try await other.put(name, [1], if: .always)
+        }
+        #expect(try await ReplicaRestore.restoreIfMissing(path, from: other, key: key) == nil)
+    }
+
+    @Test func firstSnapshotThatWasNeverCompletedIsNothingToRestore() async throws {
+        let store = WithoutSnapshots(), path = folder.path("b.db")
+        func begin(_ key: Encryption) async throws {
+            let pool = try DatabasePool(.file(folder.path("\(UUID().uuidString).db")), key: key)
+            try CommitOracle(seed: 33).commit(pool)
+            let replica = try await Replica(following: pool, in: store, options: .forTests)
+            await #expect(throws: DatabaseError.self) { try await replica.waitUntilStored(timeout: .milliseconds(300)) }
+            await replica.stop()
+            try close(pool)
+        }
+        try await begin(key)
+        #expect(store.store.objects["manifest"] != nil)
+        #expect(try await ReplicaRestore.restoreIfMissing(path, from: store, key: key) == nil)
+        // After a change of the key there may be something that the former one opens.
+        let new = try Encryption.raw([UInt8](repeating: 9, count: 32))
+        try await begin(new)
+        await #expect(throws: DatabaseError.self) { try await ReplicaRestore.restoreIfMissing(path, from: store, key: new) }
+        try expectNothing(at: path)
+    }
+
+    // MARK: The end
+
+    @Test func endIsReported() async throws {
+        let store = MemoryStore(), oracle = CommitOracle(seed: 34)
+        let pool = try DatabasePool(.file(folder.path("a.db")), key: key)
+        try oracle.commit(pool)
+        let first = try await Replica(following: pool, in: store, options: .forTests)
+        try await first.waitUntilStored(timeout: .seconds(60))
+
+        // A wait that is given up leaves the replica as it is.
+        let given = Task { try await first.waitUntilEnded() }
+        given.cancel()
+        await #expect(throws: CancellationError.self) { try await given.value }
+        try oracle.commit(pool)
+        try await first.waitUntilStored(timeout: .seconds(60))
+
+        let watch = Task { try await first.waitUntilEnded() }
+        let second = try await Replica(following: pool, in: store, options: .forTests)
+        try await second.waitUntilStored(timeout: .seconds(60))
+        try oracle.commit(pool)
+        for call in [watch, Task { try await first.waitUntilEnded() }] {
+            await #expect { try await call.value } throws: { ($0 as? DatabaseError)?.reason == .replicaFenced }
+        }
+
+        async let end: Void = second.waitUntilEnded()
+        await second.stop()
+        try await end
+        try await second.waitUntilEnded()
+    }
+}
