@@ -76,6 +76,7 @@ public struct ReplicaPosition: Hashable, Sendable, Comparable, Codable, CustomSt
     /// The number of commits since its start.
     public let commit: UInt64
 
+    /// Creates a position from its two numbers.
     public init(generation: UInt64, commit: UInt64) { (self.generation, self.commit) = (generation, commit) }
 
     /// Creates a position from its description; nil if it is none.

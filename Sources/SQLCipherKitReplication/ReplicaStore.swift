@@ -37,6 +37,7 @@ public struct ReplicaObjectInfo: Hashable, Sendable {
     /// The size in bytes.
     public let size: Int
 
+    /// What a store returns in a list.
     public init(name: String, size: Int) { (self.name, self.size) = (name, size) }
 }
 
@@ -52,6 +53,7 @@ public struct ReplicaObject: Sendable {
     /// The version, for ``ReplicaCondition/isVersion(_:)``.
     public let version: String
 
+    /// What a store returns for a name.
     public init(bytes: [UInt8], version: String) { (self.bytes, self.version) = (bytes, version) }
 }
 

@@ -1,4 +1,4 @@
-"""Checks what docc does not: that symbols are listed under topics."""
+"""Checks what docc does not: that public symbols have comments, and are listed under topics. Run through scripts/docs."""
 
 import json
 import sys
@@ -6,6 +6,8 @@ from pathlib import Path
 
 # A type with more members than this needs its own groups; for smaller types, docc's groups by kind are enough.
 MEMBERS = 60
+# What a name says: the cases of an enumeration that has a comment, and operators.
+NAMED = {"swift.enum.case", "swift.func.op"}
 
 
 def uncurated(site):
@@ -24,7 +26,30 @@ def uncurated(site):
             yield f"{name} has {count} symbols that are listed under no topic: {', '.join(members)}"
 
 
-problems = list(uncurated(Path(sys.argv[1])))
+def undocumented(graphs):
+    for path in sorted(graphs.glob("*.symbols.json")):
+        graph = json.loads(path.read_text())
+        # A symbol that implements a documented one has the comment of that.
+        inherited = {r["source"] for r in graph["relationships"] if r["kind"] in ("defaultImplementationOf", "overrides")}
+        inherited |= {r["source"] for r in graph["relationships"] if r.get("sourceOrigin")}
+        name = lambda symbol: tuple(part.split("(")[0] for part in symbol["pathComponents"])
+        # One of several overloads explains them all.
+        explained = {name(s) for s in graph["symbols"] if "docComment" in s}
+        for symbol in graph["symbols"]:
+            if "docComment" in symbol or symbol["identifier"]["precise"] in inherited or symbol["kind"]["identifier"] in NAMED:
+                continue
+            path = ".".join(symbol["pathComponents"])
+            if "::SYNTHESIZED::" in symbol["identifier"]["precise"] or path.endswith(".init()") or name(symbol) in explained:
+                continue
+            # The compiler calls these, for the closures of a result builder.
+            if symbol["kind"]["identifier"] == "swift.type.method" and symbol["pathComponents"][-1].startswith("build"):
+                continue
+            yield f"{path} has no comment"
+
+
+if len(sys.argv) < 3:
+    sys.exit("usage: check_docs.py SITE GRAPHS…")
+problems = [problem for folder in sys.argv[2:] for problem in undocumented(Path(folder))] + list(uncurated(Path(sys.argv[1])))
 for problem in problems:
     print(f"docs: {problem}", file=sys.stderr)
 sys.exit(1 if problems else 0)

@@ -40,7 +40,9 @@ public struct ValueReport: Hashable, Sendable {
 
         /// The number of values of one form.
         public struct Count: Hashable, Sendable {
+            /// The form.
             public let form: Form
+            /// How many of the examined rows have it.
             public let count: Int
         }
 

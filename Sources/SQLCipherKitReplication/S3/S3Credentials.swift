@@ -10,6 +10,11 @@
         /// The token of temporary credentials; nil for others.
         let sessionToken: String?
 
+        /// Credentials from a place of your own.
+        /// - Parameters:
+        ///   - accessKey: the name of the access key.
+        ///   - secretKey: the secret access key.
+        ///   - sessionToken: the token of temporary credentials. Default: nil, for others.
         public init(accessKey: String, secretKey: String, sessionToken: String? = nil) {
             (self.accessKey, self.secretKey, self.sessionToken) = (accessKey, secretKey, sessionToken)
         }
@@ -18,7 +23,9 @@
         /// `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`, then the file `~/.aws/credentials`, or the one that
         /// `AWS_SHARED_CREDENTIALS_FILE` names
         /// (<https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html>).
-        /// - Parameter profile: the section of the file. Default: nil, `AWS_PROFILE` or `default`; the environment is then first.
+        /// - Parameters:
+        ///   - profile: the section of the file. Default: nil, `AWS_PROFILE` or `default`; the environment is then first.
+        ///   - environment: the environment variables. Default: those of the process.
         /// - Throws: ``ReplicaStoreError/unavailable(_:)`` if there are none.
         public static func standard(
             profile: String? = nil, environment: [String: String] = ProcessInfo.processInfo.environment
