@@ -25,7 +25,38 @@ import TestSupport
             to: copy, from: store, key: key, at: .time(moment))
 
         #expect(try count(copy, key) == 1)
+        let other = folder.path("other.db")
+
+        let follower = try await ReplicaFollower(
+            at: other, following: store, key: key)
+        let titles = try await follower.reader.read { db in
+            try db.fetchAll(String.self, "SELECT title FROM note")
+        }
+
+        #expect(titles == ["Foxes"])
+        await follower.stop()
         await replica.stop()
+    }
+
+    @Test func server() async throws {
+        let folder = try TemporaryFolder(), key = try CommitOracle.key, store = try FolderStore(folder.path("backup"))
+        // Its first start, and one on another machine.
+        for (start, path) in [folder.path("a.db"), folder.path("b.db")].enumerated() {
+            try await ReplicaRestore.restoreIfMissing(
+                path, from: store, key: key)
+            let pool = try DatabasePool(.file(path), key: key)
+            let replica = try await Replica(following: pool, in: store)
+
+            try await pool.write { db in
+                try db.execute("CREATE TABLE IF NOT EXISTS note(title)")
+                try db.execute("INSERT INTO note(title) VALUES ('Foxes')")
+            }
+            #expect(try await pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") } == start + 1)
+
+            try await replica.waitUntilStored(timeout: .seconds(20))
+            await replica.stop()
+            try await pool.close()
+        }
     }
 
     @Test func everyDayAndUnreachable() async throws {

@@ -8,6 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 ARTICLES = ROOT / "Sources" / "SQLCipherKit" / "Documentation.docc"
 FOLDER = ARTICLES / "Resources"
+REPLICATION = ROOT / "Sources" / "SQLCipherKitReplication" / "Documentation.docc" / "Resources"
 
 LIGHT = {"text": "#1d1d1f", "soft": "#5f6368", "line": "#9aa0a6", "plain": "#f1f3f4", "cipher": "#dfe9f8", "key": "#fdf0d5",
          "good": "#dff0e4", "bar": "#3b6fb5", "other": "#9aa0a6", "grid": "#dadce0"}
@@ -109,7 +110,7 @@ def pool(colours):
         p.box(155, 76 + index * 66, 125, 50, [f"Reader {index + 1}", "its own snapshot"], "good")
     p.box(155, 208, 125, 50, ["Waits", "for a free reader"])
     p.box(310, 60, 120, 56, ["Write-ahead log", "recent commits"], "cipher")
-    p.box(310, 152, 120, 56, ["Database file", "encrypted pages"], "cipher")
+    p.box(310, 152, 120, 56, ["Database file", "encrypted"], "cipher")
     p.arrow([(280, 35), (370, 35), (370, 60)], "appends", (325, 28))
     p.arrow([(310, 95), (280, 101)])
     p.arrow([(310, 175), (280, 167)])
@@ -138,6 +139,49 @@ def ranking(colours):
         elif row < 2:
             p.arrow([(330, y + 27), (330, y + 39), (110, y + 39), (110, y + 51)])
     p.caption(334, "A rule decides between rows that are equal", "by all rules before it.")
+    return p
+
+
+def replication(colours):
+    p = Picture(440, 428, "How a database is replicated, restored and followed", colours)
+    p.text(10, 20, "The machine with the database", 13, "soft", "start")
+    p.box(10, 32, 110, 54, ["Program", "reads, commits"])
+    p.arrow([(120, 59), (160, 59)])
+    p.box(160, 32, 130, 54, ["Write-ahead log", "encrypted"], "cipher")
+    p.arrow([(290, 59), (320, 59)])
+    p.box(320, 32, 110, 54, ["Database file", "encrypted"], "cipher")
+    p.arrow([(225, 86), (225, 122)], "commits", (195, 109))
+    p.arrow([(375, 86), (375, 149), (290, 149)], "snapshots", (335, 142))
+    p.box(160, 122, 130, 54, ["Replica", "decrypts nothing"], "good")
+    p.arrow([(225, 176), (225, 222)], "seals", (205, 204))
+    p.box(85, 222, 270, 54, ["Store: a folder or a bucket", "ciphertext, and never a key"], "cipher")
+    p.arrow([(150, 276), (150, 322)])
+    p.arrow([(305, 276), (305, 322)])
+    p.box(65, 322, 160, 54, ["Restore", "any commit, verified"], "good")
+    p.box(240, 322, 160, 54, ["Follower", "a copy for reading"], "good")
+    p.caption(
+        400, "Pages are stored as they are encrypted in the database.", "Restores and followers run on any machine with the key.")
+    return p
+
+
+def replica_objects(colours):
+    p = Picture(440, 318, "The objects of a generation", colours)
+    p.text(10, 20, "Snapshots", 13, "soft", "start")
+    p.box(10, 28, 96, 40, "Snapshot", "good")
+    p.box(262, 28, 96, 40, "Snapshot", "good")
+    p.text(10, 92, "Log", 13, "soft", "start")
+    p.box(10, 100, 178, 40, "Level 2", "cipher")
+    for index in range(2):
+        p.box(192 + index * 82, 100, 78, 40, "Level 1", "cipher")
+    for index in range(5):
+        p.box(356 + index * 15, 100, 12, 40, "", "cipher")
+    p.text(393, 158, "Level 0", 13, "soft")
+    p.arrow([(10, 166), (340, 166)])
+    p.text(172, 184, "commits, in order", 13, "soft")
+    p.box(10, 200, 420, 54, ["Manifest", "names the objects; the only one that is replaced"], "key")
+    p.caption(
+        280, "A commit is restored from the last snapshot before it and",
+        "the log since. Sixteen objects are joined to one of the next level.")
     return p
 
 
@@ -185,6 +229,8 @@ PICTURES = {
     "key-slots": key_slots,
     "pool-lending": pool,
     "search-ranking": ranking,
+    "replication": replication,
+    "replica-objects": replica_objects,
     "cost-of-encryption": lambda colours: chart(
         colours, "The cost of encryption", "Time with encryption over time without it", "× plain SQLite", 1),
     "beside-openssl": lambda colours: chart(
@@ -197,6 +243,10 @@ PICTURES = {
 }
 
 
+# The pictures of the other module.
+ELSEWHERE = {"replication": REPLICATION, "replica-objects": REPLICATION}
+
+
 def main():
     check = sys.argv[1:] == ["--check"]
     if sys.argv[1:] and not check:
@@ -204,13 +254,13 @@ def main():
     stale = []
     for name, draw in PICTURES.items():
         for suffix, colours in (("", LIGHT), ("~dark", DARK)):
-            path = FOLDER / f"{name}{suffix}.svg"
+            path = ELSEWHERE.get(name, FOLDER) / f"{name}{suffix}.svg"
             text = draw(colours).svg()
             if path.exists() and path.read_text() == text:
                 continue
             stale.append(path.name)
             if not check:
-                FOLDER.mkdir(exist_ok=True)
+                path.parent.mkdir(exist_ok=True)
                 path.write_text(text)
     if check and stale:
         sys.exit(f"pictures: {', '.join(stale)} differ from what the scripts and the articles say; run scripts/pictures")
