@@ -1,6 +1,6 @@
 #if SQLCIPHERKIT_THREAD_SANITIZER
-@testable import SQLCipherKit
+import SQLCipherKit
 
 /// The tests' own locks are of the same kind as the library's in the builds of `scripts/check-threads`.
-typealias Mutex = SQLCipherKit.Mutex
+typealias Mutex = ThreadSanitizerMutex
 #endif
