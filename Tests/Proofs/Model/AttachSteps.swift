@@ -46,7 +46,7 @@ struct DetachStep: Step {
         }
         if world.reference.run("SELECT 1 FROM pragma_database_list WHERE lower(name) = lower(?)", [.text(name)]) == .rows([]) {
             world.attached.removeAll { $0.name.lowercased() == name.lowercased() }
-            world.memoryKeys[name] = nil
+            world.memoryKeys[name.lowercased()] = nil
         }
     }
 

@@ -13,7 +13,7 @@ final class World {
     var files: [String: ModelKey] = [:]
     /// The attached databases and their files.
     var attached: [(name: String, file: String?)] = []
-    /// The keys of databases in memory, by the names of their schemas.
+    /// The keys of databases in memory, by the names of their schemas in small letters.
     var memoryKeys: [String: ModelKey] = [:]
     /// The number of closures on the stack that have a transaction.
     var closures = 0
@@ -44,16 +44,16 @@ final class World {
 
     /// The key of an open schema's database.
     func key(of schema: String) -> ModelKey? {
-        file(of: schema).map { files[$0] } ?? memoryKeys[schema]
+        file(of: schema).map { files[$0] } ?? memoryKeys[schema.lowercased()]
     }
 
     func file(of schema: String) -> String? {
-        schema == "main" ? main : attached.first { $0.name == schema }?.file
+        schema == "main" ? main : attached.first { $0.name.lowercased() == schema.lowercased() }?.file
     }
 
     /// Notes the key that a schema's database has from now on.
     func setKey(_ key: ModelKey, of schema: String) {
-        if let file = file(of: schema) { files[file] = key } else { memoryKeys[schema] = key }
+        if let file = file(of: schema) { files[file] = key } else { memoryKeys[schema.lowercased()] = key }
     }
 
     /// Whether a file is open under some name.
