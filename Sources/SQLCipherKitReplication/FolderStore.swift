@@ -18,7 +18,11 @@ public struct FolderStore: ReplicaStore {
         do {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        } catch { throw ReplicaStoreError.unavailable("the folder \(path) cannot be made") }
+        } catch {
+            let reason = (error as? CocoaError)?.underlying as? POSIXError
+            let text = reason.map { ": " + String(cString: strerror($0.code.rawValue)) } ?? ""
+            throw ReplicaStoreError.unavailable("the folder \(path) cannot be made\(text)")
+        }
     }
 
     public func list(prefix: String) async throws -> [ReplicaObjectInfo] {

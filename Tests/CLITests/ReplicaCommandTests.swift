@@ -31,21 +31,29 @@ import TestSupport
         #expect(list.output.contains("\"last_time\""))
         try Tool.run(["restore", folder.path("b.db"), "--from", store] + Tool.key).expectSuccess()
         #expect(try count("b.db") == "n\n1\n")
-        try Tool.run(["restore", folder.path("b.db"), "--from", store] + Tool.key).expectFailure(1, "already exists")
+        try Tool.run(["restore", folder.path("b.db"), "--from", store] + Tool.key).expectFailure(1, "--replace")
         let past = ["restore", folder.path("c.db"), "--from", store]
         try Tool.run(past + ["--time", "2000-01-01T00:00:00Z"] + Tool.key).expectFailure(1, "retention")
         try Tool.run(past + ["--position", "9:1"] + Tool.key).expectFailure(1, "9:1")
         try Tool.run(past + ["--position", "x"] + Tool.key).expectFailure(64, "--position")
         try Tool.run(past + [database] + Tool.key).expectFailure(64, "--from")
         #expect(try !folder.names().contains("c.db"))
-        try Tool.run(["restore", folder.path("b.db"), "--from", store, "--replace"] + Tool.key).expectSuccess()
+        let last = try Tool.run(["restore", folder.path("b.db"), "--from", store, "--replace", "--json"] + Tool.key)
+        last.expectSuccess()
+        #expect(last.output.contains("\"position\":\""))
     }
 
     @Test func mistakesAreExplained() throws {
         let other = folder.path("other.db"), empty = folder.path("empty"), missing = folder.path("missing")
         try Tool.run(["create", other] + Tool.key).expectSuccess()
-        try Tool.run(["replicate", other, store, "--once"] + Tool.key).expectFailure(1, "journal_mode = WAL")
-        try Tool.run(["replicate", database, database, "--once"] + Tool.key).expectFailure(1, "cannot be made")
+        try Tool.run(["replicate", other, store, "--once"] + Tool.key).expectFailure(1, "sqlcipherkit query \(other) 'PRAGMA journal_mode")
+        #expect(try !folder.names().contains("store"))
+        try Tool.run(["replicate", database, database, "--once"] + Tool.key).expectFailure(1, "is a file, and not a folder")
+        try Tool.run(["replicate", database, database + "/b", "--once"] + Tool.key).expectFailure(1, "cannot be made: Not a directory")
+        try Tool.run(["replicas", database] + Tool.key).expectFailure(1, "is a file, and not a folder")
+        for name in ["https://example.com/b", "file:///b"] {
+            try Tool.run(["replicate", database, folder.path(name), "--once"] + Tool.key).expectFailure(64, "s3://BUCKET/PREFIX")
+        }
         try FileManager.default.createDirectory(atPath: empty, withIntermediateDirectories: false)
         for command in [["replicas"], ["restore", folder.path("b.db"), "--from"]] {
             try Tool.run(command + [missing] + Tool.key).expectFailure(1, "there is no folder")
@@ -60,6 +68,8 @@ import TestSupport
             try Tool.run(command + [store, "--key-file", file]).expectFailure(3, "the key does not open the replica")
         }
         #expect(try !folder.names().contains { $0.hasPrefix("b.db") || $0 == "missing" })
+        let elsewhere = try Tool.run(["restore", missing + "/b.db", "--from", store] + Tool.key)
+        elsewhere.expectFailure(1, "the folder \(missing) does not exist")
     }
 
     /// Not waited for without end and without a word.

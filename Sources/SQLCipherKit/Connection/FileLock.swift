@@ -16,7 +16,7 @@ struct FileLock {
         path = Self.path(for: database)
         while true {
             let file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
-            guard file >= 0 else { throw AtomicFile.failure(.cannotOpen, "the new file cannot be made", path) }
+            guard file >= 0 else { throw Self.failure(database) }
             guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
                 close(file)
                 return nil
@@ -42,6 +42,14 @@ struct FileLock {
         AtomicFile.flushFolder(of: path)
         if isDone { unlink(path) }
         close(descriptor)
+    }
+
+    private static func failure(_ database: String) -> DatabaseError {
+        let folder = (database as NSString).deletingLastPathComponent
+        guard errno == ENOENT, !folder.isEmpty, !DatabaseFile.exists(folder) else {
+            return AtomicFile.failure(.cannotOpen, "the new file cannot be made", database)
+        }
+        return DatabaseFile.cannotOpen(database, "the folder \(folder) does not exist")
     }
 
     static func path(for database: String) -> String { database + "-sqlcipherkit-lock" }

@@ -9,9 +9,11 @@ struct ReplicateCommand: ParsableCommand {
         abstract: "Keep a copy of a database in a store while programs use it.",
         discussion: """
             \(ReplicaStoreName.help) Pages are stored encrypted as they are. Runs until it is interrupted, and then stores what \
-            was committed until then. The database needs a write-ahead log. A second replicate on the same store ends the first.
+            was committed until then. The database needs a write-ahead log: PRAGMA journal_mode = WAL gives it one, for good. A second \
+            replicate on the same store ends the first.
 
             EXAMPLES
+              sqlcipherkit query notes.db 'PRAGMA journal_mode = WAL' --write
               sqlcipherkit replicate notes.db /backup/notes
               sqlcipherkit replicate notes.db /backup/notes --once
 
@@ -49,6 +51,7 @@ struct ReplicateCommand: ParsableCommand {
         guard let key = try file.unlock(.readWrite) else {
             throw Failure("\(file.path) is not encrypted: sqlcipherkit encrypt encrypts it")
         }
+        try requireLog(key)
         let store = try ReplicaStoreName.store(target, isNew: true)
         var options = ReplicaOptions()
         options.interval = .milliseconds(interval)
@@ -84,6 +87,16 @@ struct ReplicateCommand: ParsableCommand {
         try report.write(
             Self.form, [.string(file.path), .string(target), .string(text)],
             "stored \(file.path.onOneLine) in \(target.onOneLine), up to \(text)")
+    }
+
+    /// Checked before the store is created.
+    private func requireLog(_ key: Encryption) throws {
+        let db = try Connection(.file(file.path), key: key)
+        defer { db.close() }
+        guard try db.fetchOne(String.self, "PRAGMA journal_mode") != "wal" else { return }
+        throw Failure(
+            "\(file.path) has no write-ahead log, which replication reads: "
+                + "sqlcipherkit query \(file.path) 'PRAGMA journal_mode = WAL' --write gives it one")
     }
 
     /// Waits as long as the replica makes progress, and for a time while the store fails.
@@ -181,8 +194,13 @@ enum ReplicaStoreName {
                 throw Failure("this build has no object stores: build it with the package trait S3", status: .usage)
             #endif
         }
+        if name.contains("://") { throw Failure("\(name) is not a store: a folder is, or s3://BUCKET/PREFIX", status: .usage) }
         var info = stat()
-        guard isNew || stat(name, &info) == 0 else { throw Failure("there is no folder \(name)") }
+        if stat(name, &info) == 0 {
+            guard info.st_mode & S_IFMT == S_IFDIR else { throw Failure("\(name) is a file, and not a folder") }
+        } else if !isNew {
+            throw Failure("there is no folder \(name)")
+        }
         return try FolderStore(name)
     }
 }

@@ -41,7 +41,7 @@ struct ReplicaRestoreOptions: ParsableArguments {
 
     func restore(_ file: FileOptions) throws -> ReplicaPosition {
         let name = store ?? "", source = try ReplicaStoreName.store(name), moment = try moment
-        if !replace { try FileOptions.requireNothing(at: file.path) }
+        if !replace { try FileOptions.requireNothing(at: file.path, advice: "give another name, or --replace") }
         let key = try file.key.reference.key(for: "the replica \(name)"), (path, replaces) = (file.path, replace)
         Interruption.catchSignals()
         let bar = RestoreBar()

@@ -22,7 +22,7 @@ struct RestoreCommand: ParsableCommand {
             \(form)
             """)
 
-    private static let form = JSONForm.object("file", "backup")
+    private static let form = JSONForm.object("file", "backup", "position")
 
     @OptionGroup var file: FileOptions
 
@@ -58,7 +58,7 @@ struct RestoreCommand: ParsableCommand {
         if let store = replica.store {
             let position = try replica.restore(file)
             return try report.write(
-                Self.form, [.string(file.path), .string(store)],
+                Self.form, [.string(file.path), .string(store), .string(position.description)],
                 "restored \(file.path.onOneLine) from \(store.onOneLine), as it was at \(position)")
         }
         try FileOptions.requireDatabase(backup)
@@ -77,7 +77,7 @@ struct RestoreCommand: ParsableCommand {
 
     private func say() throws {
         try report.write(
-            Self.form, [.string(file.path), .string(backup)], "restored \(file.path.onOneLine) from \(backup.onOneLine)")
+            Self.form, [.string(file.path), .string(backup), .null], "restored \(file.path.onOneLine) from \(backup.onOneLine)")
     }
 
     /// Copies the backup to where no database exists, with the backup's key.

@@ -23,8 +23,8 @@ struct FileOptions: ParsableArguments {
         }
     }
 
-    static func requireNothing(at path: String) throws {
-        if exists(path) { throw Failure("\(path) already exists, and is not overwritten: give another name") }
+    static func requireNothing(at path: String, advice: String = "give another name") throws {
+        if exists(path) { throw Failure("\(path) already exists, and is not overwritten: \(advice)") }
     }
 
     /// Whether anything has that name, even a link to nothing.
