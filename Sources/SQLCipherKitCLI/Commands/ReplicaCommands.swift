@@ -9,8 +9,8 @@ struct ReplicateCommand: ParsableCommand {
         abstract: "Keep a copy of a database in a store while programs use it.",
         discussion: """
             \(ReplicaStoreName.help) Pages are stored encrypted as they are. Runs until it is interrupted, and then stores what \
-            was committed until then. The database needs a write-ahead log: PRAGMA journal_mode = WAL gives it one, for good. A second \
-            replicate on the same store ends the first.
+            was committed until then. The database needs a write-ahead log: PRAGMA journal_mode = WAL gives it one, for good. A \
+            second replicate on the same store ends the first.
 
             EXAMPLES
               sqlcipherkit query notes.db 'PRAGMA journal_mode = WAL' --write
