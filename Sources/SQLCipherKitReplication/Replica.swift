@@ -14,7 +14,8 @@ import SQLCipherKit
 /// when the log starts from the beginning. See <doc:Replication> for the format, and for what is lost when.
 ///
 /// There can be one writer for each store. When a second one begins, the first ends with
-/// ``DatabaseError/Reason/replicaFenced``.
+/// ``DatabaseError/Reason/replicaFenced``. On a store that cannot keep two writers apart, a replica ends with
+/// ``ReplicaStoreError/unsupported(_:)``.
 public actor Replica {
     let store: any ReplicaStore
     let options: ReplicaOptions
@@ -126,7 +127,8 @@ public actor Replica {
     /// - Parameter timeout: how long to wait. Default: nil, no limit.
     /// - Returns: the state that is in the store.
     /// - Throws: ``DatabaseError/Reason/timeout``, with the last error of the store as the underlying one;
-    ///   ``DatabaseError/Reason/replicaFenced``; ``DatabaseError/Reason/closed`` after ``stop()``; `CancellationError`.
+    ///   ``DatabaseError/Reason/replicaFenced``; ``ReplicaStoreError/unsupported(_:)``; ``DatabaseError/Reason/closed`` after
+    ///   ``stop()``; `CancellationError`.
     @discardableResult
     public func waitUntilStored(timeout: Duration? = nil) async throws -> ReplicaPosition {
         if status.isEnded || isStopping { throw endError }
@@ -169,9 +171,10 @@ public actor Replica {
     /// Waits until the replica has ended. A server that learns in this way that another writer has taken over the store can stop:
     /// what it commits is no longer stored.
     ///
-    /// The replica notices another writer when it next stores something. Errors of the store do not end it. A call that is
-    /// cancelled throws `CancellationError`, and the replica goes on.
-    /// - Throws: ``DatabaseError/Reason/replicaFenced`` if another writer has taken over. After ``stop()`` the call returns.
+    /// The replica notices another writer when it next stores something. Temporary errors of the store do not end it. A call that
+    /// is cancelled throws `CancellationError`, and the replica goes on.
+    /// - Throws: ``DatabaseError/Reason/replicaFenced`` if another writer has taken over, and
+    ///   ``ReplicaStoreError/unsupported(_:)``. After ``stop()`` the call returns.
     public func waitUntilEnded() async throws {
         if !status.isEnded {
             nextWaiter += 1
@@ -182,7 +185,7 @@ public actor Replica {
                 Task { await self.cancelEndWait(number) }
             }
         }
-        if let error = fence { throw error }
+        if let finalError { throw finalError }
     }
 
     private func cancelEndWait(_ number: Int) {
@@ -199,7 +202,7 @@ public actor Replica {
             status.error = nil
         } catch {
             status.error = error
-            if (error as? DatabaseError)?.reason == .replicaFenced { return end() }
+            if Self.isFinal(error) { return end() }
             do { try letGoOfLargeLog() } catch { needsGeneration = true }
         }
         if Task.isCancelled || isLast { return end() }
@@ -220,15 +223,18 @@ public actor Replica {
         return false
     }
 
-    /// Another writer has taken over.
-    private var fence: DatabaseError? {
-        guard let error = status.error as? DatabaseError, error.reason == .replicaFenced else { return nil }
-        return error
-    }
+    /// The error after which no later attempt can succeed.
+    private var finalError: (any Error)? { status.error.flatMap { Self.isFinal($0) ? $0 : nil } }
 
     private var endError: any Error {
-        if let fence { return fence }
+        if let finalError { return finalError }
         return DatabaseError(code: .misuse, reason: .closed, message: "the replica was stopped", underlying: status.error)
+    }
+
+    /// Whether no later attempt can succeed.
+    private static func isFinal(_ error: any Error) -> Bool {
+        if case .unsupported? = error as? ReplicaStoreError { return true }
+        return (error as? DatabaseError)?.reason == .replicaFenced
     }
 
     private func rest() async {

@@ -66,7 +66,7 @@ public struct ReplicaStatus: Sendable {
     public var upToDateAt: Date?
     /// The error of the last attempt; nil if it succeeded. The replica tries again, unless it has ended.
     public var error: (any Error)?
-    /// Whether the replica has ended: it was stopped, or another writer has taken over.
+    /// Whether the replica has ended: it was stopped, another writer has taken over, or the store cannot be used.
     public var isEnded = false
     /// The number of bytes that were stored: of the log, of snapshots, of joined objects, and of manifests.
     public var logBytes = 0, snapshotBytes = 0, joinedBytes = 0, manifestBytes = 0

@@ -1,8 +1,8 @@
 /// A place that keeps objects by name: a folder, or an object store.
 ///
 /// A replica stores immutable objects and one manifest, which it replaces only if no other writer has. All bytes are sealed before
-/// they reach the store. Any error but ``ReplicaStoreError/conditionFailed`` is taken for temporary: the call is repeated later,
-/// with the same bytes. A call that throws may have taken effect.
+/// they reach the store. Any error but ``ReplicaStoreError/conditionFailed`` and ``ReplicaStoreError/unsupported(_:)`` is taken for
+/// temporary: the call is repeated later, with the same bytes. A call that throws may have taken effect.
 public protocol ReplicaStore: Sendable {
     /// Returns the objects whose names begin with `prefix`, in any order.
     func list(prefix: String) async throws -> [ReplicaObjectInfo]
@@ -63,12 +63,14 @@ public enum ReplicaStoreError: Error, Hashable, Sendable, CustomStringConvertibl
     case conditionFailed
     /// The store refused a call or could not be reached; the text says why.
     case unavailable(String)
+    /// The store lacks what replication needs, and no later call can succeed; the text says what. Nothing was stored.
+    case unsupported(String)
 
     /// What happened, in words.
     public var description: String {
         switch self {
         case .conditionFailed: "the store has another version of the object"
-        case .unavailable(let text): text
+        case .unavailable(let text), .unsupported(let text): text
         }
     }
 }

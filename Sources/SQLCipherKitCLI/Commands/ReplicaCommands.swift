@@ -179,7 +179,8 @@ enum ReplicaStoreName {
     #if S3
         static let help = """
             A store is a folder, or s3://BUCKET/PREFIX with credentials, AWS_REGION and AWS_ENDPOINT_URL from where Amazon's tools \
-            take them.
+            take them. A server must have conditional writes, which keep two writers apart; for others, make sure that there is \
+            one writer, and set SQLCIPHERKIT_S3_SINGLE_WRITER to 1.
             """
     #else
         static let help = "A store is a folder."
@@ -189,7 +190,11 @@ enum ReplicaStoreName {
     static func store(_ name: String, isNew: Bool = false) throws -> any ReplicaStore {
         if name.hasPrefix("s3://") {
             #if S3
-                do { return try S3Store(name) } catch { throw Failure("\(error)", status: .usage) }
+                do {
+                    var store = try S3Store(name)
+                    if ProcessInfo.processInfo.environment["SQLCIPHERKIT_S3_SINGLE_WRITER"] == "1" { store.conditions = .client }
+                    return store
+                } catch { throw Failure("\(error)", status: .usage) }
             #else
                 throw Failure("this build has no object stores: build it with the package trait S3", status: .usage)
             #endif

@@ -50,9 +50,11 @@
                 let end = text.range(of: "</\(name)>", range: start.upperBound..<text.endIndex)
             else { return nil }
             var value = String(text[start.upperBound..<end.lowerBound])
-            for (entity, character) in [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")] {
-                value = value.replacingOccurrences(of: entity, with: character)
-            }
+            guard value.contains("&") else { return value }
+            let entities = [
+                ("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#34;", "\""), ("&apos;", "'"), ("&#39;", "'"), ("&amp;", "&"),
+            ]
+            for (entity, character) in entities { value = value.replacingOccurrences(of: entity, with: character) }
             return value
         }
     }

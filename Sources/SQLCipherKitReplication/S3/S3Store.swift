@@ -9,8 +9,8 @@
     /// ```
     /// It is there with the package trait `S3`, which brings async-http-client and swift-crypto. The server must support
     /// `If-Match` and `If-None-Match` for `PUT`
-    /// (<https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html>): without them, two writers are not kept
-    /// apart. Objects are at most as large as ``ReplicaOptions/objectSize``, so each is stored by one request.
+    /// (<https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html>), or there must never be two writers: see
+    /// ``conditions``. An object larger than ``partSize`` is stored in parts.
     public struct S3Store: ReplicaStore {
         /// How a bucket is named in a request.
         public enum Addressing: Hashable, Sendable {
@@ -22,14 +22,21 @@
 
         /// The number of times that a request is made before its error is thrown. The pause grows up to 25 seconds. Default: 4.
         public var attempts = 4
-        /// How long a request may take, with the transfer of the object. Default: 60 seconds.
+        /// How long a request may take, with the transfer of the object or of its part. Default: 60 seconds.
         public var timeout: Duration = .seconds(60)
+        /// The size in bytes of the parts of a larger object, at least 5 MiB
+        /// (<https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html>). A part that fails is sent again alone. Default:
+        /// 16 MiB.
+        public var partSize = 16 << 20
+        /// What checks the condition under which an object is stored. Default: the server.
+        public var conditions = Conditions.server
 
         let bucket: String
         let prefix: String
         let endpoint: S3Endpoint
         let signature: S3Signature
         let client: HTTPClient
+        let proof = ConditionsProof()
 
         /// - Parameters:
         ///   - bucket: the bucket's name. It must exist.
@@ -89,7 +96,8 @@
                 let page = S3Listing(response.bytes)
                 objects += page.objects.compactMap { object in
                     guard object.name.utf8.starts(with: self.prefix.utf8) else { return nil }
-                    return ReplicaObjectInfo(name: String(object.name.dropFirst(self.prefix.count)), size: object.size)
+                    let name = String(object.name.dropFirst(self.prefix.count))
+                    return name == ConditionsProof.name ? nil : ReplicaObjectInfo(name: name, size: object.size)
                 }
                 token = page.continuation
                 // A page has a thousand names, but for the last one and for servers that have reasons of their own.
@@ -110,15 +118,14 @@
 
         @discardableResult
         public func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
-            var headers: [String: String] = [:]
-            switch condition {
-            case .always: break
-            case .isAbsent: headers["if-none-match"] = "*"
-            case .isVersion(let version): headers["if-match"] = version
-            }
-            let response = try await send("PUT", name, [], headers, bytes)
-            // 404: there is no object that could have the version.
-            if response.status == 412 || response.status == 404 && condition != .always { throw ReplicaStoreError.conditionFailed }
+            guard condition == .always else { return try await putConditionally(name, bytes, condition) }
+            if bytes.count > usedPartSize { return try await putParts(name, bytes) }
+            return try await putWhole(name, bytes)
+        }
+
+        /// Stores an object by one request.
+        func putWhole(_ name: String, _ bytes: [UInt8]) async throws -> String {
+            let response = try await send("PUT", name, [], [:], bytes)
             guard response.status == 200, let version = response.version else { throw response.error }
             return version
         }
@@ -126,82 +133,6 @@
         public func delete(_ name: String) async throws {
             let response = try await send("DELETE", name)
             guard [200, 204, 404].contains(response.status) else { throw response.error }
-        }
-
-        // MARK: Requests
-
-        struct Response {
-            let status: Int
-            /// The version of the object, if the answer names one.
-            let version: String?
-            let bytes: [UInt8]
-
-            /// The status and the code in the body, which is small for an error.
-            var error: ReplicaStoreError {
-                let text = String(decoding: bytes.prefix(2000), as: UTF8.self)
-                return .unavailable("the store answered \(status) \(S3Listing.element("Code", in: text) ?? "")")
-            }
-
-            var isTemporary: Bool { status >= 500 || status == 429 || status == 408 || status == 409 }
-        }
-
-        private func send(
-            _ method: String, _ name: String, _ query: [(String, String)] = [], _ headers: [String: String] = [:],
-            _ body: [UInt8]? = nil
-        ) async throws -> Response {
-            var attempt = 1
-            while true {
-                do {
-                    let response = try await sendOnce(method, name, query, headers, body)
-                    if !response.isTemporary || attempt >= attempts { return response }
-                } catch {
-                    if error is CancellationError { throw error }
-                    if attempt >= attempts { throw ReplicaStoreError.unavailable("the store cannot be reached: \(error)") }
-                }
-                // Full jitter, so that several clients do not come back at the same time.
-                try await Task.sleep(for: .milliseconds(Int.random(in: 0...(100 << min(attempt, 8)))))
-                attempt += 1
-            }
-        }
-
-        private func sendOnce(
-            _ method: String, _ name: String, _ query: [(String, String)], _ headers: [String: String], _ body: [UInt8]?
-        ) async throws -> Response {
-            let path = endpoint.path(name.isEmpty ? "" : prefix + name), bytes = body ?? []
-            var signed = headers
-            signed["host"] = endpoint.host
-            signed = signature.headers(
-                method, path: path, query: query, headers: signed, hash: S3Signature.hash(bytes), at: Date())
-            let end = query.isEmpty ? "" : "?" + S3Signature.encoded(query)
-            var request = HTTPClientRequest(url: endpoint.scheme + "://" + endpoint.host + path + end)
-            request.method = .init(rawValue: method)
-            for (name, value) in signed where name != "host" { request.headers.add(name: name, value: value) }
-            request.headers.add(name: "host", value: endpoint.host)
-            if body != nil { request.body = .bytes(bytes) }
-            let seconds = max(1, timeout.bounded.components.seconds)
-            // The client's own limit ends with the head of the answer.
-            return try await withThrowingTaskGroup(of: Response.self) { [request] group in
-                group.addTask { try await answer(to: request, isObject: !name.isEmpty, seconds) }
-                group.addTask {
-                    try await Task.sleep(for: .seconds(seconds))
-                    throw ReplicaStoreError.unavailable("the answer has taken longer than \(seconds) seconds")
-                }
-                defer { group.cancelAll() }
-                guard let response = try await group.next() else { throw CancellationError() }
-                return response
-            }
-        }
-
-        private func answer(to request: HTTPClientRequest, isObject: Bool, _ seconds: Int64) async throws -> Response {
-            let response = try await client.execute(request, timeout: .seconds(seconds))
-            // A list has a thousand names of at most a kilobyte.
-            let content = try await response.body.collect(upTo: isObject ? ReplicaObject.largestSize : 16 << 20)
-            if let length = response.headers.first(name: "content-length").flatMap({ Int($0) }), request.method == .GET,
-                length != content.readableBytes
-            { throw ReplicaStoreError.unavailable("an object was cut off") }
-            return Response(
-                status: Int(response.status.code), version: response.headers.first(name: "etag"),
-                bytes: Array(content.readableBytesView))
         }
     }
 #endif

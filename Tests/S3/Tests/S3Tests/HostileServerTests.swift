@@ -47,51 +47,15 @@ import Testing
 
 /// Answers each request on the loopback with the same.
 private final class EndlessServer: Sendable {
-    let port: UInt16
-    private let descriptor: Int32
+    let server: LoopbackServer
+    var port: UInt16 { server.port }
 
     /// - Parameter answer: sends parts of an answer, as long as the client takes them; returns whether the connection goes on.
     init(_ answer: @escaping @Sendable (_ send: (String) -> Bool) -> Bool) throws {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in(), size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        let listener = descriptor
-        let isBound = withUnsafeMutablePointer(to: &address) { address in
-            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                bind(listener, address, size) == 0 && listen(listener, 8) == 0 && getsockname(listener, address, &size) == 0
-            }
-        }
-        try #require(isBound)
-        port = UInt16(bigEndian: address.sin_port)
-        Thread.detachNewThread {
-            while case let client = accept(listener, nil, nil), client >= 0 {
-                Thread.detachNewThread { Self.serve(client, answer) }
-            }
+        server = try LoopbackServer { client in
+            while client.readRequest() != nil, answer({ client.send(Array($0.utf8)) }) {}
         }
     }
 
-    func stop() { shutdown(descriptor, Int32(SHUT_RDWR)) }
-
-    private static func serve(_ client: Int32, _ answer: (_ send: (String) -> Bool) -> Bool) {
-        defer { close(client) }
-        var request: [UInt8] = [], bytes = [UInt8](repeating: 0, count: 4096)
-        while true {
-            let count = recv(client, &bytes, bytes.count, 0)
-            guard count > 0 else { return }
-            request += bytes[..<count]
-            guard request.suffix(4) == Array("\r\n\r\n".utf8)[...] else { continue }
-            request = []
-            let goesOn = answer { text in
-                var rest = Array(text.utf8)[...]
-                while !rest.isEmpty {
-                    let count = rest.withUnsafeBytes { Foundation.send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-                    guard count > 0 else { return false }
-                    rest = rest.dropFirst(count)
-                }
-                return true
-            }
-            guard goesOn else { return }
-        }
-    }
+    func stop() { server.stop() }
 }

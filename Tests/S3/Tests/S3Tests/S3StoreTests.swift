@@ -3,22 +3,28 @@ import SQLCipherKit
 import SQLCipherKitReplication
 import Testing
 
+/// The server that scripts/check-replication has started.
 enum TestServer {
-    static let endpoint = ProcessInfo.processInfo.environment["SQLCIPHERKIT_TEST_S3"]
-}
+    private static let environment = ProcessInfo.processInfo.environment
+    static let endpoint = environment["SQLCIPHERKIT_TEST_S3"]
+    static let port = endpoint.flatMap { URLComponents(string: $0)?.port }.flatMap { UInt16(exactly: $0) } ?? 0
+    /// Whether it has conditional writes.
+    static let hasConditions = environment["SQLCIPHERKIT_TEST_S3_CONDITIONS"] != "client"
 
-/// Against the server that scripts/check-replication has started.
-@Suite(.enabled(if: TestServer.endpoint != nil)) struct S3StoreTests {
-    func store(_ prefix: String, _ change: (inout S3Store) -> Void = { _ in }) throws -> S3Store {
+    static func store(_ prefix: String, at endpoint: String? = endpoint) throws -> S3Store {
         var store = try S3Store(
-            bucket: "replicas", prefix: prefix, region: "us-east-1", endpoint: TestServer.endpoint,
-            credentials: S3Credentials(accessKey: "test", secretKey: "secret"))
-        change(&store)
+            bucket: "replicas", prefix: prefix, region: "us-east-1", endpoint: endpoint,
+            credentials: S3Credentials(
+                accessKey: environment["SQLCIPHERKIT_TEST_S3_KEY"] ?? "test",
+                secretKey: environment["SQLCIPHERKIT_TEST_S3_SECRET"] ?? "secret"))
+        store.conditions = hasConditions ? .server : .client
         return store
     }
+}
 
+@Suite(.enabled(if: TestServer.endpoint != nil)) struct S3StoreTests {
     @Test func objectsAndConditions() async throws {
-        let store = try store("objects/")
+        let store = try TestServer.store("objects/")
         let missing = try await store.get("none")
         #expect(missing == nil)
         let first = try await store.put("a b/c", [1, 2, 3], if: .isAbsent)
@@ -35,8 +41,15 @@ enum TestServer {
     }
 
     @Test func manyObjectsAreListed() async throws {
-        let store = try store("many/")
-        for number in 0..<1100 { try await store.put("n\(number)", [], if: .always) }
+        let store = try TestServer.store("many/")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for worker in 0..<4 {
+                group.addTask {
+                    for number in stride(from: worker, to: 1100, by: 4) { try await store.put("n\(number)", [], if: .always) }
+                }
+            }
+            try await group.waitForAll()
+        }
         #expect(try await store.list(prefix: "n").count == 1100)
     }
 
@@ -54,7 +67,7 @@ enum TestServer {
         let folder = NSTemporaryDirectory() + "s3-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let store = try store("notes/"), key = try Encryption.raw([UInt8](repeating: 1, count: 32))
+        let store = try TestServer.store("notes/"), key = try Encryption.raw([UInt8](repeating: 1, count: 32))
         let pool = try DatabasePool(.file(folder + "/a.db"), key: key)
         let replica = try await Replica(following: pool, in: store)
         try await pool.write { db in try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT)") }
