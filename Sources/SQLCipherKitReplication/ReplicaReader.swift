@@ -71,28 +71,40 @@ struct ReplicaReader {
         let name: String
     }
 
-    /// Reads the pages of a snapshot.
+    /// A place in a snapshot: the number of parts before it, with their pages and bytes, and the tag of the last one.
+    struct SnapshotPlace: Codable, Hashable {
+        var parts = 0
+        var pages: UInt64 = 0
+        var bytes = 0
+        var tag: [UInt8]
+    }
+
+    /// Reads the pages of a snapshot from `place` on.
+    /// - Parameter checkpoint: called after each part.
     func readSnapshot(
-        _ snapshot: ReplicaContents.Snapshot, of generation: UInt64,
-        _ body: (_ page: UInt32, _ bytes: UnsafeRawBufferPointer) throws -> Void
+        _ snapshot: ReplicaContents.Snapshot, of generation: UInt64, from place: SnapshotPlace? = nil,
+        _ body: (_ page: UInt32, _ bytes: UnsafeRawBufferPointer) throws -> Void,
+        checkpoint: (SnapshotPlace) throws -> Void = { _ in }
     ) async throws {
         guard let key else { return }
-        var tag = snapshot.predecessor, pages: UInt64 = 0, left = snapshot.size
-        for name in snapshot.names {
-            let bytes = try await object(name, upTo: left)
-            left -= bytes.count
+        var place = place ?? SnapshotPlace(tag: snapshot.predecessor)
+        for name in snapshot.names.dropFirst(place.parts) {
+            let bytes = try await object(name, upTo: snapshot.size - place.bytes)
             try bytes.withUnsafeBytes { bytes in
                 let (block, range, end, next) = try ReplicaBlock.open(bytes, at: 0, with: key)
-                guard block.kind == .snapshot, block.generation == generation, block.predecessor == tag, block.first == pages,
-                    end == bytes.count
+                guard block.kind == .snapshot, block.generation == generation, block.predecessor == place.tag,
+                    block.first == place.pages, end == bytes.count
                 else { throw DatabaseError.damagedReplica("the object \(name) is out of place") }
                 for (index, frame) in block.frames.enumerated() {
                     let start = range.lowerBound + index * block.pageSize
                     try body(frame.page, bytes.slice(start..<start + block.pageSize))
                 }
-                pages += UInt64(block.frames.count)
-                tag = next
+                place.pages += UInt64(block.frames.count)
+                place.tag = next
             }
+            place.parts += 1
+            place.bytes += bytes.count
+            try checkpoint(place)
         }
     }
 
@@ -104,11 +116,14 @@ struct ReplicaReader {
     }
 
     /// Reads the frames of the log from `place` on, up to the end of a commit.
-    /// - Parameter last: the number of that commit.
+    /// - Parameters:
+    ///   - last: the number of that commit.
+    ///   - checkpoint: called after each object.
     /// - Returns: the place after the last block that was read. Its `frames` may be within that block.
     func readLog(
         of generation: ReplicaContents.Generation, from place: Place, upTo last: UInt64,
-        _ body: (_ frame: ReplicaBlock.Frame, _ bytes: UnsafeRawBufferPointer) throws -> Void
+        _ body: (_ frame: ReplicaBlock.Frame, _ bytes: UnsafeRawBufferPointer) throws -> Void,
+        checkpoint: (Place) throws -> Void = { _ in }
     ) async throws -> Place {
         guard let key else { return place }
         var place = place
@@ -143,6 +158,7 @@ struct ReplicaReader {
                     throw DatabaseError.damagedReplica("the object \(entry.name) is not complete")
                 }
             }
+            try checkpoint(place)
         }
         guard place.commits == last else { throw DatabaseError.damagedReplica("commits are missing in the log") }
         return place

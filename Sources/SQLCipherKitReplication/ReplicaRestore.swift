@@ -5,6 +5,10 @@ import SQLCipherKit
 public enum ReplicaRestore {
     /// Restores a state to a new file, which gets its name when every page is authentic and the structure is intact.
     ///
+    /// If that is interrupted, what was read stays in files beside it, encrypted, with the suffixes `-restoring` and
+    /// `-restoring-state`. The next call for the same name goes on from there if it restores the same replica to the same or a
+    /// later state of the generation, and begins from scratch otherwise.
+    ///
     /// ```swift
     /// let position = try await ReplicaRestore.restore(to: "notes.db", from: FolderStore("/backup/notes"), key: key)
     /// ```
@@ -30,50 +34,95 @@ public enum ReplicaRestore {
         }
     }
 
+    /// The same, with the size in bytes after which progress is recorded. Tests set it.
+    @discardableResult
+    package static func restore(
+        to path: String, from store: any ReplicaStore, key: Encryption, at moment: ReplicaMoment, replacing: Bool,
+        recordEvery size: Int
+    ) async throws -> ReplicaPosition {
+        try await withTaskExecutorPreference(BlockingExecutor.shared) {
+            try await start(path, store, key, moment, replacing, nil, recordEvery: size).plan.position
+        }
+    }
+
     /// Restores, and says where the log continues.
     static func start(
         _ path: String, _ store: any ReplicaStore, _ key: Encryption, _ moment: ReplicaMoment, _ replacing: Bool,
-        _ progress: (@Sendable (Int, Int) throws -> Void)?
+        _ progress: (@Sendable (Int, Int) throws -> Void)?, recordEvery size: Int = 64 << 20
     ) async throws -> (plan: ReplicaReader.Plan, place: ReplicaReader.Place, section: [UInt8]) {
-        var reader = try await ReplicaReader(store, key: key)
-        var attempts = 0
+        var reader = try await ReplicaReader(store, key: key), attempts = 0
         while true {
-            do { return try await run(path, reader, key, moment, replacing, progress) } catch let missing as ReplicaReader.Missing {
+            var goesOn = false
+            do {
+                return try await run(path, reader, key, moment, replacing, progress, size, &goesOn)
+            } catch let missing as ReplicaReader.Missing {
                 // Upkeep may have replaced it since the manifest was read.
                 attempts += 1
                 if attempts == 5 { throw DatabaseError.damagedReplica("the object \(missing.name) is missing") }
                 try await reader.update()
+            } catch let error as DatabaseError {
+                // Something has changed the pages of an earlier restore: that was found, and they are gone.
+                guard goesOn, [.conversionFailed, .wrongKeyOrNotADatabase].contains(error.reason) else { throw error }
             }
         }
     }
 
     private static func run(
         _ path: String, _ reader: ReplicaReader, _ key: Encryption, _ moment: ReplicaMoment, _ replacing: Bool,
-        _ progress: (@Sendable (Int, Int) throws -> Void)?
+        _ report: (@Sendable (Int, Int) throws -> Void)?, _ recordSize: Int, _ goesOn: inout Bool
     ) async throws -> (plan: ReplicaReader.Plan, place: ReplicaReader.Place, section: [UInt8]) {
-        let plan = try await reader.plan(for: moment), pageSize = plan.generation.pageSize, total = plan.bytes
+        guard let sealKey = reader.key else { throw DatabaseError.damagedReplica("there is no key") }
+        let plan = try await reader.plan(for: moment), pageSize = plan.generation.pageSize
         let file = try RestoredFile(at: path, replacing: replacing)
-        var pages = plan.snapshot.pages, done = 0, reported = 0
+        var progress = RestoreProgress(plan, section: reader.section)
+        if let known = file.record.flatMap({ RestoreProgress($0, with: sealKey) }), known.leads(to: plan, section: reader.section) {
+            progress = known
+            goesOn = true
+            // Before there is a page of a later commit.
+            if progress.target < plan.commit {
+                progress.target = plan.commit
+                try file.record(progress.sealed(with: sealKey))
+            }
+        } else if file.record != nil {
+            try file.begin()
+        }
+        let total = progress.total(of: plan)
+        var done = progress.bytes, reported = done, recorded = done
         func wrote() throws {
             done += pageSize
             guard done - reported >= 1 << 20 else { return }
             reported = done
             try Task.checkCancellation()
-            try progress?(min(done, total), total)
+            try report?(min(done, total), total)
         }
-        try await reader.readSnapshot(plan.snapshot, of: plan.generation.number) { page, bytes in
-            try file.write(bytes, at: (Int(page) - 1) * pageSize)
-            try wrote()
+        func record() throws {
+            guard done - recorded >= recordSize else { return }
+            recorded = done
+            progress.bytes = done
+            try file.record(progress.sealed(with: sealKey))
         }
-        let place = try await reader.readLog(of: plan.generation, from: plan.start, upTo: plan.commit) { frame, bytes in
+        if let place = progress.snapshotPlace {
+            try await reader.readSnapshot(progress.snapshot, of: plan.generation.number, from: place) { page, bytes in
+                try file.write(bytes, at: (Int(page) - 1) * pageSize)
+                try wrote()
+            } checkpoint: { place in
+                progress.snapshotPlace = place
+                try record()
+            }
+            progress.snapshotPlace = nil
+        }
+        progress.place = try await reader.readLog(of: plan.generation, from: progress.place, upTo: plan.commit) { frame, bytes in
             try file.write(bytes, at: (Int(frame.page) - 1) * pageSize)
-            if frame.size != 0 { pages = frame.size }
+            if frame.size != 0 { progress.pages = frame.size }
             try wrote()
+        } checkpoint: { place in
+            progress.place = place
+            try record()
         }
-        try file.truncate(to: Int(pages) * pageSize)
-        try progress?(total, total)
+        try file.truncate(to: Int(progress.pages) * pageSize)
+        try report?(total, total)
         try file.publish(key: key, replacing: replacing)
-        return (plan, place, reader.section)
+        return (plan, progress.place, reader.section)
     }
 }
 

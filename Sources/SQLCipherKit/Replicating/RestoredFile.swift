@@ -1,10 +1,17 @@
 import CSQLCipher
 import Foundation
 
-/// A database file that is put together from pages under a temporary name, and gets its own name when it is complete and intact.
+/// A database file that is put together from pages beside its final place, and gets its name when it is complete and intact.
+///
+/// The pages are in a file `NAME-restoring`, encrypted as they are in the replica. A record in `NAME-restoring-state` says how far
+/// they have come, so that a restore that was interrupted goes on from there. Without a record, the pages go with this object.
 package final class RestoredFile {
     private let file: AtomicFile
-    private var descriptor: Int32
+    private let pagesPath: String
+    private var descriptor: Int32 = -1
+    private var hasRecord: Bool
+    /// What the last record says; nil if the file is empty.
+    package private(set) var record: [UInt8]?
 
     /// - Throws: ``DatabaseError/Reason/cannotOpen`` if there is a file of that name already and it must not be replaced, or if it
     ///   has a journal or a log; ``DatabaseError/Reason/busy`` while another process writes the same file.
@@ -14,16 +21,91 @@ package final class RestoredFile {
         for suffix in suffixes where DatabaseFile.exists(path + suffix) && (suffix == "" || !DatabaseFile.isEmpty(path + suffix)) {
             throw DatabaseFile.cannotOpen(path, "there is a file \(path + suffix) already")
         }
+        // Holds the lock that keeps other writers of the file away.
         file = try AtomicFile(for: path)
-        descriptor = open(file.temporaryPath, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
-        if descriptor < 0 { throw AtomicFile.failure(.cannotOpen, "the new file cannot be written", path) }
+        pagesPath = path + "-restoring"
+        hasRecord = false
+        if let record = Self.read(pagesPath + "-state") {
+            descriptor = Self.openOwn(pagesPath, O_RDWR)
+            if descriptor >= 0 {
+                (self.record, hasRecord) = (record, true)
+                // Of a process that ended while it checked the file.
+                for suffix in ["-wal", "-journal", "-shm"] { unlink(pagesPath + suffix) }
+            }
+        }
+        if descriptor < 0 { try begin() }
     }
 
-    deinit { closeDescriptor() }
+    deinit {
+        closeDescriptor()
+        if !hasRecord { removePages() }
+    }
+
+    /// Begins with an empty file.
+    package func begin() throws {
+        closeDescriptor()
+        (record, hasRecord) = (nil, false)
+        // The record goes first: without one, pages count for nothing.
+        unlink(pagesPath + "-state")
+        AtomicFile.flushFolder(of: pagesPath)
+        removePages()
+        descriptor = open(pagesPath, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        if descriptor < 0 { throw AtomicFile.failure(.cannotOpen, "the new file cannot be made", pagesPath) }
+        // No record may be found beside the former pages.
+        AtomicFile.flushFolder(of: pagesPath)
+    }
+
+    /// Records how far the pages have come: everything written before is on disk then.
+    package func record(_ record: [UInt8]) throws {
+        let path = pagesPath + "-state", new = path + "~"
+        guard AtomicFile.sync(descriptor) else {
+            throw AtomicFile.failure(.ioError, "the new file cannot be flushed to disk", pagesPath)
+        }
+        unlink(new)
+        let state = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard state >= 0 else { throw AtomicFile.failure(.cannotOpen, "the new file cannot be made", new) }
+        let isWritten = Foundation.write(state, record, record.count) == record.count && AtomicFile.sync(state)
+        guard close(state) == 0, isWritten, rename(new, path) == 0 else {
+            let error = AtomicFile.failure(.ioError, "the new file cannot be written", path)
+            unlink(new)
+            throw error
+        }
+        AtomicFile.flushFolder(of: path)
+        (self.record, hasRecord) = (record, true)
+    }
 
     private func closeDescriptor() {
         if descriptor >= 0 { close(descriptor) }
         descriptor = -1
+    }
+
+    private func removePages() {
+        for suffix in ["", "-wal", "-journal", "-shm", "-state~"] { unlink(pagesPath + suffix) }
+    }
+
+    /// Opens a regular file of this user that no other name leads to.
+    /// - Returns: less than 0 if there is none.
+    private static func openOwn(_ path: String, _ flags: Int32) -> Int32 {
+        // A pipe of that name must not be waited for.
+        let descriptor = open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { return descriptor }
+        var info = stat()
+        if fstat(descriptor, &info) == 0, info.st_mode & S_IFMT == S_IFREG, info.st_mode & 0o077 == 0, info.st_nlink == 1,
+            info.st_uid == geteuid()
+        {
+            return descriptor
+        }
+        close(descriptor)
+        return -1
+    }
+
+    private static func read(_ path: String) -> [UInt8]? {
+        let descriptor = openOwn(path, O_RDONLY)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 1 << 16)
+        let count = Foundation.read(descriptor, &bytes, bytes.count)
+        return (1..<bytes.count).contains(count) ? Array(bytes[..<count]) : nil
     }
 
     package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws {
@@ -44,18 +126,36 @@ package final class RestoredFile {
     }
 
     /// Checks the whole file, flushes it and gives it its name.
-    /// - Throws: ``DatabaseError/Reason/conversionFailed`` if a page or the structure is damaged, and any error of opening it.
+    /// - Throws: ``DatabaseError/Reason/conversionFailed`` if a page or the structure is damaged, and any error of opening it. The
+    ///   next restore begins from scratch then.
     package func publish(key: Encryption, replacing: Bool) throws {
         closeDescriptor()
         do {
-            let db = try Connection(.file(file.temporaryPath), key: key)
+            let db = try Connection(.file(pagesPath), key: key)
             defer { db.close() }
             try db.main.requireIntact("the restored database")
+        } catch let error as DatabaseError {
+            if [.conversionFailed, .wrongKeyOrNotADatabase].contains(error.reason) { discard() }
+            throw error
         }
+        var log = stat()
+        guard lstat(pagesPath + "-wal", &log) != 0 || log.st_size == 0, rename(pagesPath, file.temporaryPath) == 0 else {
+            throw AtomicFile.failure(.ioError, "the new file could not be completed", pagesPath)
+        }
+        discard()
         try file.flush()
+        // Nothing of this is left when the database has its name.
+        AtomicFile.flushFolder(of: pagesPath)
         for suffix in ["-journal", "-wal", "-shm"] where suffix == "-shm" || DatabaseFile.isEmpty(file.path + suffix) {
             unlink(file.path + suffix)
         }
         try file.publish(replacing: replacing)
+    }
+
+    /// Forgets how far the pages have come.
+    private func discard() {
+        unlink(pagesPath + "-state")
+        hasRecord = false
+        removePages()
     }
 }

@@ -12,7 +12,8 @@ struct RestoreCommand: ParsableCommand {
             database is unchanged. The database keeps its key. If it does not exist, it is created with the backup's key.
 
             With --from, the database is a new file, and comes from a replica: the newest state, or an earlier one. It gets its \
-            name when every page has been checked. The key is that of the replicated database.
+            name when every page has been checked. The key is that of the replicated database. If interrupted, the same command \
+            goes on.
 
             EXAMPLES
               sqlcipherkit restore notes.db monday.db

@@ -11,6 +11,7 @@ struct CrashStates {
         "commits", "create", "attached", "migrations", "key-in-place", "key-in-place-without-sync", "key-by-file",
         "key-by-file-after-a-commit", "convert", "encrypt", "decrypt", "erase", "vacuum", "backup", "backup-over-another",
         "backup-by-rows", "backup-by-link", "backup-without-links", "export", "restore", "restore-by-rows",
+        "restore-pages", "restore-pages-on", "restore-pages-instead",
         "slots-for-a-passphrase", "slots-for-a-raw-key", "slots-add", "slots-remove", "slots-change", "slots-upgrade",
         "slots-rotate-in-place", "slots-rotate-by-file",
     ]

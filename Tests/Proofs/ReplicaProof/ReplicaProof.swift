@@ -7,7 +7,7 @@ import SQLCipherKitReplication
 @main struct ReplicaProof {
     static func main() async throws {
         var options = ["--seed": 1, "--cases": 20, "--minutes": 0], arguments = Array(CommandLine.arguments.dropFirst())
-        if let role = arguments.first, ["writer", "follower"].contains(role), arguments.count == 3 {
+        if let role = arguments.first, ["writer", "follower", "restorer"].contains(role), arguments.count == 3 {
             return try await ProofChild(folder: arguments[1], seed: UInt64(arguments[2]) ?? 0).run(role)
         }
         while arguments.count >= 2, options[arguments[0]] != nil, let value = Int(arguments[1]) {
@@ -42,6 +42,11 @@ struct ProofChild {
 
     func run(_ role: String) async throws {
         let key = try ProofDatabase.key, store = try FolderStore(folder + "/store")
+        if role == "restorer" {
+            try await ReplicaRestore.restore(
+                to: folder + "/again.db", from: SlowStore(store: store), key: key, at: .newest, replacing: true, recordEvery: 4096)
+            return
+        }
         if role == "follower" {
             let follower = try await ReplicaFollower(at: folder + "/copy.db", following: store, key: key, every: .milliseconds(1))
             while true {
@@ -122,6 +127,23 @@ struct ProofRun {
             guard commit >= acknowledged else { throw Finding("commit \(acknowledged) was acknowledged, and \(commit) is restored") }
             guard commit >= last else { throw Finding("commit \(last) was there before, and \(commit) is restored") }
             last = commit
+            // Restores that are killed go on in the next one, in this round or in a later one.
+            for _ in 0..<below(4) {
+                let restorer = try start("restorer", folder)
+                try await Task.sleep(for: .milliseconds(Int(below(150))))
+                if restorer.isRunning { kills += 1 }
+                kill(restorer.processIdentifier, SIGKILL)
+                restorer.waitUntilExit()
+                try checkRemains(folder)
+            }
+            guard below(2) == 0 else { continue }
+            try await ReplicaRestore.restore(
+                to: folder + "/again.db", from: store, key: key, at: .newest, replacing: true, recordEvery: 4096)
+            let again = try check(folder + "/again.db", database)
+            guard again == commit else { throw Finding("commit \(commit) was restored, and then \(again)") }
+            for name in ["/again.db-restoring", "/again.db-restoring-state"] where access(folder + name, F_OK) == 0 {
+                throw Finding("there is a file \(name)")
+            }
         }
         guard acknowledged > 0 else { return }
         let follower = try await ReplicaFollower(at: folder + "/copy.db", following: store, key: key, every: .seconds(1000))
@@ -129,6 +151,14 @@ struct ProofRun {
         let followed = try check(follower.database, database)
         guard followed == last else { throw Finding("the follower ends with commit \(followed), not \(last)") }
         await follower.stop()
+    }
+
+    /// What a killed restore has left is encrypted.
+    private func checkRemains(_ folder: String) throws {
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder) where name.hasPrefix("again.db") {
+            let bytes = FileManager.default.contents(atPath: folder + "/" + name) ?? Data()
+            if bytes.range(of: Data("plain plain".utf8)) != nil { throw Finding("\(name) is plaintext") }
+        }
     }
 
     private func check(_ path: String, _ database: ProofDatabase) throws -> Int {
@@ -146,5 +176,22 @@ struct ProofRun {
         process.standardError = FileHandle.nullDevice
         try process.run()
         return process
+    }
+}
+
+/// A store that takes its time, so that a kill is likely to come in the midst of a restore.
+private struct SlowStore: ReplicaStore {
+    let store: FolderStore
+
+    func list(prefix: String) async throws -> [ReplicaObjectInfo] { try await store.list(prefix: prefix) }
+    func delete(_ name: String) async throws { try await store.delete(name) }
+
+    func get(_ name: String) async throws -> ReplicaObject? {
+        try await Task.sleep(for: .milliseconds(3))
+        return try await store.get(name)
+    }
+
+    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
+        try await store.put(name, bytes, if: condition)
     }
 }

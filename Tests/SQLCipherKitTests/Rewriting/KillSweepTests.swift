@@ -9,6 +9,7 @@ import Testing
     private static let actions = [
         "key-in-place", "key-by-file", "convert", "encrypt", "decrypt", "erase", "backup", "backup-over-another",
         "backup-by-rows", "backup-by-link", "backup-without-links", "export", "restore", "restore-by-rows",
+        "restore-pages", "restore-pages-on", "restore-pages-instead",
         "slots-for-a-passphrase", "slots-for-a-raw-key", "slots-add", "slots-remove", "slots-change", "slots-upgrade",
         "slots-rotate-in-place", "slots-rotate-by-file",
     ]
@@ -33,7 +34,7 @@ import Testing
     @Test(
         arguments: LongTests.share(of: [
             "key-by-file", "encrypt", "decrypt", "erase", "backup", "restore-by-rows", "slots-for-a-raw-key", "slots-add",
-            "slots-remove", "slots-rotate-in-place", "slots-rotate-by-file", "slots-upgrade",
+            "slots-remove", "slots-rotate-in-place", "slots-rotate-by-file", "slots-upgrade", "restore-pages-on",
         ]))
     func oneFailedCall(action: String) throws {
         let folder = try TemporaryFolder()

@@ -1,0 +1,209 @@
+import Foundation
+import SQLCipherKit
+import SQLCipherKitReplication
+import Synchronization
+import TestSupport
+import Testing
+
+/// A restore that was interrupted goes on where it stopped, and ends with the same content as any other.
+@Suite struct RestoreResumptionTests {
+    private let step = 20_000
+
+    private func restore(
+        _ path: String, _ store: any ReplicaStore, _ moment: ReplicaMoment = .newest, key: Encryption? = nil, replacing: Bool = false
+    ) async throws -> ReplicaPosition {
+        try await ReplicaRestore.restore(
+            to: path, from: store, key: key ?? CommitOracle.key, at: moment, replacing: replacing, recordEvery: step)
+    }
+
+    private func remains(_ folder: TemporaryFolder) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder.url.path).filter { $0.contains("-restoring") }.sorted()
+    }
+
+    /// A replica with a snapshot of many parts, and some commits after it.
+    private func source(_ folder: TemporaryFolder, _ store: MemoryStore, _ oracle: CommitOracle) async throws -> (DatabasePool, Replica) {
+        let pool = try DatabasePool(.file(folder.path("a.db")), key: CommitOracle.key)
+        for _ in 0..<100 { try oracle.commit(pool) }
+        try await pool.write { db in
+            try db.execute("CREATE TABLE filling(x)")
+            try db.execute("INSERT INTO filling WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n WHERE i < 200) SELECT randomblob(5000) FROM n")
+        }
+        var options = ReplicaOptions.forTests
+        options.fanOut = 16
+        let replica = try await Replica(following: pool, in: store, options: options)
+        try await replica.waitUntilStored(timeout: .seconds(60))
+        for _ in 0..<20 {
+            try oracle.commit(pool)
+            try await replica.waitUntilStored(timeout: .seconds(60))
+        }
+        return (pool, replica)
+    }
+
+    @Test func eachObjectIsReadAboutOnce() async throws {
+        let folder = try TemporaryFolder(), memory = MemoryStore(), oracle = CommitOracle(seed: 1)
+        let (_, replica) = try await source(folder, memory, oracle)
+        await replica.stop()
+        let objects = memory.objects.count
+        #expect(objects > 30)
+        let store = BreakingStore(memory)
+        var attempts = 0
+        while attempts < 100 {
+            store.left.store(8, ordering: .relaxed)
+            attempts += 1
+            do {
+                _ = try await restore(folder.path("b.db"), store)
+                break
+            } catch { #expect(error as? ReplicaStoreError == .unavailable("broken")) }
+            // What waits is encrypted.
+            let pages = try Data(contentsOf: folder.url.appendingPathComponent("b.db-restoring"))
+            #expect(pages.range(of: Data(CommitOracle.marker.utf8)) == nil && !pages.starts(with: Array("SQLite format 3".utf8)))
+        }
+        #expect(try oracle.check(fileAt: folder.path("b.db")) == oracle.commits)
+        #expect(attempts > 4)
+        // The manifest each time, and at most the objects since the last record.
+        #expect(store.reads.load(ordering: .relaxed) <= objects + attempts * 4, "\(attempts) attempts for \(objects) objects")
+        #expect(try remains(folder) == [])
+    }
+
+    @Test func shortRestoresLeaveNothing() async throws {
+        let folder = try TemporaryFolder(), memory = MemoryStore(), oracle = CommitOracle(seed: 2)
+        let (_, replica) = try await source(folder, memory, oracle)
+        await replica.stop()
+        let store = BreakingStore(memory)
+        for count in 0..<2 {
+            store.left.store(count, ordering: .relaxed)
+            await #expect(throws: ReplicaStoreError.self) { try await restore(folder.path("b.db"), store) }
+            #expect(try remains(folder) == [])
+        }
+        // As one of usual steps, of an interrupted one.
+        store.left.store(30, ordering: .relaxed)
+        await #expect(throws: ReplicaStoreError.self) {
+            try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: CommitOracle.key)
+        }
+        #expect(try remains(folder) == [])
+    }
+
+    static let seeds: [UInt64] = LongTests.areOn ? Array(1...60) : [1, 2, 3]
+
+    /// Restores to any state, interrupted anywhere, while commits go on and what waits is damaged.
+    @Test(arguments: seeds) func whateverHappensTheContentIsThatOfTheState(seed: UInt64) async throws {
+        let folder = try TemporaryFolder(), memory = MemoryStore(), oracle = CommitOracle(seed: seed)
+        var random = SeededGenerator(seed)
+        let (pool, replica) = try await source(folder, memory, oracle)
+        let store = BreakingStore(memory), path = folder.path("b.db")
+        // The commit that fills the database is not one of the oracle's.
+        let first = 100, before = oracle.commits
+        var positions = [try await replica.waitUntilStored(timeout: .seconds(60)): before], moment = ReplicaMoment.newest
+        var successes = 0, rounds = 0
+        while successes < 6, rounds < 300 {
+            rounds += 1
+            if Int.random(in: 0..<3, using: &random) == 0 {
+                for _ in 0..<Int.random(in: 1..<6, using: &random) { try oracle.commit(pool) }
+                positions[try await replica.waitUntilStored(timeout: .seconds(60))] = oracle.commits
+            }
+            if Int.random(in: 0..<3, using: &random) == 0 {
+                let position = positions.keys.sorted().randomElement(using: &random)
+                moment = position.map { Bool.random(using: &random) ? .newest : .position($0) } ?? .newest
+            }
+            if Int.random(in: 0..<4, using: &random) == 0 { try damage(path, &random) }
+            store.left.store(Int.random(in: 0..<50, using: &random), ordering: .relaxed)
+            guard let position = try? await restore(path, store, moment, replacing: true) else { continue }
+            successes += 1
+            #expect(try remains(folder) == [])
+            let commit = try oracle.check(fileAt: path)
+            #expect(commit > first)
+            if case .position(let wanted) = moment { #expect(position == wanted) }
+            if let expected = positions[position] { #expect(commit == expected) }
+        }
+        #expect(successes == 6)
+        await replica.stop()
+    }
+
+    /// Does something to the files that wait.
+    private func damage(_ path: String, _ random: inout SeededGenerator) throws {
+        let name = path + (Bool.random(using: &random) ? "-restoring" : "-restoring-state")
+        guard var bytes = FileManager.default.contents(atPath: name), !bytes.isEmpty else { return }
+        switch Int.random(in: 0..<5, using: &random) {
+        case 0: bytes[Int.random(in: 0..<bytes.count, using: &random)] ^= 1
+        case 1: bytes.removeLast(bytes.count / 2)
+        case 2: bytes = Data(repeating: 0, count: bytes.count)
+        case 3:
+            unlink(name)
+            return
+        default:
+            // Another name for something that is not the restore's.
+            unlink(name)
+            symlink("/etc/hostname", name)
+            return
+        }
+        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: name))
+        try handle.write(contentsOf: bytes)
+        try handle.truncate(atOffset: UInt64(bytes.count))
+        try handle.close()
+    }
+
+    @Test func filesOfAnotherReplicaAreReplaced() async throws {
+        let folder = try TemporaryFolder(), other = try TemporaryFolder(), key = try Encryption.raw([UInt8](repeating: 9, count: 32))
+        let memory = MemoryStore(), oracle = CommitOracle(seed: 4), second = MemoryStore()
+        let (_, replica) = try await source(folder, memory, oracle)
+        await replica.stop()
+        let pool = try DatabasePool(.file(other.path("o.db")), key: key)
+        try await pool.write { db in try db.execute("CREATE TABLE other(x)") }
+        let otherReplica = try await Replica(following: pool, in: second, options: .forTests)
+        try await otherReplica.waitUntilStored(timeout: .seconds(60))
+        await otherReplica.stop()
+        let store = BreakingStore(memory)
+        store.left.store(20, ordering: .relaxed)
+        await #expect(throws: ReplicaStoreError.self) { try await restore(folder.path("b.db"), store) }
+        #expect(try remains(folder) == ["b.db-restoring", "b.db-restoring-state"])
+        _ = try await restore(folder.path("b.db"), second, key: key)
+        #expect(try remains(folder) == [])
+        let db = try Connection(.file(folder.path("b.db")), key: key)
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM other") == 0)
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM sqlite_schema") == 1)
+        db.close()
+    }
+
+    /// Later pages must not be taken for those of an earlier state.
+    @Test func earlierStateBeginsFromScratch() async throws {
+        let folder = try TemporaryFolder(), memory = MemoryStore(), oracle = CommitOracle(seed: 5)
+        let (pool, replica) = try await source(folder, memory, oracle)
+        let position = try await replica.waitUntilStored(timeout: .seconds(60)), commits = oracle.commits
+        for _ in 0..<20 {
+            try oracle.commit(pool)
+            try await replica.waitUntilStored(timeout: .seconds(60))
+        }
+        await replica.stop()
+        let store = BreakingStore(memory)
+        store.left.store(1000, ordering: .relaxed)
+        _ = try await restore(folder.path("whole.db"), store)
+        // All but the last objects of the log.
+        store.left.store(store.reads.load(ordering: .relaxed) - 2, ordering: .relaxed)
+        await #expect(throws: ReplicaStoreError.self) { try await restore(folder.path("b.db"), store) }
+        #expect(try !remains(folder).isEmpty)
+        store.left.store(1000, ordering: .relaxed)
+        _ = try await restore(folder.path("b.db"), store, .position(position))
+        #expect(try oracle.check(fileAt: folder.path("b.db")) == commits)
+    }
+}
+
+/// Fails after a number of objects that were read.
+private final class BreakingStore: ReplicaStore {
+    let store: any ReplicaStore
+    let left = Atomic<Int>(0), reads = Atomic<Int>(0)
+
+    init(_ store: any ReplicaStore) { self.store = store }
+
+    func list(prefix: String) async throws -> [ReplicaObjectInfo] { try await store.list(prefix: prefix) }
+    func delete(_ name: String) async throws { try await store.delete(name) }
+
+    func get(_ name: String) async throws -> ReplicaObject? {
+        guard left.subtract(1, ordering: .relaxed).oldValue > 0 else { throw ReplicaStoreError.unavailable("broken") }
+        reads.add(1, ordering: .relaxed)
+        return try await store.get(name)
+    }
+
+    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
+        try await store.put(name, bytes, if: condition)
+    }
+}
