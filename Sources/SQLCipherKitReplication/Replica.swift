@@ -96,8 +96,8 @@ public actor Replica {
     }
 
     private func start() async throws {
-        let (location, key) = (location, encryption)
-        let box = try await BlockingExecutor.run { Box(value: try ReplicaSource(location, key)) }
+        let (location, key, keepsLog) = (location, encryption, options.keepsLog)
+        let box = try await BlockingExecutor.run { Box(value: try ReplicaSource(location, key, keepsLog: keepsLog)) }
         source = box.value
         do { try source?.start() } catch {
             source?.close()
@@ -166,6 +166,8 @@ public actor Replica {
         isStopping = true
         nap?.cancel()
         await loop?.value
+        // The pool's writer closes last. If it is busy for long, the next replica begins with a snapshot.
+        if options.keepsLog { try? await pool?.write(timeout: .seconds(5)) { db in try db.keepLogOnClose() } }
     }
 
     /// Waits until the replica has ended. A server that learns in this way that another writer has taken over the store can stop:

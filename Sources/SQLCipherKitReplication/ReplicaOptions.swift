@@ -19,6 +19,12 @@ public struct ReplicaOptions: Sendable {
     /// The size in bytes that the database's log may reach while the store cannot be reached. Beyond it, the replica lets go of the
     /// log, and begins with a snapshot when the store is back. Default: 1 GiB.
     public var largestLog = 1 << 30
+    /// Whether the database's log stays when the replica is stopped and the database is closed, so that the next replica goes on
+    /// without a snapshot, unless there are commits after ``Replica/stop()`` or another program closes the database last. The log
+    /// is then a file beside the database, with the suffix `-wal` and up to about ``logSize`` large. It belongs to the database: if
+    /// you replace the database's file by other means, remove the log too. Default: false, as the last connection that closes
+    /// removes the log in SQLite.
+    public var keepsLog = false
 
     /// The time. Tests set it.
     package var now: @Sendable () -> Date = { Date() }

@@ -24,12 +24,15 @@ final class ReplicaSource {
     private(set) var target: LogMark?
     private var file: LogFile?
 
-    init(_ location: DatabaseLocation, _ key: Encryption) throws {
-        current = try LogHold(location, key: key)
+    private let keepsLog: Bool
+
+    init(_ location: DatabaseLocation, _ key: Encryption, keepsLog: Bool = false) throws {
+        self.keepsLog = keepsLog
+        current = try LogHold(location, key: key, staysOnClose: keepsLog)
         let key = try current.derivedKey()
-        next = try LogHold(location, key: key)
-        lock = try LogHold(location, key: key)
-        checkpointer = try LogHold(location, key: key, waits: false)
+        next = try LogHold(location, key: key, staysOnClose: keepsLog)
+        lock = try LogHold(location, key: key, staysOnClose: keepsLog)
+        checkpointer = try LogHold(location, key: key, waits: false, staysOnClose: keepsLog)
         guard let path = try current.path else { throw DatabaseError.misuse("only a database in a file can be replicated") }
         self.path = path
         self.key = try current.replicaKey()
@@ -37,10 +40,14 @@ final class ReplicaSource {
     }
 
     func close() {
-        for hold in [current, next, lock, checkpointer] {
+        for hold in [current, next, lock] {
             hold.end()
             hold.close()
         }
+        // As closing without the log does, so that the database's file has everything.
+        if keepsLog { _ = try? checkpointer.checkpoint() }
+        checkpointer.end()
+        checkpointer.close()
     }
 
     /// Lets go of the log.

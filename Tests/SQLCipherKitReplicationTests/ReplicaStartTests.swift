@@ -106,6 +106,53 @@ import TestSupport
         try expectNothing(at: path)
     }
 
+    // MARK: Restarts
+
+    /// With the option, a restart needs no snapshot. Either way the database's file has everything in the end.
+    @Test(arguments: [false, true]) func restart(keepsLog: Bool) async throws {
+        let store = MemoryStore(), oracle = CommitOracle(seed: 35), path = folder.path("a.db")
+        var options = ReplicaOptions.forTests
+        options.keepsLog = keepsLog
+        for round in 1...4 {
+            let pool = try DatabasePool(.file(path), key: key)
+            // Commits before the replica starts and while it runs. One after its end may start the log from the beginning.
+            for _ in 0..<5 { try oracle.commit(pool) }
+            let replica = try await Replica(following: pool, in: store, options: options)
+            for _ in 0..<5 { try oracle.commit(pool) }
+            let position = try await replica.waitUntilStored(timeout: .seconds(60))
+            #expect(position.generation == (keepsLog ? round < 4 ? 1 : 2 : UInt64(round)))
+            await replica.stop()
+            if round == 3 { try oracle.commit(pool) }
+            try close(pool)
+            #expect(FileManager.default.fileExists(atPath: path + "-wal") == keepsLog)
+        }
+        let copy = folder.path("copy.db")
+        try FileManager.default.copyItem(atPath: path, toPath: copy)
+        #expect(try oracle.check(fileAt: copy) == oracle.commits)
+        try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: key)
+        #expect(try oracle.check(fileAt: folder.path("b.db")) == oracle.commits)
+    }
+
+    /// The same for a replica with connections of its own, beside a program that opens and closes the database.
+    @Test func restartBesideAnotherProgram() async throws {
+        let store = MemoryStore(), oracle = CommitOracle(seed: 36), path = folder.path("a.db")
+        var options = ReplicaOptions.forTests
+        options.keepsLog = true
+        let first = try DatabasePool(.file(path), key: key)
+        try oracle.commit(first)
+        for round in 0..<3 {
+            let replica = try await Replica(of: .file(path), key: key, in: store, options: options)
+            if round == 0 { try close(first) }
+            let pool = try DatabasePool(.file(path), key: key)
+            try oracle.commit(pool)
+            try close(pool)
+            #expect(try await replica.waitUntilStored(timeout: .seconds(60)).generation == 1)
+            await replica.stop()
+        }
+        try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: key)
+        #expect(try oracle.check(fileAt: folder.path("b.db")) == oracle.commits)
+    }
+
     // MARK: The end
 
     @Test func endIsReported() async throws {

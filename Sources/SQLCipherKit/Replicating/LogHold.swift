@@ -9,12 +9,15 @@ import CSQLCipher
 package final class LogHold {
     private let connection: Connection
 
-    /// - Parameter waits: whether calls wait for other connections, for up to a second.
-    package init(_ location: DatabaseLocation, key: Encryption, waits: Bool = true) throws {
+    /// - Parameters:
+    ///   - waits: whether calls wait for other connections, for up to a second.
+    ///   - staysOnClose: whether the log stays if this connection is the last one that closes.
+    package init(_ location: DatabaseLocation, key: Encryption, waits: Bool = true, staysOnClose: Bool = false) throws {
         var configuration = DatabaseConfiguration()
         configuration.access = .readWrite
         configuration.busyTimeout = waits ? .seconds(1) : .zero
         connection = try Connection(location, key: key, configuration: configuration)
+        if staysOnClose { try connection.keepLogOnClose() }
     }
 
     /// Whether no transaction is open.
@@ -105,6 +108,15 @@ package final class LogHold {
             throw DatabaseError(code: .misuse, reason: .notEncrypted, message: "only an encrypted database can be replicated")
         }
         return try ReplicaKey(.derived(of: connection.main), salt: cipher.salt)
+    }
+}
+
+extension Connection {
+    /// Leaves the log in place, with all its frames, if this connection is the last one that closes
+    /// (<https://sqlite.org/c3ref/c_dbconfig_defensive.html>, `SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE`).
+    package func keepLogOnClose() throws {
+        var result: Int32 = 0
+        try check(sqlcipherkit_db_config(liveOutsideHooks(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, &result))
     }
 }
 

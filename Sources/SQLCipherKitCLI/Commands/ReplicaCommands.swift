@@ -91,7 +91,9 @@ struct ReplicateCommand: ParsableCommand {
 
     /// Checked before the store is created.
     private func requireLog(_ key: Encryption) throws {
-        let db = try Connection(.file(file.path), key: key)
+        var configuration = DatabaseConfiguration()
+        configuration.access = .readOnly
+        let db = try Connection(.file(file.path), key: key, configuration: configuration)
         defer { db.close() }
         guard try db.fetchOne(String.self, "PRAGMA journal_mode") != "wal" else { return }
         throw Failure(

@@ -26,7 +26,10 @@ public enum SearchServer {
             logger.notice("Restored the state \(position).")
         }
         let database = try DatabasePool(.file(path), key: key)
-        let replica = try await Replica(following: database, in: store)
+        var options = ReplicaOptions()
+        // The next start goes on in the log. If you remove the database's file, remove the one with -wal too.
+        options.keepsLog = true
+        let replica = try await Replica(following: database, in: store, options: options)
         try await Notes.migrator.migrate(database)
 
         let router = Router()

@@ -23,11 +23,14 @@ import Testing
         try await folder.primary("second.db") { client in
             #expect(try await client.titles("badgers") == ["<mark>Badgers</mark>"])
             for path in paths { #expect(try await client.get(path, as: Note.self).body.hasSuffix(" wood.")) }
-            try await client.add("Moles", "Live below it.")
+            try await client.add("Moles", "Live below it.", isStored: true)
         }
-        // The file is there now, and stays as it is.
-        let moles = try await folder.primary("second.db") { client in try await client.titles("moles") }
-        #expect(moles.count == 1)
+        // The file is there now, and the replica goes on where it was: the first had generation 1.
+        try await folder.primary("second.db") { client in
+            #expect(try await client.titles("moles").count == 1)
+            try await client.add("Voles", "Live near it.", isStored: true)
+            #expect(try await client.get("/health", as: Health.self).position?.hasPrefix("2:") == true)
+        }
         #expect(try !folder.contains("Hedgehogs") && !folder.contains("Live in the") && !folder.contains(TestFolder.passphrase))
     }
 
