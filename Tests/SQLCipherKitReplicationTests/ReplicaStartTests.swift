@@ -153,6 +153,58 @@ import TestSupport
         #expect(try oracle.check(fileAt: folder.path("b.db")) == oracle.commits)
     }
 
+    /// What remakes the file must not leave a log of the former one beside it.
+    @Test(arguments: ["changeKey", "convert", "vacuum", "restore", "journalMode"])
+    func keptLogIsNotLeftBesideAnotherFile(kind: String) async throws {
+        let store = MemoryStore(), oracle = CommitOracle(seed: 37), path = folder.path("a.db")
+        let new = try Encryption.raw([UInt8](repeating: 9, count: 32))
+        var options = ReplicaOptions.forTests
+        options.keepsLog = true
+        var pool = try DatabasePool(.file(path), key: key)
+        for _ in 0..<5 { try oracle.commit(pool) }
+        let replica = try await Replica(following: pool, in: store, options: options)
+        try await replica.waitUntilStored(timeout: .seconds(60))
+        await replica.stop()
+        var last = key
+        switch kind {
+        case "changeKey":
+            try await pool.changeKey(to: new)
+            last = new
+        case "vacuum": try await pool.barrier { db in try db.main.vacuum() }
+        case "journalMode":
+            try close(pool)
+            let db = try Connection(.file(path), key: key)
+            try db.execute("PRAGMA journal_mode = DELETE")
+            db.close()
+            pool = try DatabasePool(.file(path), key: key)
+        case "convert":
+            try close(pool)
+            try DatabaseConverter.convert(fileAt: path, from: key, to: new)
+            last = new
+            pool = try DatabasePool(.file(path), key: new)
+        default:
+            try close(pool)
+            // Refused as long as there is a log that could be taken for that of the restored file.
+            await #expect(throws: DatabaseError.self) {
+                try await ReplicaRestore.restore(to: path, from: store, key: key, replacing: true)
+            }
+            pool = try DatabasePool(.file(path), key: key)
+        }
+        try oracle.commit(pool)
+        let next = try await Replica(following: pool, in: store, options: options)
+        try await next.waitUntilStored(timeout: .seconds(60))
+        await next.stop()
+        try close(pool)
+        let db = try Connection(.file(path), key: last)
+        #expect(try oracle.check(db) == oracle.commits)
+        #expect(try db.main.verify().isIntact)
+        db.close()
+        try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: last)
+        let restored = try Connection(.file(folder.path("b.db")), key: last)
+        #expect(try oracle.check(restored) == oracle.commits)
+        restored.close()
+    }
+
     // MARK: The end
 
     @Test func endIsReported() async throws {
