@@ -62,7 +62,7 @@ public enum ReplicaRestore {
                 try await reader.update()
             } catch let error as DatabaseError {
                 // Something has changed the pages of an earlier restore: that was found, and they are gone.
-                guard goesOn, [.conversionFailed, .wrongKeyOrNotADatabase].contains(error.reason) else { throw error }
+                guard goesOn, RestoredFile.isDamage(error) else { throw error }
             }
         }
     }

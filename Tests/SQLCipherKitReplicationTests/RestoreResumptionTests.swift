@@ -10,10 +10,11 @@ import Testing
     private let step = 20_000
 
     private func restore(
-        _ path: String, _ store: any ReplicaStore, _ moment: ReplicaMoment = .newest, key: Encryption? = nil, replacing: Bool = false
+        _ path: String, _ store: any ReplicaStore, _ moment: ReplicaMoment = .newest, key: Encryption? = nil, replacing: Bool = false,
+        step: Int? = nil
     ) async throws -> ReplicaPosition {
         try await ReplicaRestore.restore(
-            to: path, from: store, key: key ?? CommitOracle.key, at: moment, replacing: replacing, recordEvery: step)
+            to: path, from: store, key: key ?? CommitOracle.key, at: moment, replacing: replacing, recordEvery: step ?? self.step)
     }
 
     private func remains(_ folder: TemporaryFolder) throws -> [String] {
@@ -21,7 +22,9 @@ import Testing
     }
 
     /// A replica with a snapshot of many parts, and some commits after it.
-    private func source(_ folder: TemporaryFolder, _ store: MemoryStore, _ oracle: CommitOracle) async throws -> (DatabasePool, Replica) {
+    private func source(
+        _ folder: TemporaryFolder, _ store: MemoryStore, _ oracle: CommitOracle, later: Int = 20
+    ) async throws -> (DatabasePool, Replica) {
         let pool = try DatabasePool(.file(folder.path("a.db")), key: CommitOracle.key)
         for _ in 0..<100 { try oracle.commit(pool) }
         try await pool.write { db in
@@ -32,7 +35,7 @@ import Testing
         options.fanOut = 16
         let replica = try await Replica(following: pool, in: store, options: options)
         try await replica.waitUntilStored(timeout: .seconds(60))
-        for _ in 0..<20 {
+        for _ in 0..<later {
             try oracle.commit(pool)
             try await replica.waitUntilStored(timeout: .seconds(60))
         }
@@ -164,12 +167,37 @@ import Testing
         db.close()
     }
 
+    @Test func damageOfWhatWaitsIsFoundAndMended() async throws {
+        let folder = try TemporaryFolder(), memory = MemoryStore(), oracle = CommitOracle(seed: 6)
+        let (_, replica) = try await source(folder, memory, oracle)
+        await replica.stop()
+        let store = BreakingStore(memory)
+        for offset in [300_000, 400_000, nil] {
+            store.left.store(15, ordering: .relaxed)
+            await #expect(throws: ReplicaStoreError.self) { try await restore(folder.path("b.db"), store, replacing: true) }
+            let pages = try FileHandle(forUpdating: folder.url.appendingPathComponent("b.db-restoring"))
+            if let offset {
+                try pages.seek(toOffset: UInt64(offset))
+                let byte = try #require(try pages.read(upToCount: 1)?.first)
+                try pages.seek(toOffset: UInt64(offset))
+                try pages.write(contentsOf: [byte ^ 1])
+            } else {
+                try pages.truncate(atOffset: 300_000)
+            }
+            try pages.close()
+            store.left.store(1000, ordering: .relaxed)
+            _ = try await restore(folder.path("b.db"), store, replacing: true)
+            #expect(try oracle.check(fileAt: folder.path("b.db")) == oracle.commits)
+            #expect(try remains(folder) == [])
+        }
+    }
+
     /// Later pages must not be taken for those of an earlier state.
-    @Test func earlierStateBeginsFromScratch() async throws {
+    @Test(arguments: [20_000, 900_000]) func earlierStateBeginsFromScratch(step: Int) async throws {
         let folder = try TemporaryFolder(), memory = MemoryStore(), oracle = CommitOracle(seed: 5)
-        let (pool, replica) = try await source(folder, memory, oracle)
+        let (pool, replica) = try await source(folder, memory, oracle, later: 5)
         let position = try await replica.waitUntilStored(timeout: .seconds(60)), commits = oracle.commits
-        for _ in 0..<20 {
+        for _ in 0..<15 {
             try oracle.commit(pool)
             try await replica.waitUntilStored(timeout: .seconds(60))
         }
@@ -179,7 +207,8 @@ import Testing
         _ = try await restore(folder.path("whole.db"), store)
         // All but the last objects of the log.
         store.left.store(store.reads.load(ordering: .relaxed) - 2, ordering: .relaxed)
-        await #expect(throws: ReplicaStoreError.self) { try await restore(folder.path("b.db"), store) }
+        // With the larger step, the record is from before the state, and the pages are not.
+        await #expect(throws: ReplicaStoreError.self) { try await restore(folder.path("b.db"), store, step: step) }
         #expect(try !remains(folder).isEmpty)
         store.left.store(1000, ordering: .relaxed)
         _ = try await restore(folder.path("b.db"), store, .position(position))

@@ -125,6 +125,11 @@ package final class RestoredFile {
         }
     }
 
+    /// Whether ``publish(key:replacing:)`` has found the pages damaged.
+    package static func isDamage(_ error: DatabaseError) -> Bool {
+        (error.code.primary == .corrupt || error.code.primary == .notADatabase) && error.reason != .replicaDamaged
+    }
+
     /// Checks the whole file, flushes it and gives it its name.
     /// - Throws: ``DatabaseError/Reason/conversionFailed`` if a page or the structure is damaged, and any error of opening it. The
     ///   next restore begins from scratch then.
@@ -135,7 +140,7 @@ package final class RestoredFile {
             defer { db.close() }
             try db.main.requireIntact("the restored database")
         } catch let error as DatabaseError {
-            if [.conversionFailed, .wrongKeyOrNotADatabase].contains(error.reason) { discard() }
+            if Self.isDamage(error) { discard() }
             throw error
         }
         var log = stat()
