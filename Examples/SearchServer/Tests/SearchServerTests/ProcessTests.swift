@@ -68,8 +68,9 @@ import Testing
             try await client.add("Hedgehogs", "", isStored: true)
             // The first learns it when it stores something.
             try await first.client { first in
-                let status = try await first.status("/notes?stored=true", .post, #"{"title":"Moles","body":""}"#).0
-                #expect(status == 503)
+                // If it ends before it answers, the connection is closed.
+                let answer = try? await first.status("/notes?stored=true", .post, #"{"title":"Moles","body":""}"#)
+                #expect(answer == nil || answer?.0 == 503)
             }
             #expect(try await first.end() != 0)
             #expect(first.output.contains("another"), "\(first.output)")

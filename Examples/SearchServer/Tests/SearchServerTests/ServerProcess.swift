@@ -28,7 +28,10 @@ final class ServerProcess: Sendable {
     init(unready arguments: [String], log: String) throws {
         try Data().write(to: URL(fileURLWithPath: log))
         let process = Process(), output = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
-        process.executableURL = Bundle.main.executableURL?.deletingLastPathComponent().appendingPathComponent("search-server")
+        // Beside the bundle of the tests.
+        let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
+        let tests = bundle?.bundleURL ?? Bundle.main.executableURL
+        process.executableURL = tests?.deletingLastPathComponent().appendingPathComponent("search-server")
         process.arguments = arguments
         process.standardOutput = output
         process.standardError = output
