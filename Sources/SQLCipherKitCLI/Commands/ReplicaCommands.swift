@@ -13,9 +13,9 @@ struct ReplicateCommand: ParsableCommand {
             second replicate on the same store ends the first.
 
             EXAMPLES
-              sqlcipherkit query notes.db 'PRAGMA journal_mode = WAL' --write
               sqlcipherkit replicate notes.db /backup/notes
               sqlcipherkit replicate notes.db /backup/notes --once
+              sqlcipherkit query notes.db 'PRAGMA journal_mode = WAL' --write
 
             \(form)
             """)
