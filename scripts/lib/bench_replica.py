@@ -5,14 +5,13 @@ import argparse
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
-import time
-import urllib.request
 from pathlib import Path
 from statistics import median
+
+import moto_server
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 WORK = ROOT / ".build" / "benchmarks"
@@ -80,36 +79,6 @@ def build(graph):
     return str(Path(folder) / "BenchReplica")
 
 
-class Server:
-    """moto's server with the bucket `replicas`, as scripts/check-replication starts it."""
-
-    def __init__(self):
-        python = os.environ.get("SQLCIPHERKIT_MOTO_PYTHON", sys.executable)
-        if subprocess.run([python, "-c", "import moto.server"], capture_output=True).returncode != 0:
-            raise Stop(f"{python} has no moto[server] (PyPI); SQLCIPHERKIT_MOTO_PYTHON names a Python that has it")
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        self.url = f"http://127.0.0.1:{port}"
-        self.process = subprocess.Popen(
-            [python, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        request = urllib.request.Request(f"{self.url}/replicas", method="PUT")
-        credential = "Credential=test/20200101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0"
-        request.add_header("Authorization", "AWS4-HMAC-SHA256 " + credential)
-        for _ in range(100):
-            try:
-                urllib.request.urlopen(request, timeout=5)
-                return
-            except OSError:
-                time.sleep(0.2)
-        self.close()
-        raise Stop("moto's server did not start")
-
-    def close(self):
-        self.process.terminate()
-        self.process.wait()
-
-
 def measure(executable, workload, stores, rounds, scale, parent):
     """The figures of each round: {(store, figure): [value, …]}. The stores take turns."""
     figures = {}
@@ -167,7 +136,7 @@ def arguments():
         epilog=listing())
     parser.add_argument("--rounds", type=int, default=5, help="rounds of each workload, all stores in turn (default 5)")
     parser.add_argument("--short", action="store_true", help="one round of a fiftieth of the size, as a check")
-    parser.add_argument("--s3", action="store_true", help="also an object store; needs moto[server] and fetches an HTTP client")
+    parser.add_argument("--s3", action="store_true", help="also an object store; fetches moto and an HTTP client")
     parser.add_argument("--only", metavar="WORKLOAD,…", help="only these workloads")
     parser.add_argument("--folder", metavar="FOLDER", help="where the data is (default: the system's temporary folder)")
     parser.add_argument("--json", metavar="FILE", help="write all figures of all rounds as JSON")
@@ -189,7 +158,7 @@ def main():
         raise Stop("the engine's source is missing: run ./scripts/setup first")
     if shutil.which("swift") is None:
         raise Stop("there is no swift")
-    server = Server() if options.s3 else None
+    server = moto_server.Server() if options.s3 else None
     try:
         executable = build("replica-s3" if options.s3 else "replica")
         unexplained = set(command([executable]).split()) ^ set(WORKLOADS)
@@ -217,7 +186,7 @@ def main():
 if __name__ == "__main__":
     try:
         main()
-    except Stop as stop:
+    except (Stop, moto_server.Unavailable) as stop:
         sys.exit(f"bench: {stop}")
     except KeyboardInterrupt:
         sys.exit(130)

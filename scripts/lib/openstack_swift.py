@@ -121,7 +121,7 @@ def no_cache_factory(*_, **__):
 
 
 def unable(reason):
-    print(f"check-replication: OpenStack Swift was not run: {reason}", file=sys.stderr)
+    print(f"OpenStack Swift was not run: {reason}", file=sys.stderr)
     sys.exit(77)
 
 
@@ -130,7 +130,7 @@ def require(folder):
         import eventlet.green  # noqa: F401
         import swift.common.middleware.s3api.s3api  # noqa: F401
     except ImportError as error:
-        unable(f"{error} (scripts/setup --openstack installs it on Debian and Ubuntu)")
+        unable(f"{error} (scripts/setup --replication installs it on Debian and Ubuntu)")
     probe = folder / "probe"
     probe.write_bytes(b"")
     try:
