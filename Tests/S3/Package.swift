@@ -8,6 +8,13 @@ let package = Package(
     platforms: [.macOS(.v15)],
     dependencies: [.package(name: "SQLCipherKit", path: "../..", traits: ["S3", .defaults])],
     targets: [
+        // One of several hosts: scripts/check-replication --network.
+        .executableTarget(
+            name: "ReplicaPeer",
+            dependencies: [
+                .product(name: "SQLCipherKit", package: "SQLCipherKit"),
+                .product(name: "SQLCipherKitReplication", package: "SQLCipherKit"),
+            ]),
         .testTarget(
             name: "S3Tests",
             dependencies: [

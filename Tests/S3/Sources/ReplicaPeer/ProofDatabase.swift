@@ -1,0 +1,1 @@
+../../../Proofs/ReplicaProof/ProofDatabase.swift
