@@ -103,17 +103,21 @@ let package = Package(
 )
 
 if isDevelopment {
-    package.products.append(.executable(name: "sqlcipherkit", targets: ["SQLCipherKitCLI"]))
+    package.products.append(.executable(name: "sqlcipherkit", targets: ["Tool"]))
     package.dependencies.append(.package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"))
     package.targets += [
-        .executableTarget(
+        // All of the tool but its start, so that the tests can run its commands.
+        .target(
             name: "SQLCipherKitCLI",
             dependencies: [
                 "SQLCipherKit",
                 "SQLCipherKitReplication",
                 "ToolStart",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
+            ]),
+        .executableTarget(
+            name: "Tool",
+            dependencies: ["SQLCipherKitCLI"],
             // Addresses of functions are bound at the start, so that their table is read-only from then on. SwiftPM has no safe
             // setting for it; an unsafe one is no harm in a program that no package depends on.
             linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"], .when(platforms: [.linux]))]),
@@ -148,7 +152,7 @@ if isDevelopment {
         .target(name: "LibFuzzer", path: "Tests/LibFuzzer"),
         .testTarget(name: "FuzzTests", dependencies: ["LibFuzzer", "SQLCipherKit", "SQLCipherKitCLI", "TestSupport"],
             exclude: ["Findings"]),
-        .testTarget(name: "CLITests", dependencies: ["SQLCipherKit", "SQLCipherKitCLI", "TestSupport"]),
+        .testTarget(name: "CLITests", dependencies: ["SQLCipherKit", "Tool", "TestSupport"]),
     ]
 }
 

@@ -1,9 +1,9 @@
 import ArgumentParser
 import SQLCipherKit
 
-@main
-struct SQLCipherKitCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
+/// The tool. `Sources/Tool` starts it.
+package struct SQLCipherKitCommand: ParsableCommand {
+    package static let configuration = CommandConfiguration(
         commandName: "sqlcipherkit",
         abstract: "Encrypted SQLite databases with full-text search and JSON.",
         discussion: """
@@ -62,13 +62,21 @@ struct SQLCipherKitCommand: ParsableCommand {
             CommandGroup(name: "About", subcommands: [TourCommand.self, VersionCommand.self]),
         ])
 
-    /// Replaces the parser's own `main`, so that every error is one line and has a status that the help lists.
-    static func main() {
-        do {
-            var command = try parseAsRoot(Array(Arguments.all.dropFirst()))
+    package init() {}
+
+    /// Parses the arguments that follow the program's name, and returns what runs their command, once or several times.
+    package static func parsed(_ arguments: [String]) throws -> () throws -> Void {
+        let parsed = try parseAsRoot(arguments)
+        return {
+            var command = parsed
             try command.run()
             try Output.flush()
-        } catch {
+        }
+    }
+
+    /// Replaces the parser's own `main`, so that every error is one line and has a status that the help lists.
+    package static func main() {
+        do { try parsed(Array(Arguments.all.dropFirst()))() } catch {
             if exitCode(for: error) == .success { exit(withError: error) }
             let failure = Failure(describing: error)
             try? Output.flush()

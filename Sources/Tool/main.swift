@@ -1,0 +1,3 @@
+import SQLCipherKitCLI
+
+SQLCipherKitCommand.main()
