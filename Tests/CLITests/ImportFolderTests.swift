@@ -120,6 +120,24 @@ import TestSupport
         #expect(try Data(contentsOf: URL(fileURLWithPath: sample.database)) == content)
     }
 
+    /// A process that is killed in its first batch leaves an empty file: the same command imports everything.
+    @Test func anEmptyFileIsANewDatabase() throws {
+        let sample = try SampleFolder()
+        try Data().write(to: URL(fileURLWithPath: sample.database))
+        let nothing = sample.folder.path("nothing")
+        try FileManager.default.createDirectory(atPath: nothing, withIntermediateDirectories: true)
+        try Tool.run(["import", sample.database, nothing] + Tool.key).expectFailure(1, "no file to import")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: sample.database)).isEmpty)
+        let rows = sample.folder.path("rows.csv")
+        try Data("a,b\n1\n".utf8).write(to: URL(fileURLWithPath: rows))
+        try Tool.run(["import", sample.database, rows] + Tool.key).expectFailure(1, "line 2")
+        // The file was there before, so it stays.
+        #expect(try sample.folder.names().contains("a.db"))
+        try sample.index().expectSuccess()
+        #expect(try sample.rows("SELECT count(*) FROM document") == ["3"])
+        try Tool.run(["verify", sample.database] + Tool.key).expectSuccess()
+    }
+
     @Test func againOnlyWhatIsNewOrChanged() throws {
         let sample = try SampleFolder()
         try sample.index()

@@ -108,7 +108,8 @@ struct ImportCommand: ParsableCommand {
         // Problems with the sources are reported before the user types a key.
         let imports = try sources.flatMap(FilePattern.files).map(source)
         let isNew = !FileOptions.exists(path)
-        let db = try isNew ? Connection(.file(path), key: file.key.newKey(for: path)) : file.open(.readWrite)
+        // A process that was killed in its first batch leaves an empty file.
+        let db = try isNew || FileOptions.isEmpty(path) ? Connection(.file(path), key: file.key.newKey(for: path)) : file.open(.readWrite)
         try Interruption.stop(db)
         // A cache large enough for what the index collects before it writes: each page is encrypted once, not repeatedly.
         try db.execute("PRAGMA cache_size = -65536")

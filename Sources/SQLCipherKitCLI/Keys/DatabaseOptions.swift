@@ -33,6 +33,12 @@ struct FileOptions: ParsableArguments {
         return lstat(path, &info) == 0
     }
 
+    /// Whether there is a file without content.
+    static func isEmpty(_ path: String) -> Bool {
+        var info = stat()
+        return stat(path, &info) == 0 && info.st_mode & S_IFMT == S_IFREG && info.st_size == 0
+    }
+
     /// Gets the key of the existing file; nil for a plaintext one.
     func unlock(_ access: DatabaseConfiguration.Access = .readWriteCreate) throws -> Encryption? {
         try Self.requireDatabase(path)
