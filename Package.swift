@@ -133,7 +133,8 @@ if isDevelopment {
         .target(name: "KillPoints", path: "Tests/KillPoints", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "FaultMemory", dependencies: ["CSQLCipher"], path: "Tests/FaultMemory"),
         .target(
-            name: "SweepScenarios", dependencies: ["KillPoints", "SQLCipherKit", "TestSupport"], path: "Tests/SweepScenarios"),
+            name: "SweepScenarios", dependencies: ["KillPoints", "SQLCipherKit", "SQLCipherKitCLI", "TestSupport"],
+            path: "Tests/SweepScenarios"),
         .executableTarget(
             name: "FaultDriver", dependencies: ["CSQLCipher", "FaultMemory", "KillPoints", "SQLCipherKit", "SweepScenarios"],
             path: "Tests/FaultDriver"),

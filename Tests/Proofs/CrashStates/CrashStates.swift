@@ -13,7 +13,7 @@ struct CrashStates {
         "backup-by-rows", "backup-by-link", "backup-without-links", "export", "restore", "restore-by-rows",
         "restore-pages", "restore-pages-on", "restore-pages-instead",
         "slots-for-a-passphrase", "slots-for-a-raw-key", "slots-add", "slots-remove", "slots-change", "slots-upgrade",
-        "slots-rotate-in-place", "slots-rotate-by-file",
+        "slots-rotate-in-place", "slots-rotate-by-file", "import", "import-new", "import-mirror",
     ]
 
     static func main() {
@@ -54,7 +54,7 @@ struct CrashStates {
     private static func modes(_ name: String) -> [String] {
         switch name {
         case "commits": ["delete", "truncate", "persist", "wal"]
-        case "slots-upgrade": ["delete"]
+        case "slots-upgrade", "import-new": ["delete"]
         default: ["delete", "wal"]
         }
     }

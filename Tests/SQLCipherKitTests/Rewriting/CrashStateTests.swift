@@ -11,7 +11,7 @@ import Testing
         "key-by-file,key-by-file-after-a-commit,convert,encrypt,decrypt", "erase,restore,restore-by-rows",
         "backup,backup-over-another,export", "restore-pages,restore-pages-on,restore-pages-instead",
         "slots-for-a-raw-key,slots-add,slots-rotate-by-file",
-        "slots-rotate-in-place",
+        "slots-rotate-in-place", "import,import-new,import-mirror",
     ]
 
     @Test(arguments: LongTests.share(of: scenarios)) func afterAPowerCut(scenarios: String) throws {

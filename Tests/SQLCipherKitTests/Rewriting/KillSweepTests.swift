@@ -11,7 +11,7 @@ import Testing
         "backup-by-rows", "backup-by-link", "backup-without-links", "export", "restore", "restore-by-rows",
         "restore-pages", "restore-pages-on", "restore-pages-instead",
         "slots-for-a-passphrase", "slots-for-a-raw-key", "slots-add", "slots-remove", "slots-change", "slots-upgrade",
-        "slots-rotate-in-place", "slots-rotate-by-file",
+        "slots-rotate-in-place", "slots-rotate-by-file", "import", "import-new", "import-mirror",
     ]
 
     /// Kills wherever a file is made, renamed or removed; with `SQLCIPHERKIT_LONG_TESTS` at each write too, and with a log.

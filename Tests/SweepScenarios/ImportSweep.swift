@@ -1,0 +1,81 @@
+import Foundation
+import SQLCipherKit
+import SQLCipherKitCLI
+
+/// An import into `a.db` of a folder. The sources lie beside the folder, as they hold what the database must not show.
+struct ImportSweep {
+    /// What the sources hold: the numbers of the rows and their texts, or the names of the documents and theirs.
+    typealias Records = [(name: String, text: String)]
+    typealias Sources = (rows: Records, documents: Records)
+
+    static let old = sources("old", rows: [1, 2, 3, 4, 5], documents: [1, 2, 3])
+    /// Some are new, and some are gone.
+    static let new = sources("changed", rows: [1, 2, 4, 5, 6, 7, 8], documents: [1, 3, 4, 5, 6])
+    static let rowsPerBatch = 2
+
+    let folder: String
+    let isMirror: Bool
+    private var base: String { (folder as NSString).deletingLastPathComponent }
+    var path: String { folder + "/a.db" }
+    /// Has what an undisturbed import makes.
+    var whole: String { base + "/whole.db" }
+    private var rows: String { base + "/rows.csv" }
+    private var documents: String { base + "/documents" }
+
+    /// A raw key costs no key derivation.
+    static func key() throws -> Encryption { try .raw([UInt8](repeating: 0x11, count: 32)) }
+
+    private static func sources(_ word: String, rows: [Int], documents: [Int]) -> Sources {
+        func records(_ numbers: [Int], _ ending: String) -> Records {
+            numbers.map { ("\($0)\(ending)", "\(SweepScenario.marker) \($0) \(word) " + String(repeating: "x", count: 500)) }
+        }
+        return (records(rows, ""), records(documents, ".txt"))
+    }
+
+    func write(_ sources: Sources) throws {
+        let csv = "number,text\n" + sources.rows.map { "\($0.name),\($0.text)\n" }.joined()
+        try csv.write(toFile: rows, atomically: false, encoding: .utf8)
+        try? FileManager.default.removeItem(atPath: documents)
+        try FileManager.default.createDirectory(atPath: documents, withIntermediateDirectories: true)
+        for (name, text) in sources.documents {
+            try text.write(toFile: documents + "/" + name, atomically: false, encoding: .utf8)
+        }
+    }
+
+    /// Imports the rows, and then the documents.
+    func run(into path: String, returned: () -> Void = {}) throws {
+        let options = ["--batch", "\(Self.rowsPerBatch)", "--raw-key", "--key-env", "SWEEP_KEY"] + (isMirror ? ["--mirror"] : [])
+        try Self.tool(["import", path, rows, "--search", "text"] + options + (isMirror ? ["--pk", "number"] : []))
+        returned()
+        try Self.tool(["import", path, documents] + options)
+        returned()
+    }
+
+    /// Runs the tool in this process, without its report, and without its handling of signals afterwards.
+    private static func tool(_ arguments: [String]) throws {
+        // The tool removes the variable that it has read.
+        setenv("SWEEP_KEY", String(repeating: "1", count: 64), 1)
+        let (output, nothing) = (dup(STDOUT_FILENO), open("/dev/null", O_WRONLY))
+        fflush(nil)
+        dup2(nothing, STDOUT_FILENO)
+        defer {
+            dup2(output, STDOUT_FILENO)
+            for descriptor in [output, nothing] { close(descriptor) }
+            for number in [SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_DFL) }
+        }
+        let command = try parsed[arguments] ?? SQLCipherKitCommand.parsed(arguments)
+        parsed[arguments] = command
+        try command()
+    }
+
+    /// The same few commands run thousands of times, and parsing takes longer than running. There is one thread.
+    nonisolated(unsafe) private static var parsed: [[String]: () throws -> Void] = [:]
+
+    /// A copy of the files of the folder: the path of its database.
+    func copy() throws -> String {
+        let copy = base + "/copy"
+        try? FileManager.default.removeItem(atPath: copy)
+        try FileManager.default.copyItem(atPath: folder, toPath: copy)
+        return copy + "/a.db"
+    }
+}

@@ -1,0 +1,45 @@
+import Foundation
+import SQLCipherKit
+
+/// The tool's `import` of rows and documents in small batches: into a database that is there, into a new one, and as a mirror of
+/// sources that have changed.
+extension SweepScenario {
+    static func importing(_ action: String, _ mode: String) throws -> SweepScenario? {
+        guard ["import", "import-new", "import-mirror"].contains(action) else { return nil }
+        let (isNew, isMirror) = (action == "import-new", action == "import-mirror"), key = try ImportSweep.key()
+        @Sendable func sweep(_ folder: String) -> ImportSweep { ImportSweep(folder: folder, isMirror: isMirror) }
+        return SweepScenario(
+            prepare: { folder in
+                let sweep = sweep(folder), fileManager = FileManager.default
+                if !isNew { try make(sweep.path, key, mode, rows: 3) }
+                if isMirror {
+                    try sweep.write(ImportSweep.old)
+                    try sweep.run(into: sweep.path)
+                }
+                try sweep.write(ImportSweep.new)
+                // What an undisturbed import makes.
+                if !isNew { try fileManager.copyItem(atPath: sweep.path, toPath: sweep.whole) }
+                try sweep.run(into: sweep.whole)
+            },
+            act: { folder in try sweep(folder).run(into: folder + "/a.db") { returned() } },
+            check: { folder in
+                let sweep = sweep(folder)
+                // The copy that this opens leaves to the import whatever there is to restore.
+                if FileManager.default.fileExists(atPath: sweep.path) { try intact(sweep.copy(), key, sweep.expectBatches) }
+                try sweep.run(into: sweep.path)
+                let found = try intact(sweep.path, key, sweep.content), whole = try intact(sweep.whole, key, sweep.content)
+                let differences = found.difference(from: whole).map { change in
+                    switch change {
+                    case .insert(_, let line, _): "has too much: \(line.prefix(60))"
+                    case .remove(_, let line, _): "lacks \(line.prefix(60))"
+                    }
+                }
+                if let first = differences.first { throw Wrong(description: "the database \(first)") }
+                try expect(folder, files: ["a.db"])
+            },
+            checkReturned: { folder, calls in
+                let sweep = sweep(folder)
+                if calls > 0 { try intact(sweep.copy(), key) { db in try sweep.expectImported(calls, db) } }
+            })
+    }
+}
