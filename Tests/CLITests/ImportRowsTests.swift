@@ -155,6 +155,25 @@ import TestSupport
         ])
     }
 
+    /// An import that fails removes the database that it has created, but not one that another process has made while this one
+    /// waited for its key.
+    @Test func aDatabaseOfAnotherImportStays() throws {
+        let (rows, broken) = (try file("t.csv", "a\n1\n"), try file("u.csv", "a,b\n1\n"))
+        let script = """
+            "$0" import "$1" "$3" --raw-key --key-fd 7 7< <(
+                sleep 0.5
+                "$0" import "$1" "$2" --raw-key --key-env KEY > /dev/null
+                printf '%s' "$KEY")
+            """
+        let outcome = try Command.run("bash", ["-c", script, Tool.path, database, rows, broken], environment: ["KEY": Tool.rawKey])
+        outcome.expectFailure(1, "u.csv, line 2")
+        #expect(try self.rows("SELECT a FROM t") == [#"{"a":1}"#])
+        // Nothing is left of one that fails alone.
+        unlink(database)
+        try load(broken).expectFailure(1, "u.csv, line 2")
+        #expect(try folder.names() == ["t.csv", "u.csv"])
+    }
+
     @Test func rowsByTheirKey() throws {
         let path = try file("t.csv", "k,v\n1,a\n2,b\n")
         try load(path, "--pk", "k").expectSuccess()

@@ -109,7 +109,9 @@ struct ImportCommand: ParsableCommand {
         let imports = try sources.flatMap(FilePattern.files).map(source)
         let isNew = !FileOptions.exists(path)
         // A process that was killed in its first batch leaves an empty file.
-        let db = try isNew || FileOptions.isEmpty(path) ? Connection(.file(path), key: file.key.newKey(for: path)) : file.open(.readWrite)
+        let db = try isNew || FileOptions.isEmpty(path)
+            ? Connection(.file(path), key: file.key.newKey(for: path)) : file.open(.readWrite)
+        let created = isNew ? try NewDatabase(db, at: path) : nil
         try Interruption.stop(db)
         // A cache large enough for what the index collects before it writes: each page is encrypted once, not repeatedly.
         try db.execute("PRAGMA cache_size = -65536")
@@ -123,7 +125,7 @@ struct ImportCommand: ParsableCommand {
             }
             try requireIndexes(imports, db)
         } catch {
-            if isNew, committed == 0 { remove(db) }
+            if committed == 0 { created?.remove() }
             guard Interruption.isWanted else {
                 let failure = Failure(describing: error)
                 let there = "the same command continues after the \(committed.counted("row")) already imported"
@@ -252,11 +254,5 @@ struct ImportCommand: ParsableCommand {
         guard tables.contains(where: { indexes.contains($0 + "_search") }) else {
             throw Failure("no table of this import has the columns \(search) that --search names", status: .usage)
         }
-    }
-
-    /// Removes the database that this command has created, as nothing was imported into it.
-    private func remove(_ db: Connection) {
-        db.close()
-        for suffix in ["", "-journal"] { unlink(path + suffix) }
     }
 }
