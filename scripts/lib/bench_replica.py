@@ -27,7 +27,7 @@ WORKLOADS = {
     "stored": "500 commits that wait until they are stored, and 100 that do not, with the default interval of half a second",
     "restore": "restore 500 MB, beside copying and flushing the file",
     "follow": "a follower that is 200 MB behind",
-    "grow": "a database of 10 MB to 10 GB: its first snapshot, and commits that wait until they are stored; one round, 25 GB of disk",
+    "grow": "a database of 10 MB to 10 GB: its first snapshot, and commits that wait until they are stored; one round, 25 GB",
 }
 SIZES = {10: "10 MB", 100: "100 MB", 1000: "1 GB", 10_000: "10 GB"}
 # Each figure: what it is, and how it is shown.

@@ -3,10 +3,10 @@
 
 usage: replica_network.py FOLDER PEER SECONDS
 
-The store, the writer and the follower are in network namespaces of their own, joined by pairs of virtual devices. For SECONDS, lines
-are cut and made slow, and lossy where the kernel has netem. Afterwards everything that was acknowledged must be in the store, and the
-follower must have it too. Needs to be started with a network namespace of its own, in which it may do what it wants: `unshare -rn`.
-Ends with status 77 and a sentence where that cannot be.
+The store, the writer and the follower are in network namespaces of their own, joined by pairs of virtual devices. For SECONDS,
+lines are cut and made slow, and lossy where the kernel has netem. Afterwards everything that was acknowledged must be in the store,
+and the follower must have it too. Needs to be started with a network namespace of its own, in which it may do what it wants:
+`unshare -rn`. Ends with status 77 and a sentence where that cannot be.
 """
 
 import os

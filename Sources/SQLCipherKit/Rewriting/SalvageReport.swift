@@ -21,8 +21,8 @@ public struct SalvageReport: Hashable, Sendable {
     public struct LostObject: Hashable, Sendable {
         /// Its name.
         public let name: String
-        /// The reason: SQLite's error message for the statement that should create it, or the name of a table that it needs and that
-        /// is lost.
+        /// The reason: SQLite's error message for the statement that should create it, or the name of a table that it needs and
+        /// that is lost.
         public let message: String
     }
 

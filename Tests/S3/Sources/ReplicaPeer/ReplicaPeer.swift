@@ -4,8 +4,8 @@ import SQLCipherKitReplication
 
 /// `ReplicaPeer writer|follower|check FOLDER ENDPOINT`: a program on a host of its own, for scripts/lib/replica_network.py.
 ///
-/// The writer commits and replicates, and notes in `stored` what was acknowledged. The follower notes in `followed` where it is, and
-/// in `found` what must not be. Both run until they are killed. `check` restores, and compares.
+/// The writer commits and replicates, and notes in `stored` what was acknowledged. The follower notes in `followed` where it is,
+/// and in `found` what must not be. Both run until they are killed. `check` restores, and compares.
 @main struct ReplicaPeer {
     let folder: String
     let store: S3Store
