@@ -113,15 +113,17 @@ extension Schema {
         try connection.check(sqlcipherkit_allow_nulls(live(), name))
     }
 
-    /// Throws if the database is damaged, regardless of foreign keys. Only for the rewrite's own connections, since they ignore
-    /// constraints from then on.
+    /// Throws if the database is damaged, regardless of foreign keys: neither a row that refers to nothing nor a key that SQLite
+    /// cannot check is damage. Only for the rewrite's own connections, since they ignore constraints from then on.
     /// - Throws: ``DatabaseError/Reason/conversionFailed`` if a page or the structure is damaged.
     func requireIntact(_ what: String) throws(DatabaseError) {
         try ignoreConstraints()
-        let problem = try verify().problems.first {
-            if case .foreignKey = $0 { false } else { true }
-        }
-        guard let problem else { return }
+        try refuse(verify(foreignKeys: false).problems, what)
+    }
+
+    /// Throws if there is a problem.
+    func refuse(_ problems: [IntegrityProblem], _ what: String) throws(DatabaseError) {
+        guard let problem = problems.first else { return }
         throw DatabaseError(
             code: .corrupt, reason: .conversionFailed, message: "\(what) is damaged: \(problem)", path: connection.location.path)
     }

@@ -21,6 +21,18 @@ extension Schema {
     ///   <https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_integrity_check> and
     ///   <https://sqlite.org/pragma.html#pragma_integrity_check>.
     public func verify(quick: Bool = false) throws(DatabaseError) -> IntegrityReport {
+        try verify(quick: quick, foreignKeys: true)
+    }
+
+    func verify(quick: Bool = false, foreignKeys: Bool) throws(DatabaseError) -> IntegrityReport {
+        var (problems, pageCount) = try pageProblems()
+        if problems.isEmpty { problems = try structuralProblems(quick: quick, foreignKeys: foreignKeys) }
+        return IntegrityReport(
+            problems: problems, pageCount: pageCount, isAuthenticated: try cipher?.settings.usesHMAC ?? false)
+    }
+
+    /// The problems of the file, and the number of pages that it has.
+    func pageProblems() throws(DatabaseError) -> (problems: [IntegrityProblem], pageCount: Int) {
         let handle = try live()
         let info = try cipher
         var problems: [IntegrityProblem] = []
@@ -33,9 +45,7 @@ extension Schema {
         } else if problems.isEmpty {
             problems.append(try damage(connection.failure(rc)))
         }
-        if problems.isEmpty { problems = try structuralProblems(quick: quick) }
-        return IntegrityReport(
-            problems: problems, pageCount: Int(present), isAuthenticated: info?.settings.usesHMAC ?? false)
+        return (problems, Int(present))
     }
 
     /// The pages that do not match their authentication code, and problems at the start and the end of the file.
@@ -95,24 +105,31 @@ extension Schema {
 
     /// The problems that SQLite's own check finds. That check also reports a page that could not be read as damage. If it finds
     /// problems, make sure that each page can be read, and then check again.
-    func structuralProblems(quick: Bool = false, checksForeignKeys: Bool = true) throws(DatabaseError) -> [IntegrityProblem] {
-        let problems = try structuralProblemsOnce(quick, checksForeignKeys)
+    /// - Parameters:
+    ///   - quick: whether to skip the comparison of indexes with their tables.
+    ///   - texts: whether to look at the texts of the schema.
+    ///   - foreignKeys: whether to look for rows that refer to nothing.
+    func structuralProblems(
+        quick: Bool = false, texts: Bool = true, foreignKeys: Bool
+    ) throws(DatabaseError) -> [IntegrityProblem] {
+        let problems = try structuralProblemsOnce(quick, texts, foreignKeys)
         let isDamaged = problems.contains { if case .structure = $0 { true } else { false } }
         guard isDamaged, try path != nil else { return problems }
         _ = try damagedPages(1...max(1, fileSize / pageSize))
-        return try structuralProblemsOnce(quick, checksForeignKeys)
+        return try structuralProblemsOnce(quick, texts, foreignKeys)
     }
 
-    private func structuralProblemsOnce(_ quick: Bool, _ checksForeignKeys: Bool) throws(DatabaseError) -> [IntegrityProblem] {
+    private func structuralProblemsOnce(
+        _ quick: Bool, _ texts: Bool, _ foreignKeys: Bool
+    ) throws(DatabaseError) -> [IntegrityProblem] {
         var problems: [IntegrityProblem] = []
         do throws(DatabaseError) {
             let check = quick ? "quick_check" : "integrity_check"
             let lines = try connection.fetchAll(String.self, SQL(raw: "PRAGMA \(quotedName).\(check)(1000)"))
             // For an intact database, the pragma returns this single row.
             problems += lines.filter { $0 != "ok" }.map { .structure($0) }
-            guard checksForeignKeys else { return problems }
-            problems += try foreignKeyProblems()
-            problems += try textProblems()
+            if foreignKeys { problems += try foreignKeyProblems() }
+            if texts { problems += try textProblems() }
         } catch {
             problems.append(try damage(error))
         }

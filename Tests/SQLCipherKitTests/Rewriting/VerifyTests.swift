@@ -191,6 +191,38 @@ import Testing
         }
     }
 
+    /// Neither a row that refers to nothing nor a key that SQLite cannot check is damage.
+    @Test func foreignKeysDoNotKeepFromCopying() throws {
+        var configuration = DatabaseConfiguration()
+        configuration.enforcesForeignKeys = false
+        try make(configuration)
+        let db = try open(configuration), other = try Encryption.passphrase("other").quick
+        try db.execute(SQLScript("""
+            INSERT INTO child VALUES (1005, 99999);
+            CREATE TABLE parent(x);
+            CREATE TABLE mismatched(y REFERENCES parent(x));
+            INSERT INTO mismatched VALUES (7);
+            """))
+        #expect(try db.main.verify().problems.count == 2)
+        func holds(_ db: Connection) throws -> Bool {
+            try db.fetchOne(Int.self, "SELECT y FROM mismatched") == 7
+                && db.fetchOne(Int.self, "SELECT count(*) FROM child WHERE rowid = 1005") == 1
+        }
+        try db.main.backup(toFileAt: folder.path("b.db"))
+        try db.main.backup(toFileAt: folder.path("c.db"), key: other)
+        for (name, key) in try [("b.db", Encryption.passphrase("k", cipher: .quick)), ("c.db", other)] {
+            try db.execute("DELETE FROM mismatched")
+            try db.main.restore(fromFileAt: folder.path(name), key: key)
+            #expect(try holds(db))
+        }
+        try db.main.vacuum()
+        try db.changeKey(to: .passphrase("in place", cipher: .quick))
+        #expect(try holds(db))
+        try db.changeKey(to: other, mode: .newFile)
+        try DatabaseConverter.decrypt(fileAt: path, key: other)
+        #expect(try holds(Connection(.file(path), configuration: configuration)))
+    }
+
     /// An R-Tree without one of its tables is damage; a function that the schema needs and this connection lacks is none.
     @Test func errorsOfTheGeneralKind() throws {
         try make()
