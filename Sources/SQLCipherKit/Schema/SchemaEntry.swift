@@ -32,17 +32,15 @@ struct SchemaEntry {
     /// The tables without which a virtual table cannot be used: of an R-Tree (<https://sqlite.org/rtree.html>) and of a full-text
     /// index (<https://sqlite.org/fts5.html>). Empty for anything else.
     var parts: [String] {
-        guard type == "table", isVirtual, let using = sql?.lowercased().split(separator: "using", maxSplits: 1).dropFirst().first
-        else { return [] }
-        let suffixes: [String] =
-            switch using.drop(while: \.isWhitespace).prefix(while: { $0.isLetter || $0.isNumber || $0 == "_" }) {
-            case "rtree", "rtree_i32", "geopoly": ["node", "rowid", "parent"]
-            case "fts5": ["data", "idx", "config"]
-            case "fts3", "fts4": ["segments", "segdir"]
-            default: []
-            }
-        return suffixes.map { "\(name)_\($0)" }
+        guard type == "table", isVirtual, let module = (try? text())?.module else { return [] }
+        return (Self.partsOfModules[module] ?? []).map { "\(name)_\($0)" }
     }
+
+    private static let partsOfModules: [SQLName: [String]] = [
+        SQLName("rtree"): ["node", "rowid", "parent"], SQLName("rtree_i32"): ["node", "rowid", "parent"],
+        SQLName("geopoly"): ["node", "rowid", "parent"], SQLName("fts5"): ["data", "idx", "config"],
+        SQLName("fts3"): ["segments", "segdir"], SQLName("fts4"): ["segments", "segdir"],
+    ]
 
     func refusal(_ what: String) -> DatabaseError {
         DatabaseError(
