@@ -18,6 +18,9 @@ extension Replica {
         guard source != nil else { return }
         if !isClaimed { try await claim() }
         try await finishPendingManifest()
+        shippedSize = 0
+        let look = ContinuousClock.now, sinceLastLook = look - (lookedAt ?? look)
+        lookedAt = look
         do {
             if needsGeneration {
                 // Not while the store cannot be reached: each attempt would begin another one.
@@ -25,8 +28,9 @@ extension Replica {
                 try beginGeneration()
             }
             try await ship()
+            rate = sinceLastLook > .zero ? Double(shippedSize) / (sinceLastLook / .seconds(1)) : 0
             try await continueSnapshot()
-            try restartLargeLog()
+            try await restartLargeLog()
         } catch is ReplicaSource.Gap {
             // What was read is stored: it continues the generation. What follows it is lost as separate commits.
             needsGeneration = true
@@ -70,6 +74,7 @@ extension Replica {
             append(block)
             queue.removeFirst()
             unlisted += block.bytes.count
+            shippedSize += block.bytes.count
             if unlisted >= 8 * options.objectSize {
                 try await storeManifest(reachesTarget: false)
                 unlisted = 0
@@ -122,16 +127,23 @@ extension Replica {
     }
 
     /// Lets the database's log start from the beginning when it is large.
-    private func restartLargeLog() throws {
-        guard let source, Int(source.position.frame) * (source.pageSize + 24) >= options.logSize else { return }
+    private func restartLargeLog() async throws {
+        guard let source, source.readSize >= options.logSize else { return }
         if snapshot?.needsLog == true { return }
-        if let lastRestart, .now - lastRestart < .seconds(1) { return }
-        lastRestart = .now
-        try source.restartLog {
-            // Everything else was read just before; what there is now waits in memory.
+        if let failedRestart, .now - failedRestart < .seconds(1) { return }
+        failedRestart = .now
+        guard source.moveLog() else { return }
+        // What was committed meanwhile is stored first, so that writers wait only for what little is left.
+        for _ in 0..<4 {
+            let before = shippedSize
+            try await ship()
+            if shippedSize - before <= options.objectSize / 16 { break }
+        }
+        let hasRestarted = try source.restartLog(largestFile: 4 * options.logSize) {
             try readBlock()
             return source.isAtTarget
         }
+        if hasRestarted { failedRestart = nil }
     }
 
     /// Gives up the log when it has become too large while the store could not be reached.

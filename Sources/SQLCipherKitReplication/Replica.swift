@@ -42,7 +42,12 @@ public actor Replica {
     var counter = 0
     var needsGeneration = true
     var snapshot: SnapshotRun?
-    var lastRestart: ContinuousClock.Instant?
+    /// When the log could last not be made to start from the beginning.
+    var failedRestart: ContinuousClock.Instant?
+    /// The bytes of the log that the last step has stored.
+    var shippedSize = 0
+    /// When the log was last looked at, and how many bytes a second it grew before.
+    var lookedAt: ContinuousClock.Instant?, rate = 0.0
     var lastSweep: ContinuousClock.Instant?
     var collectsOrphans = true
     /// How often objects that were to be joined were found damaged, one time after the other.
@@ -243,7 +248,12 @@ public actor Replica {
         if isStopping || waiters.contains(where: { !$0.isServed }) && status.error == nil { return }
         // While a snapshot is being stored there is always something to do.
         if status.error == nil, let snapshot, !snapshot.isRead { return }
-        let interval = status.error == nil ? options.interval : max(options.interval, .milliseconds(100))
+        var interval = status.error == nil ? options.interval : max(options.interval, .milliseconds(100))
+        // So that the log does not become larger than it should.
+        if let source, status.error == nil, failedRestart == nil, rate > 0 {
+            let room = Double(max(0, options.logSize - source.readSize))
+            interval = min(interval, max(.milliseconds(10), .seconds(room / rate)))
+        }
         let nap = Task { _ = try? await Task.sleep(for: interval) }
         self.nap = nap
         await nap.value

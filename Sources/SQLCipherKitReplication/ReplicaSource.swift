@@ -31,7 +31,7 @@ final class ReplicaSource {
         current = try LogHold(location, key: key, staysOnClose: keepsLog)
         let key = try current.derivedKey()
         next = try LogHold(location, key: key, staysOnClose: keepsLog)
-        lock = try LogHold(location, key: key, staysOnClose: keepsLog)
+        lock = try LogHold(location, key: key, waits: false, staysOnClose: keepsLog)
         checkpointer = try LogHold(location, key: key, waits: false, staysOnClose: keepsLog)
         guard let path = try current.path else { throw DatabaseError.misuse("only a database in a file can be replicated") }
         self.path = path
@@ -145,6 +145,9 @@ final class ReplicaSource {
         self.target = nil
     }
 
+    /// How much of the log was read, in bytes.
+    var readSize: Int { Int(position.frame) * (pageSize + 24) }
+
     /// The size of the log in bytes.
     func logSize() throws -> Int {
         guard checkpointer.isIdle else { return 0 }
@@ -153,26 +156,32 @@ final class ReplicaSource {
         return Int(mark.frame) * (pageSize + 24)
     }
 
-    /// Lets the next writer start the log from the beginning: moves the whole log into the database while no one can write, and
-    /// begins a read transaction that does not use the log. Everything up to `position` must have been read.
-    /// - Parameter rest: reads what was committed in the meantime; returns false if that is too much.
-    func restartLog(_ rest: () throws -> Bool) throws {
-        // Another connection may be moving the log just now.
-        guard (try? checkpointer.checkpoint()) != nil else { return }
-        do { try lock.beginExclusive() } catch let error as DatabaseError {
-            if error.code.primary == .busy { return }
+    /// Moves what can be moved from the log into the database, while others write.
+    /// - Returns: whether it could.
+    func moveLog() -> Bool { (try? checkpointer.checkpoint()) != nil }
+
+    /// Lets the next writer start the log from the beginning: moves the rest of the log into the database while no one can write,
+    /// and begins a read transaction that does not use the log. Everything up to `position` must have been read.
+    /// - Parameters:
+    ///   - largestFile: the size in bytes from which the log's file is cut.
+    ///   - rest: reads what was committed in the meantime; returns false if that is too much.
+    /// - Returns: whether the log will start from the beginning.
+    func restartLog(largestFile: Int, _ rest: () throws -> Bool) throws -> Bool {
+        do { try lock.beginExclusive() } catch {
+            if error.code.primary == .busy { return false }
             throw error
         }
         defer { lock.end() }
         _ = try begin()
-        guard try rest(), isAtTarget else { return }
+        guard try rest(), isAtTarget else { return false }
         settle()
-        guard let log = try? checkpointer.checkpoint(), log.frames == log.moved else { return }
-        guard try !begin() else { return }
+        guard let log = try? checkpointer.checkpoint(), log.frames == log.moved else { return false }
+        guard try !begin() else { return false }
         settle()
         lock.end()
         // Fails at once if a reader still uses the log.
-        if log.frames * pageSize > 64 << 20 { _ = try? checkpointer.checkpoint(truncating: true) }
+        if log.frames * pageSize > largestFile { try? checkpointer.cutLog() }
+        return true
     }
 
     // MARK: Snapshots

@@ -39,6 +39,47 @@ import TestSupport
         }
     }
 
+    @Test func foreignKeysThatCannotBeCheckedAreRestored() async throws {
+        var configuration = DatabaseConfiguration()
+        configuration.enforcesForeignKeys = false
+        let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key, configuration: configuration)
+        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        try await pool.write { db in
+            try db.execute(SQLScript("CREATE TABLE parent(x); CREATE TABLE t(y REFERENCES parent(x)); INSERT INTO t VALUES (7)"))
+        }
+        try await replica.waitUntilStored(timeout: .seconds(60))
+        await replica.stop()
+        try await ReplicaRestore.restore(to: path("b.db"), from: store, key: key)
+        #expect(try Connection(.file(path("b.db")), key: key).fetchOne(Int.self, "SELECT y FROM t") == 7)
+    }
+
+    /// Between the commits of a busy writer, the write lock is free for microseconds.
+    @Test func logOfABusyWriterStartsAgain() async throws {
+        let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key)
+        let replica = try await Replica(following: pool, in: store, options: .forTests), log = path("a.db-wal")
+        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await pool.write { db in try db.execute("CREATE TABLE t(x)") }
+        func salts() throws -> Data {
+            let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: log))
+            defer { try? file.close() }
+            try file.seek(toOffset: 16)
+            return try file.read(upToCount: 8) ?? Data()
+        }
+        var starts: Set<Data> = [], commits = 0
+        // Some 80 MB.
+        while starts.count < 4, commits < 20_000 {
+            try await pool.write { db in try db.execute("INSERT INTO t VALUES ('a row')") }
+            commits += 1
+            if commits % 20 == 0 { starts.insert(try salts()) }
+        }
+        #expect(starts.count == 4, "\(commits) commits")
+        try await replica.waitUntilStored(timeout: .seconds(60))
+        #expect(await replica.currentStatus.stored?.generation == 1)
+        await replica.stop()
+        try await ReplicaRestore.restore(to: path("b.db"), from: store, key: key)
+        #expect(try Connection(.file(path("b.db")), key: key).fetchOne(Int.self, "SELECT count(*) FROM t") == commits)
+    }
+
     @Test func everyCommitCanBeRestored() async throws {
         let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key)
         let oracle = CommitOracle(seed: 2)

@@ -1,4 +1,5 @@
 import CSQLCipher
+import Foundation
 
 /// A connection whose read transaction keeps a database's write-ahead log, so that every later commit can be read from it.
 ///
@@ -39,9 +40,23 @@ package final class LogHold {
         }
     }
 
-    /// Takes the write lock, which keeps all other connections from committing.
-    /// - Throws: ``DatabaseError/Reason/busy`` after a second.
-    package func beginExclusive() throws { try connection.begin(.immediate) }
+    /// Takes the write lock, which keeps all other connections from committing. A busy writer leaves it free for microseconds
+    /// between its commits, so this asks for it often.
+    /// - Throws: ``DatabaseError/Reason/busy`` after a fifth of a second.
+    package func beginExclusive() throws(DatabaseError) {
+        try polling(every: 20) { () throws(DatabaseError) in try connection.begin(.immediate) }
+    }
+
+    /// Repeats what fails because of another connection, for up to a fifth of a second.
+    private func polling<R>(every microseconds: UInt32, _ body: () throws(DatabaseError) -> R) throws(DatabaseError) -> R {
+        let end = ContinuousClock.now + .milliseconds(200)
+        while true {
+            do { return try body() } catch {
+                guard error.code.primary == .busy, .now < end else { throw error }
+            }
+            usleep(microseconds)
+        }
+    }
 
     /// Ends the transaction, if there is one.
     package func end() {
@@ -80,11 +95,17 @@ package final class LogHold {
         return (Int(size), Int(count))
     }
 
-    /// The number of frames in the log, and the number of these that are in the database after moving as much as possible.
-    package func checkpoint(truncating: Bool = false) throws -> (frames: Int, moved: Int) {
-        let result = try connection.main.checkpoint(truncating ? .truncate : .passive)
+    /// Moves as much as possible from the log into the database. Another connection may be doing that just now.
+    /// - Returns: the number of frames in the log, and the number of these that are in the database now.
+    /// - Throws: ``DatabaseError/Reason/busy`` after a fifth of a second.
+    package func checkpoint() throws(DatabaseError) -> (frames: Int, moved: Int) {
+        let result = try polling(every: 200) { () throws(DatabaseError) in try connection.main.checkpoint(.passive) }
         return (result.logFrames, result.checkpointedFrames)
     }
+
+    /// Empties the log's file, all of which is in the database.
+    /// - Throws: ``DatabaseError/Reason/busy`` if it is in use.
+    package func cutLog() throws(DatabaseError) { _ = try connection.main.checkpoint(.truncate) }
 
     /// The absolute path of the database.
     package var path: String? { get throws { try connection.main.path } }
