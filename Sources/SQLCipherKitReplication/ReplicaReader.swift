@@ -71,6 +71,25 @@ struct ReplicaReader {
         let name: String
     }
 
+    /// Gives objects to `body` in their order. The next one is read meanwhile.
+    /// - Parameter entries: their names, and the most that is looked at.
+    private func eachObject(
+        of entries: [(name: String, size: Int)], _ body: (_ number: Int, _ bytes: [UInt8]) throws -> Void
+    ) async throws {
+        guard let first = entries.first else { return }
+        try await withThrowingTaskGroup(of: [UInt8].self) { group in
+            group.addTask { try await object(first.name, upTo: first.size) }
+            for number in entries.indices {
+                guard let bytes = try await group.next() else { return }
+                if number + 1 < entries.count {
+                    let next = entries[number + 1]
+                    group.addTask { try await object(next.name, upTo: next.size) }
+                }
+                try body(number, bytes)
+            }
+        }
+    }
+
     /// A place in a snapshot: the number of parts before it, with their pages and bytes, and the tag of the last one.
     struct SnapshotPlace: Codable, Hashable {
         var parts = 0
@@ -88,8 +107,9 @@ struct ReplicaReader {
     ) async throws {
         guard let key else { return }
         var place = place ?? SnapshotPlace(tag: snapshot.predecessor)
-        for name in snapshot.names.dropFirst(place.parts) {
-            let bytes = try await object(name, upTo: snapshot.size - place.bytes)
+        let names = Array(snapshot.names.dropFirst(place.parts)), left = snapshot.size - place.bytes
+        try await eachObject(of: names.map { ($0, left) }) { number, bytes in
+            let name = names[number]
             try bytes.withUnsafeBytes { bytes in
                 let (block, range, end, next) = try ReplicaBlock.open(bytes, at: 0, with: key)
                 guard block.kind == .snapshot, block.generation == generation, block.predecessor == place.tag,
@@ -127,8 +147,9 @@ struct ReplicaReader {
     ) async throws -> Place {
         guard let key else { return place }
         var place = place
-        for entry in generation.log where entry.end > place.frames && place.commits < last {
-            let bytes = try await object(entry.name, upTo: entry.size)
+        let entries = place.commits >= last ? [] : generation.log.filter { $0.end > place.frames && $0.commitsBefore < last }
+        try await eachObject(of: entries.map { ($0.name, $0.size) }) { number, bytes in
+            let entry = entries[number]
             try bytes.withUnsafeBytes { bytes in
                 var offset = 0, tag = entry.predecessor, first = entry.first
                 while offset < bytes.count, place.commits < last {

@@ -34,27 +34,27 @@ public enum ReplicaRestore {
         }
     }
 
-    /// The same, with the size in bytes after which progress is recorded. Tests set it.
+    /// The same, with the time after which progress is recorded. Tests set it.
     @discardableResult
     package static func restore(
         to path: String, from store: any ReplicaStore, key: Encryption, at moment: ReplicaMoment, replacing: Bool,
-        recordEvery size: Int
+        recordEvery interval: Duration
     ) async throws -> ReplicaPosition {
         try await withTaskExecutorPreference(BlockingExecutor.shared) {
-            try await start(path, store, key, moment, replacing, nil, recordEvery: size).plan.position
+            try await start(path, store, key, moment, replacing, nil, recordEvery: interval).plan.position
         }
     }
 
     /// Restores, and says where the log continues.
     static func start(
         _ path: String, _ store: any ReplicaStore, _ key: Encryption, _ moment: ReplicaMoment, _ replacing: Bool,
-        _ progress: (@Sendable (Int, Int) throws -> Void)?, recordEvery size: Int = 64 << 20
+        _ progress: (@Sendable (Int, Int) throws -> Void)?, recordEvery interval: Duration = .seconds(5)
     ) async throws -> (plan: ReplicaReader.Plan, place: ReplicaReader.Place, section: [UInt8]) {
         var reader = try await ReplicaReader(store, key: key), attempts = 0
         while true {
             var goesOn = false
             do {
-                return try await run(path, reader, key, moment, replacing, progress, size, &goesOn)
+                return try await run(path, reader, key, moment, replacing, progress, interval, &goesOn)
             } catch let missing as ReplicaReader.Missing {
                 // Upkeep may have replaced it since the manifest was read.
                 attempts += 1
@@ -69,7 +69,7 @@ public enum ReplicaRestore {
 
     private static func run(
         _ path: String, _ reader: ReplicaReader, _ key: Encryption, _ moment: ReplicaMoment, _ replacing: Bool,
-        _ report: (@Sendable (Int, Int) throws -> Void)?, _ recordSize: Int, _ goesOn: inout Bool
+        _ report: (@Sendable (Int, Int) throws -> Void)?, _ recordInterval: Duration, _ goesOn: inout Bool
     ) async throws -> (plan: ReplicaReader.Plan, place: ReplicaReader.Place, section: [UInt8]) {
         guard let sealKey = reader.key else { throw DatabaseError.damagedReplica("there is no key") }
         let plan = try await reader.plan(for: moment), pageSize = plan.generation.pageSize
@@ -87,7 +87,7 @@ public enum ReplicaRestore {
             try file.begin()
         }
         let total = progress.total(of: plan)
-        var done = progress.bytes, reported = done, recorded = done
+        var done = progress.bytes, reported = done, recorded = ContinuousClock.now
         func wrote() throws {
             done += pageSize
             guard done - reported >= 1 << 20 else { return }
@@ -96,10 +96,10 @@ public enum ReplicaRestore {
             try report?(min(done, total), total)
         }
         func record() throws {
-            guard done - recorded >= recordSize else { return }
-            recorded = done
+            guard .now - recorded >= recordInterval else { return }
             progress.bytes = done
             try file.record(progress.sealed(with: sealKey))
+            recorded = .now
         }
         if let place = progress.snapshotPlace {
             try await reader.readSnapshot(progress.snapshot, of: plan.generation.number, from: place) { page, bytes in
@@ -121,7 +121,7 @@ public enum ReplicaRestore {
         }
         try file.truncate(to: Int(progress.pages) * pageSize)
         try report?(total, total)
-        try file.publish(key: key, replacing: replacing)
+        try await file.publish(key: key, replacing: replacing)
         return (plan, progress.place, reader.section)
     }
 }

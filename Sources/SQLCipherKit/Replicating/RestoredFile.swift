@@ -130,19 +130,62 @@ package final class RestoredFile {
         (error.code.primary == .corrupt || error.code.primary == .notADatabase) && error.reason != .replicaDamaged
     }
 
-    /// Checks the whole file, flushes it and gives it its name.
+    /// Checks the whole file, flushes it and gives it its name. It is flushed while pages and structure are checked at the same
+    /// time.
     /// - Throws: ``DatabaseError/Reason/conversionFailed`` if a page or the structure is damaged, and any error of opening it. The
     ///   next restore begins from scratch then.
+    package func publish(key: Encryption, replacing: Bool) async throws {
+        let pages = descriptor
+        async let flushed = BlockingExecutor.run { AtomicFile.sync(pages) }
+        do { try await Self.requireIntact(pagesPath, key) } catch {
+            _ = try await flushed
+            throw refused(error)
+        }
+        guard try await flushed else { throw AtomicFile.failure(.ioError, "the new file cannot be flushed to disk", pagesPath) }
+        closeDescriptor()
+        try complete(replacing)
+    }
+
+    /// The same on the calling thread alone.
     package func publish(key: Encryption, replacing: Bool) throws {
         closeDescriptor()
         do {
-            let db = try Connection(.file(pagesPath), key: key)
-            defer { db.close() }
-            try db.main.requireIntact("the restored database")
-        } catch let error as DatabaseError {
-            if Self.isDamage(error) { discard() }
-            throw error
+            try Self.requirePages(pagesPath, key)
+            try Self.requireStructure(pagesPath, key)
+        } catch { throw refused(error) }
+        try complete(replacing)
+    }
+
+    private func refused(_ error: any Error) -> any Error {
+        if let error = error as? DatabaseError, Self.isDamage(error) { discard() }
+        return error
+    }
+
+    private static func requireIntact(_ path: String, _ key: Encryption) async throws {
+        async let pages: Void = BlockingExecutor.run { try requirePages(path, key) }
+        async let structure: Void = BlockingExecutor.run { try requireStructure(path, key) }
+        try await pages
+        try await structure
+    }
+
+    private static func requirePages(_ path: String, _ key: Encryption) throws {
+        try require(path, key) { schema in try schema.pageProblems().problems }
+    }
+
+    private static func requireStructure(_ path: String, _ key: Encryption) throws {
+        try require(path, key) { schema in
+            try schema.ignoreConstraints()
+            return try schema.structuralProblems(foreignKeys: false)
         }
+    }
+
+    private static func require(_ path: String, _ key: Encryption, _ problems: (Schema) throws -> [IntegrityProblem]) throws {
+        let db = try Connection(.file(path), key: key)
+        defer { db.close() }
+        try db.main.refuse(problems(db.main), "the restored database")
+    }
+
+    private func complete(_ replacing: Bool) throws {
         var log = stat()
         guard lstat(pagesPath + "-wal", &log) != 0 || log.st_size == 0, rename(pagesPath, file.temporaryPath) == 0 else {
             throw AtomicFile.failure(.ioError, "the new file could not be completed", pagesPath)

@@ -44,7 +44,7 @@ struct ProofChild {
         let key = try ProofDatabase.key, store = try FolderStore(folder + "/store")
         if role == "restorer" {
             try await ReplicaRestore.restore(
-                to: folder + "/again.db", from: SlowStore(store: store), key: key, at: .newest, replacing: true, recordEvery: 4096)
+                to: folder + "/again.db", from: SlowStore(store: store), key: key, at: .newest, replacing: true, recordEvery: .zero)
             return
         }
         if role == "follower" {
@@ -138,7 +138,7 @@ struct ProofRun {
             }
             guard below(2) == 0 else { continue }
             try await ReplicaRestore.restore(
-                to: folder + "/again.db", from: store, key: key, at: .newest, replacing: true, recordEvery: 4096)
+                to: folder + "/again.db", from: store, key: key, at: .newest, replacing: true, recordEvery: .zero)
             let again = try check(folder + "/again.db", database)
             guard again == commit else { throw Finding("commit \(commit) was restored, and then \(again)") }
             for name in ["/again.db-restoring", "/again.db-restoring-state"] where access(folder + name, F_OK) == 0 {
