@@ -16,16 +16,18 @@ import moto_server
 ROOT = Path(__file__).resolve().parent.parent.parent
 WORK = ROOT / ".build" / "benchmarks"
 PACKAGE = ROOT / "Tests" / "Benchmarks"
+MEMORY = Path("/dev/shm")
 
 STORES = {
     "none": "no replica",
     "folder": "a folder on the same disk",
+    "memory": "a folder in memory, where there is /dev/shm, as a store elsewhere does not use the database's disk",
     "s3": "an object store on the loopback: moto's server, which is slow, with the package's HTTP client",
 }
 WORKLOADS = {
-    "commits": "20,000 commits of one row of 200 bytes, without a replica and with one, and what is stored for them",
+    "commits": "20,000 commits of one row of 200 bytes after as many others, without a replica and with one, and what is stored",
     "stored": "500 commits that wait until they are stored, and 100 that do not, with the default interval of half a second",
-    "restore": "restore 500 MB, beside copying and flushing the file",
+    "restore": "restore 500 MB three times, beside copying and flushing the file",
     "follow": "a follower that is 200 MB behind",
     "grow": "a database of 10 MB to 10 GB: its first snapshot, and commits that wait until they are stored; one round, 25 GB",
 }
@@ -39,7 +41,8 @@ FIGURES = {
     "passing_p50": ("from a commit to its being stored, median", "{:.0f} ms"),
     "passing_p99": ("the same, 99 of 100", "{:.0f} ms"),
     "restore_mb_per_second": ("restoring, MB/s", "{:,.0f}"),
-    "copy_mb_per_second": ("copying the file, MB/s", "{:,.0f}"),
+    "copy_mb_per_second": ("copying the file and flushing it, MB/s", "{:,.0f}"),
+    "restore_per_copy": ("restoring as a part of copying", "{:.2f}"),
     "follow_mb_per_second": ("a follower, MB/s", "{:,.0f}"),
     **{f"snapshot_{size}": (f"the first snapshot of {name}, MB/s", "{:,.0f}") for size, name in SIZES.items()},
     **{f"grown_waiting_{size}": (f"a commit in {name} that waits, median", "{:.1f} ms") for size, name in SIZES.items()},
@@ -82,12 +85,15 @@ def build(graph):
 def measure(executable, workload, stores, rounds, scale, parent):
     """The figures of each round: {(store, figure): [value, …]}. The stores take turns."""
     figures = {}
-    order = [store for store in stores if store != "none" or workload == "commits"]
+    left_out = {"commits": set(), "grow": {"none", "memory"}}.get(workload, {"none"})
+    order = [store for store in stores if store not in left_out]
     for number in range(rounds):
         turn = number % len(order) if order else 0
         for store in order[turn:] + order[:turn]:
-            with tempfile.TemporaryDirectory(prefix="sqlcipherkit-bench-", dir=parent) as folder:
-                output = command([executable, workload, stores[store], folder, str(scale)])
+            with tempfile.TemporaryDirectory(prefix="sqlcipherkit-bench-", dir=parent) as folder, \
+                    tempfile.TemporaryDirectory(prefix="sqlcipherkit-bench-", dir=MEMORY if store == "memory" else folder) as other:
+                place = other if store == "memory" else stores[store]
+                output = command([executable, workload, place, folder, str(scale)])
             for name, value in json.loads(output).items():
                 figures.setdefault((store, name), []).append(value)
     return figures
@@ -165,6 +171,8 @@ def main():
         if unexplained:
             raise Stop(f"scripts/lib/bench_replica.py and the program differ: {', '.join(sorted(unexplained))}")
         stores = {"none": "none", "folder": "folder", **({"s3": server.url} if server else {})}
+        if MEMORY.is_dir():
+            stores["memory"] = str(MEMORY)
         figures = {}
         for workload in options.only:
             say(f"{workload}: {WORKLOADS[workload]}")
