@@ -75,3 +75,20 @@ void sqlcipherkit_open_logs(sqlite3 *db) {
     }
     sqlite3_mutex_leave(db->mutex);
 }
+
+int sqlcipherkit_refuses_commit(sqlite3 *db) { return (db->flags & SQLITE_CorruptRdOnly) != 0; }
+
+void sqlcipherkit_allow_commit(sqlite3 *db) { db->flags &= ~(u64)SQLITE_CorruptRdOnly; }
+
+void sqlcipherkit_leave_transaction(sqlite3 *db, const char *schema) {
+    sqlite3_mutex_enter(db->mutex);
+    Btree *btree = sqlcipherkit_btree(db, schema);
+    if (btree != NULL) {
+        /* The rows that other statements are on are none of its own. */
+        const int readers = db->nVdbeRead;
+        db->nVdbeRead = 0;
+        sqlite3BtreeRollback(btree, SQLITE_OK, 0);
+        db->nVdbeRead = readers;
+    }
+    sqlite3_mutex_leave(db->mutex);
+}

@@ -28,3 +28,13 @@ int sqlcipherkit_end_read(sqlite3 *db);
  * open, no connection that may not write is the last to close it. Does nothing in a transaction. Must not be called in a callback
  * or during a statement's step. */
 void sqlcipherkit_open_logs(sqlite3 *db);
+
+/* Whether the open transaction can no longer write or commit, because a statement in it has found damage in some database. */
+int sqlcipherkit_refuses_commit(sqlite3 *db);
+
+/* Lets the open transaction write and commit again. The damaged database must be gone. */
+void sqlcipherkit_allow_commit(sqlite3 *db);
+
+/* Takes a database, if it is attached, out of the open transaction, and undoes what was changed in it, so that it can be detached.
+ * No statement may be on a row of it. */
+void sqlcipherkit_leave_transaction(sqlite3 *db, const char *schema);

@@ -38,8 +38,9 @@ extension Connection {
         let header = location.isOnDisk ? try DatabaseFile.header(at: location) : nil
         let schema = Schema(self, name), safeguards = safeguards ?? configuration.safeguards
         return try withSafeguards(safeguards) {
-            try attachUnread(handle, location, name, key, header)
+            let refusesCommit = sqlcipherkit_refuses_commit(handle) != 0
             do {
+                try attachUnread(handle, location, name, key, header)
                 do throws(DatabaseError) { try schema.readAfterAttaching() } catch {
                     throw attachFailure(location, key, header, error)
                 }
@@ -47,7 +48,11 @@ extension Connection {
                 schema.noteKey(key)
                 try resolved.didOpen?(schema)
             } catch {
+                // A database that the open transaction has read cannot be detached.
+                sqlcipherkit_leave_transaction(handle, name)
                 try? schema.detach()
+                // Damage in a database that is not attached is no reason for a transaction to lose what it has changed in others.
+                if !refusesCommit { sqlcipherkit_allow_commit(handle) }
                 throw error
             }
             return schema

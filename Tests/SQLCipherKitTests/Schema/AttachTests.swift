@@ -47,6 +47,50 @@ import Testing
         try other.execute("PRAGMA user_version = 1")
     }
 
+    /// A file that cannot be attached, whatever the engine says of it, takes nothing from the transaction around the call.
+    @Test(arguments: [0, 32], [false, true]) func aTransactionGoesOnAfterADamagedDatabase(header: Int, inSavepoint: Bool) throws {
+        var cipher = CipherConfiguration.quick
+        cipher.plaintextHeaderSize = header
+        let raw = [UInt8](repeating: 1, count: 32), salt = [UInt8](repeating: 2, count: 16), path = folder.path("other.db")
+        let key = try Encryption.raw(raw, salt: salt, cipher: cipher)
+        do {
+            let other = try Connection(.file(path), key: key)
+            for name in 0..<40 { try other.execute("CREATE TABLE \(identifier: "table \(name) \(String(repeating: "x", count: 200))")(x)") }
+            other.close()
+        }
+        let whole = try Data(contentsOf: URL(fileURLWithPath: path)), size = cipher.pageSize
+        var damages: [(inout Data) -> Void] = [{ $0.removeLast($0.count - 100) }, { $0.removeLast(size) }]
+        for page in 0..<whole.count / size {
+            for offset in [page * size + 40, (page + 1) * size - 1] { damages.append { $0[offset] ^= 1 } }
+        }
+        let wrong = try Encryption.raw([UInt8](repeating: 3, count: 32), salt: salt, cipher: cipher)
+        var safeguards = DatabaseConfiguration.Safeguards(), attempts = 0
+        safeguards.checksStructure = true
+        func expectFailure(_ key: Encryption?, _ damage: (inout Data) -> Void = { _ in }) throws {
+            var bytes = whole
+            damage(&bytes)
+            try bytes.write(to: URL(fileURLWithPath: path))
+            func body() throws {
+                try db.execute("INSERT INTO t VALUES (3)")
+                let cursors = try (0..<attempts % 4).map { _ in try db.cursor(Int.self, "SELECT x FROM t LIMIT 2") }
+                for cursor in cursors { #expect(try cursor.next() == 1) }
+                #expect(throws: DatabaseError.self) {
+                    try db.attach(.file(path), as: "other", key: key, safeguards: safeguards)
+                }
+                try expectOnlyMain()
+                for cursor in cursors { #expect(try cursor.next() == 2) }
+                try db.execute("INSERT INTO t VALUES (4)")
+            }
+            try db.transaction { _ in if inSavepoint { try db.savepoint { _ in try body() } } else { try body() } }
+            attempts += 1
+        }
+        try expectFailure(wrong)
+        try expectFailure(nil)
+        for damage in damages { try expectFailure(key, damage) }
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 2 + 2 * attempts)
+        #expect(try db.main.verify().isIntact)
+    }
+
     @Test func eachKindOfKey() throws {
         try db.attach(.file(folder.path("own.db")), as: "own", key: .passphrase("own", cipher: .quick))
         try db.attach(.file(folder.path("inherited.db")), as: "inherited", key: db.main.encryption)
