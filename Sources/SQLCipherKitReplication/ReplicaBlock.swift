@@ -63,12 +63,12 @@ struct ReplicaBlock {
         return bytes + sealed
     }
 
+    /// A block that was read: without its pages, and with the places of these and of its end.
+    typealias Opened = (block: ReplicaBlock, pages: Range<Int>, end: Int, tag: [UInt8])
+
     /// Reads the block at `offset` of an object.
-    /// - Returns: the block without its pages, and where these and the block end.
     /// - Throws: ``DatabaseError/Reason/replicaDamaged``.
-    static func open(
-        _ object: UnsafeRawBufferPointer, at offset: Int, with key: ReplicaKey
-    ) throws -> (block: ReplicaBlock, pages: Range<Int>, end: Int, tag: [UInt8]) {
+    static func open(_ object: UnsafeRawBufferPointer, at offset: Int, with key: ReplicaKey) throws -> Opened {
         guard object.count - offset >= headerCount, object.slice(offset..<offset + 5).elementsEqual(magic),
             let kind = Kind(rawValue: object[offset + 5])
         else { throw DatabaseError.damagedReplica("an object does not hold what it should") }
@@ -90,6 +90,21 @@ struct ReplicaBlock {
             block.frames = (0..<count).map { Frame(page: table.number(at: 16 + 8 * $0), size: table.number(at: 20 + 8 * $0)) }
         }
         return (block, pages, end, Array(object.slice(end - ReplicaKey.tagCount..<end)))
+    }
+
+    /// Reads the blocks of an object, up to the one in which that commit ends.
+    /// - Throws: ``DatabaseError/Reason/replicaDamaged``.
+    static func openAll(_ object: [UInt8], with key: ReplicaKey, upTo last: UInt64 = .max) throws -> [Opened] {
+        try object.withUnsafeBytes { object in
+            var blocks: [Opened] = [], offset = 0
+            while offset < object.count {
+                let opened = try open(object, at: offset, with: key)
+                blocks.append(opened)
+                if opened.block.commits &+ UInt64(opened.block.commitCount) >= last { break }
+                offset = opened.end
+            }
+            return blocks
+        }
     }
 }
 

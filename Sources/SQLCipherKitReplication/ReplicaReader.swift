@@ -71,24 +71,46 @@ struct ReplicaReader {
         let name: String
     }
 
-    /// Gives objects to `body` in their order. The next one is read meanwhile.
-    /// - Parameter entries: their names, and the most that is looked at.
+    /// An object whose blocks are authentic.
+    private struct OpenedObject: Sendable {
+        let bytes: [UInt8]
+        let blocks: [ReplicaBlock.Opened]
+    }
+
+    /// Gives objects to `body` in their order. The next ones are read and authenticated meanwhile, on other cores.
+    /// - Parameters:
+    ///   - entries: their names, and the most that is looked at.
+    ///   - last: the commit after which no block is needed.
     private func eachObject(
-        of entries: [(name: String, size: Int)], _ body: (_ number: Int, _ bytes: [UInt8]) throws -> Void
+        of entries: [(name: String, size: Int)], with key: ReplicaKey, upTo last: UInt64 = .max,
+        _ body: (_ number: Int, _ object: OpenedObject) throws -> Void
     ) async throws {
-        guard let first = entries.first else { return }
-        try await withThrowingTaskGroup(of: [UInt8].self) { group in
-            group.addTask { try await object(first.name, upTo: first.size) }
-            for number in entries.indices {
-                guard let bytes = try await group.next() else { return }
-                if number + 1 < entries.count {
-                    let next = entries[number + 1]
-                    group.addTask { try await object(next.name, upTo: next.size) }
+        try await withThrowingTaskGroup(of: (Int, Result<OpenedObject, any Error>).self) { group in
+            func begin(_ number: Int) {
+                guard number < entries.count else { return }
+                let entry = entries[number]
+                group.addTask {
+                    do {
+                        let bytes = try await object(entry.name, upTo: entry.size)
+                        let blocks = try ReplicaBlock.openAll(bytes, with: key, upTo: last)
+                        return (number, .success(OpenedObject(bytes: bytes, blocks: blocks)))
+                    } catch { return (number, .failure(error)) }
                 }
-                try body(number, bytes)
+            }
+            // An error counts in its turn, after everything before it.
+            var ready: [Int: Result<OpenedObject, any Error>] = [:]
+            for number in 0..<Self.objectsAhead { begin(number) }
+            for number in entries.indices {
+                while ready[number] == nil, let (number, object) = try await group.next() { ready[number] = object }
+                guard let object = try ready.removeValue(forKey: number)?.get() else { return }
+                begin(number + Self.objectsAhead)
+                try body(number, object)
             }
         }
     }
+
+    /// The number of objects that are read before they are needed. With the one in use, they are in memory.
+    private static let objectsAhead = 2
 
     /// A place in a snapshot: the number of parts before it, with their pages and bytes, and the tag of the last one.
     struct SnapshotPlace: Codable, Hashable {
@@ -108,22 +130,21 @@ struct ReplicaReader {
         guard let key else { return }
         var place = place ?? SnapshotPlace(tag: snapshot.predecessor)
         let names = Array(snapshot.names.dropFirst(place.parts)), left = snapshot.size - place.bytes
-        try await eachObject(of: names.map { ($0, left) }) { number, bytes in
+        try await eachObject(of: names.map { ($0, left) }, with: key) { number, object in
             let name = names[number]
-            try bytes.withUnsafeBytes { bytes in
-                let (block, range, end, next) = try ReplicaBlock.open(bytes, at: 0, with: key)
-                guard block.kind == .snapshot, block.generation == generation, block.predecessor == place.tag,
-                    block.first == place.pages, end == bytes.count
-                else { throw DatabaseError.damagedReplica("the object \(name) is out of place") }
+            guard object.blocks.count == 1, let (block, range, _, next) = object.blocks.first, block.kind == .snapshot,
+                block.generation == generation, block.predecessor == place.tag, block.first == place.pages
+            else { throw DatabaseError.damagedReplica("the object \(name) is out of place") }
+            try object.bytes.withUnsafeBytes { bytes in
                 for (index, frame) in block.frames.enumerated() {
                     let start = range.lowerBound + index * block.pageSize
                     try body(frame.page, bytes.slice(start..<start + block.pageSize))
                 }
-                place.pages += UInt64(block.frames.count)
-                place.tag = next
             }
+            place.pages += UInt64(block.frames.count)
+            place.tag = next
             place.parts += 1
-            place.bytes += bytes.count
+            place.bytes += object.bytes.count
             try checkpoint(place)
         }
     }
@@ -148,36 +169,34 @@ struct ReplicaReader {
         guard let key else { return place }
         var place = place
         let entries = place.commits >= last ? [] : generation.log.filter { $0.end > place.frames && $0.commitsBefore < last }
-        try await eachObject(of: entries.map { ($0.name, $0.size) }) { number, bytes in
+        try await eachObject(of: entries.map { ($0.name, $0.size) }, with: key, upTo: last) { number, object in
             let entry = entries[number]
-            try bytes.withUnsafeBytes { bytes in
-                var offset = 0, tag = entry.predecessor, first = entry.first
-                while offset < bytes.count, place.commits < last {
-                    let (block, range, end, next) = try ReplicaBlock.open(bytes, at: offset, with: key)
+            var offset = 0, tag = entry.predecessor, first = entry.first
+            try object.bytes.withUnsafeBytes { bytes in
+                for (block, range, end, next) in object.blocks where place.commits < last {
                     guard block.kind == .log, block.generation == generation.number, block.predecessor == tag, block.first == first
                     else { throw DatabaseError.damagedReplica("the object \(entry.name) is out of place") }
                     first += UInt64(block.frames.count)
-                    if first > place.frames {
-                        // The first block that is used continues what is there already.
-                        guard block.first <= place.frames, block.first < place.frames || block.predecessor == place.predecessor
-                        else {
-                            throw DatabaseError.damagedReplica("the object \(entry.name) does not continue the log")
-                        }
-                        let skipped = Int(place.frames - block.first)
-                        for index in skipped..<block.frames.count {
-                            let start = range.lowerBound + index * block.pageSize
-                            try body(block.frames[index], bytes.slice(start..<start + block.pageSize))
-                            place.frames += 1
-                            if block.frames[index].size != 0 { place.commits += 1 }
-                            if place.commits == last { break }
-                        }
-                        if place.frames == first { place.predecessor = next }
-                    }
                     (tag, offset) = (next, end)
+                    guard first > place.frames else { continue }
+                    // The first block that is used continues what is there already.
+                    guard block.first <= place.frames, block.first < place.frames || block.predecessor == place.predecessor
+                    else {
+                        throw DatabaseError.damagedReplica("the object \(entry.name) does not continue the log")
+                    }
+                    let skipped = Int(place.frames - block.first)
+                    for index in skipped..<block.frames.count {
+                        let start = range.lowerBound + index * block.pageSize
+                        try body(block.frames[index], bytes.slice(start..<start + block.pageSize))
+                        place.frames += 1
+                        if block.frames[index].size != 0 { place.commits += 1 }
+                        if place.commits == last { break }
+                    }
+                    if place.frames == first { place.predecessor = next }
                 }
-                guard offset < bytes.count || (tag == entry.tag && first == entry.end) else {
-                    throw DatabaseError.damagedReplica("the object \(entry.name) is not complete")
-                }
+            }
+            guard offset < object.bytes.count || (tag == entry.tag && first == entry.end) else {
+                throw DatabaseError.damagedReplica("the object \(entry.name) is not complete")
             }
             try checkpoint(place)
         }

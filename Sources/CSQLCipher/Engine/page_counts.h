@@ -1,5 +1,6 @@
 /* How many pages a database has, and should have. Only engine.c includes this, after the amalgamation. */
 #include "../include/page_counts.h"
+#include "../include/query_only.h"
 
 /* Takes a shared lock for a look at the pages, unless pages are in use: then a transaction or a statement holds a lock already, and
  * taking another would make the pager forget that it is writing, or which snapshot of a write-ahead log it reads. */
@@ -46,6 +47,15 @@ int sqlcipherkit_check_page(sqlite3 *db, const char *schema, unsigned int number
     }
     sqlite3_mutex_leave(db->mutex);
     return rc;
+}
+
+int sqlcipherkit_skip_page_checks(sqlite3 *db, const char *schema) {
+    codec_ctx *codec = sqlcipherkit_codec_of(sqlcipherkit_btree(db, schema));
+    if (codec == NULL || !db->autoCommit) return SQLITE_MISUSE;
+    /* Without the flag, a page would be written without its code. */
+    sqlcipherkit_set_query_only(db, 1);
+    SQLCIPHER_FLAG_UNSET(codec->flags, CIPHER_FLAG_HMAC);
+    return SQLITE_OK;
 }
 
 int sqlcipherkit_is_page_in_log(sqlite3 *db, const char *schema, unsigned int number) {

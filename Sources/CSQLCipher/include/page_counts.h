@@ -13,6 +13,11 @@ int sqlcipherkit_page_counts(sqlite3 *db, const char *schema, unsigned int *decl
  * SQLITE_IOERR_SHORT_READ beyond the end of the file, or the error of reading the page. */
 int sqlcipherkit_check_page(sqlite3 *db, const char *schema, unsigned int number);
 
+/* Lets a connection read the pages of a database without checking their authentication codes, for a file all of whose pages are
+ * checked by sqlcipherkit_check_page beside that. The connection can no longer write. Returns SQLITE_MISUSE in a transaction, or if
+ * the database is not encrypted. */
+int sqlcipherkit_skip_page_checks(sqlite3 *db, const char *schema);
+
 /* Whether the write-ahead log has a page, counted from 1, so that the one in the file is not read. 0 also if that is unknown. */
 int sqlcipherkit_is_page_in_log(sqlite3 *db, const char *schema, unsigned int number);
 

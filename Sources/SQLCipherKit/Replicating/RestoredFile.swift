@@ -172,9 +172,11 @@ package final class RestoredFile {
         try require(path, key) { schema in try schema.pageProblems().problems }
     }
 
+    /// Each page is authenticated by ``requirePages(_:_:)``, so it is not authenticated a second time here.
     private static func requireStructure(_ path: String, _ key: Encryption) throws {
         try require(path, key) { schema in
             try schema.ignoreConstraints()
+            try schema.connection.check(sqlcipherkit_skip_page_checks(schema.live(), schema.name))
             return try schema.structuralProblems(foreignKeys: false)
         }
     }
