@@ -1,6 +1,7 @@
 """Mutation testing of rooms: changes that their tests do not notice. Run through scripts/mutate."""
 
 import argparse
+import concurrent.futures
 import os
 import random
 import re
@@ -22,6 +23,7 @@ WORK = ROOT / ".build" / "mutate"
 TREE = WORK / "tree"
 BUILD = WORK / "build"
 PROGRAM = BUILD / "debug" / "SQLCipherKitPackageTests.xctest"
+MODEL = BUILD / "debug" / "Model"
 
 HELP = """\
 Changes one thing at a time in the source of rooms, a folder of Sources/SQLCipherKit each, and runs the room's tests: an operator,
@@ -29,7 +31,10 @@ a condition, a number, an early return, the body of a function; at most one in e
 is a survivor. It fails if a survivor is not in Tests/Proofs/Survivors.txt.
 
 All changes are compiled into one copy of the package in .build/mutate, which takes about 15 minutes the first time, and chosen at
-run time: each then costs one run of the room's tests."""
+run time: each then costs one run of the room's tests.
+
+With --model, programs of the machine `model` take the place of the tests, for a minute with each change, and a room is done at the
+first change that they notice. It fails if a room has none: then the model does not look at that room."""
 
 HEAD = """\
 # Changes to the source that the tests of the room do not notice, found by scripts/mutate. This list should become shorter: write
@@ -97,9 +102,9 @@ def manifest():
 # --- Building ---------------------------------------------------------------------------------------------------------
 
 
-def build():
+def build(what):
     """Builds the copy. Returns the lines of its errors, as (file, line)."""
-    command = ["swift", "build", "--build-tests", "--package-path", str(TREE), "--scratch-path", str(BUILD), "-Xcc", "-O1"]
+    command = ["swift", "build", *what, "--package-path", str(TREE), "--scratch-path", str(BUILD), "-Xcc", "-O1"]
     with open(WORK / "build.log", "w") as log:
         done = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, check=False)
     if done.returncode == 0:
@@ -130,7 +135,7 @@ class Room:
         return found
 
 
-def compile_mutants(chosen):
+def compile_mutants(chosen, what=("--build-tests",)):
     """Builds the copy with as many of the chosen changes as compile. Returns the mutants by room."""
     helper = SOURCES / "Errors" / "Mutants.swift"
     for attempt in range(12):
@@ -145,7 +150,7 @@ def compile_mutants(chosen):
         everything = [mutant for some in made.values() for mutant in some]
         write(TREE / helper, mutants.helper(everything).encode())
         say(f"compiling {len(everything)} changes" + (f", attempt {attempt + 1}" if attempt else ""))
-        errors = build()
+        errors = build(what)
         if not errors:
             return made
         wrong = set(errors)
@@ -186,6 +191,43 @@ def run_tests(room, mutant, seconds):
     return process.returncode == 0 and re.search(r"Test run with [1-9]\d* test", output) is not None
 
 
+def run_model(mutant, seed):
+    """The finding of programs of the model with a mutant, or with none; None if there is none in a minute."""
+    environment = {**os.environ, "SQLCIPHERKIT_MUTANT": str(mutant.number) if mutant else "-1"}
+    begun = time.monotonic()
+    try:
+        done = subprocess.run(
+            [str(MODEL), "--first", "--seed", str(seed), "--minutes", "1"], env=environment, cwd=TREE, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False, timeout=180)
+    except subprocess.TimeoutExpired:
+        return "it hangs"
+    if done.returncode == 0:
+        return None
+    found = next((line for line in done.stdout.splitlines() if line.startswith("FOUND")), f"ended with {done.returncode}")
+    return f"{time.monotonic() - begun:.0f} s: {found}"
+
+
+def judge_by_model(chosen, seed):
+    """Runs programs with changes of each room until they notice one. Returns the status."""
+    made = compile_mutants(chosen, ("--product", "Model"))
+    finding = run_model(None, seed)
+    if finding:
+        raise Stop(f"the model finds something without a change: {finding}")
+
+    def judge(room):
+        for number, mutant in enumerate(made[room]):
+            if finding := run_model(mutant, seed):
+                say(f"{room.name}: noticed after {number} others, {mutant}\n    {finding[:200]}")
+                return 0
+        print(f"FOUND the model notices none of {len(made[room])} changes of {room.name}", flush=True)
+        return 1
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
+        unnoticed = sum(workers.map(judge, made))
+    say(f"the model notices a change in {len(made) - unnoticed} of {len(made)} rooms, seed {seed}")
+    return 1 if unnoticed else 0
+
+
 def known_survivors():
     """The reasons of the list's lines, by their keys."""
     found = {}
@@ -209,12 +251,18 @@ def main():
     parser.add_argument("--limit", type=int, default=40, metavar="N", help="how many changes in all (default 40)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="which changes are chosen (default 1)")
     parser.add_argument("--update", action="store_true", help="put new survivors on the list, and remove those that were noticed")
+    parser.add_argument("--model", action="store_true", help="judge by the machine `model`; --limit is for each room then")
     options = parser.parse_args()
     unknown = [name for name in options.room if name not in rooms]
     if unknown or options.limit < 1:
         parser.error(f"there is no room {unknown[0]}" if unknown else "--limit is 1 or more")
     os.environ["SQLCIPHERKIT_DEVELOPMENT"] = "1"
     generator = random.Random(options.seed)
+    if options.model:
+        places = {room: room.places(generator) for room in map(Room, options.room or rooms)}
+        copy_tree(set())
+        return judge_by_model(
+            {room: generator.sample(some, min(options.limit, len(some))) for room, some in places.items()}, options.seed)
     everything = [(room, place) for room in map(Room, options.room or rooms) if room.has_tests for place in room.places(generator)]
     chosen = {}
     for room, place in generator.sample(everything, min(options.limit, len(everything))):
