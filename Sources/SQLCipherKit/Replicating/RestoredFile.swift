@@ -172,7 +172,7 @@ package final class RestoredFile {
         try require(path, key) { schema in try schema.pageProblems().problems }
     }
 
-    /// Each page is authenticated by ``requirePages(_:_:)``, so it is not authenticated a second time here.
+    /// Each page is authenticated by ``requirePages(_:_:)``, so only the schema, which is run, is authenticated here as well.
     private static func requireStructure(_ path: String, _ key: Encryption) throws {
         try require(path, key) { schema in
             try schema.ignoreConstraints()

@@ -55,7 +55,10 @@ import Testing
         let key = try Encryption.raw(raw, salt: salt, cipher: cipher)
         do {
             let other = try Connection(.file(path), key: key)
-            for name in 0..<40 { try other.execute("CREATE TABLE \(identifier: "table \(name) \(String(repeating: "x", count: 200))")(x)") }
+            for number in 0..<40 {
+                let name = "table \(number) " + String(repeating: "x", count: 200)
+                try other.execute("CREATE TABLE \(identifier: name)(x)")
+            }
             other.close()
         }
         let whole = try Data(contentsOf: URL(fileURLWithPath: path)), size = cipher.pageSize
