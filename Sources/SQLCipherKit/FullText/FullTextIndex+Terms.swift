@@ -97,8 +97,14 @@ extension FullTextIndex {
     /// The condition for a prefix: a range of words, which FTS5 finds without reading the others.
     private func prefixCondition(_ prefix: String) -> SQL {
         guard !prefix.isEmpty else { return "1" }
-        // U+10FFFF, the last code point, is reserved as a noncharacter: no word continues with it.
-        return "term >= \(prefix) AND term < \(prefix + "\u{10FFFF}")"
+        // UTF-8 sorts by code points: the range ends where the last one that can be is raised by one.
+        var end = prefix.unicodeScalars
+        while let last = end.popLast() {
+            guard let next = Unicode.Scalar(last.value == 0xd7ff ? 0xe000 : last.value + 1) else { continue }
+            end.append(next)
+            return "term >= \(prefix) AND term < \(String(end))"
+        }
+        return "term >= \(prefix)"
     }
 
     /// Returns the vocabulary's virtual table, which is created in the temporary database on first use.

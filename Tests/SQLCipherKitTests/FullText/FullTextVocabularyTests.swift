@@ -28,6 +28,22 @@ import Testing
         #expect(instances.map(\.position) == [0, 2, 1])
     }
 
+    /// At the ends of the ranges of code points, too, the last of which has none after it.
+    @Test func aPrefixFindsEveryWordThatBeginsWithIt() throws {
+        try db.create(FTS5Table("ends", columns: ["body"], tokenizer: .ascii()))
+        let alphabet = ["a", "b", "\u{7f}", "\u{80}", "\u{7ff}", "\u{d7ff}", "\u{e000}", "\u{ffff}", "\u{10000}", "\u{10ffff}"]
+        let short = alphabet + alphabet.flatMap { first in alphabet.map { first + $0 } }
+        let words = short + short.flatMap { first in [first + "a", first + "\u{10ffff}"] }
+        for word in words { try db.execute("INSERT INTO ends VALUES (\(word))") }
+        let ends = try db.fullText("ends")
+        let all = try ends.terms().map { Array($0.term.utf8) }
+        #expect(all.count > 200)
+        for prefix in short {
+            let bytes = Array(prefix.utf8)
+            #expect(try ends.terms(prefix: prefix).map { Array($0.term.utf8) } == all.filter { $0.starts(with: bytes) })
+        }
+    }
+
     @Test func suggestions() throws {
         #expect(try fts.suggestions(for: "my DATA").map(\.term) == ["database", "data"])
         #expect(try fts.suggestions(for: "sear", limit: 1).map(\.term) == ["search"])
