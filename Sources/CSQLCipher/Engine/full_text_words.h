@@ -82,9 +82,13 @@ static int sqlcipherkit_take_stem(void *context, int flags, const char *token, i
 }
 
 int sqlcipherkit_words_stem(const char *word, int count, char *stem) {
-    char buffer[128];
+    /* Of a word that one letter is left of, such as "eed", the byte before the buffer is read too. */
+    struct {
+        char before, buffer[128];
+    } space;
+    space.before = 0;
     sqlcipherkit_stem result = {stem, 0};
-    PorterContext context = {&result, sqlcipherkit_take_stem, buffer};
+    PorterContext context = {&result, sqlcipherkit_take_stem, space.buffer};
     if (count > FTS5_PORTER_MAX_TOKEN) return 0;
     fts5PorterCb(&context, 0, word, count, 0, count);
     return result.count;
