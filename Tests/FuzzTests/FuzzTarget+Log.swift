@@ -35,7 +35,10 @@ extension FuzzTarget {
         let other = try logged("other")
         defer { other.connection.close() }
         let mine = try log.changes(since: other.position)
-        if (try? other.receive(mine)) != nil { try require(try content(other.connection) == content(db), "two copies differ") }
+        if (try? other.receive(mine)) != nil {
+            let (here, there) = (try content(db), try content(other.connection))
+            try require(here == there, "two copies differ: \(here) and \(there)")
+        }
         _ = try log.prune()
     }
 

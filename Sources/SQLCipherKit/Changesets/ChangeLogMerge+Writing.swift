@@ -40,7 +40,12 @@ extension ChangeLogMerge {
         do {
             if let old {
                 let columns = table.others.filter { work.values[SQLName($0)] != nil }
-                if !columns.isEmpty {
+                if work.isWhole, columns.count < table.others.count {
+                    try db.savepoint { _ in
+                        try delete(table, work.key)
+                        return TransactionEnd.commit(try insert(work, old, replaces: false))
+                    }
+                } else if !columns.isEmpty {
                     let first = work.key.count + 1
                     let list = columns.enumerated().map { "\($1.quotedSQLIdentifier) = ?\($0 + first)" }.joined(separator: ", ")
                     let values = columns.map { work.values[SQLName($0)] ?? .null }
@@ -82,7 +87,7 @@ extension ChangeLogMerge {
         let table = work.table
         var names = table.key, values = work.key
         for (place, name) in zip(table.otherPlaces, table.others) {
-            guard let value = work.values[SQLName(name)] ?? parked?.values[place] else { continue }
+            guard let value = work.values[SQLName(name)] ?? (work.isWhole ? nil : parked?.values[place]) else { continue }
             names.append(name)
             values.append(value)
         }

@@ -10,12 +10,20 @@ struct ChangeLogMerge {
         var row: ChangeLogRow
         /// The values to write.
         var values: [SQLName: SQLValue] = [:]
-        /// Whether ``values`` are those of a whole row.
+        /// Whether a missing row is to be inserted.
         var isInsert = false
+        /// Whether ``values`` are those of a whole row. Columns that the sender does not have get their defaults.
+        var isWhole = false
         /// Whether the row is to be deleted.
         var isDelete = false
 
         init(_ table: LoggedTable, _ key: [SQLValue], _ row: ChangeLogRow) { (self.table, self.key, self.row) = (table, key, row) }
+
+        /// Replaces the whole row with that of a change.
+        func take(_ change: LoggedChange, isInsert: Bool) {
+            (values, self.isInsert, isWhole, isDelete) = ([:], isInsert, true, false)
+            for (column, value) in zip(change.columns, change.values) { values[SQLName(column)] = value }
+        }
     }
 
     struct Place: Hashable {
@@ -51,18 +59,15 @@ struct ChangeLogMerge {
             switch change.kind {
             case .insert:
                 isApplied = work.row.inserted(entry.stamp)
-                if isApplied {
-                    (work.values, work.isInsert, work.isDelete) = ([:], true, false)
-                    for (column, value) in zip(change.columns, change.values) { work.values[SQLName(column)] = value }
-                }
+                if isApplied { work.take(change, isInsert: true) }
             case .delete:
                 isApplied = work.row.deleted(change.base, entry.stamp, horizon)
-                if isApplied { (work.values, work.isInsert, work.isDelete) = ([:], false, true) }
+                if isApplied { (work.values, work.isInsert, work.isWhole, work.isDelete) = ([:], false, false, true) }
             case .update:
                 var made = false
                 if table.rule == .row {
                     made = work.row.updated(ChangeLogRow.wholeRow, change.base, entry.stamp, horizon)
-                    if made { for (column, value) in zip(change.columns, change.values) { work.values[SQLName(column)] = value } }
+                    if made { work.take(change, isInsert: work.isInsert) }
                 } else {
                     for (column, value) in zip(change.columns, change.values)
                     where work.row.updated(SQLName(column), change.base, entry.stamp, horizon) {

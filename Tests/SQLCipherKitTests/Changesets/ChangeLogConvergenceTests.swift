@@ -29,6 +29,17 @@ import Testing
         var known: [ChangePosition] = [ChangePosition()]
         /// Up to where it has sent messages.
         var sent: [Int: ChangePosition] = [:]
+        private(set) var isMigrated = false
+
+        func migrate() throws {
+            if isMigrated { return }
+            isMigrated = true
+            try db.execute(SQLScript("""
+                ALTER TABLE note ADD COLUMN added DEFAULT 'none';
+                ALTER TABLE tag ADD COLUMN added INTEGER NOT NULL DEFAULT 7;
+                ALTER TABLE place ADD COLUMN z REAL DEFAULT (-1.5);
+                """))
+        }
 
         init(_ name: String, _ db: Connection, skew: TimeInterval) throws {
             self.db = db
@@ -47,7 +58,7 @@ import Testing
     }
 
     static func edit(_ peer: Peer, _ random: inout SeededGenerator) throws {
-        let sql = statement(&random)
+        let sql = peer.isMigrated && Int.random(in: 0..<4, using: &random) == 0 ? addition(&random) : statement(&random)
         let result = Result { try peer.db.execute(sql) }
         if let error = result.failed as? DatabaseError, error.code.primary == .constraint { return }
         try result.get()
@@ -60,21 +71,32 @@ import Testing
         let name = ["T1", "t1", "t2", "é", "e\u{301}"].randomElement(using: &random)
         let blob = Data([UInt8(number)])
         switch Int.random(in: 0..<16, using: &random) {
-        case 0, 1: return "INSERT INTO note VALUES (\(note()), \(number), \(number), \(number), \((isFirst ? note() : nil) as String?))"
+        case 0, 1: return "INSERT INTO note(id, title, body, stars, parent) VALUES (\(note()), \(number), \(number), \(number), \((isFirst ? note() : nil) as String?))"
         case 2: return "UPDATE note SET title = \(number) WHERE id = \(note())"
         case 3: return "UPDATE note SET body = \(number), parent = \(note()) WHERE id = \(note())"
         case 4: return "DELETE FROM note WHERE id = \(note())"
-        case 5: return "INSERT OR REPLACE INTO tag VALUES (\(id()), \("t\(number)"), \(note()))"
+        case 5: return "INSERT OR REPLACE INTO tag(id, name, note) VALUES (\(id()), \("t\(number)"), \(note()))"
         case 6: return "UPDATE tag SET name = \(name as String?) WHERE id = \(id())"
         case 7: return "UPDATE tag SET id = \(id()) WHERE id = \(id())"
         case 8: return "DELETE FROM tag WHERE id = \(id())"
         case 9: return "INSERT INTO link(a, b, note, tag) VALUES (\(id()), 'b', \(note()), \((isFirst ? id() : nil) as Int?))"
         case 10: return "UPDATE link SET note = \(note()) WHERE a = \(id())"
         case 11: return "DELETE FROM link WHERE a = \(id())"
-        case 12: return "INSERT OR REPLACE INTO place VALUES (\(blob), \(number), \(id()))"
+        case 12: return "INSERT OR REPLACE INTO place(id, x, y) VALUES (\(blob), \(number), \(id()))"
         case 13: return "UPDATE place SET \(raw: isFirst ? "x" : "y") = \(id()) WHERE id = \(blob)"
         case 14: return "INSERT OR REPLACE INTO span VALUES (\(id()), \(number), \(number + id()))"
         default: return "UPDATE span SET \(raw: isFirst ? "low" : "high") = \(number) WHERE id = \(id())"
+        }
+    }
+
+    /// A change to a column that not every peer has yet.
+    static func addition(_ random: inout SeededGenerator) -> SQL {
+        let number = Int.random(in: 1...6, using: &random)
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: return "INSERT INTO note(id, title, added) VALUES (\("n\(number)"), \(number), \(number))"
+        case 1: return "UPDATE note SET added = \(number) WHERE id = \("n\(number)")"
+        case 2: return "UPDATE tag SET added = \(number) WHERE id = \(number)"
+        default: return "INSERT OR REPLACE INTO place VALUES (\(Data([UInt8(number % 6)])), \(number), 1, \(number))"
         }
     }
 
@@ -90,7 +112,7 @@ import Testing
     struct Cut: Error {}
 
     struct Seen {
-        var applied = 0, outdated = 0, deleted = 0, detached = 0, kept = 0, missing = 0, repeated = 0, cuts = 0, pruned = 0
+        var applied = 0, outdated = 0, deleted = 0, detached = 0, kept = 0, missing = 0, unmigrated = 0, repeated = 0, cuts = 0, pruned = 0
 
         mutating func add(_ outcome: ChangeLogOutcome) {
             for table in outcome.tables {
@@ -129,7 +151,7 @@ import Testing
         // At times it takes for granted that the last message has arrived.
         let takenForGranted = Bool.random(using: &random) ? from.sent[to] : nil
         let position = try takenForGranted ?? #require(peer.known.suffix(3).randomElement(using: &random))
-        guard let message = try unlessMissing(&seen, { try from.log.changes(since: position) }) else { return }
+        guard let message = try unlessRefused(&seen, { try from.log.changes(since: position) }) else { return }
         from.sent[to] = message.until
         sent.append(Sent(to: to, data: message.data))
     }
@@ -146,23 +168,27 @@ import Testing
             token.remove()
             #expect(try Contents.of(target.db) == before)
             seen.cuts += 1
-        } else if let outcome = try unlessMissing(&seen, { try target.log.receive(message) }) {
+        } else if let outcome = try unlessRefused(&seen, { try target.log.receive(message) }) {
             seen.add(outcome)
         }
         // Most messages are lost afterwards; others come again.
         if Int.random(in: 0..<3, using: &random) > 0 { sent.remove(at: place) }
     }
 
-    static func unlessMissing<R>(_ seen: inout Seen, _ body: () throws -> R) throws -> R? {
+    static func unlessRefused<R>(_ seen: inout Seen, _ body: () throws -> R) throws -> R? {
         let result = Result { try body() }
         if let error = result.failed as? DatabaseError, error.reason == .changesMissing {
             seen.missing += 1
             return nil
         }
+        if let error = result.failed as? DatabaseError, error.code == .schema {
+            seen.unmigrated += 1
+            return nil
+        }
         return try result.get()
     }
 
-    static func run(seed: UInt64, steps: Int, prunes: Bool, _ seen: inout Seen) throws {
+    static func run(seed: UInt64, steps: Int, prunes: Bool, migrates: Bool, _ seen: inout Seen) throws {
         var random = SeededGenerator(state: seed)
         var peers: [Peer] = []
         for name in ["a", "b", "c"] {
@@ -172,7 +198,8 @@ import Testing
         }
         for peer in peers { for other in peers where other !== peer { try peer.log.add(peer: other.log.peer) } }
         var sent: [Sent] = []
-        for _ in 0..<steps {
+        for step in 0..<steps {
+            if migrates, step >= steps / 3, Int.random(in: 0..<steps / 4, using: &random) == 0 { try peers.randomElement(using: &random)?.migrate() }
             let action = Int.random(in: 0..<10, using: &random)
             let from = Int.random(in: 0..<3, using: &random), to = (from + Int.random(in: 1...2, using: &random)) % 3
             if action < 4 {
@@ -185,6 +212,7 @@ import Testing
                 seen.pruned += try peers[from].log.prune()
             }
         }
+        if migrates { for peer in peers { try peer.migrate() } }
         try settle(peers, &seen, &random)
         let expected = try rows(peers[0].db)
         for peer in peers {
@@ -213,11 +241,12 @@ import Testing
 
     @Test func theyConverge() throws {
         var seen = Seen()
-        for seed in 0..<(LongTests.areOn ? 2000 : 24) as Range<UInt64> {
-            try Self.run(seed: seed, steps: LongTests.areOn ? 200 : 120, prunes: seed % 2 == 0, &seen)
+        for seed in 0..<(LongTests.areOn ? 2000 : 32) as Range<UInt64> {
+            try Self.run(seed: seed, steps: LongTests.areOn ? 200 : 120, prunes: seed % 2 == 0, migrates: seed % 4 >= 2, &seen)
         }
         #expect(seen.applied > 500 && seen.outdated > 20 && seen.repeated > 20 && seen.cuts > 20)
         #expect(seen.deleted > 5 && seen.detached > 0 && seen.kept > 0 && seen.missing > 5 && seen.pruned > 20)
+        #expect(seen.unmigrated > 20)
     }
 
     /// Two copies of one database, and a third that begins empty, with a thousand edits each.
