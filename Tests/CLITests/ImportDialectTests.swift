@@ -79,6 +79,19 @@ import TestSupport
         #expect(try db.fetchOne(String.self, "SELECT a || ' ' || b FROM t") == "1 1.1")
     }
 
+    /// Files that are read in one piece, and in several.
+    @Test(arguments: [1, 40_000], [String.Encoding.utf16LittleEndian, .utf16BigEndian])
+    func utf16MustBeWhole(_ lines: Int, _ encoding: String.Encoding) throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("w.csv")
+        let whole = try #require(("\u{FEFF}a,b\n" + String(repeating: "1,x\n", count: lines) + "2,😀").data(using: encoding))
+        for missing in 0...4 {
+            try whole.dropLast(missing).write(to: URL(fileURLWithPath: path))
+            let outcome = try Tool.run("import", folder.path("a.db"), path, "--no-key", "--table", "t\(missing)")
+            if [0, 4].contains(missing) { outcome.expectSuccess() } else { outcome.expectFailure(1, "not UTF-16", "cut off") }
+        }
+    }
+
     /// The sample says that a column is one of numbers, and a later line that it is not.
     @Test func whatTheSampleDidNotShowChangesNothing() throws {
         let folder = try TemporaryFolder()

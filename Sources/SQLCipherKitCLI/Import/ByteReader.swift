@@ -150,6 +150,7 @@ final class ByteReader {
         }
         if let encoding, encoding.isWide { wide = UTF16Reader(isBigEndian: encoding == .utf16BigEndian) }
         buffer = try decoded(start[bufferStart...])
+        if isAtEnd { try checkEnd() }
     }
 
     private func fill() throws -> Bool {
@@ -159,10 +160,17 @@ final class ByteReader {
         (buffer, position, counted) = ([], 0, (0, 0))
         while buffer.isEmpty {
             let count = try pull(upTo: Self.capacity)
-            if count == 0 { return false }
+            if count == 0 {
+                try checkEnd()
+                return false
+            }
             buffer = try decoded(raw[..<count])
         }
         return true
+    }
+
+    private func checkEnd() throws {
+        if wide?.isInCharacter == true { throw Failure("\(name) is not UTF-16: its last character is cut off") }
     }
 
     private func decoded(_ bytes: ArraySlice<UInt8>) throws -> [UInt8] { try wide?.utf8(bytes) ?? Array(bytes) }
@@ -180,7 +188,6 @@ final class ByteReader {
                 isAtEnd = true
                 try Interruption.check()
                 try gzip?.finish(name)
-                if wide?.isInCharacter == true { throw Failure("\(name) is not UTF-16: its last character is cut off") }
             }
             return count
         }
