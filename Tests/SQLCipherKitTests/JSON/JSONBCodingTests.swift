@@ -46,6 +46,26 @@ import Testing
         #expect(try JSONBEncoder().encode(Corpus.NullOrMissing(.none)) != JSONBEncoder().encode(Corpus.NullOrMissing(.some(.none))))
     }
 
+    /// Calls the `encodeNil` of each container, which optional values do not.
+    private struct Nulls: Encodable {
+        enum Keys: CodingKey { case first, list }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: Keys.self)
+            try container.encodeNil(forKey: .first)
+            var list = container.nestedUnkeyedContainer(forKey: .list)
+            try list.encodeNil()
+            try list.encode(1)
+            var single = list.superEncoder().singleValueContainer()
+            try single.encodeNil()
+        }
+    }
+
+    @Test func nullsOfTheContainers() throws {
+        #expect(try JSONBEncoder().encodeText(Nulls()) == #"{"first":null,"list":[null,1,null]}"#)
+        #expect(try db.fetchOne(String.self, "SELECT json(\(JSONBEncoder().encode(Nulls())))") == #"{"first":null,"list":[null,1,null]}"#)
+    }
+
     @Test func topLevelValues() throws {
         try check(1)
         try check("text")

@@ -27,6 +27,13 @@ import Testing
         try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, meta)")
     }
 
+    @Test func insideOtherJSONAColumnIsItsValue() throws {
+        let columns = [JSONColumn(["a": 1]), JSONColumn([:], as: .text)]
+        #expect(try JSONBEncoder().encodeText(columns) == #"[{"a":1},{}]"#)
+        #expect(String(decoding: try JSONEncoder().encode(columns), as: UTF8.self) == #"[{"a":1},{}]"#)
+        #expect(try JSONDecoder().decode([JSONColumn<[String: Int]>].self, from: Data(#"[{"a":1},{}]"#.utf8)) == columns)
+    }
+
     @Test func columns() throws {
         let value = Meta(city: "Rōma \"x\"", tags: ["a", "b"], seen: Date(timeIntervalSinceReferenceDate: 1.5))
         try db.execute("INSERT INTO note(meta) VALUES (\(JSONColumn(value))), (\(JSONColumn(value, as: .text))), (NULL)")

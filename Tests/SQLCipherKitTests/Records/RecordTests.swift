@@ -35,6 +35,20 @@ import Testing
         #expect(try db.fetchAll(Note.all.select { $0.stars }) == [nil, 5, nil])
     }
 
+    private struct Misspelt: SQLRecord {
+        var id: Int
+        var created = Date(timeIntervalSince1970: 1)
+        static let tableName = "event"
+        static let columnProfiles: [String: ValueProfile] = ["Created": .sap]
+    }
+
+    @Test func aProfileOfNoColumnIsRefused() throws {
+        try db.execute("CREATE TABLE event(id INTEGER PRIMARY KEY, created)")
+        let error = #expect(throws: DatabaseError.self) { try db.insert(Misspelt(id: 1)) }
+        #expect(error?.reason == .invalidArgument && error?.message.contains("Created") == true)
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM event") == 0)
+    }
+
     @Test func theStatements() throws {
         var note = Note(title: "Plan")
         try db.insert(&note)

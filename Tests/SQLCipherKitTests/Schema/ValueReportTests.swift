@@ -111,6 +111,9 @@ import Testing
         #expect(try db.fetchOne(String.self, "SELECT max(id) FROM t") == "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0")
         #expect(try db.main.convertValues(of: "done", in: "t", to: .booleans) == 1)
         #expect(try db.fetchAll(Int.self, "SELECT done FROM t") == [1, 0])
+        try db.execute("UPDATE t SET done = iif(id IS NULL, 0.0, 1.0)")
+        #expect(try db.main.convertValues(of: "done", in: "t", to: .booleans) == 2)
+        #expect(try db.fetchAll(SQLValue.self, "SELECT done FROM t") == [1, 0])
         // What the declared type would undo is refused, and not half done.
         for (column, conversion) in [("price", ValueConversion.decimals(.text)), ("note", .dates(.integerSeconds))] {
             let error = #expect(throws: DatabaseError.self) { try db.main.convertValues(of: column, in: "t", to: conversion) }

@@ -18,6 +18,20 @@ import Testing
         #expect(throws: DatabaseError.self) { try db.fetchOne(UUID.self, "SELECT 'no uuid'") }
     }
 
+    /// What SQLite refuses to bind is an error, and not NULL.
+    @Test func whatIsTooLongIsRefused() throws {
+        try db.settings.setLimit(.length, to: 100)
+        let text = String(repeating: "a", count: 101), bytes = [UInt8](repeating: 1, count: 101)
+        let values: [any SQLValueConvertible] = [
+            text, text[...], bytes, Data(bytes), JSONColumn(text), JSONColumn(text, as: .text), SQLValue.text(text), SQLValue.blob(Data(bytes)),
+            URL(fileURLWithPath: text), ZeroBlob(count: 101),
+        ]
+        for value in values {
+            let error = #expect(throws: DatabaseError.self, "\(type(of: value))") { try db.fetchOne(SQLValue.self, "SELECT ?", [value]) }
+            #expect(error?.code.primary == .tooBig, "\(type(of: value))")
+        }
+    }
+
     @Test func urls() throws {
         let url = try #require(URL(string: "https://example.com/a%20b?c=d#e"))
         #expect(try db.fetchOne(URL.self, "SELECT ?", [url]) == url)

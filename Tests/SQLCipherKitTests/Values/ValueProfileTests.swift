@@ -101,21 +101,6 @@ import Testing
         static let columnProfiles: [String: ValueProfile] = ["created": .sap]
     }
 
-    private struct Misspelt: SQLRecord {
-        var id: Int
-        var created: Date
-        static let tableName = "event"
-        static let columnProfiles: [String: ValueProfile] = ["Created": .sap]
-    }
-
-    @Test func aProfileOfNoColumnIsRefused() throws {
-        let db = try Connection(.memory)
-        try db.execute("CREATE TABLE event(id INTEGER PRIMARY KEY, created)")
-        let error = #expect(throws: DatabaseError.self) { try db.insert(Misspelt(id: 1, created: Self.date)) }
-        #expect(error?.reason == .invalidArgument && error?.message.contains("Created") == true)
-        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM event") == 0)
-    }
-
     @Test(arguments: profiles) func records(_ expected: Expected) throws {
         let db = try Connection(.memory, configuration: configuration(expected.profile))
         try db.create(Event.table)
