@@ -4,14 +4,14 @@ import Foundation
 ///
 /// Alarms are in a heap: setting or cancelling one takes time logarithmic in their number, and a cancelled one leaves nothing
 /// behind.
-final class DeadlineTimer: @unchecked Sendable {
+package final class DeadlineTimer: @unchecked Sendable {
     // Sendable: everything that changes, in alarms too, is accessed only under the condition's lock.
     private static let timer = PerProcess { DeadlineTimer() }
     static var current: DeadlineTimer { timer.current }
     private static let idleTime = Duration.seconds(2)
 
     /// Something to do at a deadline.
-    final class Alarm: @unchecked Sendable {
+    package final class Alarm: @unchecked Sendable {
         fileprivate let deadline: Deadline
         fileprivate var action: (@Sendable () -> Void)?
         /// Its place in the heap; nil once it is not in the heap.
@@ -28,11 +28,13 @@ final class DeadlineTimer: @unchecked Sendable {
     /// When the thread checks the heap next. An earlier alarm has to wake it.
     private var wakeUp = Deadline.now
 
+    package init() {}
+
     /// The number of alarms that are set.
-    var count: Int { condition.withLock { heap.count } }
+    package var count: Int { condition.withLock { heap.count } }
 
     /// Calls `action` at a deadline, on the timer's thread, so `action` must be brief.
-    func set(at deadline: Deadline, _ action: @escaping @Sendable () -> Void) -> Alarm {
+    package func set(at deadline: Deadline, _ action: @escaping @Sendable () -> Void) -> Alarm {
         let alarm = Alarm(deadline, action)
         condition.lock()
         defer { condition.unlock() }
@@ -49,7 +51,7 @@ final class DeadlineTimer: @unchecked Sendable {
     }
 
     /// Removes an alarm. Its action may already be running.
-    func cancel(_ alarm: Alarm) {
+    package func cancel(_ alarm: Alarm) {
         condition.lock()
         let action = remove(alarm)
         condition.unlock()

@@ -49,6 +49,22 @@ import Testing
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM event") == 0)
     }
 
+    /// A statement for the key of before would change the wrong rows.
+    @Test func aTableMadeAgainHasItsNewKey() throws {
+        struct Pair: SQLRecord {
+            var a = 1, b: Int, text: String
+            static let tableName = "pair"
+        }
+        try db.execute("CREATE TABLE pair(a INTEGER PRIMARY KEY, b, text)")
+        try db.insert(Pair(b: 2, text: "old"))
+        try db.update(Pair(b: 2, text: "changed"))
+        try db.execute(SQLScript("DROP TABLE pair; CREATE TABLE pair(a, b INTEGER PRIMARY KEY, text)"))
+        for b in 1...3 { try db.insert(Pair(b: b, text: "new")) }
+        try db.update(Pair(b: 2, text: "changed"))
+        try db.delete(Pair(b: 3, text: ""))
+        #expect(try db.fetchAll(String.self, "SELECT b || text FROM pair ORDER BY b") == ["1new", "2changed"])
+    }
+
     @Test func theStatements() throws {
         var note = Note(title: "Plan")
         try db.insert(&note)
