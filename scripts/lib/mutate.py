@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -176,19 +177,30 @@ def run_tests(room, mutant, seconds):
     process = subprocess.Popen(
         [str(PROGRAM), "--testing-library", "swift-testing", "--filter", room.filter], env=environment, cwd=TREE,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
-    try:
-        output = process.communicate(timeout=seconds)[0].decode(errors="replace")
-    except subprocess.TimeoutExpired:
-        output = ""
-    finally:
+
+    def end():
         # Programs that the tests have started may still run.
         try:
             os.killpg(process.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
-        process.wait()
-    (WORK / "tests.log").write_text(output)
-    return process.returncode == 0 and re.search(r"Test run with [1-9]\d* test", output) is not None
+
+    timer = threading.Timer(seconds, end)
+    timer.start()
+    passed = False
+    with open(WORK / "tests.log", "wb") as log:
+        for line in process.stdout:
+            log.write(line)
+            passed = passed or re.search(rb"Test run with [1-9]\d* test.* passed", line) is not None
+            # The first issue is enough.
+            if b" recorded an issue" in line:
+                break
+    if not passed:
+        end()
+    process.wait()
+    timer.cancel()
+    end()
+    return passed and process.returncode == 0
 
 
 def run_model(mutant, seed):
@@ -257,6 +269,9 @@ def main():
     if unknown or options.limit < 1:
         parser.error(f"there is no room {unknown[0]}" if unknown else "--limit is 1 or more")
     os.environ["SQLCIPHERKIT_DEVELOPMENT"] = "1"
+    subprocess.run([ROOT / "scripts" / "setup", "--tests"], check=True)
+    python = subprocess.run([ROOT / "scripts" / "lib" / "test-python"], check=True, stdout=subprocess.PIPE, text=True)
+    os.environ["SQLCIPHERKIT_TEST_PYTHON"] = python.stdout.strip()
     generator = random.Random(options.seed)
     if options.model:
         places = {room: room.places(generator) for room in map(Room, options.room or rooms)}
@@ -280,16 +295,18 @@ def main():
             count += 1
         own = [mutant for mutant in survivors if mutant.file.startswith(f"{SOURCES}/{room.name}/")]
         say(f"{room.name}: {len(own)} of {len(some)} changes survive")
-    for mutant in survivors:
-        if mutant.key not in known:
-            print(f"FOUND survivor {mutant}" if not options.update else f"mutate: new on the list: {mutant}")
-    gone = [mutant.key for mutant in noticed if mutant.key in known and mutant.key not in {m.key for m in survivors}]
-    for key in gone:
+        for mutant in own:
+            if mutant.key not in known:
+                print(f"FOUND survivor {mutant}" if not options.update else f"mutate: new on the list: {mutant}", flush=True)
+        if options.update:
+            write_survivors({**{mutant.key: "" for mutant in survivors}, **known})
+    gone = {mutant.key for mutant in noticed if mutant.key in known} - {mutant.key for mutant in survivors}
+    for key in sorted(gone):
         say(f"no longer survives, so take it off the list: {key}")
     fresh = [mutant for mutant in survivors if mutant.key not in known]
     if options.update:
-        kept = {key: reason for key, reason in known.items() if key not in gone}
-        write_survivors({**kept, **{mutant.key: "" for mutant in fresh}})
+        listed = {**{mutant.key: "" for mutant in fresh}, **known}
+        write_survivors({key: reason for key, reason in listed.items() if key not in gone})
         fresh = []
     say(f"{count} changes in {len(made)} rooms, {count - len(survivors)} noticed, {len(survivors)} survive, "
         f"{len(fresh)} of them not on the list, seed {options.seed}")
