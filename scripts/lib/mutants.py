@@ -35,11 +35,18 @@ class Mutant:
 
 
 def blanked(text):
-    """The source with strings and comments replaced by spaces, so that each place stays where it is."""
+    """The source with spaces in place of strings, comments and code under #if, which may not be compiled here; each place stays
+    where it is."""
     interpolation = r'\\\((?:[^()"]|"[^"]*"|\((?:[^()]|\([^()]*\))*\))*\)'
     strings = r'#"(?:.*?)"#|"""(?:\\.|.)*?"""|"(?:' + interpolation + r'|\\.|[^"\\\n])*"'
     pattern = re.compile(r"//[^\n]*|/\*.*?\*/|" + strings, re.S)
-    return pattern.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
+    lines, depth = [], 0
+    for line in pattern.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text).split("\n"):
+        word = line.split()[:1]
+        depth += word == ["#if"]
+        lines.append(" " * len(line) if depth else line)
+        depth -= word == ["#endif"]
+    return "\n".join(lines)
 
 
 def functions(code):

@@ -124,6 +124,11 @@ import Testing
         let tokens = try FTS5Tokenizer.custom("code").tokens(of: "parseHTTPResponse_v2", on: db)
         #expect(tokens.map(\.token) == ["parse", "parsehttpresponsev", "http", "response", "v", "parsehttpresponsev", "2"])
         #expect(tokens.map(\.isColocated) == [false, true, false, false, false, true, false])
+        // A token at the place of another one is marked as well.
+        var typed = TypedSearch("parsehttpresponse ")
+        typed.highlights = ["a"]
+        let marked = try db.fullText("f").search(typed).hits.map { $0.highlights["a"]?.marked() }
+        #expect(marked == ["func [parseHTTPResponse]2(_ data: Data)", "int [parse_http_response] = sqlite3_open_v2(x);"])
     }
 
     struct Commas: FTS5TextTokenizer {

@@ -156,6 +156,14 @@ import Testing
             if index.name == "note_fts" { search.facets = ["tag": .elements("tags")] }
         }
         #expect(partly.facets["tag"]?.count == 2 && partly.total == 4)
+        // Ranges are counted together if they are the same.
+        func ranges(_ bounds: [Double]) throws -> [Int]? {
+            try db.search(TypedSearch("fox "), in: indexes) { search, index in
+                search.facets = ["id": .ranges("id", bounds: index.name == "note_fts" ? [2] : bounds)]
+            }.facets["id"]?.map(\.count)
+        }
+        #expect(try ranges([2]) == [2, 2])
+        #expect(throws: DatabaseError.self) { try ranges([3]) }
     }
 
     @Test func badArgumentsThrow() throws {
