@@ -152,7 +152,7 @@ if isDevelopment {
         .testTarget(name: "SQLCipherKitReplicationTests", dependencies: ["SQLCipherKitReplication", "TestSupport", "ReplicaProof"]),
         .target(name: "LibFuzzer", path: "Tests/LibFuzzer"),
         .testTarget(name: "FuzzTests", dependencies: ["LibFuzzer", "SQLCipherKit", "SQLCipherKitCLI", "TestSupport"],
-            exclude: ["Findings"]),
+            exclude: ["Findings", "Seeds"]),
         .testTarget(name: "CLITests", dependencies: ["SQLCipherKit", "Tool", "TestSupport"]),
     ]
 }

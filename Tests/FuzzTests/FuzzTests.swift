@@ -26,6 +26,13 @@ import Testing
         }
     }
 
+    #if DEBUG || SQLCIPHERKIT_TESTABLE
+        @Test func theScriptRunsEachTarget() throws {
+            let listed = try Command.run(Repository.file("scripts/fuzz").path, ["--list"])
+            #expect(Set(listed.output.split(separator: "\n").map(String.init)) == Set(FuzzTarget.all.map(\.name)))
+        }
+    #endif
+
     /// What `scripts/fuzz` runs.
     @Test(.enabled(if: environment["SQLCIPHERKIT_FUZZ_TARGET"] != nil))
     func forAsLongAsYouLetIt() throws {
