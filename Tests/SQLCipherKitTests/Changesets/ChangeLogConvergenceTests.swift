@@ -112,7 +112,8 @@ import Testing
     struct Cut: Error {}
 
     struct Seen {
-        var applied = 0, outdated = 0, deleted = 0, detached = 0, kept = 0, missing = 0, unmigrated = 0, repeated = 0, cuts = 0, pruned = 0
+        var applied = 0, outdated = 0, deleted = 0, detached = 0, kept = 0
+        var missing = 0, unmigrated = 0, repeated = 0, cuts = 0, pruned = 0
 
         mutating func add(_ outcome: ChangeLogOutcome) {
             for table in outcome.tables {
@@ -199,7 +200,9 @@ import Testing
         for peer in peers { for other in peers where other !== peer { try peer.log.add(peer: other.log.peer) } }
         var sent: [Sent] = []
         for step in 0..<steps {
-            if migrates, step >= steps / 3, Int.random(in: 0..<steps / 4, using: &random) == 0 { try peers.randomElement(using: &random)?.migrate() }
+            if migrates, step >= steps / 3, Int.random(in: 0..<steps / 4, using: &random) == 0 {
+                try peers.randomElement(using: &random)?.migrate()
+            }
             let action = Int.random(in: 0..<10, using: &random)
             let from = Int.random(in: 0..<3, using: &random), to = (from + Int.random(in: 1...2, using: &random)) % 3
             if action < 4 {

@@ -131,7 +131,10 @@ import Testing
         let c = try ChangeLog(try bare(), tables: ["note", "point"], peer: "c")
         found = error { try c.receive(first) }
         #expect(found?.code == .schema && found?.message == "the rule for the table point is column here, and row there")
-        let d = try peer("d", SQLScript("CREATE TABLE note(id TEXT PRIMARY KEY, title, body); CREATE TABLE point(id INTEGER PRIMARY KEY, x CHECK (x <> 1), y)"))
+        let d = try peer("d", SQLScript("""
+            CREATE TABLE note(id TEXT PRIMARY KEY, title, body);
+            CREATE TABLE point(id INTEGER PRIMARY KEY, x CHECK (x <> 1), y);
+            """))
         found = error { try d.receive(first) }
         #expect(found?.code == .abort && found?.message.hasPrefix("row 7 of point cannot be written here: ") == true)
     }
