@@ -97,14 +97,17 @@ extension FullTextIndex {
     /// The condition for a prefix: a range of words, which FTS5 finds without reading the others.
     private func prefixCondition(_ prefix: String) -> SQL {
         guard !prefix.isEmpty else { return "1" }
+        // Words that are not UTF-8 may lie in the range, too.
+        let bytes = Array(prefix.utf8)
+        let begins: SQL = "substr(CAST(term AS BLOB), 1, \(bytes.count)) = \(bytes)"
         // UTF-8 sorts by code points: the range ends where the last one that can be is raised by one.
         var end = prefix.unicodeScalars
         while let last = end.popLast() {
             guard let next = Unicode.Scalar(last.value == 0xd7ff ? 0xe000 : last.value + 1) else { continue }
             end.append(next)
-            return "term >= \(prefix) AND term < \(String(end))"
+            return "term >= \(prefix) AND term < \(String(end)) AND \(begins)"
         }
-        return "term >= \(prefix)"
+        return "term >= \(prefix) AND \(begins)"
     }
 
     /// Returns the vocabulary's virtual table, which is created in the temporary database on first use.

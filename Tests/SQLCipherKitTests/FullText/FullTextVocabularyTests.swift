@@ -38,6 +38,10 @@ import Testing
         let ends = try db.fullText("ends")
         let all = try ends.terms().map { Array($0.term.utf8) }
         #expect(all.count > 200)
+        // Words that are not UTF-8, and begin with none of the prefixes.
+        for bytes in [[0xe0, 0x80], [0xf0, 0x80], [0xff]] as [[UInt8]] {
+            try db.execute("INSERT INTO ends VALUES (CAST(\(bytes) AS TEXT))")
+        }
         for prefix in short {
             let bytes = Array(prefix.utf8)
             #expect(try ends.terms(prefix: prefix).map { Array($0.term.utf8) } == all.filter { $0.starts(with: bytes) })
