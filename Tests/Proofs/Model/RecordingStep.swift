@@ -44,7 +44,9 @@ struct RecordingStep: Step {
             let key = try db.main.primaryKey(of: name)
             if key.isEmpty || Contents.isShadow(name) || name.hasPrefix("sqlite_") || name == "jdoc" { continue }
             let order = key.map(\.quotedSQLIdentifier).joined(separator: ", ")
-            found[name] = try "\(Outcome.rows(Contents.rows(db, SQL(raw: "SELECT * FROM main.\(name.quotedSQLIdentifier) ORDER BY \(order)"))))"
+            let sql = SQL(raw: "SELECT * FROM main.\(name.quotedSQLIdentifier) ORDER BY \(order)")
+            // Text that a BLOB's bytes were written into cannot be read.
+            found[name] = try "\(Outcome.of { .rows(try Contents.rows(db, sql)) })"
         }
         return found
     }
