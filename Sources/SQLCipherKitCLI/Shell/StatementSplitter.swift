@@ -129,7 +129,9 @@ struct StatementSplitter {
         let word = String(decoding: bytes.map { $0 | 0x20 }, as: UTF8.self)
         phase = switch phase {
         case .start: word == "explain" ? .explain : word == "create" ? .create : .other
-        case .explain: word == "query" || word == "plan" ? .explain : word == "create" ? .create : .other
+        case .explain:
+            // As SQLite does, which takes any other words for QUERY PLAN.
+            word == "create" ? .create : ["explain", "temp", "temporary", "trigger", "end"].contains(word) ? .other : .explain
         case .create: word == "temp" || word == "temporary" ? .create : word == "trigger" ? .trigger : .other
         case .other: .other
         case .semicolon: word == "end" ? .end : .trigger
