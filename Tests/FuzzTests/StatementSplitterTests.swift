@@ -1,0 +1,29 @@
+#if DEBUG || SQLCIPHERKIT_TESTABLE
+import SQLCipherKit
+import Testing
+@testable import SQLCipherKitCLI
+
+/// The tool splits SQL by the rule of `sqlite3_complete`, in linear time.
+@Suite struct StatementSplitterTests {
+    private static let tokens = ["EXPLAIN", "SELECT", "create", "TEMPORARY", "Trigger", "END", ";", "';'", "[;]", "/* ; */", "0"]
+
+    /// Every text of four tokens after each of these beginnings.
+    @Test(arguments: ["", "EXPLAIN", "EXPLAIN QUERY PLAN", "CREATE", "CREATE TRIGGER t", "EXPLAIN x CREATE TEMP TRIGGER t; END"])
+    func statementsEndWhereSQLiteEndsThem(beginning: String) {
+        var wrong: [String] = []
+        for number in 0..<Self.tokens.count * Self.tokens.count * Self.tokens.count * Self.tokens.count {
+            var text = beginning, rest = number
+            for _ in 0..<4 {
+                text += " " + Self.tokens[rest % Self.tokens.count]
+                rest /= Self.tokens.count
+            }
+            var splitter = StatementSplitter()
+            let statements = splitter.take(text)
+            let isWhole = statements.allSatisfy { SQLScript($0.sql).isComplete }
+            let isUnfinished = splitter.rest().map { !SQLScript($0.sql).isComplete } ?? true
+            if !isWhole || !isUnfinished { wrong.append(text) }
+        }
+        #expect(wrong.isEmpty, "\(wrong.count) texts, such as \(wrong.prefix(3))")
+    }
+}
+#endif
