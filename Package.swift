@@ -153,15 +153,16 @@ if isDevelopment {
             exclude: ["Findings", "Seeds"]),
         .testTarget(name: "CLITests", dependencies: ["SQLCipherKit", "Tool", "TestSupport"]),
     ]
+}
+
+// scripts/fuzz builds nothing else.
+if Context.environment["SQLCIPHERKIT_FUZZING"] != nil {
+    package.targets.removeAll { $0.type == .test && $0.name != "FuzzTests" }
+} else {
     // In release the tests' own code is not optimized, which takes longer than all else together. What they test is, and so are the
     // programs that they start: the machines of Tests/Proofs, the drivers of the sweeps, the tool.
     for target in package.targets where target.type == .test {
         let settings = ["-Onone", "-no-whole-module-optimization", "-enable-batch-mode"]
         target.swiftSettings = [.unsafeFlags(settings, .when(configuration: .release))]
     }
-}
-
-// scripts/fuzz builds nothing else.
-if Context.environment["SQLCIPHERKIT_FUZZING"] != nil {
-    package.targets.removeAll { $0.type == .test && $0.name != "FuzzTests" }
 }
