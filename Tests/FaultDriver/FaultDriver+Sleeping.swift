@@ -47,7 +47,7 @@ extension FaultDriver {
             do { try await body() } catch { outcome = .failure(error) }
             end.signal()
         }
-        end.wait()
+        if end.wait(timeout: .now() + .seconds(120)) == .timedOut { throw DatabaseError(message: "it hangs") }
         try outcome.get()
     }
 

@@ -76,7 +76,7 @@ extension FaultScenario {
         reading("search") { folder in
             try using(folder + "/a.db") { db in
                 let hits = try db.fullText("search").search(FTS5Query(userInput: "word"), snippet: .column("x"), limit: 5)
-                guard hits.count == 5 else { throw DatabaseError(message: "\(hits.count) hits") }
+                guard hits.count == 5 else { throw Untrue("\(hits.count) hits") }
             }
         },
         reading("identify") { folder in

@@ -31,7 +31,7 @@ extension FaultScenario {
             check: { folder in
                 let db = try open(folder + "/a.db")
                 let count = try db.fetchOne(Int.self, "SELECT count(*) FROM t")
-                guard try agree(db, count == rows) else { throw DatabaseError(message: "half of it is done") }
+                guard try agree(db, count == rows) else { throw Untrue("half of it is done") }
             })
     }
 
@@ -50,7 +50,7 @@ extension FaultScenario {
                 try db.update(lines[3])
                 try db.delete(lines[4])
                 let rows = try db.fetchAll(decoding: Line.self, "SELECT * FROM t").count
-                guard rows == 69 else { throw DatabaseError(message: "\(rows) rows") }
+                guard rows == 69 else { throw Untrue("\(rows) rows") }
             }
         },
         room(
@@ -70,7 +70,7 @@ extension FaultScenario {
                 try db.main.updateJSON(
                     "body", in: "document", where: "id = 1", .set("rows", to: 61), .append("new", toArrayAt: "tags"))
                 let tags = try db.fetchOne(Int.self, "SELECT count(*) FROM document, json_each(document.body, '$.tags')")
-                guard tags == 401 else { throw DatabaseError(message: "other tags") }
+                guard tags == 401 else { throw Untrue("other tags") }
             }
         },
         room(
@@ -85,7 +85,7 @@ extension FaultScenario {
                 try insert(1, db)
                 try store.setAll((0..<20).map { (key: "new \($0)", value: String(repeating: "v", count: 300)) })
                 try store.remove("first")
-                guard try store.get("new 3", as: String.self)?.count == 300 else { throw DatabaseError(message: "another value") }
+                guard try store.get("new 3", as: String.self)?.count == 300 else { throw Untrue("another value") }
             }
         },
         room(
@@ -159,8 +159,8 @@ extension FaultScenario {
             search.highlights = ["x"]
             search.countsAll = true
             let found = try index.search(search)
-            guard found.hits.count > 0 else { throw DatabaseError(message: "no hits") }
-            guard try index.suggestions(for: "wo").count > 0 else { throw DatabaseError(message: "no suggestions") }
+            guard found.hits.count > 0 else { throw Untrue("no hits") }
+            guard try index.suggestions(for: "wo").count > 0 else { throw Untrue("no suggestions") }
         },
     ]
 

@@ -26,7 +26,7 @@ extension FaultScenario {
                     if count == 31 { break }
                 }
                 let problem = await outcome.first
-                guard problem != nil || seen.first == 30 && seen.last == 31 else { throw DatabaseError(message: "seen \(seen)") }
+                guard problem != nil || seen.first == 30 && seen.last == 31 else { throw Untrue("seen \(seen)") }
             }
         },
     ]
@@ -66,7 +66,7 @@ extension FaultScenario {
                     let (written, unknown) = (await outcome.written, await outcome.unknown)
                     let rows = try await pool.read { try $0.fetchOne(Int.self, "SELECT count(*) FROM t") ?? -1 } - 30
                     guard (written...written + unknown).contains(rows) else {
-                        throw DatabaseError(message: "\(rows) new rows, but \(written) were written")
+                        throw Untrue("\(rows) new rows, but \(written) were written")
                     }
                     try await pool.write { try $0.execute("DELETE FROM t WHERE x NOT LIKE 'xxx%'") }
                     if let error = await outcome.first { throw error }

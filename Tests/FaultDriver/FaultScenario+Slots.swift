@@ -21,11 +21,11 @@ extension FaultScenario {
 
     private static func check(_ folder: String) throws {
         let slots = try unlock(folder)
-        guard !slots.isRotationUnfinished else { throw DatabaseError(message: "the rotation is unfinished") }
-        if (try? unlock(folder, "gone")) != nil { throw DatabaseError(message: "a revoked slot opens") }
+        guard !slots.isRotationUnfinished else { throw Untrue("the rotation is unfinished") }
+        if (try? unlock(folder, "gone")) != nil { throw Untrue("a revoked slot opens") }
         try slots.add(.passphrase("three"), label: "more", derivation: .quick)
         let db = try Connection(.file(folder + "/s.db"), key: .slots(secret: .passphrase("three"), cipher: FaultDriver.quick))
-        guard try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 60 else { throw DatabaseError(message: "other rows") }
+        guard try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 60 else { throw Untrue("other rows") }
     }
 
     private static func changing(

@@ -25,6 +25,12 @@ struct FaultScenario: Sendable {
     /// Checks what else must hold afterwards; it may change the files.
     var check: @Sendable (String) throws -> Void = { _ in }
 
+    /// What a call has said, or done, is not so. No fault excuses that.
+    struct Untrue: Error {
+        let text: String
+        init(_ text: String) { self.text = text }
+    }
+
     static func key(_ name: String) throws -> Encryption {
         var cipher = FaultDriver.quick
         if name == "old version" {
