@@ -39,7 +39,7 @@ extension FaultScenario {
         for number in 0..<count { try db.execute("INSERT INTO t(x) VALUES (\("new \(number)"))") }
     }
 
-    static let rooms: [FaultScenario] = contents + searches + logs + shared
+    static let rooms: [FaultScenario] = contents + [hooks] + searches + logs + shared
 
     private static let contents: [FaultScenario] = [
         room("records", after: 69) { db in
@@ -123,6 +123,24 @@ extension FaultScenario {
             agree: { db, isDone in try migrator.applied(in: db) == (isDone ? ["one"] : []) }
         ) { db in try migrator.migrate(db) },
     ]
+
+    /// A hook that was added is called; one that was not can be added again.
+    private static let hooks = room("hooks", after: 61) { db in
+        func twice<R>(_ body: () throws -> R) throws -> R { do { return try body() } catch { return try body() } }
+        let (_, region) = try twice { try db.recordingReads { db in try db.fetchOne(Int.self, "SELECT count(x) FROM t") } }
+        guard region.columns(of: DatabaseTable("t")) == ["x"] else { throw Untrue("it reads \(region)") }
+        defer { try? db.setAccess(nil) }
+        try twice { try db.setAccess(.readOnly) }
+        guard (try? db.execute("DELETE FROM t")) == nil else { throw Untrue("the access is not restricted") }
+        try db.setAccess(nil)
+        var changes = 0, rows = 0
+        let tokens = [
+            try twice { try db.addChangeHook { _ in changes += 1 } }, try twice { try db.addUpdateHook { _ in rows += 1 } },
+        ]
+        defer { for token in tokens { token.remove() } }
+        try insert(1, db)
+        guard (changes, rows) == (1, 1) else { throw Untrue("\(changes) changes of \(rows) rows were reported") }
+    }
 
     private static let migrator: Migrator = {
         var migrator = Migrator()

@@ -2,12 +2,10 @@
  * overrides.h makes the engine call sqlcipherkit_select_is_resolved, and sqlcipherkit_finish calls the last function here. */
 #include "../include/access.h"
 
-#define SQLCIPHERKIT_ACCESS "sqlcipherkit access"
-
-int sqlcipherkit_set_authorizer(
+void sqlcipherkit_set_authorizer(
     sqlite3 *db, int (*authorizer)(void *, int, const char *, const char *, const char *, const char *), void *context) {
-    int rc = sqlite3_set_clientdata(db, SQLCIPHERKIT_ACCESS, authorizer != NULL ? db : NULL, NULL);
-    return rc == SQLITE_OK ? sqlite3_set_authorizer(db, authorizer, context) : rc;
+    sqlcipherkit_guard_of(db)->asks_more = authorizer != NULL;
+    sqlite3_set_authorizer(db, authorizer, context);
 }
 
 int sqlcipherkit_is_inner(sqlite3 *db) {
@@ -17,8 +15,9 @@ int sqlcipherkit_is_inner(sqlite3 *db) {
 /* Whether the authorizer is one that is asked more, and is active: SQLite suspends it for its own parses. */
 static int sqlcipherkit_asks(Parse *parse) {
     sqlite3 *db = parse->db;
-    return db->xAuth != NULL && !db->init.busy && parse->eParseMode == PARSE_MODE_NORMAL &&
-           sqlite3_get_clientdata(db, SQLCIPHERKIT_ACCESS) != NULL;
+    if (db->xAuth == NULL || db->init.busy || parse->eParseMode != PARSE_MODE_NORMAL) return 0;
+    const sqlcipherkit_guard *guard = sqlcipherkit_guard_of(db);
+    return guard != NULL && guard->asks_more;
 }
 
 /* --- Columns: once the names of a query are resolved ------------------------------------------------------------- */

@@ -1,35 +1,20 @@
 /* The functions that observing a database needs. Only engine.c includes this, after the amalgamation. */
 #include "../include/changes.h"
 
-typedef struct {
-    sqlcipherkit_change_callback callback;
-    void *context;
-} sqlcipherkit_change_hook;
-
-#define SQLCIPHERKIT_CHANGE_HOOK "sqlcipherkit change hook"
-
-/* Sessions expect their list as the argument, so the hook itself is stored elsewhere, in the connection's client data. */
+/* Sessions expect their list as the argument, so the hook itself is stored elsewhere, in the connection's guard. */
 static void sqlcipherkit_preupdate(void *sessions, sqlite3 *db, int operation, const char *schema, const char *table,
                                    sqlite3_int64 old_key, sqlite3_int64 new_key) {
     if (sessions != NULL) xPreUpdate(sessions, db, operation, schema, table, old_key, new_key);
-    sqlcipherkit_change_hook *hook = sqlite3_get_clientdata(db, SQLCIPHERKIT_CHANGE_HOOK);
-    if (hook != NULL) hook->callback(hook->context, db, operation, schema, table, old_key != new_key);
+    const sqlcipherkit_guard *guard = sqlcipherkit_guard_of(db);
+    if (guard->changed != NULL) guard->changed(guard->changed_context, db, operation, schema, table, old_key != new_key);
 }
 
-int sqlcipherkit_set_change_hook(sqlite3 *db, sqlcipherkit_change_callback callback, void *context) {
-    sqlcipherkit_change_hook *hook = NULL;
-    if (callback != NULL) {
-        hook = sqlite3_malloc(sizeof *hook);
-        if (hook == NULL) return SQLITE_NOMEM;
-        hook->callback = callback;
-        hook->context = context;
-    }
-    /* Frees the previous hook. */
-    int rc = sqlite3_set_clientdata(db, SQLCIPHERKIT_CHANGE_HOOK, hook, sqlite3_free);
-    if (rc != SQLITE_OK) return rc;
+void sqlcipherkit_set_change_hook(sqlite3 *db, sqlcipherkit_change_callback callback, void *context) {
+    sqlcipherkit_guard *guard = sqlcipherkit_guard_of(db);
+    guard->changed = callback;
+    guard->changed_context = context;
     void *sessions = db->pPreUpdateArg;
-    sqlite3_preupdate_hook(db, hook != NULL ? sqlcipherkit_preupdate : sessions != NULL ? xPreUpdate : NULL, sessions);
-    return SQLITE_OK;
+    sqlite3_preupdate_hook(db, callback != NULL ? sqlcipherkit_preupdate : sessions != NULL ? xPreUpdate : NULL, sessions);
 }
 
 static int sqlcipherkit_is_same(sqlite3_value *a, sqlite3_value *b) {

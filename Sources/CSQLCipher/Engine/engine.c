@@ -100,6 +100,7 @@
 #include "functions.h"
 #include "constraints.h"
 #include "transactions.h"
+#include "guard_state.h"
 #include "changes.h"
 #include "snapshots.h"
 #include "logging.h"

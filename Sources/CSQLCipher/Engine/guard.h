@@ -5,22 +5,6 @@
 #include "../include/guard.h"
 #include "../include/wipe.h"
 
-typedef struct sqlcipherkit_guard {
-    /* The settings of the key that the Swift layer is setting at this moment: the permission to set a key. NULL for none. */
-    const sqlcipherkit_cipher_settings *granted;
-    /* How many callers are writing the mark of the key slots, or copying it with the rest of a database. */
-    int mark_writers;
-    /* Whether the connection is one of several that must stay alike. */
-    int is_one_of_many;
-} sqlcipherkit_guard;
-
-static const char sqlcipherkit_guard_name[] = "sqlcipherkit_guard";
-
-/* NULL for a connection that was not opened by the Swift layer. */
-static sqlcipherkit_guard *sqlcipherkit_guard_of(sqlite3 *db) {
-    return (sqlcipherkit_guard *)sqlite3_get_clientdata(db, sqlcipherkit_guard_name);
-}
-
 static const char sqlcipherkit_file_refusal[] = "ATTACH of a file is refused: use attach(_:as:key:)";
 
 /* Whether the location given to ATTACH names a file. A URI always does. */
@@ -98,9 +82,7 @@ int sqlcipherkit_open(const char *name, sqlite3 **db, int flags) {
     if (rc != SQLITE_OK) return rc;
     sqlcipherkit_guard *guard = sqlite3_malloc(sizeof *guard);
     if (guard == NULL) return SQLITE_NOMEM;
-    guard->granted = NULL;
-    guard->mark_writers = 0;
-    guard->is_one_of_many = 0;
+    memset(guard, 0, sizeof *guard);
     return sqlite3_set_clientdata(*db, sqlcipherkit_guard_name, guard, sqlite3_free);
 }
 

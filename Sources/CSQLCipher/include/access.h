@@ -16,9 +16,9 @@
 
 /* Sets an authorizer, like sqlite3_set_authorizer (https://sqlite.org/c3ref/set_authorizer.html), that also gets the codes above,
  * and SQLITE_READ for every column that a query refers to once its names are resolved. That includes columns joined by USING and
- * NATURAL, which SQLite does not ask about. Where SQLite does ask, the authorizer is asked about a column twice. Returns an SQLite
- * result code. */
-int sqlcipherkit_set_authorizer(
+ * NATURAL, which SQLite does not ask about. Where SQLite does ask, the authorizer is asked about a column twice. The
+ * connection must come from sqlcipherkit_open. */
+void sqlcipherkit_set_authorizer(
     sqlite3 *db, int (*authorizer)(void *, int, const char *, const char *, const char *, const char *), void *context);
 
 /* Whether the statement being compiled was created by another statement that is running or being compiled, as virtual tables do to

@@ -11,8 +11,8 @@ typedef void (*sqlcipherkit_change_callback)(void *context, sqlite3 *db, int ope
 /* Sets a hook like sqlite3_preupdate_hook (https://sqlite.org/c3ref/preupdate_blobwrite.html), but shared with sessions. A
  * connection has one such hook, and sqlite3session_create and _delete treat its argument as one of their sessions. With this
  * function they find only sessions, and the sessions are called as well. But they replace the hook, so set it again after each of
- * them. A NULL callback removes it. Returns an SQLite result code. */
-int sqlcipherkit_set_change_hook(sqlite3 *db, sqlcipherkit_change_callback callback, void *context);
+ * them. A NULL callback removes it. The connection must come from sqlcipherkit_open. */
+void sqlcipherkit_set_change_hook(sqlite3 *db, sqlcipherkit_change_callback callback, void *context);
 
 /* Inside the callback, for SQLITE_UPDATE: which of the columns whose bits are set in `candidates` get another value. Bit 63 stands
  * for every column from 63 on. It is set if there are any such columns, and so is the bit of a column that cannot be compared. */

@@ -31,10 +31,10 @@ public final class ChangeRecorder: ConnectionDependent {
         try db.check(sqlite3session_create(db.liveOutsideHooks(), schema.name, &handle))
         guard let handle else { throw DatabaseError(code: .outOfMemory, message: "no memory for a change recorder") }
         db.register(self)
-        try db.restoreChangeHook()
+        db.restoreChangeHook()
         // Statements compiled earlier would still delete all rows at once, without telling the session.
         let (hooks, database) = try db.usableHooks()
-        try db.check(hooks.installAuthorizer(database))
+        hooks.installAuthorizer(database)
         if let tables {
             for table in tables { try add(table: table) }
             return
@@ -64,7 +64,7 @@ public final class ChangeRecorder: ConnectionDependent {
         self.handle = nil
         connection.unregister(self)
         if !connection.isForked { sqlite3session_delete(handle) }
-        try? connection.restoreChangeHook()
+        connection.restoreChangeHook()
     }
 
     /// Whether changes are being recorded. While recording is off, rows that have been recorded already stay recorded, and their

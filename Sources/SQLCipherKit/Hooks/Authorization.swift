@@ -86,19 +86,18 @@ extension Connection {
     func setGate(_ gate: ConnectionHooks.Gate) throws(DatabaseError) {
         let (hooks, handle) = try usableHooks()
         hooks.gate = gate
-        try check(hooks.installAuthorizer(handle))
+        hooks.installAuthorizer(handle)
     }
 }
 
 extension ConnectionHooks {
     /// Update hooks need an authorizer too: it turns off the shortcut for a DELETE without WHERE. Statements that were compiled
     /// earlier are compiled again, even if the authorizer is removed.
-    @discardableResult
-    func installAuthorizer(_ handle: OpaquePointer) -> Int32 {
+    func installAuthorizer(_ handle: OpaquePointer) {
         if case .open = gate, recorder == nil, updates.isEmpty, tracker == nil {
             return sqlcipherkit_set_authorizer(handle, nil, nil)
         }
-        return sqlcipherkit_set_authorizer(
+        sqlcipherkit_set_authorizer(
             handle,
             { context, code, first, second, schema, origin in
                 guard let hooks = ConnectionHooks.at(context) else { return SQLITE_DENY }

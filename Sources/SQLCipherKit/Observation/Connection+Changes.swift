@@ -36,7 +36,7 @@ extension Connection {
         let id = tracker.hooks.add(hook)
         if hooks.tracker == nil {
             hooks.tracker = tracker
-            try hooks.installChangeHook(handle)
+            hooks.installChangeHook(handle)
             hooks.installCommitHooks(handle)
             // Statements compiled earlier would still delete all rows at once, without calling the hook.
             hooks.installAuthorizer(handle)
@@ -52,13 +52,13 @@ extension Connection {
     private func dropIdleTracker() {
         guard let hooks, hooks.tracker?.hooks.isEmpty == true, let handle = try? liveOutsideHooks() else { return }
         hooks.tracker = nil
-        _ = sqlcipherkit_set_change_hook(handle, nil, nil)
+        sqlcipherkit_set_change_hook(handle, nil, nil)
         hooks.installCommitHooks(handle)
     }
 
     /// Call this after a session was created or ended, which removes the hook.
-    func restoreChangeHook() throws(DatabaseError) {
-        if let hooks, hooks.tracker != nil, let handle { try hooks.installChangeHook(handle) }
+    func restoreChangeHook() {
+        if let hooks, hooks.tracker != nil, let handle { hooks.installChangeHook(handle) }
     }
 
     /// Call this after a change that SQLite's hooks do not report, once other connections can see it.
@@ -115,13 +115,12 @@ extension Connection {
 }
 
 extension ConnectionHooks {
-    func installChangeHook(_ handle: OpaquePointer) throws(DatabaseError) {
-        try connection.check(
-            sqlcipherkit_set_change_hook(
-                handle,
-                { context, db, operation, schema, table, moves in
-                    guard let tracker = ConnectionHooks.at(context)?.tracker, let db, let schema, let table else { return }
-                    tracker.rowChanges(db, operation, schema, table, moves: moves != 0)
-                }, pointer))
+    func installChangeHook(_ handle: OpaquePointer) {
+        sqlcipherkit_set_change_hook(
+            handle,
+            { context, db, operation, schema, table, moves in
+                guard let tracker = ConnectionHooks.at(context)?.tracker, let db, let schema, let table else { return }
+                tracker.rowChanges(db, operation, schema, table, moves: moves != 0)
+            }, pointer)
     }
 }

@@ -11,7 +11,7 @@ import Testing
         "restore", "salvage", "convert", "encrypt", "decrypt", "migrate", "new file", "rekey", "rekey with a log",
         "new file with a log", "write", "slots create", "slots add", "slots revoke", "slots rotate", "slots rotate by file",
         "records", "json", "key-value", "blob", "attach and write", "full-text rows", "full-text upkeep", "change log",
-        "change log, receiving", "pool with tasks", "observation", "migration",
+        "change log, receiving", "pool with tasks", "observation", "hooks", "migration",
     ]
 
     /// The library that lets system calls fail, compiled once.
