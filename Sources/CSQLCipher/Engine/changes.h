@@ -6,7 +6,9 @@ static void sqlcipherkit_preupdate(void *sessions, sqlite3 *db, int operation, c
                                    sqlite3_int64 old_key, sqlite3_int64 new_key) {
     if (sessions != NULL) xPreUpdate(sessions, db, operation, schema, table, old_key, new_key);
     const sqlcipherkit_guard *guard = sqlcipherkit_guard_of(db);
-    if (guard->changed != NULL) guard->changed(guard->changed_context, db, operation, schema, table, old_key != new_key);
+    /* A connection that closes while statements are left has lost its guard. */
+    if (guard == NULL || guard->changed == NULL) return;
+    guard->changed(guard->changed_context, db, operation, schema, table, old_key != new_key);
 }
 
 void sqlcipherkit_set_change_hook(sqlite3 *db, sqlcipherkit_change_callback callback, void *context) {
