@@ -74,6 +74,7 @@
 #include "free_pages.h"
 #include "full_text.h"
 #include "replaced_rows.h"
+#include "altered_tables.h"
 #include "snippets.h"
 #include "word_letters.h"
 #include "words.h"

@@ -88,6 +88,14 @@ static void sqlcipherkit_delete_row(struct Parse *, struct Table *, struct Trigg
 #define SQLCIPHERKIT_DELETE_ROW_Parse sqlcipherkit_sqlite_delete_row(Parse
 #define SQLCIPHERKIT_DELETE_ROW_pParse sqlcipherkit_delete_row(pParse
 
+/* Finds the table of an INSERT, UPDATE, DELETE, trigger or index: altered_tables.h has ours, which finds the right one for
+ * ALTER. */
+struct SrcList;
+static struct Table *sqlcipherkit_look_up(struct Parse *, struct SrcList *);
+#define sqlite3SrcListLookup(first, ...) SQLCIPHERKIT_LOOK_UP_##first, __VA_ARGS__)
+#define SQLCIPHERKIT_LOOK_UP_Parse sqlcipherkit_sqlite_look_up(Parse
+#define SQLCIPHERKIT_LOOK_UP_pParse sqlcipherkit_look_up(pParse
+
 /* Parses the name of every database: shared_cache.h has ours, which refuses the shared cache. */
 struct sqlite3_vfs;
 static int sqlcipherkit_parse_uri(const char *, const char *, unsigned int *, struct sqlite3_vfs **, char **, char **);

@@ -24,6 +24,7 @@
 #undef fts5SnippetFunction
 #undef sqlite3Fts5VocabInit
 #undef sqlite3GenerateRowDelete
+#undef sqlite3SrcListLookup
 
 #define SQLCIPHERKIT_IS_REPLACED(original) \
     _Static_assert(sizeof &(original) > 0, "the amalgamation defines what overrides.h replaces")
@@ -41,6 +42,7 @@ SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_fts5_integrity);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_snippet);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_start_vocabulary);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_delete_row);
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_look_up);
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wunused-function"
