@@ -71,6 +71,8 @@ sqlite3_uint64 sqlcipherkit_schema_stamp(sqlite3 *db) {
     sqlite3_uint64 stamp = 14695981039346656037u;
     for (int i = 0; i < db->nDb; i++) {
         if (db->aDb[i].pSchema == NULL) continue;
+        /* A rollback leaves the cookie of what it has undone. */
+        if (!DbHasProperty(db, i, DB_SchemaLoaded)) return 0;
         stamp = (stamp ^ (sqlite3_uint64)(i + 1)) * 1099511628211u;
         stamp = (stamp ^ (sqlite3_uint64)(unsigned int)db->aDb[i].pSchema->schema_cookie) * 1099511628211u;
     }

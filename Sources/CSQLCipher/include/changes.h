@@ -35,7 +35,8 @@ typedef struct {
 
 sqlcipherkit_table sqlcipherkit_find_table(sqlite3 *db, const char *schema, const char *table, const char *column);
 
-/* A number that changes when the schema of one of the connection's databases changes, or when the set of databases does. */
+/* A number that changes when the schema of one of the connection's databases changes, or when the set of databases does. 0
+ * if it is not known, until SQLite reads the schema again. */
 sqlite3_uint64 sqlcipherkit_schema_stamp(sqlite3 *db);
 
 /* How much of the write-ahead log the connection has seen, by its own commit or in its open read transaction. *log identifies the

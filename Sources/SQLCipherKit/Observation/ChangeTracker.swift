@@ -163,7 +163,7 @@ final class ChangeTracker {
         commits += 1
         var result = DatabaseChanges(changes: open.changes, isUnknown: open.isUnknown)
         let stamp = sqlcipherkit_schema_stamp(db)
-        result.isSchemaChanged = stamp != schemaStamp
+        result.isSchemaChanged = stamp == 0 || stamp != schemaStamp
         schemaStamp = stamp
         // A snapshot cannot tell whether a read has seen changes outside the database.
         if !hasNotices { (result.commit, result.positions) = (commits, DatabaseChanges.LogPosition.all(db)) }
