@@ -153,16 +153,21 @@ static int sqlcipherkit_attach_codec(sqlite3 *db, int index, const void *key, in
     if (guard->granted != NULL) {
         cipher = *guard->granted;
     } else if (index > 1 && sqlcipherkit_is_main_key(db, key, count)) {
-        /* VACUUM's copy gets the settings of the database that is vacuumed. */
-        const codec_ctx *like = sqlcipherkit_vacuumed_codec(db, index);
-        if (like == NULL) like = sqlcipherkit_codec_of(db->aDb[0].pBt);
+        /* VACUUM's copy gets the settings of the database that is vacuumed, and no key if that one has none. */
+        const int is_copy = sqlcipherkit_is_copy(db, index);
+        const codec_ctx *like = is_copy ? sqlcipherkit_vacuumed.codec : sqlcipherkit_codec_of(db->aDb[0].pBt);
+        if (like == NULL) return SQLITE_OK;
         cipher = sqlcipherkit_settings_of(like);
     } else {
         return SQLITE_AUTH;
     }
+    /* SQLCipher would have the next VACUUM of any plaintext database give it this one's page size. */
+    const int next_page_size = db->nextPagesize;
     int rc = sqlcipherkit_sqlcipher_codec_attach(db, index, key, count);
     codec_ctx *codec = rc == SQLITE_OK ? sqlcipherkit_codec_of(db->aDb[index].pBt) : NULL;
-    return codec == NULL ? rc : sqlcipherkit_set_cipher(db, &db->aDb[index], codec, &cipher);
+    if (codec != NULL) rc = sqlcipherkit_set_cipher(db, &db->aDb[index], codec, &cipher);
+    db->nextPagesize = next_page_size;
+    return rc;
 }
 
 /* Replaces SQLite's function, which opens the file that an ATTACH or a VACUUM INTO names: SQL alone reaches no file. */

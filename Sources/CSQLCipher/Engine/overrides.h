@@ -115,6 +115,14 @@ static int sqlcipherkit_temporary_is_in_memory(const struct sqlite3 *);
 #define SQLCIPHERKIT_TEMPORARY_db sqlcipherkit_temporary_is_in_memory(db
 #define SQLCIPHERKIT_TEMPORARY_p sqlcipherkit_temporary_is_in_memory(p
 
+/* Runs a VACUUM: vacuum.h has ours, which notes what is vacuumed. Only the second argument distinguishes the call from the
+ * definition, so it comes first here. */
+struct sqlite3_value;
+static int sqlcipherkit_vacuum(struct sqlite3 *, char **, int, struct sqlite3_value *);
+#define sqlite3RunVacuum(error, connection, ...) SQLCIPHERKIT_VACUUM_##connection, error, __VA_ARGS__)
+#define SQLCIPHERKIT_VACUUM_sqlite3 sqlcipherkit_sqlite_vacuum(sqlite3
+#define SQLCIPHERKIT_VACUUM_db sqlcipherkit_vacuum(db
+
 /* ATTACH and VACUUM INTO call this when they run: ours refuses a file that only SQL names. */
 struct sqlite3_context;
 struct sqlite3_value;

@@ -71,6 +71,7 @@ SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_codec);
 #undef SQLCIPHERKIT_TEMPORARY_const
 #undef SQLCIPHERKIT_TEMPORARY_db
 #undef SQLCIPHERKIT_TEMPORARY_p
+#undef sqlite3RunVacuum
 #undef sqlcipherCodecAttach
 #undef attachFunc
 #undef sqlite3Pragma
@@ -80,6 +81,7 @@ SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_codec);
 #undef sqlite3AuthCheck
 #undef sqlite3CheckObjectName
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_temporary_is_in_memory);
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_vacuum);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_codec_attach);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_attach_function);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_pragma);

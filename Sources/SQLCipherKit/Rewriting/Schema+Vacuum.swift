@@ -7,7 +7,7 @@ extension Schema {
     /// unnamed temporary file, encrypted with the key of the connection's main database, so that memory use does not grow with the
     /// database: it is two caches of 8 MB, whatever ``cacheSize`` is. The disk needs room for that file, in the folder where SQLite
     /// keeps temporary files (<https://sqlite.org/tempfiles.html>), and for the journal. If only one of the main database and this
-    /// one is encrypted, the content is collected in memory instead, as with `VACUUM` in SQL.
+    /// one is encrypted, or if this one is in memory, it is collected in memory instead, as with `VACUUM` in SQL.
     ///
     /// Every row keeps its row id, even in a table without an `INTEGER PRIMARY KEY`, where `VACUUM` in SQL assigns new ones.
     /// Deleted content in full-text indexes and in the samples of `ANALYZE` is copied along: to remove it, see
@@ -30,7 +30,7 @@ extension Schema {
         try setCacheSize(-8192)
         defer { _ = try? setCacheSize(cacheSize) }
         let handle = try live()
-        sqlcipherkit_vacuum_begins(handle, name)
+        sqlcipherkit_vacuum_begins(handle)
         defer { sqlcipherkit_vacuum_ended(handle) }
         try connection.execute(SQL(raw: "VACUUM \(quotedName)"))
     }

@@ -75,7 +75,76 @@ import Testing
         }
     }
 
+    private static func layout(_ db: Connection) throws -> [Int] {
+        try [db.main, db.schema("other")].flatMap { schema in
+            let report = try schema.spaceReport()
+            return [report.pageSize, report.reservedBytesPerPage]
+        }
+    }
+
+    private static let settings: [CipherConfiguration?] = [nil] + (0..<6).map { cipher($0) }
+
+    /// A database keeps its page size and its reserved bytes, whatever it is beside: VACUUM's copy has the main database's key.
+    @Test(arguments: 0..<7, [DatabaseConfiguration.JournalMode.delete, .wal])
+    func eachBesideEach(main: Int, mode: DatabaseConfiguration.JournalMode) throws {
+        var configuration = DatabaseConfiguration()
+        configuration.journalMode = mode
+        func encryption(_ index: Int, _ text: String) throws -> Encryption {
+            try Self.settings[index].map { try Encryption.passphrase(text).with(cipher: $0) } ?? .plaintext
+        }
+        for (other, pageSize) in [(0, 4096), (0, 512), (0, 16384)] + (1..<7).map({ ($0, 0) }) {
+            let path = folder.path("other\(other)-\(pageSize)"), key = try encryption(other, "two")
+            let made = try Connection(.file(path), key: key)
+            if pageSize != 0 { try made.execute(SQL(raw: "PRAGMA page_size = \(pageSize)")) }
+            try made.execute("PRAGMA journal_mode = \(raw: mode == .wal ? "wal" : "delete")")
+            try made.execute("CREATE TABLE t(x)")
+            made.close()
+            let db = try Connection(.file(folder.path("main\(other)-\(pageSize)")), key: encryption(main, "one"), configuration: configuration)
+            try RichDatabase.fill(db)
+            try db.attach(.file(path), as: "other", key: key)
+            try db.execute("INSERT INTO other.t SELECT randomblob(100) FROM note")
+            let layout = try Self.layout(db)
+            let rows = try db.fetchAll(Data.self, "SELECT x FROM other.t")
+            for run in 0..<6 {
+                let schema = run % 2 == 0 ? db.main : try db.schema("other")
+                switch run / 2 {
+                case 0: try schema.vacuum()
+                case 1: try db.execute("VACUUM \(identifier: schema.name)")
+                default: try schema.erase()
+                }
+                let now = try Self.layout(db)
+                #expect(now == layout, "\(main) beside \(other), \(pageSize), run \(run)")
+                #expect(try db.fetchAll(Data.self, "SELECT x FROM other.t") == rows)
+            }
+            #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM note") == rows.count)
+            for schema in try [db.main, db.schema("other")] { #expect(try schema.verify().problems.isEmpty) }
+            db.close()
+            let again = try Connection(.file(path), key: key)
+            #expect(try again.fetchAll(Data.self, "SELECT x FROM t") == rows && again.main.verify().problems.isEmpty)
+        }
+    }
+
     #if os(Linux)
+    /// Nor does the content of a database in memory go to the disk.
+    @Test func ofMemory() throws {
+        let db = try Connection(.memory)
+        try db.execute("CREATE TABLE t AS WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 15000) SELECT printf('INMEMORY%0*d', 1000, i) FROM n")
+        var isOnDisk = false, calls = 0
+        try db.setProgressHandler(every: 2000) {
+            calls += 1
+            for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
+                let path = "/proc/self/fd/" + name
+                let link = (try? FileManager.default.destinationOfSymbolicLink(atPath: path)) ?? ""
+                guard link.contains("etilqs_"), let bytes = try? Data(contentsOf: URL(fileURLWithPath: path)) else { continue }
+                if bytes.range(of: Data("INMEMORY".utf8)) != nil { isOnDisk = true }
+            }
+            return true
+        }
+        try db.main.vacuum()
+        try db.execute("VACUUM")
+        #expect(calls > 10 && !isOnDisk)
+    }
+
     /// The new content goes through an encrypted file without a name, and not through memory.
     @Test func theCopyIsAnEncryptedFile() throws {
         let db = try Connection(.file(folder.path("a.db")), key: key.with(cipher: Self.cipher(4)))
