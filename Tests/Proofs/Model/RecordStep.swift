@@ -17,6 +17,8 @@ struct RecordStep: Step {
     func run(in world: World) throws {
         let hasTable = !(try world.reference.must("SELECT 1 FROM main.sqlite_schema WHERE name = 'item'").isEmpty)
         if !hasTable, case .create = call {} else if !hasTable { return }
+        // Another step may have renamed a column.
+        if hasTable, world.reference.run(Item.selection).isError { return }
         try world.both(perform, { try model($0) })
     }
 

@@ -23,6 +23,14 @@ struct SearchStep: Step {
             return
         }
         switch call {
+        case .search, .typed:
+            if try !hasContent(world.reference) {
+                try world.only(.either, perform)
+                return
+            }
+        default: break
+        }
+        switch call {
         case .create: break
         case .search(let words, let limit): try world.both(perform) { try found($0, words, limit) }
         case .drop:
@@ -96,6 +104,14 @@ struct SearchStep: Step {
             return .text("\(hits.map(\.rowID)) of \(try index.count(words.query))")
         }
         return .done
+    }
+
+    /// Whether the rows that the index was made of are where it looks for them, and its triggers keep it up to date.
+    private func hasContent(_ reference: Reference) throws -> Bool {
+        guard kind == .external else { return true }
+        if reference.run("SELECT rowid, title, body FROM main.fdoc LIMIT 0").isError { return false }
+        return try !reference.must(
+            "SELECT 1 FROM main.sqlite_schema WHERE type = 'trigger' AND tbl_name = 'fdoc' AND name LIKE 'f_external%'").isEmpty
     }
 
     private func found(_ reference: Reference, _ words: Words, _ limit: Int?) throws -> Outcome {
