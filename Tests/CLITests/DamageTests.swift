@@ -7,12 +7,13 @@ import TestSupport
 @Suite struct DamageTests {
     let folder: TemporaryFolder
     let database: String, rescued: String
+    let key: Encryption
 
     init() throws {
         folder = try TemporaryFolder()
         (database, rescued) = (folder.path("a.db"), folder.path("b.db"))
-        let db = try Connection(.file(database),
-            key: .raw((0..<32).map { [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef][$0 % 8] as UInt8 }))
+        key = try .raw((0..<32).map { [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef][$0 % 8] as UInt8 })
+        let db = try Connection(.file(database), key: key)
         try db.execute("CREATE TABLE t(x)")
         try db.transaction { db -> Void in
             for number in 0..<500 {
@@ -42,6 +43,19 @@ import TestSupport
         let count = try Connection(.file(rescued), key: .passphrase("other")).fetchOne(Int.self, "SELECT count(*) FROM t") ?? 0
         #expect(count > 400 && count < 500)
     }
+
+    #if os(Linux)
+    /// A sector that cannot be read costs its page, and not all pages that are read with it.
+    @Test func aBadSector() throws {
+        var info = stat()
+        try #require(stat(database, &info) == 0)
+        let outcome = try Tool.run(["recover", database, rescued] + Tool.key,
+            environment: ["LD_PRELOAD": FaultLibrary.path(), "FAULT_SECTOR": "\(info.st_ino) \(4096 * 5 + 512)"])
+        #expect(outcome.status == 4 && outcome.output.contains("lost pages 6\n"), "\(outcome)")
+        let count = try Connection(.file(rescued), key: key).fetchOne(Int.self, "SELECT count(*) FROM t") ?? 0
+        #expect(count > 400 && count < 500)
+    }
+    #endif
 
     /// Also of a file that cannot be opened any more.
     @Test func aTruncatedFileIsDamage() throws {

@@ -1,13 +1,16 @@
 /* Lets system calls fail. A test compiles it to a library and starts the fault driver with it in LD_PRELOAD: its functions stand
  * before those of the C library, count the calls of each kind, and let one of them, or all from one on, fail with EIO; or with
  * ENOSPC, after half of the bytes if the disk stays full; or with EMFILE.
- * Nothing is counted while no kind is chosen. Files 0 to 2, /proc and /dev never fail. */
+ * Nothing is counted while no kind is chosen. Files 0 to 2, /proc and /dev never fail.
+ *
+ * With FAULT_SECTOR, the number of a file's inode and an offset, the 512 bytes there cannot be read. */
 #define _GNU_SOURCE 1
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -49,8 +52,20 @@ static ssize_t room(int file, size_t count) {
 
 #define REAL(name) __typeof__(&name) real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
 
+static int is_bad_sector(int file, size_t count, off_t offset) {
+    const char *text = getenv("FAULT_SECTOR");
+    if (text == NULL) return 0;
+    char *rest;
+    const ino_t inode = strtoull(text, &rest, 10);
+    const off_t sector = strtoll(rest, NULL, 10);
+    struct stat info;
+    if (offset >= sector + 512 || offset + (off_t)count <= sector || fstat(file, &info) != 0 || info.st_ino != inode) return 0;
+    errno = EIO;
+    return 1;
+}
+
 ssize_t pread(int file, void *bytes, size_t count, off_t offset) {
-    if (file > 2 && fails(kind_read)) return -1;
+    if (file > 2 && (fails(kind_read) || is_bad_sector(file, count, offset))) return -1;
     REAL(pread);
     return real(file, bytes, count, offset);
 }

@@ -131,6 +131,19 @@ import Testing
         #expect(!found(try allBytes(form, ["a.db"])).isEmpty)
     }
 
+    /// What only looks like an index of FTS4.
+    @Test func theWordsOfAnOlderIndex() throws {
+        let db = try Connection(.file(path), key: key)
+        try db.execute(SQLScript("""
+            CREATE VIRTUAL TABLE older USING fts4(x);
+            CREATE VIRTUAL TABLE terms USING fts4aux(older);
+            CREATE TABLE terms_segdir(x);
+            INSERT INTO older VALUES ('kept');
+            """))
+        #expect(try db.main.erase().fullTextIndexes == ["older"])
+        #expect(try db.fetchOne(String.self, "SELECT term FROM terms") == "kept")
+    }
+
     /// An index of rows that were chosen, and one whose content has changed without it.
     @Test func anIndexThatIsNotItsContent() throws {
         let db = try Connection(.file(path), key: key)

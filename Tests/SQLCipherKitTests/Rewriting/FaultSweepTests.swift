@@ -14,15 +14,6 @@ import Testing
         "change log, receiving", "pool with tasks", "observation", "hooks", "migration",
     ]
 
-    /// The library that lets system calls fail, compiled once.
-    private static let shim = Result {
-        let folder = try TemporaryFolder()
-        let library = folder.path("shim.so")
-        let outcome = try Command.run("clang", ["-shared", "-fPIC", "-o", library, Repository.file("Tests/Faults/shim.c").path])
-        try #require(outcome.status == 0, "\(outcome.errors)")
-        return (library, folder)
-    }
-
     @Test(arguments: LongTests.share(of: scenarios)) func aFault(scenario: String) throws {
         let kinds: [(String, Int)] = [
             ("memory", 10), ("open", 2), ("read", 5), ("write", 4), ("sync", 2), ("truncate", 1), ("rename", 2), ("unlink", 2),
@@ -34,7 +25,7 @@ import Testing
                 let outcome = try Command.run(
                     BuildProducts.executable("FaultDriver"),
                     ["faults", folder.url.path, scenario, kind, length, LongTests.areOn ? "100000" : "\(few)"],
-                    environment: ["LD_PRELOAD": kind == "memory" ? "" : Self.shim.get().0])
+                    environment: ["LD_PRELOAD": kind == "memory" ? "" : FaultLibrary.path()])
                 #expect(outcome.status == 0 && !outcome.output.contains("FAILED"),
                     "\(scenario), \(kind), \(length):\n\(outcome.output)\(outcome.errors)")
             }

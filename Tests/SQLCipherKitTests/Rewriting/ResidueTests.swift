@@ -125,6 +125,19 @@ import Testing
         #expect(try db.main.residue(of: ["zqdeleted8"]).places.contains { $0.kind == .statistics && $0.isLive })
     }
 
+    /// On a free page, too, a word may stand without its beginning, which the word before it has.
+    @Test func theWordsOfADroppedIndex() throws {
+        let db = try open()
+        try db.execute(SQLScript("CREATE VIRTUAL TABLE kept USING fts5(x); CREATE VIRTUAL TABLE f USING fts5(x, content='')"))
+        // Blocks that need no overflow pages, as the list of free pages may cover one of those.
+        try db.execute("INSERT INTO f(f, rank) VALUES ('pgsz', 500)")
+        let others = (0..<3000).map { "zq\($0 * 7919 % 10_000)" }.joined(separator: " ")
+        try db.execute("INSERT INTO f(rowid, x) VALUES (1, \("\(word) \(word)s " + others))")
+        try db.execute("DROP TABLE f")
+        #expect(try kinds(db, word + "s") == [.freePage])
+        #expect(try kinds(db, word + "sx") == [])
+    }
+
     @Test func filesThatWereLeft() throws {
         let db = try open()
         try fill(db)

@@ -223,6 +223,13 @@ import Testing
         let lost = failure(key)
         #expect(lost?.code == .corrupt && lost?.reason == .engine && lost?.message.contains("first page") == true)
         #expect(try folder.names() == ["a.db"])
+        // One of them is enough, whichever it is.
+        for intact in [2, 3, bytes.count / 4096] {
+            var bytes = bytes
+            for page in 2...bytes.count / 4096 where page != intact { bytes[(page - 1) * 4096 + 50] ^= 1 }
+            try bytes.write(to: URL(fileURLWithPath: path))
+            #expect(failure(key)?.code == .corrupt)
+        }
         struct Enough: Error {}
         try content.bytes.write(to: URL(fileURLWithPath: path))
         #expect(throws: Enough.self) {
