@@ -99,7 +99,7 @@ import Testing
         var options = JSONCodingOptions()
         options.maximumDepth = 1000
         let deep = try #require(try db.fetchOne(Data.self, "SELECT jsonb(\(String(repeating: "{\"next\":", count: 999) + "{}" + String(repeating: "}", count: 999)))"))
-        let shallow = try JSONBEncoder().encode(Corpus.List.of(20))
+        let shallow = try JSONBEncoder().encode(Corpus.List.of(10))
         let (coder, reader) = (JSONBEncoder(options: options), JSONBDecoder(options: options))
         let outcome = await withCheckedContinuation { (continuation: CheckedContinuation<[Bool], Never>) in
             nonisolated(unsafe) let list = list
