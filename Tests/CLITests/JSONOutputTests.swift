@@ -117,7 +117,7 @@ import TestSupport
         }
     }
 
-    @Test(arguments: cases.keys.sorted()) func whatItWritesHasTheKeysThatItsHelpLists(_ name: String) throws {
+    @Test(arguments: LongTests.share(of: cases.keys.sorted())) func whatItWritesHasTheKeysThatItsHelpLists(_ name: String) throws {
         let leaf = try #require(try Self.tree.get().leaves.first { $0.name == name })
         let item = try #require(Self.cases[name])
         for command in item.first {
@@ -149,7 +149,7 @@ import TestSupport
 
     /// With `--json` as without it, an error is a line on standard error and the status that the help lists; what is written is
     /// nothing or JSON.
-    @Test(arguments: cases.keys.sorted()) func failuresHaveTheStatusThatTheHelpLists(_ name: String) throws {
+    @Test(arguments: LongTests.share(of: cases.keys.sorted())) func failuresHaveTheStatusThatTheHelpLists(_ name: String) throws {
         let tree = try Self.tree.get()
         let leaf = try #require(tree.leaves.first { $0.name == name })
         let item = try #require(Self.cases[name])

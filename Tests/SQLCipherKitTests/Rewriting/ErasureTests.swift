@@ -20,10 +20,10 @@ import Testing
         let isEncrypted: Bool
         var description: String { "\(mode) \(autoVacuum) \(isEncrypted ? "encrypted" : "plaintext")" }
 
-        /// Every second one; all of them with SQLCIPHERKIT_LONG_TESTS.
+        /// Every second one, of half of the modes in each configuration; all of them with SQLCIPHERKIT_LONG_TESTS.
         static let all: [Form] = {
             let modes: [DatabaseConfiguration.JournalMode] = [.delete, .persist, .truncate, .wal]
-            return modes.enumerated().flatMap { number, mode in
+            return LongTests.share(of: modes).enumerated().flatMap { number, mode in
                 (0...2).flatMap { autoVacuum in
                     [true, false].filter { LongTests.areOn || $0 == ((number + autoVacuum) % 2 == 0) }
                         .map { Form(mode: mode, autoVacuum: autoVacuum, isEncrypted: $0) }
