@@ -156,7 +156,7 @@ static int sqlcipherkit_attach_codec(sqlite3 *db, int index, const void *key, in
         /* VACUUM's copy gets the settings of the database that is vacuumed, and no key if that one has none. */
         const int is_copy = sqlcipherkit_is_copy(db, index);
         const codec_ctx *like = is_copy ? sqlcipherkit_vacuumed.codec : sqlcipherkit_codec_of(db->aDb[0].pBt);
-        if (like == NULL) return SQLITE_OK;
+        if (like == NULL) return is_copy ? SQLITE_OK : SQLITE_AUTH;
         cipher = sqlcipherkit_settings_of(like);
     } else {
         return SQLITE_AUTH;

@@ -94,14 +94,16 @@ import Testing
         }
         let others = [(0, 4096), (0, 512), (0, 16384)] + (1..<7).map { ($0, 0) }
         // Each pair in one of the modes; in both with SQLCIPHERKIT_LONG_TESTS.
-        for (number, (other, pageSize)) in others.enumerated() where LongTests.areOn || (main + number) % 2 == (mode == .wal ? 0 : 1) {
+        for (number, (other, pageSize)) in others.enumerated() {
+            guard LongTests.areOn || (main + number) % 2 == (mode == .wal ? 0 : 1) else { continue }
             let path = folder.path("other\(other)-\(pageSize)"), key = try encryption(other, "two")
             let made = try Connection(.file(path), key: key)
             if pageSize != 0 { try made.execute(SQL(raw: "PRAGMA page_size = \(pageSize)")) }
             try made.execute("PRAGMA journal_mode = \(raw: mode == .wal ? "wal" : "delete")")
             try made.execute("CREATE TABLE t(x)")
             made.close()
-            let db = try Connection(.file(folder.path("main\(other)-\(pageSize)")), key: encryption(main, "one"), configuration: configuration)
+            let db = try Connection(
+                .file(folder.path("main\(other)-\(pageSize)")), key: encryption(main, "one"), configuration: configuration)
             try RichDatabase.fill(db)
             try db.attach(.file(path), as: "other", key: key)
             try db.execute("INSERT INTO other.t SELECT randomblob(100) FROM note")
@@ -127,10 +129,18 @@ import Testing
     }
 
     #if os(Linux)
-    /// Nor does the content of a database in memory go to the disk.
-    @Test func ofMemory() throws {
-        let db = try Connection(.memory)
-        try db.execute("CREATE TABLE t AS WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 15000) SELECT printf('INMEMORY%0*d', 1000, i) FROM n")
+    /// Nor does the content of a database in memory go to the disk, nor that of a database with a key without one, nor that of a
+    /// plaintext database beside one with a key.
+    @Test(arguments: ["memory", "plain beside keyed", "keyed beside plain"]) func whatStaysInMemory(_ form: String) throws {
+        let isKeyed = form == "plain beside keyed", marker = "marked: \(form)"
+        let location = form == "memory" ? DatabaseLocation.memory : .file(folder.path("a.db"))
+        let db = try Connection(location, key: isKeyed ? key.quick : nil)
+        let other = try form == "memory"
+            ? db.main : db.attach(.file(folder.path("b.db")), as: "other", key: isKeyed ? .plaintext : key.quick)
+        try db.execute("""
+            CREATE TABLE \(identifier: other.name).t AS WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 15000)
+                SELECT printf('%s%0*d', \(marker), 1000, i) FROM n
+            """)
         var isOnDisk = false, calls = 0
         try db.setProgressHandler(every: 2000) {
             calls += 1
@@ -138,12 +148,12 @@ import Testing
                 let path = "/proc/self/fd/" + name
                 let link = (try? FileManager.default.destinationOfSymbolicLink(atPath: path)) ?? ""
                 guard link.contains("etilqs_"), let bytes = try? Data(contentsOf: URL(fileURLWithPath: path)) else { continue }
-                if bytes.range(of: Data("INMEMORY".utf8)) != nil { isOnDisk = true }
+                if bytes.range(of: Data(marker.utf8)) != nil { isOnDisk = true }
             }
             return true
         }
-        try db.main.vacuum()
-        try db.execute("VACUUM")
+        try other.vacuum()
+        try db.execute("VACUUM \(identifier: other.name)")
         #expect(calls > 10 && !isOnDisk)
     }
 

@@ -8,6 +8,9 @@ import Testing
         "CREATE INDEX s.o ON u(c) WHERE \"b\" IS NOT NULL", "CREATE VIEW s.o AS SELECT b, c FROM u",
         "CREATE TRIGGER s.o AFTER INSERT ON u WHEN new.b > 1 BEGIN UPDATE u SET c = new.b WHERE id = new.id; END",
         "CREATE TRIGGER s.o BEFORE UPDATE OF b ON u BEGIN DELETE FROM u WHERE b = old.c; END",
+        "CREATE TABLE s.o(x REFERENCES u(b), FOREIGN KEY (x) REFERENCES u(c))",
+        "CREATE TRIGGER s.o AFTER INSERT ON v BEGIN UPDATE u SET b = new.x; END",
+        "CREATE VIEW s.o AS SELECT x, (SELECT max(b) FROM u) FROM v JOIN u ON c = x",
         "CREATE TRIGGER s.o AFTER DELETE ON u BEGIN INSERT INTO u(b) SELECT max(c) FROM u; END",
     ]
 
@@ -23,6 +26,7 @@ import Testing
         func run(_ sql: String) throws { try db.execute(SQL(raw: sql.replacing(" s.", with: " \(schema)."))) }
         try run("CREATE TABLE s.u(id INTEGER PRIMARY KEY, b, c, d)")
         try run("INSERT INTO s.u(b, c) VALUES (255, 255), ('text', NULL), (NULL, 1)")
+        try run("CREATE TABLE s.v(x)")
         if !shadow.isEmpty { try run(shadow) }
         if !object.isEmpty { try run(object) }
         var result: [String] = []
@@ -33,7 +37,9 @@ import Testing
     }
 
     /// SQLite takes the index or the trigger for one of the temporary table, and so leaves an index that does not fit its table.
-    @Test(arguments: ["main", "other"], ["TABLE temp.u(id INTEGER PRIMARY KEY, b, c, d)", "TABLE temp.u(x)", "VIEW temp.u AS SELECT 1 AS b"])
+    @Test(arguments: ["main", "other"], [
+        "TABLE temp.u(id INTEGER PRIMARY KEY, b, c, d)", "TABLE temp.u(x)", "VIEW temp.u AS SELECT 1 AS b",
+    ])
     func aTemporaryTableOfTheSameName(schema: String, shadow: String) throws {
         for object in Self.objects {
             for change in Self.changes {
