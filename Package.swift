@@ -155,7 +155,7 @@ if isDevelopment {
     ]
 }
 
-// scripts/fuzz builds nothing else.
+// scripts/workshop/fuzz builds nothing else.
 if Context.environment["SQLCIPHERKIT_FUZZING"] != nil {
     package.targets.removeAll { $0.type == .test && $0.name != "FuzzTests" }
 } else {

@@ -11,15 +11,15 @@ import Testing
     }
 
     @Test func `the table in the README is what the script checks`() throws {
-        let (status, table) = try run(root.appendingPathComponent("scripts/check-platforms").path, ["--table"])
+        let (status, table) = try run(root.appendingPathComponent("scripts/workshop/check-platforms").path, ["--table"])
         #expect(status == 0)
         #expect(table.split(separator: "\n").count > 10)
         let readme = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
-        #expect(readme.contains(table), "put the output of ./scripts/check-platforms --table into README.md")
+        #expect(readme.contains(table), "put the output of ./scripts/workshop/check-platforms --table into README.md")
     }
 
     @Test func `a platform that is not there is an error of its own`() throws {
-        let script = root.appendingPathComponent("scripts/lib/platforms.py").path
+        let script = root.appendingPathComponent("scripts/workshop/lib/platforms.py").path
         let (status, output) = try run("python3", ["-I", "-B", script, "Amiga"])
         #expect(status == 2 && output.contains("Amiga") && output.contains("macOS, arm64"))
     }
@@ -40,7 +40,7 @@ import Testing
         let sources = URL(fileURLWithPath: folder.path("sources"))
         try FileManager.default.createDirectory(at: sources, withIntermediateDirectories: true)
         try swift.write(to: sources.appendingPathComponent("Planted.swift"), atomically: true, encoding: .utf8)
-        let script = root.appendingPathComponent("scripts/lib/c_names.py").path
+        let script = root.appendingPathComponent("scripts/workshop/lib/c_names.py").path
         return try run("python3", ["-I", "-B", script, folder.path("headers"), sources.path])
     }
 

@@ -4,13 +4,20 @@ import Testing
 
 /// What every script has.
 @Suite struct ScriptHelpTests {
-    private static let scripts: [String] = {
-        let folder = Repository.file("scripts")
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-        return names.filter { $0 != "lib" && !$0.hasPrefix(".") }.sorted()
-    }()
+    private static let scripts = programs(in: "") + programs(in: "workshop/")
 
-    @Test func theScriptsAreFound() { #expect(Self.scripts.count >= 17) }
+    private static func programs(in folder: String) -> [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: Repository.file("scripts/\(folder)").path)) ?? []
+        return names.filter { !["lib", "workshop", "README.md"].contains($0) && !$0.hasPrefix(".") }.sorted().map { folder + $0 }
+    }
+
+    /// What is not for users of the package is in the workshop, whose page names each machine.
+    @Test func eachIsWhereItIsLookedFor() throws {
+        #expect(Self.programs(in: "") == ["bench", "docs", "quickstart", "release", "setup", "test", "vendor"])
+        let page = try String(contentsOf: Repository.file("scripts/workshop/README.md"), encoding: .utf8)
+        let listed = page.matches(of: /\n\| `([a-z0-9-]+)/).map { String($0.output.1) }
+        #expect(listed.sorted() == Self.programs(in: "workshop/").map { String($0.dropFirst("workshop/".count)) })
+    }
 
     /// It does nothing but say what the script is for.
     @Test(arguments: scripts) func eachHasHelp(name: String) throws {

@@ -5,7 +5,8 @@ import TestSupport
 import Testing
 
 /// Whatever bytes come from outside, a call answers or throws. Here each target gets its seeds, the inputs that once were findings,
-/// and some mutations of both. `scripts/fuzz` goes on for as long as you let it, guided by the code that each input reaches.
+/// and some mutations of both. `scripts/workshop/fuzz` goes on for as long as you let it, guided by the code that each input
+/// reaches.
 @Suite struct FuzzTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let current = Mutex<FuzzTarget?>(nil)
@@ -28,12 +29,12 @@ import Testing
 
     #if DEBUG || SQLCIPHERKIT_TESTABLE
         @Test func theScriptRunsEachTarget() throws {
-            let listed = try Command.run(Repository.file("scripts/fuzz").path, ["--list"])
+            let listed = try Command.run(Repository.file("scripts/workshop/fuzz").path, ["--list"])
             #expect(Set(listed.output.split(separator: "\n").map(String.init)) == Set(FuzzTarget.all.map(\.name)))
         }
     #endif
 
-    /// What `scripts/fuzz` runs.
+    /// What `scripts/workshop/fuzz` runs.
     @Test(.enabled(if: environment["SQLCIPHERKIT_FUZZ_TARGET"] != nil))
     func forAsLongAsYouLetIt() throws {
         let target = try #require(FuzzTarget.all.first { $0.name == Self.environment["SQLCIPHERKIT_FUZZ_TARGET"] })
@@ -57,7 +58,7 @@ import Testing
                 return 0
             }
         }
-        #expect(status == 0, "this build has no libFuzzer: use scripts/fuzz")
+        #expect(status == 0, "this build has no libFuzzer: use scripts/workshop/fuzz")
     }
 
     /// Inputs that a run has found, one file each.

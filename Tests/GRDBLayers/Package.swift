@@ -1,8 +1,8 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// A program with both Swift layers in it: GRDB on the product SQLCipher, and SQLCipherKit. scripts/check-grdb puts GRDB where this
-// looks, and runs it.
+// A program with both Swift layers in it: GRDB on the product SQLCipher, and SQLCipherKit. scripts/workshop/check-grdb puts GRDB
+// where this looks, and runs it.
 let package = Package(
     name: "GRDBLayers",
     platforms: [.macOS(.v15)],

@@ -2,13 +2,13 @@
 import PackageDescription
 
 // The tests of S3Store: a package of their own, as the trait that has it brings an HTTP client, which builds for minutes.
-// scripts/check-replication starts a server for them.
+// scripts/workshop/check-replication starts a server for them.
 let package = Package(
     name: "S3",
     platforms: [.macOS(.v15)],
     dependencies: [.package(name: "SQLCipherKit", path: "../..", traits: ["S3", .defaults])],
     targets: [
-        // One of several hosts: scripts/check-replication --network.
+        // One of several hosts: scripts/workshop/check-replication --network.
         .executableTarget(
             name: "ReplicaPeer",
             dependencies: [

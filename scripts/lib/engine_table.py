@@ -1,6 +1,6 @@
 """Reads Sources/CSQLCipher/Engine/ENGINE.md: the names it lists, the names the fragments use, their definitions in an engine.
 
-Run through scripts/check-engine; scripts/vendor --update uses it too."""
+Run through scripts/workshop/check-engine; scripts/vendor --update uses it too."""
 
 import json
 import re

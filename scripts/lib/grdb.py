@@ -1,6 +1,6 @@
 """Puts GRDB as it is published on this package's engine, through its own SQLCipher option, as the comments of its manifest say.
 
-Used by scripts/check-grdb and scripts/bench."""
+Used by scripts/workshop/check-grdb and scripts/bench."""
 
 import shutil
 import subprocess

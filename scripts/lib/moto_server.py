@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs moto's object store with the bucket `replicas`, for scripts/check-replication and scripts/bench replica.
+"""Runs moto's object store with the bucket `replicas`, for scripts/workshop/check-replication and scripts/bench replica.
 
 usage: moto_server.py --python | --serve FOLDER
 

@@ -1,5 +1,6 @@
 /* What the multilingual tokenizer knows of Unicode's canonical decompositions (Unicode 14.0.0):
- * letters in lower case. scripts/lib/word_tables.py prints it. A file's indexes depend on it, so what is here must not change. */
+ * letters in lower case. scripts/workshop/lib/word_tables.py prints it. A file's indexes depend on it, so what is here must not
+ * change. */
 
 /* A letter, and the letter and mark that it is made of; in the order of the letter. */
 static const unsigned short sqlcipherkit_composed[][3] = {

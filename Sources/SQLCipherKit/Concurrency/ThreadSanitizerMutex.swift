@@ -3,8 +3,8 @@ import Foundation
 
 typealias Mutex = ThreadSanitizerMutex
 
-/// Replaces the standard library's `Mutex` in the builds of `scripts/check-threads`: on Linux, that one uses system calls that the
-/// thread sanitizer does not see, so it would report every access that such a lock protects.
+/// Replaces the standard library's `Mutex` in the builds of `scripts/workshop/check-threads`: on Linux, that one uses system calls
+/// that the thread sanitizer does not see, so it would report every access that such a lock protects.
 package struct ThreadSanitizerMutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
     // Sendable: the value is accessed only with the lock held.
     private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)

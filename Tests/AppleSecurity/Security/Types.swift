@@ -2,7 +2,7 @@
 // documentation (https://developer.apple.com/documentation/security), and a Keychain in memory behind them. It shows that the
 // package's code fits what Apple has written down, and asks the Keychain for what it should; it does not show what Apple's
 // Keychain does.
-// scripts/check-platforms compiles it, on Linux alone.
+// scripts/workshop/check-platforms compiles it, on Linux alone.
 @_exported import Foundation
 
 public typealias CFString = NSString

@@ -5,7 +5,7 @@ import Testing
 /// The private parts of the engine that the package uses are listed, and belong to the version that was reviewed.
 @Suite struct EngineReviewTests {
     @Test func theTableListsWhatTheFragmentsUse() throws {
-        let checked = try Command.run(Repository.file("scripts/check-engine").path, [])
+        let checked = try Command.run(Repository.file("scripts/workshop/check-engine").path, [])
         #expect(checked.status == 0, "\(checked.errors)")
     }
 

@@ -3,7 +3,8 @@ import Testing
 
 /// The function of FTS5 that makes a stem, called without a tokenizer.
 @Suite struct StemTests {
-    /// All short words of letters that endings are made of. The sanitizer sees what is read beside them (`scripts/check-memory`).
+    /// All short words of letters that endings are made of. The sanitizer sees what is read beside them
+    /// (`scripts/workshop/check-memory`).
     @Test func aStemIsThatOfTheTokenizer() throws {
         let three = words(3, of: "abdegilnsty")
         let sorted = three + words(4, of: "adeginsy") + three.map { $0 + "ing" }

@@ -18,8 +18,8 @@ import Testing
     /// The source of each test file, line by line.
     static let sources: [String: [Substring]] = {
         var sources: [String: [Substring]] = [:]
-        // What only Apple's platforms have is compiled and run by scripts/check-platforms.
-        // The macro is compiled and run by scripts/check-macros.
+        // What only Apple's platforms have is compiled and run by scripts/workshop/check-platforms.
+        // The macro is compiled and run by scripts/workshop/check-macros.
         let folders = ["Tests/SQLCipherKitTests", "Tests/SQLCipherKitReplicationTests", "Tests/AppleSecurity", "Tests/Macros/Tests"]
         for folder in folders.map(Repository.file) {
             let paths = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []

@@ -2,7 +2,7 @@
  * instructions, SHA-512 in unoptimised builds, BLAKE2b and ChaCha20-Poly1305. It is chosen when the package is compiled, by one of:
  *
  *   SQLCIPHERKIT_USES_OPENSSL       the trait OpenSSL, on every platform; the engine then has SQLCipher's own provider for OpenSSL
- *   SQLCIPHERKIT_USES_COMMONCRYPTO  Apple's platforms: part of the system (elsewhere only in scripts/check-provider)
+ *   SQLCIPHERKIT_USES_COMMONCRYPTO  Apple's platforms: part of the system (elsewhere only in scripts/workshop/check-provider)
  *   SQLCIPHERKIT_USES_LIBTOMCRYPT   Linux with the trait LibTomCrypt, which is on by default
  *   SQLCIPHERKIT_USES_PORTABLE      everywhere else: the C of this folder, which needs nothing
  *

@@ -2,7 +2,8 @@ import Foundation
 import SQLCipherKit
 import SQLCipherKitReplication
 
-/// `ReplicaPeer writer|follower|check FOLDER ENDPOINT`: a program on a host of its own, for scripts/lib/replica_network.py.
+/// `ReplicaPeer writer|follower|check FOLDER ENDPOINT`: a program on a host of its own, for
+/// scripts/workshop/lib/replica_network.py.
 ///
 /// The writer commits and replicates, and notes in `stored` what was acknowledged. The follower notes in `followed` where it is,
 /// and in `found` what must not be. Both run until they are killed. `check` restores, and compares.

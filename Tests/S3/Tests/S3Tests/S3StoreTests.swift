@@ -3,7 +3,7 @@ import SQLCipherKit
 import SQLCipherKitReplication
 import Testing
 
-/// The server that scripts/check-replication has started.
+/// The server that scripts/workshop/check-replication has started.
 enum TestServer {
     private static let environment = ProcessInfo.processInfo.environment
     static let endpoint = environment["SQLCIPHERKIT_TEST_S3"]

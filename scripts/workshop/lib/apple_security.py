@@ -1,0 +1,62 @@
+"""Compiles and runs the package's sources for Apple's Keychain and file protection, with Tests/AppleSecurity for Apple's modules.
+
+scripts/workshop/check-platforms runs it. It shows that the sources compile against the declarations that Apple documents, without a
+warning, and that they send the right requests to the Keychain. It does not show that Apple's Keychain behaves as the one in memory
+does.
+"""
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+TESTS = ROOT / "Tests" / "AppleSecurity"
+KEYS = ROOT / "Sources" / "SQLCipherKit" / "Keys"
+BUILD = ROOT / ".build" / "debug"
+WHAT = "Swift for the Keychain and file protection"
+
+
+def sources():
+    """The files that are compiled only on Apple's platforms."""
+    marks = ("#if canImport(Security)", "#if canImport(Darwin)")
+    return [path for path in sorted(KEYS.glob("*.swift")) if path.read_text(encoding="utf-8").startswith(marks)]
+
+
+def check():
+    module = BUILD / "Modules" / "SQLCipherKit.swiftmodule"
+    if not shutil.which("swiftc") or not module.exists():
+        print(f"{WHAT}: not compiled (there is no debug build on Linux: SQLCIPHERKIT_DEVELOPMENT=1 swift build)", flush=True)
+        return []
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            print(f"{WHAT}: {build_and_run(Path(folder))}", flush=True)
+    except subprocess.CalledProcessError as error:
+        print(f"{WHAT}: FAILED: {(error.stdout + error.stderr).strip()[:3000]}", flush=True)
+        return ["Keychain"]
+    return []
+
+
+def build_and_run(folder):
+    def run(*arguments):
+        return subprocess.run([str(a) for a in arguments], cwd=ROOT, capture_output=True, text=True, errors="replace",
+                              check=True).stdout
+
+    def swiftc(*arguments):
+        run("swiftc", "-swift-version", "6", "-warnings-as-errors", *arguments)
+
+    for name, files in {"Security": sorted((TESTS / "Security").glob("*.swift")), "Darwin": [TESTS / "Darwin.swift"]}.items():
+        swiftc("-parse-as-library", "-emit-library", "-static", "-emit-module", "-module-name", name,
+               "-emit-module-path", folder / f"{name}.swiftmodule", "-o", folder / f"lib{name}.a", *files)
+    targets = ("SQLCipherKit", "CSQLCipher", "CSQLCipherProvider")
+    objects = [path for target in targets for path in sorted((BUILD / f"{target}.build").rglob("*.o"))]
+    chosen = sources()
+    # The files use the package's internal names, which -testable-import-module gives them.
+    swiftc("-module-name", "AppleSecurity", "-Xfrontend", "-testable-import-module", "-Xfrontend", "SQLCipherKit",
+           "-I", folder, "-I", BUILD / "Modules",
+           "-Xcc", f"-fmodule-map-file={BUILD}/CSQLCipher.build/module.modulemap",
+           "-Xcc", f"-fmodule-map-file={ROOT}/Sources/CLibTomCrypt/module.modulemap",
+           *chosen, *sorted((TESTS / "Check").glob("*.swift")), *objects, folder / "libSecurity.a", "-ltomcrypt", "-lm",
+           "-o", folder / "check")
+    said = run(folder / "check").strip()
+    return f"{len(chosen)} files compiled with stand-ins for Apple's modules, {said}; not run on a Mac"
