@@ -20,6 +20,9 @@ struct Failure: Error {
         self.status = status
     }
 
+    /// Whether an error comes from a command, and not from the parser of the command line.
+    static func describes(_ error: any Error) -> Bool { error is Failure || error is DatabaseError || error is SQLScriptError }
+
     /// - Parameter firstLine: the line of the script on which the failing statement begins.
     init(describing error: any Error, firstLine: Int? = nil) {
         switch error {
@@ -32,17 +35,24 @@ struct Failure: Error {
             self.init((error.index == 0 ? "" : "statement \(error.index + 1): ") + failure.message, status: failure.status)
         default:
             if SQLCipherKitCommand.exitCode(for: error) == .validationFailure {
-                let message = Misspelling.message(for: Arguments.all.dropFirst())
-                    ?? SQLCipherKitCommand.message(for: error).withoutValueOfUnknownOption
-                self.init(message + " (see sqlcipherkit --help)", status: .usage)
+                self.init(ofUsage: error)
             } else {
                 self.init(SQLCipherKitCommand.message(for: error))
             }
         }
     }
 
+    /// A command line that the parser refuses.
+    init(ofUsage error: any Error) {
+        let message = Misspelling.message(for: Invocation.current.arguments.dropFirst())
+            ?? SQLCipherKitCommand.message(for: error).withoutValueOfUnknownOption
+        self.init(message + " (see sqlcipherkit --help)", status: .usage)
+    }
+
     /// Whether the command is `query`, which opens the database for reading only unless `--write` is given.
-    private static var hasWriteOption: Bool { Arguments.all.dropFirst().first == QueryCommand.configuration.commandName }
+    private static var hasWriteOption: Bool {
+        Invocation.current.arguments.dropFirst().first == QueryCommand.configuration.commandName
+    }
 
     private init(_ error: DatabaseError, _ firstLine: Int?) {
         guard let firstLine else {
@@ -81,7 +91,7 @@ struct Failure: Error {
             self.init(ToolWords.message(error.message), status: .key)
         case .engine where .interrupted ~= error.code && Interruption.isWanted:
             self.init("interrupted: unfinished changes were undone", status: .interrupted)
-        case .engine where .readOnly ~= error.code && Self.hasWriteOption && !Arguments.all.contains("--write"):
+        case .engine where .readOnly ~= error.code && Self.hasWriteOption && !Invocation.current.arguments.contains("--write"):
             self.init(error.message + ": use --write to allow changes")
         default:
             var message = ToolWords.message(error.message)

@@ -3,7 +3,8 @@ import SQLCipherKit
 
 /// Control-C and SIGTERM during work that must end cleanly: unfinished changes are rolled back, and the database stays intact.
 enum Interruption {
-    // A signal handler can do little more than set a flag of this type. The tool's only thread reads it.
+    // A signal handler can do little more than set a flag of this type. The tool's only thread reads it; a run in another
+    // program's process handles no signals.
     nonisolated(unsafe) private static var flag: sig_atomic_t = 0
     nonisolated(unsafe) private static var isPatient = false
 
@@ -17,6 +18,7 @@ enum Interruption {
 
     /// Lets the signals set a flag that ``check()`` looks at.
     static func catchSignals() {
+        guard Invocation.current.isProgram else { return }
         for number in [SIGINT, SIGTERM, SIGHUP] {
             let former = signal(number) { number in
                 if Interruption.flag != 0 && !Interruption.isPatient {
@@ -32,12 +34,13 @@ enum Interruption {
 
     /// Lets control-C stop the running statement, any number of times; the other signals end the process.
     static func ofStatements() {
+        guard Invocation.current.isProgram else { return }
         isPatient = true
         for number in [SIGTERM, SIGHUP] { signal(number, SIG_DFL) }
     }
 
     /// Forgets a signal that was received.
-    static func reset() { flag = 0 }
+    static func reset() { if Invocation.current.isProgram { flag = 0 } }
 
     /// Throws if one of the signals was received.
     static func check() throws {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import SQLCipherKit
 
 /// The tool. `Sources/Tool` starts it.
@@ -75,13 +76,25 @@ package struct SQLCipherKitCommand: ParsableCommand {
     }
 
     /// Replaces the parser's own `main`, so that every error is one line and has a status that the help lists.
-    package static func main() {
-        do { try parsed(Array(Arguments.all.dropFirst()))() } catch {
-            if exitCode(for: error) == .success { exit(withError: error) }
+    package static func main() -> Never { Foundation.exit(Invocation.current.run()) }
+
+    /// Writes what a command that did not run to its end has to say: an error, or the help that was asked for.
+    /// - Returns: the exit status.
+    static func report(_ error: any Error) -> Int32 {
+        do {
+            // The parser takes long to tell its own errors apart, and knows no others.
+            let status = Failure.describes(error) ? nil : exitCode(for: error)
+            guard status == .success else { throw status == .validationFailure ? Failure(ofUsage: error) : error }
+            let output = Invocation.current.output
+            // Wrapped for a terminal; as for one of the usual width elsewhere.
+            Output.line(fullMessage(for: error, columns: output.isTerminal ? nil : 80))
+            try Output.flush()
+            return 0
+        } catch {
             let failure = Failure(describing: error)
             try? Output.flush()
             Output.error("sqlcipherkit: " + failure.message.onOneLine)
-            exit(withError: ExitCode(failure.status.rawValue))
+            return failure.status.rawValue
         }
     }
 }

@@ -49,7 +49,7 @@ import TestSupport
     @Test func aBadSector() throws {
         var info = stat()
         try #require(stat(database, &info) == 0)
-        let outcome = try Tool.run(["recover", database, rescued] + Tool.key,
+        let outcome = try Tool.runProgram(["recover", database, rescued] + Tool.key,
             environment: ["LD_PRELOAD": FaultLibrary.path(), "FAULT_SECTOR": "\(info.st_ino) \(4096 * 5 + 512)"])
         #expect(outcome.status == 4 && outcome.output.contains("lost pages 6\n"), "\(outcome)")
         let count = try Connection(.file(rescued), key: key).fetchOne(Int.self, "SELECT count(*) FROM t") ?? 0

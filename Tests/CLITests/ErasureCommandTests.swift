@@ -24,14 +24,8 @@ import TestSupport
         try Tool.run(["create", database, "--script", script] + Tool.key).expectSuccess()
     }
 
-    private func run(_ command: String, _ arguments: String..., input: String? = nil) throws -> Command.Outcome {
-        let arguments = [command, database] + arguments + Tool.key
-        guard let input else { return try Tool.run(arguments) }
-        let file = folder.path("input")
-        try Data(input.utf8).write(to: URL(fileURLWithPath: file))
-        return try Command.run(
-            "bash", ["-c", "tool=$1; shift; exec \"$tool\" \"$@\" < \"$0\"", file, try Tool.path] + arguments,
-            environment: ["TEST_KEY": Tool.rawKey])
+    private func run(_ command: String, _ arguments: String..., input: String = "") throws -> Command.Outcome {
+        try Tool.run([command, database] + arguments + Tool.key, input: input)
     }
 
     @Test func erasingRemovesWhatResidueFinds() throws {

@@ -100,9 +100,8 @@ import TestSupport
     }
 
     @Test func standardInput() throws {
-        let script = "printf '{\"a\":1}\\n{\"a\":2}\\n' | \"$0\" import \"$1\" - --as jsonl --table t --raw-key --key-env TEST_KEY"
-        let outcome = try Command.run("bash", ["-c", script, try Tool.path, database], environment: ["TEST_KEY": Tool.rawKey])
-        outcome.expectSuccess()
+        let arguments = ["import", database, "-", "--as", "jsonl", "--table", "t"] + Tool.key
+        try Tool.run(arguments, input: "{\"a\":1}\n{\"a\":2}\n").expectSuccess()
         #expect(try rows("SELECT sum(a) AS s FROM t") == [#"{"s":3}"#])
     }
 

@@ -95,16 +95,14 @@ import TestSupport
         }
     }
 
-    private func run(_ arguments: [String], input: String = "", replacing database: String? = nil, _ key: String = Tool.rawKey) throws
-        -> Command.Outcome
-    {
+    private func run(
+        _ arguments: [String], input: String = "", replacing database: String? = nil, _ key: String = Tool.rawKey
+    ) async throws -> Command.Outcome {
         let words = arguments.map { word in
             word == "DB" ? database ?? folder.path("a.db") : word.hasPrefix("@") ? folder.path(String(word.dropFirst())) : word
         }
-        let environment = ["TEST_KEY": key, "ONE": "correct horse", "TWO": "battery staple", "INPUT": input]
-        // Not this process's terminal, which a command could ask on.
-        return try Command.run(
-            "setsid", ["--wait", "bash", "-c", "printf %s \"$INPUT\" | \"$0\" \"$@\"", try Tool.path] + words, environment: environment)
+        let environment = ["TEST_KEY": key, "ONE": "correct horse", "TWO": "battery staple"]
+        return try await Tool.runAside(words, environment: environment, input: input)
     }
 
     @Test func everyCommandHasACaseAndSaysWhatItWrites() throws {
@@ -117,16 +115,16 @@ import TestSupport
         }
     }
 
-    @Test(arguments: LongTests.share(of: cases.keys.sorted())) func whatItWritesHasTheKeysThatItsHelpLists(_ name: String) throws {
+    @Test(arguments: LongTests.share(of: cases.keys.sorted())) func whatItWritesHasTheKeysThatItsHelpLists(_ name: String) async throws {
         let leaf = try #require(try Self.tree.get().leaves.first { $0.name == name })
         let item = try #require(Self.cases[name])
         for command in item.first {
-            let outcome = try run(command)
+            let outcome = try await run(command)
             // A kernel may forbid its keyring.
             if command.first == "unlock", outcome.status != 0 { return }
             try #require(outcome.status == 0, "\(command) \(outcome.errors)")
         }
-        let outcome = try run(item.arguments + ["--json"], input: item.input)
+        let outcome = try await run(item.arguments + ["--json"], input: item.input)
         if name == "unlock", outcome.errors.contains("keyring") || outcome.errors.contains("kernel") { return }
         try #require(outcome.status == item.status, "\(outcome.errors)")
         let value = try JSONValue(text: outcome.output.trimmingCharacters(in: .newlines))
@@ -149,7 +147,7 @@ import TestSupport
 
     /// With `--json` as without it, an error is a line on standard error and the status that the help lists; what is written is
     /// nothing or JSON.
-    @Test(arguments: LongTests.share(of: cases.keys.sorted())) func failuresHaveTheStatusThatTheHelpLists(_ name: String) throws {
+    @Test(arguments: LongTests.share(of: cases.keys.sorted())) func failuresHaveTheStatusThatTheHelpLists(_ name: String) async throws {
         let tree = try Self.tree.get()
         let leaf = try #require(tree.leaves.first { $0.name == name })
         let item = try #require(Self.cases[name])
@@ -161,28 +159,28 @@ import TestSupport
             if !text.isEmpty { _ = try JSONValue(text: text) }
         }
         for options in [["--json"], []] {
-            try expect(run(item.arguments + options + ["--frobnicate"], input: item.input), 64)
+            try await expect(run(item.arguments + options + ["--frobnicate"], input: item.input), 64)
             if let status = item.statusOfNoFile {
-                try expect(run(item.arguments + options, input: item.input, replacing: folder.path("none.db")), status)
+                try await expect(run(item.arguments + options, input: item.input, replacing: folder.path("none.db")), status)
             }
             guard leaf.takesKey, item.first.isEmpty, item.statusOfNoFile != nil else { continue }
-            try expect(run(item.arguments + options, input: item.input, String(repeating: "ef", count: 32)), 3)
-            try expect(run(item.arguments + options, input: item.input, "no digits"), 3)
+            try await expect(run(item.arguments + options, input: item.input, String(repeating: "ef", count: 32)), 3)
+            try await expect(run(item.arguments + options, input: item.input, "no digits"), 3)
         }
     }
 
-    @Test func aStatementWithoutColumnsIsAnEmptyArray() throws {
-        let outcome = try run(["query", "DB", "DELETE FROM note", "--write", "--json"] + Tool.key)
+    @Test func aStatementWithoutColumnsIsAnEmptyArray() async throws {
+        let outcome = try await run(["query", "DB", "DELETE FROM note", "--write", "--json"] + Tool.key)
         #expect(outcome.output == "[]\n" && outcome.status == 0 && outcome.errors == "1 row changed\n")
     }
 
-    @Test func nothingFoundIsAnEmptyArrayAndStatusOne() throws {
-        let outcome = try run(["search", "DB", "zeppelin", "--json"] + Tool.key)
+    @Test func nothingFoundIsAnEmptyArrayAndStatusOne() async throws {
+        let outcome = try await run(["search", "DB", "zeppelin", "--json"] + Tool.key)
         #expect(outcome.output == "[]\n" && outcome.status == 1)
     }
 
-    @Test func anImportTellsOfEachSource() throws {
-        let outcome = try run(["import", "DB", "@rows.csv", "@texts", "--search", "name", "--json"] + Tool.key)
+    @Test func anImportTellsOfEachSource() async throws {
+        let outcome = try await run(["import", "DB", "@rows.csv", "@texts", "--search", "name", "--json"] + Tool.key)
         let value = try JSONValue(text: outcome.output.trimmingCharacters(in: .newlines))
         #expect(value["rows"] == 3 && value["encrypted"] == true && value["indexes"] == ["rows_search"], "\(outcome.output)")
         guard case .array(let sources)? = value["sources"] else { throw CocoaError(.coderInvalidValue) }

@@ -48,6 +48,8 @@ import TestSupport
     }
 
     @Test func fromTheEnvironment() throws {
+        let program = try Tool.runProgram(["query", database, "SELECT x FROM t", "--key-env", "PASS"], environment: ["PASS": Self.passphrase])
+        #expect(program.output.hasSuffix("42\n"), "\(program.errors)")
         #expect(try query("--key-env", "PASS").output == "x\n42\n")
         try query("--key-env", "UNSET_VARIABLE").expectFailure(3, "UNSET_VARIABLE")
         try query("--key-env", "EMPTY").expectFailure(3, "the key is empty")

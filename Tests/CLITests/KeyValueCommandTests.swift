@@ -67,8 +67,7 @@ import TestSupport
     }
 
     @Test func standardInputAndExpiry() throws {
-        let program = "printf 'two\\nlines\\n' | \"$0\" kv set \"$1\" note - --expires 2h --raw-key --key-env TEST_KEY"
-        try Command.run("bash", ["-c", program, try Tool.path, database], environment: ["TEST_KEY": Tool.rawKey]).expectSuccess()
+        try Tool.run(["kv", "set", database, "note", "-", "--expires", "2h"] + Tool.key, input: "two\nlines\n").expectSuccess()
         #expect(try run("get", "note").output == "two\nlines\n")
         let db = try connection()
         let left = try #require(try db.fetchOne(Int.self, "SELECT expires FROM kv_settings")) - Int(Date().timeIntervalSince1970 * 1000)

@@ -197,9 +197,9 @@ import TestSupport
         outcome.expectFailure(1, "nowhere does not exist")
         #expect(!outcome.errors.contains("DatabaseConfiguration"))
         try Tool.run(["query", database, "SELECT 1"] + Tool.key).expectFailure(3, "wrong", "sqlcipherkit identify", "migrate")
-        let readOnly = try Command.run(
-            "bash", ["-c", "echo 'DELETE FROM t;' | \"$0\" shell \"$1\" --read-only --raw-key --key-env K", try Tool.path, database],
-            environment: ["K": String(repeating: "ab", count: 32)])
+        let readOnly = try Tool.run(
+            ["shell", database, "--read-only", "--raw-key", "--key-env", "K"], environment: ["K": String(repeating: "ab", count: 32)],
+            input: "DELETE FROM t;\n")
         readOnly.expectFailure(1, "readonly")
         #expect(!readOnly.errors.contains("--write"))
     }

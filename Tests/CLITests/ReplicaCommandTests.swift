@@ -22,102 +22,102 @@ import TestSupport
         try Tool.run(["query", folder.path(name), "SELECT count(*) AS n FROM t", "--format", "csv"] + Tool.key).output
     }
 
-    @Test func replicateListAndRestore() throws {
-        try Tool.run(["replicate", database, store, "--once"] + Tool.key).expectSuccess()
+    @Test func replicateListAndRestore() async throws {
+        try await Tool.runAside(["replicate", database, store, "--once"] + Tool.key).expectSuccess()
         try write("INSERT INTO t VALUES (1)")
-        try Tool.run(["replicate", database, store, "--once"] + Tool.key).expectSuccess()
-        let list = try Tool.run(["replicas", store, "--json"] + Tool.key)
+        try await Tool.runAside(["replicate", database, store, "--once"] + Tool.key).expectSuccess()
+        let list = try await Tool.runAside(["replicas", store, "--json"] + Tool.key)
         list.expectSuccess()
         #expect(list.output.contains("\"last_time\""))
-        try Tool.run(["restore", folder.path("b.db"), "--from", store] + Tool.key).expectSuccess()
+        try await Tool.runAside(["restore", folder.path("b.db"), "--from", store] + Tool.key).expectSuccess()
         #expect(try count("b.db") == "n\n1\n")
-        try Tool.run(["restore", folder.path("b.db"), "--from", store] + Tool.key).expectFailure(1, "--replace")
+        try await Tool.runAside(["restore", folder.path("b.db"), "--from", store] + Tool.key).expectFailure(1, "--replace")
         let past = ["restore", folder.path("c.db"), "--from", store]
-        try Tool.run(past + ["--time", "2000-01-01T00:00:00Z"] + Tool.key).expectFailure(1, "retention")
-        try Tool.run(past + ["--position", "9:1"] + Tool.key).expectFailure(1, "9:1")
-        try Tool.run(past + ["--position", "x"] + Tool.key).expectFailure(64, "--position")
-        try Tool.run(past + [database] + Tool.key).expectFailure(64, "--from")
+        try await Tool.runAside(past + ["--time", "2000-01-01T00:00:00Z"] + Tool.key).expectFailure(1, "retention")
+        try await Tool.runAside(past + ["--position", "9:1"] + Tool.key).expectFailure(1, "9:1")
+        try await Tool.runAside(past + ["--position", "x"] + Tool.key).expectFailure(64, "--position")
+        try await Tool.runAside(past + [database] + Tool.key).expectFailure(64, "--from")
         #expect(try !folder.names().contains("c.db"))
-        let last = try Tool.run(["restore", folder.path("b.db"), "--from", store, "--replace", "--json"] + Tool.key)
+        let last = try await Tool.runAside(["restore", folder.path("b.db"), "--from", store, "--replace", "--json"] + Tool.key)
         last.expectSuccess()
         #expect(last.output.contains("\"position\":\""))
     }
 
-    @Test func mistakesAreExplained() throws {
+    @Test func mistakesAreExplained() async throws {
         let other = folder.path("other.db"), empty = folder.path("empty"), missing = folder.path("missing")
         try Tool.run(["create", other] + Tool.key).expectSuccess()
-        try Tool.run(["replicate", other, store, "--once"] + Tool.key).expectFailure(1, "sqlcipherkit query \(other) 'PRAGMA journal_mode")
+        try await Tool.runAside(["replicate", other, store, "--once"] + Tool.key).expectFailure(1, "sqlcipherkit query \(other) 'PRAGMA journal_mode")
         #expect(try !folder.names().contains("store"))
-        try Tool.run(["replicate", database, database, "--once"] + Tool.key).expectFailure(1, "is a file, and not a folder")
-        try Tool.run(["replicate", database, database + "/b", "--once"] + Tool.key).expectFailure(1, "cannot be made: Not a directory")
-        try Tool.run(["replicas", database] + Tool.key).expectFailure(1, "is a file, and not a folder")
+        try await Tool.runAside(["replicate", database, database, "--once"] + Tool.key).expectFailure(1, "is a file, and not a folder")
+        try await Tool.runAside(["replicate", database, database + "/b", "--once"] + Tool.key).expectFailure(1, "cannot be made: Not a directory")
+        try await Tool.runAside(["replicas", database] + Tool.key).expectFailure(1, "is a file, and not a folder")
         for name in ["https://example.com/b", "file:///b"] {
-            try Tool.run(["replicate", database, folder.path(name), "--once"] + Tool.key).expectFailure(64, "s3://BUCKET/PREFIX")
+            try await Tool.runAside(["replicate", database, folder.path(name), "--once"] + Tool.key).expectFailure(64, "s3://BUCKET/PREFIX")
         }
         try FileManager.default.createDirectory(atPath: empty, withIntermediateDirectories: false)
         for command in [["replicas"], ["restore", folder.path("b.db"), "--from"]] {
-            try Tool.run(command + [missing] + Tool.key).expectFailure(1, "there is no folder")
-            try Tool.run(command + [empty] + Tool.key).expectFailure(1, "there is no replica in the store")
+            try await Tool.runAside(command + [missing] + Tool.key).expectFailure(1, "there is no folder")
+            try await Tool.runAside(command + [empty] + Tool.key).expectFailure(1, "there is no replica in the store")
         }
-        try Tool.run(["replicate", database, store, "--once"] + Tool.key).expectSuccess()
+        try await Tool.runAside(["replicate", database, store, "--once"] + Tool.key).expectSuccess()
         let file = folder.path("key")
         #expect(
             FileManager.default.createFile(
                 atPath: file, contents: Data("another".utf8), attributes: [.posixPermissions: 0o600]))
         for command in [["replicas"], ["restore", folder.path("b.db"), "--from"]] {
-            try Tool.run(command + [store, "--key-file", file]).expectFailure(3, "the key does not open the replica")
+            try await Tool.runAside(command + [store, "--key-file", file]).expectFailure(3, "the key does not open the replica")
         }
         #expect(try !folder.names().contains { $0.hasPrefix("b.db") || $0 == "missing" })
-        let elsewhere = try Tool.run(["restore", missing + "/b.db", "--from", store] + Tool.key)
+        let elsewhere = try await Tool.runAside(["restore", missing + "/b.db", "--from", store] + Tool.key)
         elsewhere.expectFailure(1, "the folder \(missing) does not exist")
     }
 
     /// Not waited for without end and without a word.
-    @Test func storeThatFailsEndsOneReplication() throws {
+    @Test func storeThatFailsEndsOneReplication() async throws {
         try FileManager.default.createDirectory(atPath: store + "/manifest", withIntermediateDirectories: true)
-        let outcome = try Tool.run(["replicate", database, store, "--once", "--timeout", "0"] + Tool.key)
+        let outcome = try await Tool.runAside(["replicate", database, store, "--once", "--timeout", "0"] + Tool.key)
         outcome.expectFailure(1, "manifest")
         #expect(!outcome.errors.contains("unavailable("))
     }
 
-    @Test func killedReplicationGoesOn() throws {
+    @Test func killedReplicationGoesOn() async throws {
         for round in 0..<3 {
             let command = try Tool.start(["replicate", database, store, "--interval", "10"] + Tool.key)
             try write("INSERT INTO t VALUES (\(round))")
-            while !FileManager.default.fileExists(atPath: store + "/manifest") { Thread.sleep(forTimeInterval: 0.01) }
+            try TemporaryFolder.waitForFile(store + "/manifest")
             kill(command.process.processIdentifier, SIGKILL)
             _ = try command.end()
         }
-        try Tool.run(["replicate", database, store, "--once"] + Tool.key).expectSuccess()
-        try Tool.run(["restore", folder.path("b.db"), "--from", store] + Tool.key).expectSuccess()
+        try await Tool.runAside(["replicate", database, store, "--once"] + Tool.key).expectSuccess()
+        try await Tool.runAside(["restore", folder.path("b.db"), "--from", store] + Tool.key).expectSuccess()
         #expect(try count("b.db") == "n\n3\n")
     }
 
-    @Test func formerKeysAreRemoved() throws {
-        try Tool.run(["replicate", database, store, "--once"] + Tool.key).expectSuccess()
+    @Test func formerKeysAreRemoved() async throws {
+        try await Tool.runAside(["replicate", database, store, "--once"] + Tool.key).expectSuccess()
         let file = folder.path("key"), key = ["--key-file", file]
         #expect(
             FileManager.default.createFile(
                 atPath: file, contents: Data("another".utf8), attributes: [.posixPermissions: 0o600]))
         try Tool.run(["rekey", database, "--new-key", "file:" + file] + Tool.key).expectSuccess()
-        try Tool.run(["replicate", database, store, "--once"] + key).expectSuccess()
-        try Tool.run(["replicas", store] + Tool.key).expectSuccess()
-        try Tool.run(["replicas", store, "--remove-former-keys"] + Tool.key).expectFailure(3, "newest key")
-        let removal = try Tool.run(["replicas", store, "--remove-former-keys"] + key)
+        try await Tool.runAside(["replicate", database, store, "--once"] + key).expectSuccess()
+        try await Tool.runAside(["replicas", store] + Tool.key).expectSuccess()
+        try await Tool.runAside(["replicas", store, "--remove-former-keys"] + Tool.key).expectFailure(3, "newest key")
+        let removal = try await Tool.runAside(["replicas", store, "--remove-former-keys"] + key)
         removal.expectSuccess()
         #expect(removal.output.hasPrefix("removed 1 object of former keys\n1:"))
-        try Tool.run(["replicas", store] + Tool.key).expectFailure(3, "key")
-        try Tool.run(["restore", folder.path("b.db"), "--from", store] + key).expectSuccess()
+        try await Tool.runAside(["replicas", store] + Tool.key).expectFailure(3, "key")
+        try await Tool.runAside(["restore", folder.path("b.db"), "--from", store] + key).expectSuccess()
     }
 
-    @Test func replicateRunsUntilItIsInterrupted() throws {
+    @Test func replicateRunsUntilItIsInterrupted() async throws {
         let command = try Tool.start(["replicate", database, store, "--interval", "10"] + Tool.key)
         for number in 0..<5 { try write("INSERT INTO t VALUES (\(number))") }
-        while !FileManager.default.fileExists(atPath: store + "/manifest") { Thread.sleep(forTimeInterval: 0.01) }
+        try TemporaryFolder.waitForFile(store + "/manifest")
         try write("INSERT INTO t VALUES (5)")
         kill(command.process.processIdentifier, SIGTERM)
         try command.end().expectSuccess()
-        try Tool.run(["restore", folder.path("b.db"), "--from", store] + Tool.key).expectSuccess()
+        try await Tool.runAside(["restore", folder.path("b.db"), "--from", store] + Tool.key).expectSuccess()
         #expect(try count("b.db") == "n\n6\n")
     }
 }

@@ -127,7 +127,7 @@ import TestSupport
         try make()
         let arguments = ["query", database, "SELECT x FROM t", "--format", "csv", "--raw-key", "--key-credential"]
         let folder = ["CREDENTIALS_DIRECTORY": folder.url.path]
-        #expect(try Tool.run(arguments + ["notes-key"], environment: folder).output == "x\n42\n")
-        try Tool.run(arguments + ["missing"], environment: folder).expectFailure(3, "no credential missing", "LoadCredential")
+        #expect(try Tool.runProgram(arguments + ["notes-key"], environment: folder).output == "x\n42\n")
+        try Tool.runProgram(arguments + ["missing"], environment: folder).expectFailure(3, "no credential missing", "LoadCredential")
     }
 }

@@ -26,26 +26,34 @@ import TestSupport
             environment: ["K": String(repeating: "ab", count: 32), "NO_COLOR": "1"].merging(environment) { $1 })
     }
 
+    /// What stands on the line after each of several texts was typed, in one shell.
     /// - Parameter typed: what is typed, with a tab where the rest is to come.
-    private func completed(_ typed: String) throws -> String {
-        var conversation: [(after: String, type: String)] = []
-        var after = Self.prompt
-        for part in typed.split(separator: "\t", omittingEmptySubsequences: false).map(String.init) {
-            if !conversation.isEmpty {
-                conversation.append((after, "\t"))
-                after = "\u{1b}[K"
+    private func completed(_ typed: [String]) throws -> [String] {
+        var conversation: [(after: String, type: String)] = [], start = Self.prompt
+        for text in typed {
+            var after = start, isFirst = true
+            for part in text.split(separator: "\t", omittingEmptySubsequences: false).map(String.init) {
+                if !isFirst {
+                    conversation.append((after, "\t"))
+                    after = "\u{1b}[K"
+                }
+                isFirst = false
+                guard !part.isEmpty else { continue }
+                conversation.append((after, part))
+                after = String(part.suffix(1))
             }
-            guard !part.isEmpty else { continue }
-            conversation.append((after, part))
-            after = String(part.suffix(1))
+            conversation.append((after, "\u{01}\u{03}"))
+            start = "^C"
         }
-        let session = try type(conversation + [(after, "\u{01}\u{03}"), ("^C", "\u{04}")])
+        let session = try type(conversation + [(start, "\u{04}")])
         #expect(session.status == 0, "\(session.screen)")
-        let lines = session.screen.components(separatedBy: "^C")[0].components(separatedBy: "\r" + Self.prompt)
-        return lines.last.map { $0.components(separatedBy: "\u{1b}[K")[0] } ?? ""
+        return session.screen.components(separatedBy: "^C").dropLast().map { screen in
+            let lines = screen.components(separatedBy: "\r" + Self.prompt)
+            return lines.last.map { $0.components(separatedBy: "\u{1b}[K")[0] } ?? ""
+        }
     }
 
-    @Test(arguments: [
+    private static let completions = [
         ("SEL\t", "SELECT "), ("sel\t", "select "), ("SELECT * FROM pe\t", "SELECT * FROM person "),
         ("SELECT * FROM main.pur\t", "SELECT * FROM main.purchase "), ("SELECT coal\t", "SELECT coalesce("),
         ("SELECT x.bir\t", "SELECT x.bir"), ("SELECT bir\t", "SELECT \"birth day\" "), ("SELECT 1 FROM person AS x WHERE x.na\t", "SELECT 1 FROM person AS x WHERE x.name "),
@@ -53,16 +61,17 @@ import TestSupport
         ("SELECT 1 FROM person ORDER BY \"bi\t", "SELECT 1 FROM person ORDER BY \"birth day\" "),
         ("UPDATE person SET nam\t", "UPDATE person SET name "), ("SELECT 'sel\t", "SELECT 'sel"), ("PRAGMA journal_m\t", "PRAGMA journal_mode"),
         (".ta\t", ".tables "), (".schema pu\t", ".schema purchase "), (".mode mark\t", ".mode markdown "), (".pa\t\t", ".pa"),
-    ])
-    func theTabKeyCompletes(typed: String, line: String) throws {
-        #expect(try completed(typed) == line)
+    ]
+
+    @Test func theTabKeyCompletes() throws {
+        #expect(try completed(Self.completions.map(\.0)) == Self.completions.map(\.1))
     }
 
     @Test func theTabKeyCompletesFilesAndListsWhatThereIs() throws {
         let path = folder.path("script one.sql"), other = folder.path("scripts.sql")
         for file in [path, other] { try Data().write(to: URL(fileURLWithPath: file)) }
         // The line is longer than the terminal, and so its end is what is seen.
-        #expect(try completed(".read \(folder.path("scr"))\t").hasSuffix("/scripts.sql "))
+        #expect(try completed([".read \(folder.path("scr"))\t"])[0].hasSuffix("/scripts.sql "))
         let session = try type([(Self.prompt, "SELECT * FROM p"), ("FROM p", "\t"), ("purchase", "\u{03}"), ("^C", "\u{04}")])
         #expect(session.screen.contains("\nperson    purchase\r\n"), "\(session.screen)")
     }

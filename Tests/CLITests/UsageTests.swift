@@ -13,6 +13,7 @@ import TestSupport
 
     @Test func unknownThings() throws {
         try Tool.run("frobnicate").expectFailure(64, "no command 'frobnicate' (", "--help")
+        try Tool.runProgram(["frobnicate"]).expectFailure(64, "no command 'frobnicate' (", "--help")
         try Tool.run("serch", "a.db", "words").expectFailure(64, "no command 'serch': did you mean 'search'?")
         try Tool.run("vacum", "a.db").expectFailure(64, "'vacuum'")
         try Tool.run("query", "a.db", "SELECT 1", "--frob").expectFailure(64, "--frob")

@@ -6,6 +6,7 @@ import Testing
 @Suite struct VersionTests {
     @Test func theRunningEngineIsShown() throws {
         let text = try Tool.output("version")
+        #expect(try Tool.runProgram(["version"]).output == text)
         #expect(text.contains("SQLCipher  4.19.0 community\n"))
         #expect(text.contains("SQLite     3.53.4\n"))
         #expect(text.contains(SQLCipherEngine.sourceID))

@@ -51,21 +51,16 @@ struct ImportSweep {
         returned()
     }
 
-    /// Runs the tool in this process, without its report, and without its handling of signals afterwards.
+    /// Runs the tool in this process, without its report.
     private static func tool(_ arguments: [String]) throws {
-        // The tool removes the variable that it has read.
-        setenv("SWEEP_KEY", String(repeating: "1", count: 64), 1)
-        let (output, nothing) = (dup(STDOUT_FILENO), open("/dev/null", O_WRONLY))
-        fflush(nil)
-        dup2(nothing, STDOUT_FILENO)
-        defer {
-            dup2(output, STDOUT_FILENO)
-            for descriptor in [output, nothing] { close(descriptor) }
-            for number in [SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_DFL) }
-        }
+        let nothing = open("/dev/null", O_RDWR)
+        defer { close(nothing) }
+        let run = Invocation(
+            ["sqlcipherkit"] + arguments, environment: ["SWEEP_KEY": String(repeating: "1", count: 64)], input: nothing,
+            output: nothing, errors: STDERR_FILENO)
         let command = try parsed[arguments] ?? SQLCipherKitCommand.parsed(arguments)
         parsed[arguments] = command
-        try command()
+        try run { try command() }
     }
 
     /// The same few commands run thousands of times, and parsing takes longer than running. There is one thread.

@@ -5,6 +5,10 @@ public struct Command {
     public struct Outcome {
         public let status: Int32, output: String, errors: String
 
+        public init(status: Int32, output: String, errors: String) {
+            (self.status, self.output, self.errors) = (status, output, errors)
+        }
+
         /// What the program wrote to standard error, line by line.
         public var errorLines: [Substring] { errors.split(separator: "\n") }
     }
@@ -47,14 +51,10 @@ extension Command {
         public let description: String
     }
 
-    /// Waits until the program has written `text`, for at most half a minute.
+    /// Waits until the program has written `text`.
     public func waitForOutput(_ text: String) throws {
-        for _ in 0..<30_000 {
-            if String(decoding: try Data(contentsOf: output), as: UTF8.self).contains(text) { return }
-            if !process.isRunning { break }
-            Thread.sleep(forTimeInterval: 0.001)
-        }
-        if String(decoding: try Data(contentsOf: output), as: UTF8.self).contains(text) { return }
-        throw Silence(description: "the program did not write \(text), but: \(try end())")
+        func hasText() throws -> Bool { String(decoding: try Data(contentsOf: output), as: UTF8.self).contains(text) }
+        try waitUntil("the program has written \(text)") { try hasText() || !process.isRunning }
+        guard try hasText() else { throw Silence(description: "the program did not write \(text), but: \(try end())") }
     }
 }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SQLCipherKit
 
-struct AdoptCommand: ParsableCommand {
+struct AdoptCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "adopt",
         abstract: "Show how a database from elsewhere stores dates, UUIDs and numbers, and convert columns.",
@@ -22,7 +22,8 @@ struct AdoptCommand: ParsableCommand {
 
     private static let form = JSONForm.rows("table", "column", "type", "holds", "stored_as", "values")
 
-    @OptionGroup var file: FileOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @OptionGroup var output: OutputOptions
 
     @Option(help: ArgumentHelp("How many rows of each table to look at, at its start and at its end.", valueName: "rows"))

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import SQLCipherKit
 
-struct CreateCommand: ParsableCommand {
+struct CreateCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
         abstract: "Create a new encrypted database.",
@@ -19,7 +19,8 @@ struct CreateCommand: ParsableCommand {
 
     private static let form = JSONForm.object("file", "encrypted")
 
-    @OptionGroup var file: FileOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @OptionGroup var report: ReportOptions
 
     @Option(

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import SQLCipherKit
 
-struct RecoverCommand: ParsableCommand {
+struct RecoverCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "recover",
         abstract: "Copy the readable part of a damaged database into a new one.",
@@ -20,7 +20,8 @@ struct RecoverCommand: ParsableCommand {
 
     private static let form = JSONForm.rows("what", "name", "rows", "lost_rows", "lost_pages", "message")
 
-    @OptionGroup var file: FileOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: ArgumentHelp("The file to create.", valueName: "new-database"), completion: .file())
@@ -84,7 +85,7 @@ struct RecoverCommand: ParsableCommand {
     private func list(_ pages: [Int]) -> String { pages.map(String.init).joined(separator: ", ") }
 }
 
-struct IdentifyCommand: ParsableCommand {
+struct IdentifyCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "identify",
         abstract: "Tell whether a file is a database, and with which version of SQLCipher the key opens it.",
@@ -101,7 +102,8 @@ struct IdentifyCommand: ParsableCommand {
 
     private static let form = JSONForm.rows("kind", "version", "page_size", "kdf_algorithm", "kdf_rounds", "hmac_algorithm")
 
-    @OptionGroup var file: FileOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @OptionGroup var output: OutputOptions
 
     func run() throws {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SQLCipherKit
 
-struct DiffCommand: ParsableCommand {
+struct DiffCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
         abstract: "Show the differences between two databases.",
@@ -19,7 +19,8 @@ struct DiffCommand: ParsableCommand {
 
     private static let form = JSONForm.rows("table", "definition", "inserted", "deleted", "updated", "unchanged")
 
-    @OptionGroup var file: FileOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
 
     @Argument(help: ArgumentHelp("The second database.", valueName: "other"), completion: .file())
     var other: String

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SQLCipherKit
 
-struct DumpCommand: ParsableCommand {
+struct DumpCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "dump",
         abstract: "Write a database as SQL that recreates it.",
@@ -18,7 +18,8 @@ struct DumpCommand: ParsableCommand {
 
     private static let form = JSONForm.rows("sql")
 
-    @OptionGroup var file: FileOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @OptionGroup var report: ReportOptions
 
     func run() throws {

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import SQLCipherKit
 
-struct EraseCommand: ParsableCommand {
+struct EraseCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "erase",
         abstract: "Make deleted data unrecoverable.",
@@ -23,7 +23,8 @@ struct EraseCommand: ParsableCommand {
         "unmatched_indexes",
         "other_virtual_tables")
 
-    @OptionGroup var file: FileOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @OptionGroup var report: ReportOptions
 
     func run() throws {
@@ -51,7 +52,7 @@ struct EraseCommand: ParsableCommand {
     }
 }
 
-struct ResidueCommand: ParsableCommand {
+struct ResidueCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "residue",
         abstract: "Find texts in a database's files, deleted or not.",
@@ -72,7 +73,8 @@ struct ResidueCommand: ParsableCommand {
 
     private static let form = JSONForm.rows("text", "state", "kind", "page", "object", "file")
 
-    @OptionGroup var file: FileOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: ArgumentHelp("The text to look for; - for standard input. By default you are asked for it.", valueName: "text"))

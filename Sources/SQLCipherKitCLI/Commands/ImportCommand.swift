@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import SQLCipherKit
 
-struct ImportCommand: ParsableCommand {
+struct ImportCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
         abstract: "Read text files, folders, CSV and JSON into a database.",
@@ -59,7 +59,8 @@ struct ImportCommand: ParsableCommand {
 
     enum SourceFormat: String, CaseIterable, ExpressibleByArgument { case csv, json, jsonl, text }
 
-    @OptionGroup var file: FileOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
 
     @Argument(help: ArgumentHelp("Files and folders to read; - is standard input.", valueName: "source"), completion: .file())
     var sources: [String]

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import SQLCipherKit
 
-struct InfoCommand: ParsableCommand {
+struct InfoCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "info",
         abstract: "Show a database's size, encryption, key slots and contents.",
@@ -19,12 +19,14 @@ struct InfoCommand: ParsableCommand {
         "key_slots",
         "journal_mode", "encoding", "user_version", "application_id", "tables", "full_text_tables")
 
-    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
+    @OptionGroup(title: "Attached databases") var attachments: AttachOptions
     @OptionGroup var output: OutputOptions
 
     func run() throws {
-        let db = try database.open(.readOnly)
-        var members: [(String, SQLValue)] = [("file", .text(database.path))]
+        let db = try attachments.open(file, .readOnly)
+        var members: [(String, SQLValue)] = [("file", .text(file.path))]
         // For an encrypted database the pragma returns text.
         let pageSize = try db.fetchOne(Int64.self, "SELECT CAST(page_size AS INTEGER) FROM pragma_page_size") ?? 0
         let pages = try db.main.pragma("page_count", as: Int64.self) ?? 0
@@ -48,7 +50,7 @@ struct InfoCommand: ParsableCommand {
                 ("page_authentication", .null),
             ]
         }
-        let slots = try UnlockedKey.hasSlots(database.path) ? KeySlots.unverifiedList(of: .file(database.path)) : []
+        let slots = try UnlockedKey.hasSlots(file.path) ? KeySlots.unverifiedList(of: .file(file.path)) : []
         members.append(
             ("key_slots", .text(slots.isEmpty ? "none" : slots.map { "\($0.label) (\($0.kind))" }.joined(separator: ", "))))
         members += [

@@ -63,7 +63,7 @@ extension FileOptions {
     }
 }
 
-struct KeyInit: ParsableCommand {
+struct KeyInit: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "init",
         abstract: "Add key slots to a database.",
@@ -76,7 +76,8 @@ struct KeyInit: ParsableCommand {
 
     private static let form = JSONForm.object("file", "slot_file", "label")
 
-    @OptionGroup var file: FileOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @OptionGroup var new: NewKeyOptions
     @OptionGroup var slot: NewSlotOptions
     @OptionGroup var report: ReportOptions
@@ -128,13 +129,14 @@ struct KeyList: ParsableCommand {
     }
 }
 
-struct KeyAdd: ParsableCommand {
+struct KeyAdd: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Add a key slot with a passphrase of its own.", discussion: "\(form)")
 
     private static let form = JSONForm.object("file", "label")
 
-    @OptionGroup var file: FileOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @OptionGroup var new: NewKeyOptions
     @OptionGroup var slot: NewSlotOptions
     @OptionGroup var report: ReportOptions
@@ -147,7 +149,7 @@ struct KeyAdd: ParsableCommand {
     }
 }
 
-struct KeyRecovery: ParsableCommand {
+struct KeyRecovery: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "recovery",
         abstract: "Add a key slot with a new recovery key, and show that key once.",
@@ -159,7 +161,8 @@ struct KeyRecovery: ParsableCommand {
 
     private static let form = JSONForm.object("file", "label", "recovery_key")
 
-    @OptionGroup var file: FileOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @OptionGroup var slot: NewSlotOptions
     @OptionGroup var report: ReportOptions
 
@@ -170,7 +173,7 @@ struct KeyRecovery: ParsableCommand {
     }
 }
 
-struct KeyChange: ParsableCommand {
+struct KeyChange: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "change",
         abstract: "Change the passphrase of a key slot.",
@@ -182,7 +185,8 @@ struct KeyChange: ParsableCommand {
 
     private static let form = JSONForm.object("file", "label")
 
-    @OptionGroup var file: FileOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @Argument(help: ArgumentHelp("The slot's name.", valueName: "label"))
     var label: String
     @OptionGroup var new: NewKeyOptions
@@ -197,7 +201,7 @@ struct KeyChange: ParsableCommand {
     }
 }
 
-struct KeyRevoke: ParsableCommand {
+struct KeyRevoke: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke",
         abstract: "Remove a key slot.",
@@ -210,7 +214,8 @@ struct KeyRevoke: ParsableCommand {
 
     private static let form = JSONForm.object("file", "label")
 
-    @OptionGroup var file: FileOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @Argument(help: ArgumentHelp("The slot's name.", valueName: "label"))
     var label: String
     @OptionGroup var report: ReportOptions
@@ -221,7 +226,7 @@ struct KeyRevoke: ParsableCommand {
     }
 }
 
-struct KeyRotate: ParsableCommand {
+struct KeyRotate: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate",
         abstract: "Give a database with key slots a new random key.",
@@ -234,7 +239,8 @@ struct KeyRotate: ParsableCommand {
 
     private static let form = JSONForm.object("file", "label", "removed")
 
-    @OptionGroup var file: FileOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @Argument(help: ArgumentHelp("The name of the slot to keep.", valueName: "label"))
     var label: String
     @OptionGroup var report: ReportOptions

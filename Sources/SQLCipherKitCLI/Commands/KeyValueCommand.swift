@@ -27,18 +27,16 @@ struct KeyValueCommand: ParsableCommand {
 /// The form of a value on the command line.
 enum ValueForm: String, CaseIterable, ExpressibleByArgument { case text, json }
 
-/// The database and the store in it.
+/// The store in a database.
 struct StoreOptions: ParsableArguments {
-    @OptionGroup var file: FileOptions
-
     @Option(help: ArgumentHelp("The key-value store.", valueName: "name"))
     var store = "settings"
 
     /// Opens the store, and creates it if it does not exist.
-    func open() throws -> KeyValueStore { try KeyValueStore(store, in: file.open(.readWrite)) }
+    func open(in file: FileOptions) throws -> KeyValueStore { try KeyValueStore(store, in: file.open(.readWrite)) }
 
     /// Opens the store, which must exist: a mistyped name should not look like an empty store.
-    func openExisting(_ access: DatabaseConfiguration.Access) throws -> KeyValueStore {
+    func openExisting(in file: FileOptions, _ access: DatabaseConfiguration.Access) throws -> KeyValueStore {
         let db = try file.open(access)
         let names = try KeyValueStore.names(in: db)
         guard names.contains(where: { $0.utf8.elementsEqual(store.utf8) }) else {
@@ -51,7 +49,7 @@ struct StoreOptions: ParsableArguments {
     func missing(_ key: String) -> Failure { Failure("the store \(store) has no key \(key)") }
 }
 
-struct KeyValueGet: ParsableCommand {
+struct KeyValueGet: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
         abstract: "Show the value of a key.",
@@ -63,6 +61,8 @@ struct KeyValueGet: ParsableCommand {
 
     private static let form = JSONForm.object("store", "key", "value")
 
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @OptionGroup var store: StoreOptions
     @Argument(help: "The key.")
     var key: String
@@ -71,15 +71,15 @@ struct KeyValueGet: ParsableCommand {
     @OptionGroup var report: ReportOptions
 
     func run() throws {
-        let values = try store.openExisting(.readOnly)
+        let values = try store.openExisting(in: file, .readOnly)
         guard let value = try values.shown(key) else { throw store.missing(key) }
         if report.json { return try report.write(Self.form, [.string(store.store), .string(key), value.json]) }
         let text = try value.text(json: form == .json)
-        Output.line(Terminal.isTerminal(STDOUT_FILENO) ? text.onItsLines : text)
+        Output.line(Invocation.current.output.isTerminal ? text.onItsLines : text)
     }
 }
 
-struct KeyValueSet: ParsableCommand {
+struct KeyValueSet: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "set",
         abstract: "Set the value of a key.",
@@ -92,6 +92,8 @@ struct KeyValueSet: ParsableCommand {
 
     private static let form = JSONForm.object("store", "key", "expires")
 
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @OptionGroup var store: StoreOptions
     @Argument(help: "The key.")
     var key: String
@@ -107,9 +109,9 @@ struct KeyValueSet: ParsableCommand {
     @OptionGroup var report: ReportOptions
 
     func run() throws {
-        try FileOptions.requireDatabase(store.file.path)
+        try FileOptions.requireDatabase(file.path)
         let new = try KeyValue(parsing: text(), json: form == .json)
-        let values = try store.open()
+        let values = try store.open(in: file)
         let expiry = expires.map { Date(timeIntervalSinceNow: $0.seconds) }
         switch new {
         case .plain(let value): try values.set(key, to: value, expires: expiry)
@@ -128,7 +130,7 @@ struct KeyValueSet: ParsableCommand {
     }
 }
 
-struct KeyValueList: ParsableCommand {
+struct KeyValueList: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "Show the keys of a store with their values.",
@@ -140,6 +142,8 @@ struct KeyValueList: ParsableCommand {
 
     private static let form = JSONForm.rows("key", "value")
 
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @OptionGroup var store: StoreOptions
     @Option(help: ArgumentHelp("Show only the keys that begin with this text.", valueName: "text"))
     var prefix = ""
@@ -150,7 +154,7 @@ struct KeyValueList: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() throws {
-        let values = try store.openExisting(.readOnly)
+        let values = try store.openExisting(in: file, .readOnly)
         let writer = (output.format ?? .table).writer(Self.form.keys)
         try values.forEach(prefix: prefix) { entry in
             let value = try entry.shown()
@@ -164,7 +168,7 @@ struct KeyValueList: ParsableCommand {
     }
 }
 
-struct KeyValueRemove: ParsableCommand {
+struct KeyValueRemove: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
         abstract: "Remove a key and its value.",
@@ -176,13 +180,15 @@ struct KeyValueRemove: ParsableCommand {
 
     private static let form = JSONForm.object("store", "key")
 
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @OptionGroup var store: StoreOptions
     @Argument(help: "The key.")
     var key: String
     @OptionGroup var report: ReportOptions
 
     func run() throws {
-        guard try store.openExisting(.readWrite).remove(key) else { throw store.missing(key) }
+        guard try store.openExisting(in: file, .readWrite).remove(key) else { throw store.missing(key) }
         try report.write(Self.form, [.string(store.store), .string(key)], "removed \(key.onOneLine)")
     }
 }

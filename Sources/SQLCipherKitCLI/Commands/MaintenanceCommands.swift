@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import SQLCipherKit
 
-struct BackupCommand: ParsableCommand {
+struct BackupCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
         abstract: "Copy a database into a file while other programs use it.",
@@ -20,7 +20,8 @@ struct BackupCommand: ParsableCommand {
 
     private static let form = JSONForm.object("file", "backup")
 
-    @OptionGroup var file: FileOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
 
     @Argument(help: ArgumentHelp("The file to create.", valueName: "backup"), completion: .file())
     var target: String
@@ -61,7 +62,7 @@ struct BackupCommand: ParsableCommand {
     }
 }
 
-struct VacuumCommand: ParsableCommand {
+struct VacuumCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "vacuum",
         abstract: "Rewrite a database without its free pages.",
@@ -79,7 +80,8 @@ struct VacuumCommand: ParsableCommand {
 
     private static let form = JSONForm.object("file", "free_pages")
 
-    @OptionGroup var file: FileOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
 
     @Option(help: ArgumentHelp("Write a compact copy with the same key into a new file.", valueName: "file"), completion: .file())
     var into: String?
@@ -103,7 +105,7 @@ struct VacuumCommand: ParsableCommand {
     }
 }
 
-struct AnalyzeCommand: ParsableCommand {
+struct AnalyzeCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "analyze",
         abstract: "Gather statistics on a database's indexes for the query planner.",
@@ -117,7 +119,8 @@ struct AnalyzeCommand: ParsableCommand {
 
     private static let form = JSONForm.object("file", "analyzed")
 
-    @OptionGroup var file: FileOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
 
     @Option(help: ArgumentHelp("Look at about this many rows of each index, instead of all.", valueName: "rows"))
     var limit: Int?
@@ -134,7 +137,7 @@ struct AnalyzeCommand: ParsableCommand {
     }
 }
 
-struct SpaceCommand: ParsableCommand {
+struct SpaceCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "space",
         abstract: "Show what takes up space in a database.",
@@ -151,7 +154,8 @@ struct SpaceCommand: ParsableCommand {
 
     private static let form = JSONForm.rows("name", "kind", "table", "bytes", "percent", "pages", "entries", "fill")
 
-    @OptionGroup var file: FileOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @OptionGroup var output: OutputOptions
 
     func run() throws {

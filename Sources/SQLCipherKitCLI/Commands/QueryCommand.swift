@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import SQLCipherKit
 
-struct QueryCommand: ParsableCommand {
+struct QueryCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "query",
         abstract: "Run an SQL statement and show its rows.",
@@ -24,7 +24,9 @@ struct QueryCommand: ParsableCommand {
             \(JSONForm.rows(with: "the columns of the statement; an empty array if it has none"))
             """)
 
-    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
+    @OptionGroup(title: "Attached databases") var attachments: AttachOptions
 
     @Argument(help: ArgumentHelp("The SQL statement; - reads it from standard input.", valueName: "sql"))
     var sql: String
@@ -40,13 +42,13 @@ struct QueryCommand: ParsableCommand {
     var write = false
 
     func run() throws {
-        if Terminal.isTerminal(STDIN_FILENO) { Output.pager = Pager.usual }
+        if Terminal.isTerminal(Invocation.current.input) { Output.pager = Pager.usual }
         try Output.paged { try show() }
     }
 
     private func show() throws {
         let text = try sql == "-" ? StandardInput.text("the SQL") : sql
-        let db = try database.open(write ? .readWrite : .readOnly)
+        let db = try attachments.open(file, write ? .readWrite : .readOnly)
         let statement = try db.prepare(SQL(raw: text))
         let arguments = try ParameterValues.arguments(parameters, for: statement)
         let columns = statement.columnNames

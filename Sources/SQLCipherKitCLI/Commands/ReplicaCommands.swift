@@ -3,7 +3,7 @@ import Foundation
 import SQLCipherKit
 import SQLCipherKitReplication
 
-struct ReplicateCommand: ParsableCommand {
+struct ReplicateCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "replicate",
         abstract: "Keep a copy of a database in a store while programs use it.",
@@ -22,7 +22,8 @@ struct ReplicateCommand: ParsableCommand {
 
     private static let form = JSONForm.object("file", "store", "position")
 
-    @OptionGroup var file: FileOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
 
     @Argument(help: ArgumentHelp("Where the replica is.", valueName: "store"), completion: .directory)
     var target: String
@@ -194,7 +195,7 @@ enum ReplicaStoreName {
             #if S3
                 do {
                     var store = try S3Store(name)
-                    if ProcessInfo.processInfo.environment["SQLCIPHERKIT_S3_SINGLE_WRITER"] == "1" { store.conditions = .client }
+                    if Invocation.current.environment["SQLCIPHERKIT_S3_SINGLE_WRITER"] == "1" { store.conditions = .client }
                     return store
                 } catch { throw Failure("\(error)", status: .usage) }
             #else

@@ -3,7 +3,7 @@ import Foundation
 import SQLCipherKit
 import SQLCipherKitReplication
 
-struct RestoreCommand: ParsableCommand {
+struct RestoreCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
         abstract: "Replace everything in a database with the content of a backup, or restore a replica.",
@@ -25,7 +25,8 @@ struct RestoreCommand: ParsableCommand {
 
     private static let form = JSONForm.object("file", "backup", "position")
 
-    @OptionGroup var file: FileOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
 
     @Argument(help: ArgumentHelp("The backup's file, without --from.", valueName: "backup"), completion: .file())
     var backupFile: String?

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import SQLCipherKit
 
-struct RekeyCommand: ParsableCommand {
+struct RekeyCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "rekey",
         abstract: "Re-encrypt a database with a new key.",
@@ -20,7 +20,8 @@ struct RekeyCommand: ParsableCommand {
 
     private static let form = JSONForm.object("file", "encrypted")
 
-    @OptionGroup var file: FileOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @OptionGroup var new: NewKeyOptions
     @Flag(help: "Rewrite the file itself; its journal needs as much room as a second file would.")
     var inPlace = false
@@ -44,7 +45,7 @@ struct RekeyCommand: ParsableCommand {
     }
 }
 
-struct EncryptCommand: ParsableCommand {
+struct EncryptCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "encrypt",
         abstract: "Encrypt a plaintext SQLite database.",
@@ -61,7 +62,8 @@ struct EncryptCommand: ParsableCommand {
 
     private static let form = JSONForm.object("file", "encrypted")
 
-    @OptionGroup var file: FileOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @OptionGroup var report: ReportOptions
 
     func run() throws {
@@ -83,7 +85,7 @@ struct EncryptCommand: ParsableCommand {
     }
 }
 
-struct DecryptCommand: ParsableCommand {
+struct DecryptCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "decrypt",
         abstract: "Turn an encrypted database into a plaintext one.",
@@ -99,7 +101,8 @@ struct DecryptCommand: ParsableCommand {
 
     private static let form = JSONForm.object("file", "encrypted")
 
-    @OptionGroup var file: FileOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @OptionGroup var report: ReportOptions
 
     func run() throws {
@@ -114,7 +117,7 @@ struct DecryptCommand: ParsableCommand {
     }
 }
 
-struct MigrateCommand: ParsableCommand {
+struct MigrateCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
         abstract: "Convert a database of SQLCipher 1, 2 or 3 to version 4.",
@@ -130,7 +133,8 @@ struct MigrateCommand: ParsableCommand {
 
     private static let form = JSONForm.object("file", "former_version", "version")
 
-    @OptionGroup var file: FileOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @OptionGroup var report: ReportOptions
 
     func run() throws {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SQLCipherKit
 
-struct SchemaCommand: ParsableCommand {
+struct SchemaCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "schema",
         abstract: "Show the SQL that made a database's tables, indexes, views and triggers.",
@@ -15,7 +15,9 @@ struct SchemaCommand: ParsableCommand {
 
     private static let form = JSONForm.rows("database", "type", "name", "table", "sql")
 
-    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
+    @OptionGroup(title: "Attached databases") var attachments: AttachOptions
 
     @Argument(help: ArgumentHelp("Show only these tables, with their indexes and triggers, and these views.", valueName: "name"))
     var names: [String] = []
@@ -23,7 +25,7 @@ struct SchemaCommand: ParsableCommand {
     @OptionGroup var report: ReportOptions
 
     func run() throws {
-        let parts = try SchemaText.parts(database.open(.readOnly), names)
+        let parts = try SchemaText.parts(attachments.open(file, .readOnly), names)
         guard report.json else {
             for part in parts { Output.line(part.statement.onItsLines) }
             return

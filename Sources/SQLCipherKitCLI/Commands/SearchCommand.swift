@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import SQLCipherKit
 
-struct SearchCommand: ParsableCommand {
+struct SearchCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "search",
         abstract: "Search the full text of a database.",
@@ -26,7 +26,9 @@ struct SearchCommand: ParsableCommand {
     private static let form = JSONForm.rows(
         with: "score, path (row in tables other than document), the first indexed column if there are several, snippet")
 
-    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
+    @OptionGroup(title: "Attached databases") var attachments: AttachOptions
 
     @Argument(help: ArgumentHelp("What to search for.", valueName: "words"))
     var words: [String]
@@ -45,7 +47,7 @@ struct SearchCommand: ParsableCommand {
     }
 
     func run() throws {
-        let index = try SearchIndex(database.open(.readOnly), named: table, path: database.path)
+        let index = try SearchIndex(attachments.open(file, .readOnly), named: table, path: file.path)
         let result = try index.search(words, limit: limit)
         let (hits, total) = (result.hits, result.total)
         if let format = output.format, format != .table {

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import SQLCipherKit
 
-struct ShellCommand: ParsableCommand {
+struct ShellCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "shell",
         abstract: "Type SQL statements and see their results.",
@@ -26,7 +26,9 @@ struct ShellCommand: ParsableCommand {
             \(JSONForm.rows(with: "the columns of a statement, for each statement that has columns"))
             """)
 
-    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
+    @OptionGroup(title: "Attached databases") var attachments: AttachOptions
     @OptionGroup var output: OutputOptions
 
     @Flag(help: "Do not allow changes.")
@@ -36,14 +38,14 @@ struct ShellCommand: ParsableCommand {
     var history: String?
 
     private static var usualHistory: String? {
-        let path = ProcessInfo.processInfo.environment["SQLCIPHERKIT_HISTORY"] ?? ""
+        let path = Invocation.current.environment["SQLCIPHERKIT_HISTORY"] ?? ""
         return path.isEmpty ? nil : (path as NSString).expandingTildeInPath
     }
 
     func run() throws {
-        let isTerminal = Terminal.isTerminal(STDIN_FILENO) && Terminal.isTerminal(STDOUT_FILENO)
+        let isTerminal = Terminal.isTerminal(Invocation.current.input) && Invocation.current.output.isTerminal
         let lines: any LineSource = isTerminal ? LineEditor(try History(file: history ?? Self.usualHistory)) : PlainLines()
-        let (db, key) = try database.openWithKey(readOnly ? .readOnly : .readWrite)
+        let (db, key) = try attachments.openWithKey(file, readOnly ? .readOnly : .readWrite)
         let shell = Shell(db, key, lines, format: output.format ?? .table)
         defer { try? Output.redirect(to: nil) }
         guard isTerminal else { return try shell.run() }
@@ -51,6 +53,6 @@ struct ShellCommand: ParsableCommand {
         Output.pager = Pager.usual
         let versions = "SQLCipher \(SQLCipherEngine.cipherVersion), SQLite \(SQLCipherEngine.sqliteVersion)"
         Output.line(versions + "; .help lists the commands that are not SQL")
-        try TerminalMode.givingKeys(STDIN_FILENO) { try shell.run() }
+        try TerminalMode.givingKeys(Invocation.current.input) { try shell.run() }
     }
 }

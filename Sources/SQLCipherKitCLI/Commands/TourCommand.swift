@@ -42,7 +42,7 @@ struct TourCommand: ParsableCommand {
         }
         Output.line("The whole tour took \(start.duration(to: .now).readable). The database is \(files.database)")
         Output.line("Next, try")
-        let program = Arguments.all[0].shellQuoted
+        let program = Invocation.current.arguments[0].shellQuoted
         let access = "\(files.database.shellQuoted) --key-file \(files.keyFile.shellQuoted)"
         Output.line("  \(program) search \(access) \(tour.words.joined(separator: " ").shellQuoted)")
         Output.line(

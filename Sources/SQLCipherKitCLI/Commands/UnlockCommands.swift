@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import SQLCipherKit
 
-struct UnlockCommand: ParsableCommand {
+struct UnlockCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "unlock",
         abstract: "Keep a database's key for a while, so that commands do not ask for it.",
@@ -23,7 +23,8 @@ struct UnlockCommand: ParsableCommand {
 
     private static let form = JSONForm.object("file", "until")
 
-    @OptionGroup var file: FileOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
 
     @Option(
         name: .customLong("for"),

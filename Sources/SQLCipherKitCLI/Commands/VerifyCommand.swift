@@ -1,7 +1,7 @@
 import ArgumentParser
 import SQLCipherKit
 
-struct VerifyCommand: ParsableCommand {
+struct VerifyCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: "Check every page, the structure and the foreign keys of a database.",
@@ -18,7 +18,9 @@ struct VerifyCommand: ParsableCommand {
 
     private static let form = JSONForm.rows("database", "problem")
 
-    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
+    @OptionGroup(title: "Attached databases") var attachments: AttachOptions
     @OptionGroup var output: OutputOptions
     @Flag(help: "Skip the comparison of indexes with their tables.")
     var quick = false
@@ -27,7 +29,7 @@ struct VerifyCommand: ParsableCommand {
         var rows: [[SQLValue]] = []
         var pages = 0
         let db: Connection
-        do { db = try database.open(.readOnly) } catch let error as DatabaseError where .corrupt ~= error.code {
+        do { db = try attachments.open(file, .readOnly) } catch let error as DatabaseError where .corrupt ~= error.code {
             // A file that is too damaged to open is reported in the same form.
             try output.write(Self.form.keys, [[.text("main"), .text(error.message)]])
             throw Self.damage(1)

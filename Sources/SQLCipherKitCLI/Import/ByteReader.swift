@@ -42,7 +42,7 @@ final class ByteReader {
         raw = [UInt8](repeating: 0, count: Self.capacity)
         (self.encoding, isEncodingFound) = (encoding, encoding == nil)
         if path != "-", GzipProcess.isNeeded(for: path) { gzip = try GzipProcess(path) }
-        descriptor = path == "-" ? STDIN_FILENO : gzip?.descriptor ?? open(path, O_RDONLY | O_CLOEXEC)
+        descriptor = path == "-" ? Invocation.current.input : gzip?.descriptor ?? open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Failure("\(path) cannot be read: \(systemMessage(errno))") }
         try begin()
     }
@@ -52,7 +52,7 @@ final class ByteReader {
         (name, descriptor, raw, buffer, isAtEnd, isEncodingFound) = ("", -1, [], bytes, true, false)
     }
 
-    deinit { if descriptor > STDIN_FILENO, gzip == nil { close(descriptor) } }
+    deinit { if descriptor >= 0, name != "-", gzip == nil { close(descriptor) } }
 
     var isCompressed: Bool { gzip != nil }
 

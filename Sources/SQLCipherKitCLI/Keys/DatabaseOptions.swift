@@ -2,12 +2,27 @@ import ArgumentParser
 import Foundation
 import SQLCipherKit
 
-/// A database file and its key.
-struct FileOptions: ParsableArguments {
+/// The argument that names a database.
+struct DatabaseArgument: ParsableArguments {
     @Argument(help: ArgumentHelp("The database file.", valueName: "database"), completion: .file())
     var path: String
+}
 
-    @OptionGroup(title: "Key") var key: KeyOptions
+/// A command that works on a database file. Its options stand in the command, and not in a group of groups: in a debug build, the
+/// parser checks the groups of a group four times for each check of the group.
+protocol FileCommand: ParsableCommand {
+    var database: DatabaseArgument { get }
+    var keyOptions: KeyOptions { get }
+}
+
+extension FileCommand {
+    var file: FileOptions { FileOptions(path: database.path, key: keyOptions) }
+}
+
+/// A database file and its key.
+struct FileOptions {
+    let path: String
+    let key: KeyOptions
 
     /// Throws if there is no database file: commands check that first, so that no key is typed for nothing.
     static func requireDatabase(_ path: String) throws {
@@ -67,26 +82,7 @@ struct FileOptions: ParsableArguments {
     }
 }
 
-/// A database file with others attached to it.
-struct DatabaseOptions: ParsableArguments {
-    @OptionGroup var file: FileOptions
-
-    @OptionGroup(title: "Attached databases") var attachments: AttachOptions
-
-    var path: String { file.path }
-
-    /// Opens the existing file and attaches the others.
-    func open(_ access: DatabaseConfiguration.Access) throws -> Connection { try openWithKey(access).db }
-
-    /// Opens the existing file, attaches the others, and returns the main database's key as well.
-    func openWithKey(_ access: DatabaseConfiguration.Access) throws -> (db: Connection, key: Encryption?) {
-        let (db, key) = try file.openWithKey(access)
-        try attachments.attach(to: db, key)
-        return (db, key)
-    }
-}
-
-/// Databases to attach.
+/// Databases to attach to that of a command.
 struct AttachOptions: ParsableArguments {
     @Option(
         name: .customLong("attach"),
@@ -103,6 +99,20 @@ struct AttachOptions: ParsableArguments {
     var keys: [String] = []
 
     func validate() throws { _ = try list() }
+
+    /// Opens the existing file and attaches the others.
+    func open(_ file: FileOptions, _ access: DatabaseConfiguration.Access) throws -> Connection {
+        try openWithKey(file, access).db
+    }
+
+    /// Opens the existing file, attaches the others, and returns the main database's key as well.
+    func openWithKey(
+        _ file: FileOptions, _ access: DatabaseConfiguration.Access
+    ) throws -> (db: Connection, key: Encryption?) {
+        let (db, key) = try file.openWithKey(access)
+        try attach(to: db, key)
+        return (db, key)
+    }
 
     func attach(to db: Connection, _ mainKey: Encryption?) throws {
         for attachment in try list() { try attachment.attach(to: db, mainKey) }

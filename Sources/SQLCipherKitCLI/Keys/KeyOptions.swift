@@ -56,7 +56,7 @@ struct KeyOptions: ParsableArguments {
     /// Where the key is if no option says so: in the file that the environment names, or else the user types it. The environment
     /// variable does not hold the key itself, as every child process inherits it.
     private static func usualPlace(_ isRecoveryKey: Bool) -> KeyReference.Place {
-        let path = ProcessInfo.processInfo.environment["SQLCIPHERKIT_KEY_FILE"] ?? ""
+        let path = Invocation.current.environment["SQLCIPHERKIT_KEY_FILE"] ?? ""
         return path.isEmpty || isRecoveryKey ? .prompt : .file(path)
     }
 

@@ -8,8 +8,8 @@ enum KeyPrompt {
 
     /// Whether there is a terminal to ask on.
     static var hasTerminal: Bool {
-        let own = open("/dev/tty", O_RDWR | O_CLOEXEC)
-        guard own >= 0 else { return Terminal.isTerminal(STDIN_FILENO) }
+        let own = Invocation.current.openTerminal()
+        guard own >= 0 else { return Terminal.isTerminal(Invocation.current.input) }
         close(own)
         return true
     }
@@ -20,9 +20,9 @@ enum KeyPrompt {
     ///   - encoding: how the key is written.
     static func ask(_ question: String, again: String?, _ encoding: KeyEncoding) throws -> KeySource {
         // The terminal itself, so that standard input and output stay free for data.
-        let own = open("/dev/tty", O_RDWR | O_CLOEXEC)
+        let own = Invocation.current.openTerminal()
         defer { if own >= 0 { close(own) } }
-        let terminal = own >= 0 ? own : STDIN_FILENO
+        let terminal = own >= 0 ? own : Invocation.current.input
         guard Terminal.isTerminal(terminal) else {
             throw Failure(
                 "no key: there is no terminal to ask on, and none of --key-file, --key-env, --key-fd and --key-credential is given",
@@ -39,9 +39,9 @@ enum KeyPrompt {
 
     /// Asks for another text that must not be visible on the screen or in the shell's history.
     static func text(_ question: String) throws -> String {
-        let own = open("/dev/tty", O_RDWR | O_CLOEXEC)
+        let own = Invocation.current.openTerminal()
         defer { if own >= 0 { close(own) } }
-        let terminal = own >= 0 ? own : STDIN_FILENO
+        let terminal = own >= 0 ? own : Invocation.current.input
         guard Terminal.isTerminal(terminal) else {
             throw Failure("there is no terminal to ask on: give a text, or -", status: .usage)
         }
@@ -53,7 +53,7 @@ enum KeyPrompt {
 
     /// Reads the typed line, padded with zeros.
     private static func line(_ terminal: Int32, _ question: String) throws -> SecureBytes {
-        let messages = terminal == STDIN_FILENO ? STDERR_FILENO : terminal
+        let messages = terminal == Invocation.current.input ? Invocation.current.errors : terminal
         Output.write(question.onOneLine, to: messages)
         defer { Output.write("\n", to: messages) }
         var failure: Failure?
@@ -75,18 +75,31 @@ enum KeyPrompt {
         return memory
     }
 
-    /// Passes the typed line through a pipe, so that it is parsed as the content of a file or a descriptor is.
     private static func source(_ typed: borrowing SecureBytes, _ encoding: KeyEncoding) throws -> KeySource {
+        try typed.withUnsafeBytes { bytes in
+            try .passed(UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.firstIndex(of: 0) ?? bytes.count)]), as: encoding)
+        }
+    }
+}
+
+extension KeySource {
+    /// Passes bytes through a pipe, so that they are parsed as the content of a file or a descriptor is.
+    static func passed(_ bytes: UnsafeRawBufferPointer, as encoding: KeyEncoding) throws -> KeySource {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { throw Failure("a pipe cannot be created: \(systemMessage(errno))") }
         defer { close(ends[1]) }
-        try typed.withUnsafeBytes { bytes in
-            let count = bytes.firstIndex(of: 0) ?? bytes.count
-            guard write(ends[1], bytes.baseAddress, count) == count else {
-                close(ends[0])
-                throw Failure("the key cannot be passed on: \(systemMessage(errno))")
-            }
+        guard write(ends[1], bytes.baseAddress, bytes.count) == bytes.count else {
+            close(ends[0])
+            throw Failure("the key cannot be passed on: \(systemMessage(errno))")
         }
         return .descriptor(ends[0], as: encoding)
+    }
+
+    /// A variable of the current run, which can be read once.
+    static func variable(_ name: String, as encoding: KeyEncoding) throws -> KeySource {
+        let run = Invocation.current
+        if run.isProgram { return .environment(name, as: encoding) }
+        guard let value = run.take(name) else { return KeySource { nil } }
+        return try Array(value.utf8).withUnsafeBytes { try passed($0, as: encoding) }
     }
 }

@@ -79,7 +79,7 @@ struct KeyReference: Equatable {
                 )
             case .file(let path): (.file(path, as: encoding), "there is no key file \(path)")
             case .variable(let name):
-                (.environment(name, as: encoding), "the environment variable \(name), which should hold the key, is not set")
+                (try .variable(name, as: encoding), "the environment variable \(name), which should hold the key, is not set")
             case .descriptor(let number): (.descriptor(number, as: encoding), nil)
             case .credential(let name):
                 (.credential(name, as: encoding), "there is no credential \(name): systemd's LoadCredential= gives it to a service")

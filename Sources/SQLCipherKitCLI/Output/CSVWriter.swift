@@ -4,6 +4,7 @@ import SQLCipherKit
 /// text is an empty field in quotes.
 final class CSVWriter: RowWriter {
     private let delimiter: UInt8
+    private let output = Output.current
 
     init(_ columns: [String], delimiter: UInt8 = UInt8(ascii: ","), hasHeader: Bool = true) {
         self.delimiter = delimiter
@@ -11,9 +12,9 @@ final class CSVWriter: RowWriter {
     }
 
     func write(_ row: [SQLValue]) {
-        Output.bytes { output in
-            for (index, value) in row.enumerated() { add(value, isFirst: index == 0, to: &output) }
-            output.append(0x0a)
+        output.bytes { bytes in
+            for (index, value) in row.enumerated() { add(value, isFirst: index == 0, to: &bytes) }
+            bytes.append(0x0a)
         }
     }
 
@@ -21,9 +22,9 @@ final class CSVWriter: RowWriter {
         let count = row.count
         for index in 0..<count {
             let value = try row.shownValue(index)
-            Output.bytes { add(value, isFirst: index == 0, to: &$0) }
+            output.bytes { add(value, isFirst: index == 0, to: &$0) }
         }
-        Output.bytes { $0.append(0x0a) }
+        output.bytes { $0.append(0x0a) }
     }
 
     func finish() {}

@@ -1,29 +1,34 @@
 import Foundation
 
-/// Standard output and standard error.
-enum Output {
-    // Buffers standard output: a system call for each line would cost more than a query. The tool has one thread.
-    nonisolated(unsafe) private static var buffer: [UInt8] = []
-    /// Where output goes: standard output, or the file of ``redirect(to:)``.
-    nonisolated(unsafe) private static var descriptor = STDOUT_FILENO
-    nonisolated(unsafe) private static var failure: Int32 = 0
+/// The standard output of a run of the tool. The static members stand for the current run's.
+final class Output {
+    // Buffers standard output: a system call for each line would cost more than a query. A run has one thread.
+    private var buffer: [UInt8] = []
+    /// Standard output.
+    let standard: Int32
+    let isTerminal: Bool
+    /// Where output goes: standard output, or the file of ``redirect(to:)``, or the pager.
+    private var descriptor: Int32
+    private var failure: Int32 = 0
     private static let limit = 1 << 16
     /// On a terminal, each line is written at once.
-    private static let isLive = Terminal.isTerminal(STDOUT_FILENO)
+    private var isLive: Bool { isTerminal && running == nil }
 
     /// The command that shows results longer than the terminal; nil writes them directly.
-    nonisolated(unsafe) static var pager: String?
-    nonisolated(unsafe) private static var running: Pager?
+    private var pager: String?
+    private var running: Pager?
     /// How many more lines to hold back before a pager is started; nil if none is wanted.
-    nonisolated(unsafe) private static var linesHeld: Int?
-    /// Whether the user has left the pager, which then reads no more.
-    static var readerHasLeft: Bool { running != nil && failure == EPIPE }
+    private var linesHeld: Int?
+
+    init(to standard: Int32) {
+        (self.standard, descriptor, isTerminal) = (standard, standard, Terminal.isTerminal(standard))
+    }
 
     /// Runs `body`, and shows what it writes through the pager if it has more lines than the terminal.
-    static func paged<R>(_ body: () throws -> R) rethrows -> R {
-        guard pager != nil, isLive, descriptor == STDOUT_FILENO, linesHeld == nil, running == nil else { return try body() }
+    private func paged<R>(_ body: () throws -> R) rethrows -> R {
+        guard pager != nil, isTerminal, descriptor == standard, linesHeld == nil, running == nil else { return try body() }
         empty()
-        linesHeld = Terminal.height(STDOUT_FILENO) - 1
+        linesHeld = Terminal.height(standard) - 1
         defer {
             linesHeld = nil
             empty()
@@ -31,15 +36,15 @@ enum Output {
                 pager.finish()
                 if failure == EPIPE { failure = 0 }
                 running = nil
-                descriptor = STDOUT_FILENO
+                descriptor = standard
             }
         }
         return try body()
     }
 
     /// Counts a line that is held back.
-    private static func hold(_ lines: Int) {
-        guard lines < 0 || buffer.count >= limit, let pager else {
+    private func hold(_ lines: Int) {
+        guard lines < 0 || buffer.count >= Self.limit, let pager else {
             linesHeld = lines
             return
         }
@@ -49,35 +54,33 @@ enum Output {
         empty()
     }
 
-    /// Writes a line to standard output.
-    static func line(_ text: String = "") {
+    private func line(_ text: String) {
         buffer += text.utf8
         buffer.append(0x0a)
-        if let linesHeld { hold(linesHeld - 1) } else if isLive && running == nil || buffer.count >= limit { empty() }
+        if let linesHeld { hold(linesHeld - 1) } else if isLive || buffer.count >= Self.limit { empty() }
     }
 
-    /// Writes to standard output what `body` appends.
+    /// Writes what `body` appends.
     @inline(__always)
-    static func bytes(_ body: (inout [UInt8]) throws -> Void) rethrows {
+    func bytes(_ body: (inout [UInt8]) throws -> Void) rethrows {
         try body(&buffer)
         if let linesHeld {
             hold(linesHeld - (buffer.last == 0x0a ? 1 : 0))
-        } else if buffer.count >= limit || isLive && running == nil && buffer.last == 0x0a { empty() }
+        } else if buffer.count >= Self.limit || isLive && buffer.last == 0x0a { empty() }
     }
 
-    /// Sends later output to a file; nil returns to standard output.
-    static func redirect(to path: String?) throws {
+    private func redirect(to path: String?) throws {
         try flush()
-        var new = STDOUT_FILENO
+        var new = standard
         if let path {
             new = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
             guard new >= 0 else { throw Failure("\(path) cannot be written: \(systemMessage(errno))") }
         }
-        if descriptor != STDOUT_FILENO { close(descriptor) }
+        if descriptor != standard { close(descriptor) }
         descriptor = new
     }
 
-    private static func empty() {
+    private func empty() {
         var start = 0
         while start < buffer.count, failure == 0 {
             let count = buffer.withUnsafeBytes { systemWrite(descriptor, $0.baseAddress.map { $0 + start }, $0.count - start) }
@@ -88,8 +91,41 @@ enum Output {
         buffer.removeAll(keepingCapacity: true)
     }
 
+    private func flush() throws(Failure) {
+        empty()
+        guard failure == 0 else {
+            defer { failure = 0 }
+            throw Failure("the output cannot be written: \(systemMessage(failure))")
+        }
+    }
+}
+
+extension Output {
+    static var current: Output { Invocation.current.output }
+
+    /// The command that shows results longer than the terminal; nil writes them directly.
+    static var pager: String? {
+        get { current.pager }
+        set { current.pager = newValue }
+    }
+
+    /// Whether the user has left the pager, which then reads no more.
+    static var readerHasLeft: Bool { current.running != nil && current.failure == EPIPE }
+
+    /// Runs `body`, and shows what it writes through the pager if it has more lines than the terminal.
+    static func paged<R>(_ body: () throws -> R) rethrows -> R { try current.paged(body) }
+
+    /// Writes a line to standard output.
+    static func line(_ text: String = "") { current.line(text) }
+
+    /// Sends later output to a file; nil returns to standard output.
+    static func redirect(to path: String?) throws { try current.redirect(to: path) }
+
+    /// Writes out the buffer. Without this, a full disk would go unnoticed when output goes to a file.
+    static func flush() throws(Failure) { try current.flush() }
+
     /// Writes a line to standard error.
-    static func error(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
+    static func error(_ text: String) { write(text + "\n", to: Invocation.current.errors) }
 
     /// Writes text to a descriptor at once, unbuffered. It is for messages: text that cannot be written is lost.
     static func write(_ text: String, to descriptor: Int32) {
@@ -99,16 +135,6 @@ enum Output {
             if count < 0 && errno == EINTR { continue }
             guard count > 0 else { return }
             bytes = bytes.dropFirst(count)
-        }
-    }
-
-    /// Writes out the buffer. Without this, a full disk would go unnoticed when output goes to a file.
-    static func flush() throws(Failure) {
-        empty()
-        guard failure == 0, fflush(nil) == 0 else {
-            let number = failure == 0 ? errno : failure
-            failure = 0
-            throw Failure("the output cannot be written: \(systemMessage(number))")
         }
     }
 }

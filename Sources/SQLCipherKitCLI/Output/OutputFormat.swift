@@ -31,31 +31,21 @@ enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
     }
 }
 
-/// The option of commands that show rows.
-struct FormatOption: ParsableArguments {
-    @Option(
-        help: """
-            The format: table, box, markdown, lines (a line for each value), json (an array of objects), jsonl (an object on each \
-            line), csv, tsv (both with a header) or insert (SQL).
-            """)
-    var format: OutputFormat?
-
-    /// Writes rows that are at hand.
-    func write(_ columns: [String], _ rows: [[SQLValue]], default format: OutputFormat = .table) throws {
-        let writer = (self.format ?? format).writer(columns)
-        for row in rows { try writer.write(row) }
-        writer.finish()
-    }
-}
-
 /// The options of commands that show rows, where `--json` has no other meaning.
 struct OutputOptions: ParsableArguments {
-    @OptionGroup var option: FormatOption
+    @Option(
+        name: .customLong("format"),
+        help: ArgumentHelp(
+            """
+            The format: table, box, markdown, lines (a line for each value), json (an array of objects), jsonl (an object on each \
+            line), csv, tsv (both with a header) or insert (SQL).
+            """, valueName: "format"))
+    private var named: OutputFormat?
 
     @Flag(help: JSONForm.help)
     var json = false
 
-    var format: OutputFormat? { option.format ?? (json ? .json : nil) }
+    var format: OutputFormat? { named ?? (json ? .json : nil) }
 
     /// Writes rows that are at hand.
     func write(_ columns: [String], _ rows: [[SQLValue]], default format: OutputFormat = .table) throws {

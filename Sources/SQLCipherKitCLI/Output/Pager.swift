@@ -4,7 +4,7 @@ import Foundation
 final class Pager {
     /// The pager that the environment names, or else `less`. Nil if the name is empty or `cat`, or if there is no `less`.
     static var usual: String? {
-        let environment = ProcessInfo.processInfo.environment
+        let environment = Invocation.current.environment
         guard let named = environment["PAGER"] else {
             let folders = (environment["PATH"] ?? "").split(separator: ":")
             return folders.contains { access("\($0)/less", X_OK) == 0 } ? "less" : nil

@@ -4,11 +4,15 @@ import SQLCipherKit
 /// A line on standard error that shows the progress of a long task. Silent if standard error is not a terminal.
 final class ProgressBar {
     private let label: String
-    private let isVisible = Terminal.isTerminal(STDERR_FILENO)
+    private let descriptor = Invocation.current.errors
+    private let isVisible: Bool
     private let clock = ContinuousClock()
     private var lastDrawn: ContinuousClock.Instant?
 
-    init(_ label: String) { self.label = label }
+    init(_ label: String) {
+        self.label = label
+        isVisible = Terminal.isTerminal(descriptor)
+    }
 
     /// Shows the progress, at most ten times a second, as drawing must not cost more than the work.
     /// - Parameter share: the part that is done, from 0 to 1; nil if it is not known.
@@ -24,12 +28,12 @@ final class ProgressBar {
                 " " + String(repeating: "█", count: filled) + String(repeating: "░", count: 24 - filled) + " \(Int(share * 100))%"
         }
         line += "  " + detail().onOneLine
-        Output.write("\r" + line.cut(toColumns: Terminal.width(STDERR_FILENO) - 1) + "\u{1b}[K", to: STDERR_FILENO)
+        Output.write("\r" + line.cut(toColumns: Terminal.width(descriptor) - 1) + "\u{1b}[K", to: descriptor)
     }
 
     /// Removes the line, to make room for other output.
     func clear() {
-        if lastDrawn != nil { Output.write("\r\u{1b}[K", to: STDERR_FILENO) }
+        if lastDrawn != nil { Output.write("\r\u{1b}[K", to: descriptor) }
         lastDrawn = nil
     }
 

@@ -13,7 +13,7 @@ final class TableWriter: RowWriter {
     private var isRight: [Bool] = []
     private let style = Terminal.style
     /// The widest cell on a terminal, in columns; in a file nothing is cut.
-    private let limit = Terminal.isTerminal(STDOUT_FILENO) ? 60 : Int.max
+    private let limit = Invocation.current.output.isTerminal ? 60 : Int.max
     private let indentation: String
     private let shape: Shape
     private let hasHeader: Bool

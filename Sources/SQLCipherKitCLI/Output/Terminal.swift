@@ -21,9 +21,9 @@ enum Terminal {
     /// The style of standard output: with colours only on a terminal that supports them, and only if NO_COLOR is not set
     /// (<https://no-color.org>).
     static var style: Style {
-        let environment = ProcessInfo.processInfo.environment
+        let environment = Invocation.current.environment
         let wantsNone = !(environment["NO_COLOR"] ?? "").isEmpty || environment["TERM"] == "dumb"
-        return Style(hasColours: isTerminal(STDOUT_FILENO) && !wantsNone)
+        return Style(hasColours: Invocation.current.output.isTerminal && !wantsNone)
     }
 
     /// Text attributes (ECMA-48, 8.3.117), or none.

@@ -1,8 +1,9 @@
 import Foundation
+import SQLCipherKitCLI
 import Testing
 import TestSupport
 
-/// The built command-line tool, run as a user runs it.
+/// The command-line tool: its commands in this process, and the program where a process is what is tested.
 enum Tool {
     static let rawKey = String(repeating: "0123456789abcdef", count: 4)
     /// A raw key, which costs no key derivation, from the environment.
@@ -10,11 +11,32 @@ enum Tool {
 
     static var path: String { get throws { try BuildProducts.executable("sqlcipherkit") } }
 
-    static func run(_ arguments: String..., environment: [String: String] = [:]) throws -> Command.Outcome {
-        try run(arguments, environment: environment)
+    static func run(_ arguments: String..., environment: [String: String] = [:], input: String = "") throws -> Command.Outcome {
+        try run(arguments, environment: environment, input: input)
     }
 
-    static func run(_ arguments: [String], environment: [String: String] = [:]) throws -> Command.Outcome {
+    /// Runs a command in this process, where it has no terminal.
+    /// - Parameter environment: the variables that it sees besides `TEST_KEY`.
+    static func run(_ arguments: [String], environment: [String: String] = [:], input: String = "") throws -> Command.Outcome {
+        let streams = try Streams(input: input)
+        let status = Invocation(
+            [try path] + arguments, environment: ["TEST_KEY": rawKey].merging(environment) { $1 }, input: streams.input,
+            output: streams.output, errors: streams.errors
+        ).run()
+        return try streams.outcome(status)
+    }
+
+    /// Runs a command that waits for asynchronous work on a thread of its own: the threads that run tests do that work.
+    static func runAside(
+        _ arguments: [String], environment: [String: String] = [:], input: String = ""
+    ) async throws -> Command.Outcome {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread { continuation.resume(with: Result { try run(arguments, environment: environment, input: input) }) }.start()
+        }
+    }
+
+    /// Runs the program, with this process's variables and `environment` laid over them.
+    static func runProgram(_ arguments: [String], environment: [String: String] = [:]) throws -> Command.Outcome {
         try Command.run(path, arguments, environment: ["TEST_KEY": rawKey].merging(environment) { $1 })
     }
 
@@ -33,12 +55,36 @@ enum Tool {
 
     /// Runs the tool as a user whom file permissions hold back, even where the tests run as root.
     static func runUnprivileged(_ arguments: [String], in folder: TemporaryFolder) throws -> Command.Outcome {
-        guard geteuid() == 0 else { return try run(arguments) }
+        guard geteuid() == 0 else { return try runProgram(arguments) }
         // The checkout may lie below a folder that only root may enter.
         let copy = folder.path("sqlcipherkit-copy")
         if !FileManager.default.fileExists(atPath: copy) { try FileManager.default.copyItem(atPath: path, toPath: copy) }
         return try Command.run(
             "setpriv", ["--reuid=65534", "--regid=65534", "--clear-groups", copy] + arguments, environment: ["TEST_KEY": rawKey])
+    }
+}
+
+/// Files that stand for the standard streams of a command.
+private final class Streams {
+    let input: Int32, output: Int32, errors: Int32
+    private let folder: TemporaryFolder
+
+    init(input text: String) throws {
+        folder = try TemporaryFolder()
+        try Data(text.utf8).write(to: folder.url.appendingPathComponent("input"))
+        input = open(folder.path("input"), O_RDONLY | O_CLOEXEC)
+        output = open(folder.path("output"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        errors = open(folder.path("errors"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        try #require(input >= 0 && output >= 0 && errors >= 0)
+    }
+
+    deinit { for descriptor in [input, output, errors] { close(descriptor) } }
+
+    func outcome(_ status: Int32) throws -> Command.Outcome {
+        func text(_ name: String) throws -> String {
+            String(decoding: try Data(contentsOf: folder.url.appendingPathComponent(name)), as: UTF8.self)
+        }
+        return Command.Outcome(status: status, output: try text("output"), errors: try text("errors"))
     }
 }
 

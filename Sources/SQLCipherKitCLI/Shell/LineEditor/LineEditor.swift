@@ -16,9 +16,37 @@ protocol LineSource: AnyObject {
 
 /// Standard input that is not a terminal.
 final class PlainLines: LineSource {
+    private let descriptor = Invocation.current.input
+    private var buffer: ArraySlice<UInt8> = []
+
+    /// A line ends with LF or CR LF; the last one may end with the input.
     func next(_ prompt: String) throws -> LineInput {
-        guard let line = readLine() else { return .end }
-        return .line(line)
+        var searched = buffer.startIndex
+        while true {
+            if let end = buffer[searched...].firstIndex(of: 0x0a) {
+                let line = buffer[..<end]
+                buffer = buffer[(end + 1)...]
+                return .line(Self.text(line.last == 0x0d ? line.dropLast() : line))
+            }
+            searched = buffer.endIndex
+            let piece = read()
+            if piece.isEmpty {
+                defer { buffer = [] }
+                return buffer.isEmpty ? .end : .line(Self.text(buffer))
+            }
+            buffer += piece
+        }
+    }
+
+    private static func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
+
+    /// The bytes that come next; none at the end.
+    private func read() -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: 1 << 16) { memory, count in
+            var got = -1
+            repeat { got = Foundation.read(descriptor, memory.baseAddress, memory.count) } while got < 0 && errno == EINTR
+            count = max(0, got)
+        }
     }
 }
 
@@ -31,7 +59,8 @@ final class LineEditor: LineSource {
     var completer: ((_ before: String, _ after: String) -> Completion)?
     /// The attributes of a text's characters.
     var colours: (([Character]) -> [String?])?
-    private let descriptor = STDIN_FILENO
+    private let descriptor = Invocation.current.input
+    private let screen = Invocation.current.output.standard
     private var buffer = LineBuffer()
     private var prompt = ""
 
@@ -48,7 +77,7 @@ final class LineEditor: LineSource {
                 if let input = take(Keystroke.read(descriptor)) {
                     buffer.moveToEnd()
                     draw()
-                    Output.write(input == .interrupted ? "^C\n" : "\n", to: STDOUT_FILENO)
+                    Output.write(input == .interrupted ? "^C\n" : "\n", to: screen)
                     return input
                 }
                 // Pasted text is shown when all of it has arrived.
@@ -82,7 +111,7 @@ final class LineEditor: LineSource {
         case .deleteToEnd: buffer.deleteToEnd()
         case .deleteToStart: buffer.deleteToStart()
         case .deleteWord: buffer.deleteWordBackward()
-        case .clearScreen: Output.write("\u{1b}[H\u{1b}[2J", to: STDOUT_FILENO)
+        case .clearScreen: Output.write("\u{1b}[H\u{1b}[2J", to: screen)
         case .cancel, .other: break
         }
         return nil
@@ -95,7 +124,7 @@ final class LineEditor: LineSource {
         if before.allSatisfy(\.isWhitespace) || Keystroke.isWaiting(descriptor) { return buffer.insert("    ") }
         guard let completion = completer?(before, String(buffer.characters[buffer.cursor...])) else { return }
         switch completion.candidates.count {
-        case 0: Output.write("\u{07}", to: STDOUT_FILENO)
+        case 0: Output.write("\u{07}", to: screen)
         case 1:
             let candidate = completion.candidates[0]
             buffer.replaceBackward(completion.length, with: candidate.text + (candidate.isWhole ? " " : ""))
@@ -114,14 +143,14 @@ final class LineEditor: LineSource {
         let limit = 200
         let shown = texts.prefix(limit)
         let width = (shown.map(\.columns).max() ?? 0) + 2
-        let columns = max(1, Terminal.width(STDOUT_FILENO) / width)
+        let columns = max(1, Terminal.width(screen) / width)
         var text = "\n"
         for (index, entry) in shown.enumerated() {
             let isLast = (index + 1) % columns == 0 || index == shown.count - 1
             text += isLast ? entry + "\n" : entry.padded(toColumns: width)
         }
         if texts.count > limit { text += "and \((texts.count - limit).grouped) more\n" }
-        Output.write(text, to: STDOUT_FILENO)
+        Output.write(text, to: screen)
     }
 
     /// Searches the history for a text as it is typed, the latest entry first; control-R finds the one before.
@@ -132,7 +161,7 @@ final class LineEditor: LineSource {
         var place = history.entries.count
         func look(from start: Int) {
             guard let found = history.entries.prefix(start).lastIndex(where: { $0.localizedCaseInsensitiveContains(wanted) }) else {
-                return Output.write("\u{07}", to: STDOUT_FILENO)
+                return Output.write("\u{07}", to: screen)
             }
             place = found
             buffer = LineBuffer(history.entries[found])
@@ -161,7 +190,7 @@ final class LineEditor: LineSource {
     }
 
     private func draw() {
-        let room = max(8, Terminal.width(STDOUT_FILENO) - prompt.columns - 1)
+        let room = max(8, Terminal.width(screen) - prompt.columns - 1)
         let shown = buffer.characters.map { $0 == "\n" ? "⏎" : $0 }
         // As much as there is room for before the cursor, then after it.
         var start = buffer.cursor
@@ -178,7 +207,7 @@ final class LineEditor: LineSource {
         }
         let column = prompt.columns + before
         let back = column > 0 ? "\r\u{1b}[\(column)C" : "\r"
-        Output.write("\r" + prompt + coloured(shown, start..<end) + "\u{1b}[K" + back, to: STDOUT_FILENO)
+        Output.write("\r" + prompt + coloured(shown, start..<end) + "\u{1b}[K" + back, to: screen)
     }
 
     private func coloured(_ shown: [Character], _ range: Range<Int>) -> String {

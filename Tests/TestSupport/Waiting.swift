@@ -1,0 +1,48 @@
+import Foundation
+
+/// What a test waited for has not happened in time.
+public struct WaitedTooLong: Error, CustomStringConvertible {
+    public let description: String
+}
+
+/// The one place where a test looks again and again: for what happens in another process, or what a library has no call to tell.
+/// Where a hook, a latch or a value can tell a test, that is what to wait for.
+private struct Watch {
+    private let end: ContinuousClock.Instant
+    private let what: String
+    private var pause = Duration.microseconds(200)
+
+    init(_ what: String, _ limit: Duration) { (self.what, end) = (what, .now + limit) }
+
+    /// How long to wait until the next look: longer each time, up to 5 ms.
+    mutating func next() throws -> Duration {
+        guard ContinuousClock.now < end else { throw WaitedTooLong(description: "waited too long until \(what)") }
+        defer { pause = min(pause * 2, .milliseconds(5)) }
+        return pause
+    }
+}
+
+/// Waits until a condition holds.
+/// - Parameters:
+///   - what: what holds then, for the error.
+///   - limit: the longest wait. It is for a machine at work, and no measure of anything.
+public func waitUntil(_ what: String, atMost limit: Duration = .seconds(120), _ condition: () throws -> Bool) throws {
+    var watch = Watch(what, limit)
+    while try !condition() { usleep(UInt32(try watch.next() / .microseconds(1))) }
+}
+
+/// Waits until a condition holds, without holding a thread.
+public func waitUntil(
+    _ what: String, atMost limit: Duration = .seconds(120), isolation: isolated (any Actor)? = #isolation,
+    _ condition: () async throws -> Bool
+) async throws {
+    var watch = Watch(what, limit)
+    while try await !condition() { try await Task.sleep(for: watch.next()) }
+}
+
+extension TemporaryFolder {
+    /// Waits until there is a file at a path.
+    public static func waitForFile(_ path: String) throws {
+        try waitUntil("there is \(path)") { FileManager.default.fileExists(atPath: path) }
+    }
+}
