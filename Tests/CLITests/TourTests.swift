@@ -53,7 +53,7 @@ import TestSupport
         #expect(outcome.errors == "sqlcipherkit: there is no text file to import: 1 binary file left out\n")
     }
 
-    @Test func aDatabaseOfSomebodyElseStays() throws {
+    @Test func aDatabaseThatNoTourMadeStays() throws {
         let sample = try SampleFolder()
         let path = sample.folder.path("tour.db")
         try Data("mine".utf8).write(to: URL(fileURLWithPath: path))

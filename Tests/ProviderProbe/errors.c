@@ -71,7 +71,7 @@ static int check_arguments(void) {
     return wrong;
 }
 
-/* A page that somebody changed, and a wrong key, are errors; all of the page is authenticated. */
+/* A page that was changed, and a wrong key, are errors; all of the page is authenticated. */
 static int check_tampering(const char *folder) {
     int wrong = 0;
     const char *path = path_in(folder, "tampered.db");

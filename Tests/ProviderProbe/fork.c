@@ -42,7 +42,7 @@ static void *open_again_and_again(void *argument) {
     return NULL;
 }
 
-/* Forks a child that makes a database, and that a signal ends if it waits for a lock that nobody holds. */
+/* Forks a child that makes a database, and that a signal ends if it waits for a lock that no process holds. */
 static pid_t fork_creator(const char *folder, int number) {
     pid_t child = fork();
     if (child == 0) {

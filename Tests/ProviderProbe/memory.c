@@ -46,7 +46,7 @@ static void wipe(void *bytes, size_t size) {
     __asm__ volatile("" : : "r"(bytes) : "memory");
 }
 
-/* Runs in the child, whose memory nobody searches. */
+/* Runs in the child, whose memory is not searched. */
 static void derive(const uint8_t *passphrase, const uint8_t salt[16], uint32_t iterations, struct needles *needles) {
     uint8_t key[32], hmac_key[32], hmac_salt[16];
     struct sqlcipherkit_aes_schedule schedule;
@@ -186,7 +186,7 @@ int run_memory(const char *folder) {
     for (int i = 0; i < needle_size; i++) {
         copy[i] = needles.hmac_key[0][i] ^ cover;
     }
-    __asm__ volatile("" : : "r"(copy) : "memory"); /* nobody else reads it, and it must be there */
+    __asm__ volatile("" : : "r"(copy) : "memory"); /* nothing else reads it, and it must be there */
     int found = search(&needles, buffer, "control, to be found once");
     wrong |= found < 1;
     wipe(copy, needle_size);

@@ -110,7 +110,7 @@ import TestSupport
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == [])
     }
 
-    @Test func fileOfSomebodyElseIsLeftAlone() async throws {
+    @Test func fileThatIsNoReplicaIsLeftAlone() async throws {
         let store = MemoryStore(), (pool, _) = try source()
         let replica = try await Replica(following: pool, in: store, options: .forTests)
         try await replica.waitUntilStored(timeout: .seconds(60))

@@ -8,9 +8,9 @@ extension Connection {
     /// The values of ``Connection/holder`` other than the number of the thread that the connection is lent to.
     enum Holder {
         /// The connection does not belong to a queue or a pool.
-        static let anybody: UInt = 0
+        static let anyThread: UInt = 0
         /// The connection is not lent.
-        static let nobody: UInt = 1
+        static let noThread: UInt = 1
         /// The connection is lent, but its task was cancelled.
         static let cancelled: UInt = 2
         /// The connection is lent, but its timeout has passed.
@@ -39,7 +39,7 @@ extension Connection {
         case Holder.cancelled: return DatabaseError(code: .interrupted, message: "the task was cancelled")
         case Holder.late: return .timeout
         case Holder.suspended: return .suspended
-        case Holder.anybody, sqlcipherkit_thread(): return .closedConnection
+        case Holder.anyThread, sqlcipherkit_thread(): return .closedConnection
         default: return .misuse("the connection is used outside of the closure that it was lent to")
         }
     }
@@ -71,7 +71,7 @@ extension Connection {
         borrower.store(0, ordering: .relaxed)
         if !loanSettings.isEmpty { putSettingsBack() }
         if let handle, var settings = settingsAtLoan { sqlcipherkit_restore_settings(handle, &settings) }
-        holder.store(Holder.nobody, ordering: .relaxed)
+        holder.store(Holder.noThread, ordering: .relaxed)
     }
 
     /// Whether the calling thread has the connection, even if its call was cancelled.

@@ -47,7 +47,7 @@ public final class Connection {
     /// An error thrown by a Swift callback while SQLite was on the stack. It is rethrown instead of SQLite's own.
     private var callbackError: (error: DatabaseError, rc: Int32, message: String?)?
     /// The thread that the connection is lent to; see `Holder`.
-    @usableFromInline let holder = Atomic<UInt>(Holder.anybody)
+    @usableFromInline let holder = Atomic<UInt>(Holder.anyThread)
     /// The thread that the connection is lent to, even if its call was cancelled; 0 for none.
     let borrower = Atomic<UInt>(0)
     // Each call of a queue or a pool accesses the three below, on the one thread that has the connection; no access to them makes a
@@ -94,7 +94,7 @@ public final class Connection {
 
     deinit {
         // No reference is left that could use it.
-        if holder.load(ordering: .relaxed) != Holder.anybody { holder.store(Holder.anybody, ordering: .relaxed) }
+        if holder.load(ordering: .relaxed) != Holder.anyThread { holder.store(Holder.anyThread, ordering: .relaxed) }
         close()
         finishClosing()
     }
@@ -122,7 +122,7 @@ public final class Connection {
         guard hasHandle, isUsable || isForked else { return }
         if let rewrite, isInCallback {
             rewrite.closeWasRefused = true
-        } else if !isForked, holder.load(ordering: .relaxed) != Holder.anybody {
+        } else if !isForked, holder.load(ordering: .relaxed) != Holder.anyThread {
             closeWasRefused = true
         } else {
             closeNow()

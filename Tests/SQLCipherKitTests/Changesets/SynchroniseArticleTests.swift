@@ -5,7 +5,7 @@ import Testing
 
 /// The examples of the article "Synchronise", in its order.
 @Suite struct SynchroniseArticleTests {
-    @Test func theArticle() throws {
+    @Test func codeOfTheArticleWorks() throws {
         let folder = try TemporaryFolder()
         let path = folder.path("tablet.db"), key = try Encryption.passphrase("secret").quick
         func make() throws -> Connection {

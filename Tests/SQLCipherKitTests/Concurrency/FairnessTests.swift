@@ -13,7 +13,7 @@ import Testing
         try pool.write { db in try db.execute("CREATE TABLE t(thread INTEGER, n INTEGER)") }
     }
 
-    @Test func hundredsOfWaitingTasksStarveNobody() async throws {
+    @Test func hundredsOfWaitingTasksAreAllServed() async throws {
         let entered = Latch(), leave = Latch()
         let holders = [
             onThread { [pool] in

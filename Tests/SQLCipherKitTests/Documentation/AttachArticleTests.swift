@@ -4,7 +4,7 @@ import Testing
 
 /// The examples of the article "Attached databases".
 @Suite struct AttachArticleTests {
-    @Test func theArticle() throws {
+    @Test func codeOfTheArticleWorks() throws {
         let folder = try TemporaryFolder()
         let archivePath = folder.path("archive.db"), archiveKey = try Encryption.raw([UInt8](repeating: 7, count: 32))
         let db = try Connection(.file(folder.path("notes.db")), key: .raw([UInt8](repeating: 8, count: 32)))

@@ -4,7 +4,7 @@ import Testing
 
 /// The examples of the article "Concurrency".
 @Suite struct ConcurrencyArticleTests {
-    @Test func theArticle() async throws {
+    @Test func codeOfTheArticleWorks() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path("notes.db"), archivePath = folder.path("archive.db"), title = "Bakery"
         let archiveKey = try Encryption.raw([UInt8](repeating: 7, count: 32))

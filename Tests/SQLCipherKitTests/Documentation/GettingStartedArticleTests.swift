@@ -5,7 +5,7 @@ import Testing
 
 /// The examples of the article "Getting started".
 @Suite struct GettingStartedArticleTests {
-    @Test func theArticle() throws {
+    @Test func codeOfTheArticleWorks() throws {
         let folder = try TemporaryFolder()
         let path = folder.path("notes.db")
         let db = try Connection(.file(path), key: .passphrase("correct horse"))

@@ -29,7 +29,7 @@ import Testing
         try Connection(.file(path), key: .passphrase("correct horse")).fetchOne(SQLValue.self, sql)
     }
 
-    @Test func theArticle() throws {
+    @Test func codeOfTheArticleWorks() throws {
         let pattern = "B%"
         try make("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, created)")
         let db = try Connection(.file(path), key: .passphrase("correct horse"))

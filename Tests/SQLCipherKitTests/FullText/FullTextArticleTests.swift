@@ -4,7 +4,7 @@ import Testing
 
 /// The examples of the article "Search", in its order.
 @Suite struct FullTextArticleTests {
-    @Test(.timeLimit(.minutes(5))) func theArticle() async throws {
+    @Test(.timeLimit(.minutes(5))) func codeOfTheArticleWorks() async throws {
         let db = try Connection(.memory)
         try db.execute("""
             CREATE TABLE note(

@@ -51,7 +51,7 @@ import Testing
     }
 
     /// Rows that REPLACE removes from another place, and the shortcut by which a table is copied as it is.
-    @Test func rowsThatNobodyNames() throws {
+    @Test func rowsThatNoStatementNames() throws {
         try db.execute("CREATE TABLE copy(name TEXT PRIMARY KEY, note INTEGER) WITHOUT ROWID")
         try db.execute("CREATE TABLE notes(id INTEGER PRIMARY KEY, title TEXT UNIQUE, body TEXT, n INTEGER)")
         _ = try listen()

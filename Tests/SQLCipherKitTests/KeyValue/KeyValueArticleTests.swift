@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct KeyValueArticleTests {
     struct Frame: Codable, Sendable { var x: Int, y: Int, width: Int, height: Int }
 
-    @Test func theArticle() async throws {
+    @Test func codeOfTheArticleWorks() async throws {
         let db = try Connection(.memory)
         let settings = try KeyValueStore("settings", in: db)
         try settings.set("launches", to: 3)

@@ -13,7 +13,7 @@
     @Suite struct MemoryTests {
         let folder: TemporaryFolder
         var path: String { folder.path("a.db") }
-        static let passphrase = "a passphrase that nobody would write by accident"
+        static let passphrase = "a passphrase that stands nowhere else in memory"
         static let raw = (0..<32).map { UInt8(truncatingIfNeeded: 201 &* $0 &+ 77) }
 
         init() throws { folder = try TemporaryFolder() }

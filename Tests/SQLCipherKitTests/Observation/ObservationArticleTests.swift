@@ -5,7 +5,7 @@ import Testing
 
 /// The examples of the article "Observing a database", in its order.
 @Suite(.timeLimit(.minutes(5))) struct ObservationArticleTests {
-    @Test func theArticle() async throws {
+    @Test func codeOfTheArticleWorks() async throws {
         let folder = try TemporaryFolder()
         let pool = try DatabasePool(.file(folder.path("notes.db")), key: .passphrase("correct horse").quick)
         try await pool.write { db in

@@ -69,7 +69,7 @@ extension AssociationsArticleTests {
         try db.insert(Letter(sender: 1, receiver: 2))
     }
 
-    @Test func theArticle() async throws {
+    @Test func codeOfTheArticleWorks() async throws {
         let files = try TemporaryFolder()
         let pool = try DatabasePool(.file(files.path("a.db")), key: .passphrase("secret").quick)
         try await pool.write { db in

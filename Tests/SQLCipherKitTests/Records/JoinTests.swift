@@ -11,7 +11,7 @@ import Testing
         let made = try EncryptedDatabase()
         (folder, db) = (made.folder, made.db)
         for table in [Author.table, Book.table, Review.table] { try db.create(table) }
-        try db.insertAll([Author(name: "Eco", country: "IT"), Author(name: "Lem", country: "PL"), Author(name: "Nobody", country: nil)])
+        try db.insertAll([Author(name: "Eco", country: "IT"), Author(name: "Lem", country: "PL"), Author(name: "Anon", country: nil)])
         try db.insertAll([
             Book(title: "Baudolino", author: 1), Book(title: "Solaris", author: 2), Book(title: "Fiasco", author: 2),
             Book(title: "Edda", author: nil),
@@ -35,18 +35,18 @@ import Testing
 
     @Test func outer() throws {
         let left = try db.fetchAll(Author.leftJoin(Book.self).order { $0.id; $1.id })
-        #expect(left.map { "\($0.0.name) \($0.1?.title ?? "-")" } == ["Eco Baudolino", "Lem Solaris", "Lem Fiasco", "Nobody -"])
+        #expect(left.map { "\($0.0.name) \($0.1?.title ?? "-")" } == ["Eco Baudolino", "Lem Solaris", "Lem Fiasco", "Anon -"])
         #expect(try db.text(Author.leftJoin(Book.self)) == columns + #" LEFT JOIN "book" ON "book"."author" = "author"."id""#)
         let right = try db.fetchAll(Author.all.rightJoin(Book.self).order { $1.id })
         #expect(right.map { "\($0.0?.name ?? "-") \($0.1.title)" } == ["Eco Baudolino", "Lem Solaris", "Lem Fiasco", "- Edda"])
         let full = try db.fetchAll(Author.all.fullJoin(Book.self).order { $0.id.ascending.nullsLast; $1.id })
         #expect(full.map { "\($0.0?.name ?? "-") \($0.1?.title ?? "-")" } == [
-            "Eco Baudolino", "Lem Solaris", "Lem Fiasco", "Nobody -", "- Edda",
+            "Eco Baudolino", "Lem Solaris", "Lem Fiasco", "Anon -", "- Edda",
         ])
         let lonely = Author.leftJoin(Book.self).filter { $1.id.isNull }
-        #expect(try db.fetchAll(lonely).map(\.0.name) == ["Nobody"])
+        #expect(try db.fetchAll(lonely).map(\.0.name) == ["Anon"])
         let values = try db.fetchAll(Author.leftJoin(Book.self).order { author, _ in author.id.descending }.limit(1).select { ($0.name, $1.title, $1.author) })
-        #expect(values.map(\.0) == ["Nobody"] && values.map(\.1) == [nil] && values.map(\.2) == [nil])
+        #expect(values.map(\.0) == ["Anon"] && values.map(\.1) == [nil] && values.map(\.2) == [nil])
     }
 
     @Test func cross() throws {
@@ -63,7 +63,7 @@ import Testing
         ])
         let outer = try db.fetchAll(Author.leftJoin(Book.self).fullJoin(Review.self).order { $0.id.ascending.nullsLast; $1.id; $2.id })
         #expect(outer.map { "\($0.0?.name ?? "-") \($0.1?.title ?? "-") \($0.2?.stars ?? 0)" } == [
-            "Eco Baudolino 0", "Lem Solaris 5", "Lem Solaris 4", "Lem Fiasco 0", "Nobody - 0", "- - 3",
+            "Eco Baudolino 0", "Lem Solaris 5", "Lem Solaris 4", "Lem Fiasco 0", "Anon - 0", "- - 3",
         ])
         let rating: [(String, Double?)] = try db.fetchAll(
             Book.join(Review.self).join(Author.self).group { $2.id }.select { ($2.name, $1.stars.average) })

@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func theArticle() throws {
+    @Test func codeOfTheArticleWorks() throws {
         let db = try Connection(.memory, key: .passphrase("secret").quick)
         var migrator = Migrator()
         migrator.add("authors and books") { db in

@@ -52,8 +52,8 @@ import Testing
         #expect(try find { $0.author != 2 } == (#""author" IS NOT ?"#, ["Baudolino", "100% true_"]))
         #expect(try find { $0.author.isNull }.titles == ["100% true_"])
         #expect(try find { $0.author.isNotNull }.titles.count == 3)
-        let nobody: Int64? = nil
-        #expect(try find { $0.author == nobody }.titles == ["100% true_"])
+        let noAuthor: Int64? = nil
+        #expect(try find { $0.author == noAuthor }.titles == ["100% true_"])
         #expect(try find { $0.author.in([1, nil]) } == (#""author" IN (?) OR "author" IS NULL"#, ["Baudolino", "100% true_"]))
         #expect(try find { !$0.author.in([1, nil]) }.titles == ["Solaris", "Fiasco"])
     }

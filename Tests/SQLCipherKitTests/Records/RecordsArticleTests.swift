@@ -92,7 +92,7 @@ struct Album: SQLRecord {
         #expect(try romans.map(\.tags) == [["food"]] && db.fetchAll(Place.all).map(\.tags) == [["food", "river"]])
     }
 
-    @Test func theArticle() throws {
+    @Test func codeOfTheArticleWorks() throws {
         let (db, _) = try written()
         let query = Album
             .filter { $0.year > 1950 && $0.title.like(.begins(with: "M")) }
@@ -140,7 +140,7 @@ extension Artist {
 }
 
 extension RecordsArticleTests {
-    @Test func theArticleFromAssociationsOn() throws {
+    @Test func codeFromAssociationsOnWorks() throws {
         let (db, artist) = try written()
         var monk = artist
         let shelf = Artist.order { $0.name }
