@@ -171,7 +171,7 @@ import TestSupport
         for number in 0..<2000 { try sample.write("many/\(number).txt", String(repeating: "word\(number) and more ", count: 1500)) }
         let command = try Tool.start(["import", sample.database, sample.path, "--batch", "50"] + Tool.key)
         func size() -> Int { (try? FileManager.default.attributesOfItem(atPath: sample.database)[.size] as? Int) ?? 0 }
-        for _ in 0..<6000 where size() < 2 << 20 { Thread.sleep(forTimeInterval: 0.005) }
+        try waitUntil("a part is imported") { size() >= 2 << 20 }
         command.process.interrupt()
         try command.end().expectFailure(130, "interrupted", "the same command continues")
         #expect(try sample.folder.names() == ["a.db", "docs"])

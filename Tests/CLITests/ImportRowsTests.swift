@@ -139,7 +139,7 @@ import TestSupport
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
         let command = try Tool.start(["import", database, path, "--batch", "500"] + Tool.key)
         func size() -> Int { (try? FileManager.default.attributesOfItem(atPath: database)[.size] as? Int) ?? 0 }
-        for _ in 0..<6000 where size() < 1 << 20 { Thread.sleep(forTimeInterval: 0.002) }
+        try waitUntil("a part is imported") { size() >= 1 << 20 }
         command.process.interrupt()
         try command.end().expectFailure(130, "interrupted", "the same command continues")
         #expect(try folder.names() == ["a.db", "big.jsonl"])

@@ -42,7 +42,7 @@ import TestSupport
 
     @Test func theKernelForgetsByItself() throws {
         guard try unlock("1s") else { return }
-        Thread.sleep(forTimeInterval: 2.5)
+        try waitUntil("the kernel has forgotten the key") { try query().status != 0 }
         try query().expectFailure(3, "no key")
     }
 

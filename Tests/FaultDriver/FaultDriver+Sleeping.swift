@@ -33,7 +33,10 @@ extension FaultDriver {
             }
         }
         // Idle readers close, and threads without work end.
-        sleep(6)
+        let end = ContinuousClock.now + .seconds(30)
+        while ContinuousClock.now < end, try status("Threads") - before.1 > 10 || descriptors() - before.2 > 4 * count {
+            usleep(10_000)
+        }
         say("memory \((status("VmRSS") - before.0) / count)")
         say("threads \(status("Threads") - before.1)")
         say("descriptors \((try descriptors() - before.2) / count)")

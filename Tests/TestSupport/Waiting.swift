@@ -31,8 +31,8 @@ public func waitUntil(_ what: String, atMost limit: Duration = .seconds(120), _ 
     while try !condition() { usleep(UInt32(try watch.next() / .microseconds(1))) }
 }
 
-/// Waits until a condition holds, without holding a thread.
-public func waitUntil(
+/// The same without holding a thread, for tests with tasks.
+public func suspendUntil(
     _ what: String, atMost limit: Duration = .seconds(120), isolation: isolated (any Actor)? = #isolation,
     _ condition: () async throws -> Bool
 ) async throws {

@@ -108,7 +108,7 @@ import Testing
                     }
                 }
             }
-            while try descriptors() < 4 { usleep(1000) }
+            try waitUntil("all readers are open") { try descriptors() == 4 }
             try pool.releaseMemory()
             #expect(try descriptors() == 4)
             latch.open()

@@ -170,9 +170,9 @@ import Testing
         let steps = Recorded()
         let late = onThread {
             steps.error = Result {
-                try call.wait(subject, .seconds(1)) { _ in
+                try call.wait(subject, .milliseconds(600)) { _ in
                     steps.count += 1
-                    Thread.sleep(forTimeInterval: 1.1)
+                    Thread.sleep(forTimeInterval: 0.65)
                 }
             }.failure
         }
@@ -212,7 +212,7 @@ import Testing
             ended.error = Result {
                 try call.wait(subject, nil) { _ in
                     begun.open()
-                    for _ in 0..<2000 where !database.isSuspended { Thread.sleep(forTimeInterval: 0.005) }
+                    try waitUntil("the database is suspended") { database.isSuspended }
                     // Until it was told, too.
                     Thread.sleep(forTimeInterval: 0.1)
                 }

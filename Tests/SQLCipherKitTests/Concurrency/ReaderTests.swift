@@ -68,11 +68,7 @@ import Testing
             #expect(try connections() == 4)
             leave.open()
             for reader in readers { try await reader.ended() }
-            for _ in 0..<60000 {
-                if try connections() == 1 { break }
-                try await Task.sleep(for: .milliseconds(5))
-            }
-            #expect(try connections() == 1)
+            try await suspendUntil("one connection is left", atMost: .seconds(300)) { try connections() == 1 }
             #expect(try await pool.read { db in try db.fetchOne(Int.self, "SELECT 1") } == 1)
         }
     #endif

@@ -49,7 +49,7 @@ import Testing
         try expectNoMarker(folder, "closed, \(mode)")
         // The test would see a marker: a plaintext database has it.
         let plain = try TemporaryFolder()
-        try fill(try Connection(.file(plain.path("a.db"))))
+        try Connection(.file(plain.path("a.db"))).transaction { try fill($0) }
         #expect(try plain.allBytes().range(of: Data(Self.marker.utf8)) != nil)
     }
 

@@ -23,7 +23,7 @@ import Testing
     }
 
     @MainActor private func wait(until isDone: () -> Bool) async throws {
-        for _ in 0..<20_000 where !isDone() { try await Task.sleep(for: .milliseconds(5)) }
+        try await suspendUntil("it is shown") { isDone() }
     }
 
     @MainActor @Test(arguments: Store.allCases, [false, true])

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// Runs `body` on as many threads at once, and waits for all. Threads, as what waits must not take those of Swift's tasks.
 func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws {
@@ -47,11 +48,8 @@ final class Outcomes: @unchecked Sendable {
 
     /// The same without holding a thread, for tests with tasks.
     func ended() async throws {
-        for _ in 0..<240_000 {
-            if isEnded { return try wait() }
-            try await Task.sleep(for: .milliseconds(5))
-        }
-        throw StillRunning()
+        try await suspendUntil("all threads have ended", atMost: .seconds(3600)) { isEnded }
+        try wait()
     }
 
     var isEnded: Bool { condition.withLock { left <= 0 } }
@@ -76,10 +74,7 @@ final class Latch: @unchecked Sendable {
 
     /// The same as `wait` without holding a thread, for tests with tasks.
     func opened() async throws {
-        for _ in 0..<60000 {
-            if isOpened { return }
-            try await Task.sleep(for: .milliseconds(5))
-        }
+        try await suspendUntil("the latch is open", atMost: .seconds(3600)) { isOpened }
     }
 
     /// Waits for an hour at most: beside tests that hold all of Swift's threads a task may get its turn only after them, which
