@@ -47,9 +47,15 @@ enum Tool {
         return outcome.output
     }
 
-    /// Starts the tool so that it can be interrupted: the threads that run tests block signals, and programs inherit that.
+    /// Starts the tool so that it can be interrupted: the threads that run tests block signals, a shell starts what runs in the
+    /// background with an interrupt ignored, and programs inherit both.
     static func start(_ arguments: [String], environment: [String: String] = [:]) throws -> Command {
-        let unblocked = "import os, signal, sys; signal.pthread_sigmask(signal.SIG_SETMASK, ()); os.execv(sys.argv[1], sys.argv[1:])"
+        let unblocked = """
+            import os, signal, sys
+            signal.pthread_sigmask(signal.SIG_SETMASK, ())
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            os.execv(sys.argv[1], sys.argv[1:])
+            """
         return try Command("python3", ["-c", unblocked, path] + arguments, environment: ["TEST_KEY": rawKey].merging(environment) { $1 })
     }
 
