@@ -2,17 +2,11 @@ import TestSupport
 
 /// Makes inputs from seeds, the same ones in every run, for where there is no libFuzzer.
 struct Mutator: RandomNumberGenerator {
-    private var state: UInt64
+    private var random: SeededGenerator
 
-    init(seed: UInt64) { state = seed }
+    init(seed: UInt64) { random = SeededGenerator(state: seed) }
 
-    /// SplitMix64.
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = (state ^ (state >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
-    }
+    mutating func next() -> UInt64 { random.next() }
 
     private static let telling: [UInt8] = [0x00, 0x01, 0x7f, 0x80, 0xff, 0x0a, 0x0d, 0x22, 0x27, 0x28, 0x2c, 0x2d, 0x3b, 0x5b, 0x7b, 0xc0, 0xed]
 

@@ -1,6 +1,7 @@
 import Foundation
 import SQLCipherKit
 import SQLCipherKitReplication
+import TestSupport
 import Testing
 
 /// Makes commits at random, and knows the content after each of them.
@@ -13,7 +14,7 @@ final class CommitOracle {
     /// The digest of the content after each commit. The first commit creates the tables.
     private(set) var digests: [Int] = []
 
-    init(seed: UInt64) { random = SeededGenerator(seed) }
+    init(seed: UInt64) { random = SeededGenerator(state: seed) }
 
     var commits: Int { digests.count }
 

@@ -13,7 +13,7 @@ import TestSupport
         let folder = try TemporaryFolder(), key = try CommitOracle.key
         func path(_ name: String) -> String { folder.url.appendingPathComponent(name).path }
         let memory = MemoryStore(), store = FaultyStore(memory, seed: seed, rate: 30)
-        var random = SeededGenerator(seed &+ 1000)
+        var random = SeededGenerator(state: seed &+ 1000)
         let oracle = CommitOracle(seed: seed)
         let pool = try DatabasePool(.file(path("a.db")), key: key)
         var options = ReplicaOptions.forTests
@@ -106,8 +106,7 @@ import TestSupport
         // A short one: the log waits.
         store.rate.store(100, ordering: .relaxed)
         for _ in 0..<5 { try oracle.commit(pool) }
-        try await Task.sleep(for: .milliseconds(200))
-        #expect(await replica.currentStatus.error != nil)
+        try await suspendUntil("the replica has noticed") { await replica.currentStatus.error != nil }
         store.rate.store(0, ordering: .relaxed)
         #expect(try await replica.waitUntilStored(timeout: .seconds(60)).generation == before.generation)
         // A long one: the replica lets go of the log.

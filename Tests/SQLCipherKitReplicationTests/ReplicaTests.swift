@@ -201,7 +201,7 @@ import TestSupport
         try await replica.waitUntilStored(timeout: .seconds(60))
         for _ in 0..<5 { try oracle.commit(pool) }
         await replica.stop()
-        var random = SeededGenerator(7)
+        var random = SeededGenerator(state: 7)
         try await ReplicaRestore.restore(to: path("c.db"), from: store, key: key)
         #expect(try oracle.check(fileAt: path("c.db")) == oracle.commits)
         for name in store.objects.keys.sorted() {

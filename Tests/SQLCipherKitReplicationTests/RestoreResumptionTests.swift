@@ -89,7 +89,7 @@ import Testing
     /// Restores to any state, interrupted anywhere, while commits go on and what waits is damaged.
     @Test(arguments: seeds) func whateverHappensTheContentIsThatOfTheState(seed: UInt64) async throws {
         let folder = try TemporaryFolder(), memory = MemoryStore(), oracle = CommitOracle(seed: seed)
-        var random = SeededGenerator(seed)
+        var random = SeededGenerator(state: seed)
         let (pool, replica) = try await source(folder, memory, oracle)
         let store = BreakingStore(memory), path = folder.path("b.db")
         // The commit that fills the database is not one of the oracle's.

@@ -1,4 +1,5 @@
 import SQLCipherKitReplication
+import TestSupport
 import Synchronization
 
 /// A store in memory.
@@ -57,7 +58,7 @@ final class FaultyStore: ReplicaStore {
 
     init(_ store: any ReplicaStore, seed: UInt64, rate: Int) {
         self.store = store
-        random = Mutex(SeededGenerator(seed))
+        random = Mutex(SeededGenerator(state: seed))
         self.rate.store(rate, ordering: .relaxed)
     }
 
@@ -115,20 +116,5 @@ final class FaultyStore: ReplicaStore {
     func delete(_ name: String) async throws {
         if draw().isFault { throw fault() }
         try await store.delete(name)
-    }
-}
-
-/// SplitMix64.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed &* 0x9e37_79b9_7f4a_7c15 }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-        return z ^ (z >> 31)
     }
 }

@@ -62,10 +62,10 @@ import Testing
 
     @Test func endsAsACommitDoes() throws {
         let rounds = LongTests.areOn ? 3000 : 120
-        var fast = 0
+        var fast = 0, random = SeededGenerator()
         for _ in 0..<rounds {
-            let program = (0..<Int.random(in: 0...4)).compactMap { _ in Self.actions.randomElement() }
-            let cursor = Int.random(in: 0..<4) == 0 ? Self.cursors.randomElement() : nil
+            let program = (0..<Int.random(in: 0...4, using: &random)).compactMap { _ in Self.actions.randomElement(using: &random) }
+            let cursor = Int.random(in: 0..<4, using: &random) == 0 ? Self.cursors.randomElement(using: &random) : nil
             let committed = try run(program, cursor) { try $0.query("COMMIT") }
             let ended = try run(program, cursor) { db in
                 if sqlcipherkit_end_read(db.handle) != 0 { fast += 1 } else { try db.query("COMMIT") }

@@ -28,7 +28,7 @@ import Testing
     /// Every kind of figure: one pass and several, one lane and several, memory that is no multiple of four blocks for each lane,
     /// passwords of nothing and of more than BLAKE2b's block, results on both sides of its 64 bytes.
     @Test func `random parameters agree with the reference implementation`() throws {
-        var numbers = SystemRandomNumberGenerator()
+        var numbers = SeededGenerator()
         var inputs = [4, 31, 32, 33, 63, 64, 65, 95, 96, 97, 128, 129, 500].map { Input(size: $0) }
         for lanes in 1...4 as ClosedRange<UInt32> {
             for passes in 1...3 as ClosedRange<UInt32> {

@@ -42,7 +42,7 @@ struct CrashRun {
     }
 
     func run(seed: UInt64) throws -> Outcome {
-        var random = SplitMix(state: seed), outcome = Outcome()
+        var random = SeededGenerator(state: seed), outcome = Outcome()
         let log = try record()
         outcome.changes = log.changes.count
         var seen: Set<[Int]> = [], cuts: [CrashCut] = [], possible = CrashCuts(log: log, model: model, mixtures: mixtures).all(&random)
@@ -113,18 +113,5 @@ enum Child {
                 }
             }, Unmanaged.passUnretained(body).toOpaque())
         }
-    }
-}
-
-/// A generator of random numbers with a seed (https://prng.di.unimi.it/splitmix64.c).
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -66,16 +66,17 @@ import Testing
             let done = try await withThrowingTaskGroup(of: Int.self) { group in
                 for number in 0..<24 {
                     group.addTask {
+                        var random = SeededGenerator(100 * round + number)
                         do {
                             switch number % 6 {
                             case 0: try await database.write { db in try db.execute("INSERT INTO t VALUES (\(number))") }
                             case 1: _ = try await database.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") }
                             case 2: _ = try await database.barrier { db in db.isOpen }
                             case 3: try await database.close()
-                            case 4: try await database.close(timeout: .milliseconds(Int64.random(in: 0...3)))
+                            case 4: try await database.close(timeout: .milliseconds(Int64.random(in: 0...3, using: &random)))
                             default:
                                 let task = Task { try await database.close() }
-                                if Bool.random() { task.cancel() }
+                                if Bool.random(using: &random) { task.cancel() }
                                 try await task.value
                             }
                             return number % 6 == 0 ? 1 : 0

@@ -121,14 +121,8 @@ import Testing
     }
 
     @Test func schedulesEndAsInTheModel() throws {
-        var seed = UInt64.random(in: 1 ... .max)
-        let first = seed
-        func random(_ count: Int) -> Int {
-            seed ^= seed << 13
-            seed ^= seed >> 7
-            seed ^= seed << 17
-            return Int(seed % UInt64(count))
-        }
+        var generator = SeededGenerator()
+        func random(_ count: Int) -> Int { Int.random(in: 0..<count, using: &generator) }
         for schedule in 0..<(LongTests.areOn ? 200_000 : 2000) {
             let count = 1 + random(3)
             var model = Model(count)
@@ -173,7 +167,7 @@ import Testing
                     }
                 }
                 let fates = driver.fates.withLock { $0 }
-                try #require(fates == model.fates, "schedule \(schedule) from seed \(first): \(steps.joined(separator: ", "))")
+                try #require(fates == model.fates, "schedule \(schedule): \(steps.joined(separator: ", "))")
                 let lent = driver.slots.withLock { Array($0.values) }
                 let different = Set(lent.map { ObjectIdentifier($0) })
                 try #require(different.count == lent.count, "a slot was lent twice")
@@ -191,10 +185,10 @@ import Testing
 
     /// With threads and short deadlines: no two have the same slot, and all come to an end.
     @Test func threadsShareNoSlot() throws {
-        for _ in 0..<(LongTests.areOn ? 300 : 6) {
+        for round in 0..<(LongTests.areOn ? 300 : 6) {
             let pool = ConnectionPool((0..<3).map { _ in ConnectionSlot { throw Driver.Abandoned() } })
             let users = Mutex<[ObjectIdentifier: Int]>([:])
-            let use: @Sendable ([ConnectionSlot]) -> Void = { slots in
+            let use: @Sendable ([ConnectionSlot], UInt32) -> Void = { slots, pause in
                 for slot in slots {
                     let number = users.withLock { users in
                         users[ObjectIdentifier(slot), default: 0] += 1
@@ -202,21 +196,24 @@ import Testing
                     }
                     #expect(number == 1)
                 }
-                if Bool.random() { usleep(UInt32.random(in: 0...300)) }
+                if pause > 0 { usleep(pause) }
                 users.withLock { users in for slot in slots { users[ObjectIdentifier(slot)] = 0 } }
             }
             try onThreads(12) { number in
+                var random = SeededGenerator(100 * round + number)
                 for _ in 0..<60 {
-                    let deadline: Deadline? = Bool.random() ? nil : .now + .microseconds(Int64.random(in: 0...500))
+                    // Others are to find the slot lent.
+                    let pause = Bool.random(using: &random) ? UInt32.random(in: 0...300, using: &random) : 0
+                    let deadline: Deadline? = Bool.random(using: &random) ? nil : .now + .microseconds(Int64.random(in: 0...500, using: &random))
                     do {
                         switch number {
                         case 0..<9:
                             let slot = try pool.acquire(until: deadline)
-                            use([slot])
+                            use([slot], pause)
                             pool.giveBack(slot)
                         default:
                             try pool.acquireAll(closing: number == 11, until: deadline)
-                            use(pool.slots)
+                            use(pool.slots, pause)
                             pool.releaseAll()
                         }
                     } catch let error as DatabaseError { #expect(error.reason == .timeout) }

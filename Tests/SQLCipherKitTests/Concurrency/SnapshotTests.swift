@@ -86,7 +86,8 @@ import Testing
             try pool.write { db in try db.execute("CREATE TABLE \(identifier: "u\(number)")(x)") }
             all.append((try pool.snapshot(), number + 2))
         }
-        for (snapshot, tables) in all.shuffled() {
+        var random = SeededGenerator()
+        for (snapshot, tables) in all.shuffled(using: &random) {
             #expect(try snapshot.read { db in try db.main.tables().count } == tables)
         }
     }

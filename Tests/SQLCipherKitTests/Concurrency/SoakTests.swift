@@ -149,6 +149,7 @@ import Testing
         let sum: @Sendable (Connection) throws -> String? = { db in
             try db.fetchOne(String.self, "SELECT count(*) || ' ' || total(number) FROM t")
         }
+        var random = SeededGenerator()
         while !isOver() {
             do {
                 let snapshot = try await present.pool.snapshot()
@@ -158,7 +159,7 @@ import Testing
                 let third = try await snapshot.read(sum)
                 let same = try await first == second && first == third
                 #expect(same)
-                if Bool.random() { try await snapshot.close() }
+                if Bool.random(using: &random) { try await snapshot.close() }
             } catch where Self.isExpected(error) {}
         }
     }

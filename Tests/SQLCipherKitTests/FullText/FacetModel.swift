@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKit
+import TestSupport
 
 /// Random rows, and what counts of them must be, computed without any SQL.
 struct FacetModel {
@@ -63,11 +64,11 @@ struct FacetModel {
         }
     }
 
-    private static func randomDay() -> Day {
-        let day = Bool.random() ? Int.random(in: -25_000...50_000) : Int.random(in: 20_000...20_060)
-        let second = Int.random(in: 1...86_398)
+    private static func randomDay(_ random: inout SeededGenerator) -> Day {
+        let day = Bool.random(using: &random) ? Int.random(in: -25_000...50_000, using: &random) : Int.random(in: 20_000...20_060, using: &random)
+        let second = Int.random(in: 1...86_398, using: &random)
         let time = String(format: "%02d:%02d:%02d", second / 3600, second / 60 % 60, second % 60)
-        return switch Int.random(in: 0...6) {
+        return switch Int.random(in: 0...6, using: &random) {
         case 0: Day(value: day, stored: .text(name(day)))
         case 1: Day(value: day, stored: .text("\(name(day)) \(time)"))
         case 2: Day(value: day, stored: .text("\(name(day))T\(time)Z"))
@@ -79,22 +80,22 @@ struct FacetModel {
         }
     }
 
-    private static func randomTags() -> Tags {
-        switch Int.random(in: 0...7) {
-        case 0: .other([.null, "no JSON", "{\"a\": 1}", 5, "\"red\"", .blob(Data([0xcb, 1, 2, 3]))].randomElement() ?? .null)
-        case 1: .array((0..<150).map { .integer(Int64($0)) }, isBinary: Bool.random())
-        default: .array((0..<Int.random(in: 0...4)).map { _ in elements.randomElement() ?? nil }, isBinary: Bool.random())
+    private static func randomTags(_ random: inout SeededGenerator) -> Tags {
+        switch Int.random(in: 0...7, using: &random) {
+        case 0: .other([.null, "no JSON", "{\"a\": 1}", 5, "\"red\"", .blob(Data([0xcb, 1, 2, 3]))].randomElement(using: &random) ?? .null)
+        case 1: .array((0..<150).map { .integer(Int64($0)) }, isBinary: Bool.random(using: &random))
+        default: .array((0..<Int.random(in: 0...4, using: &random)).map { _ in elements.randomElement(using: &random) ?? nil }, isBinary: Bool.random(using: &random))
         }
     }
 
-    static func randomRow() -> Row {
+    static func randomRow(_ random: inout SeededGenerator) -> Row {
         let prices: [SQLValue] = [
-            .null, "2", .integer(Int64.random(in: -3...3)), .integer(.max), .integer(.min), .real(Double.random(in: -5...200)), 2.5, 100,
+            .null, "2", .integer(Int64.random(in: -3...3, using: &random)), .integer(.max), .integer(.min), .real(Double.random(in: -5...200, using: &random)), 2.5, 100,
         ]
         return Row(
-            words: (0..<Int.random(in: 0...6)).map { _ in vocabulary.randomElement() ?? "" },
-            year: Bool.random() ? Int.random(in: 2018...2024) : nil, price: prices.randomElement() ?? nil, tags: randomTags(),
-            day: randomDay())
+            words: (0..<Int.random(in: 0...6, using: &random)).map { _ in vocabulary.randomElement(using: &random) ?? "" },
+            year: Bool.random(using: &random) ? Int.random(in: 2018...2024, using: &random) : nil, price: prices.randomElement(using: &random) ?? nil, tags: randomTags(&random),
+            day: randomDay(&random))
     }
 
     // MARK: What is expected

@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKit
+import TestSupport
 import Testing
 
 /// Facets of both kinds of search, against counts in Swift.
@@ -26,10 +27,10 @@ import Testing
             try db.create(FTS5Table(name, columns: ["body"], content: .external(table: "note")))
         }
         let head = store == .own ? "INSERT INTO \(name.quotedSQLIdentifier)(rowid, \(columns))" : "INSERT INTO note(id, \(columns))"
-        var rows: [Int64: Row] = [:]
+        var rows: [Int64: Row] = [:], random = SeededGenerator()
         try db.transaction { db in
             for id in 1...Int64(count) {
-                let row = FacetModel.randomRow()
+                let row = FacetModel.randomRow(&random)
                 let tags: SQL = switch row.tags {
                 case .array(let elements, isBinary: true): "jsonb(\(Self.json(elements)))"
                 case .array(let elements, isBinary: false): "\(Self.json(elements))"
@@ -82,9 +83,9 @@ import Testing
         #expect(facets["price"]?.map(\.count) == FacetModel.prices(rows), "\(comment)", sourceLocation: location)
     }
 
-    private func filter() -> (SQL?, (Row) -> Bool) {
-        let year = Int.random(in: 2018...2024)
-        return switch Int.random(in: 0...2) {
+    private func filter(_ random: inout SeededGenerator) -> (SQL?, (Row) -> Bool) {
+        let year = Int.random(in: 2018...2024, using: &random)
+        return switch Int.random(in: 0...2, using: &random) {
         case 0: ("year >= \(year)", { $0.year.map { $0 >= year } ?? false })
         case 1: ("year IS NULL", { $0.year == nil })
         default: (nil, { _ in true })
@@ -95,10 +96,11 @@ import Testing
         let db = try Connection(.memory)
         let rows = try fill(db, store, 250)
         let notes = try db.fullText("note_fts")
+        var random = SeededGenerator()
         for _ in 0..<12 {
-            let words = Array(FacetModel.vocabulary.shuffled().prefix(Int.random(in: 1...2)))
-            let (condition, isLetIn) = filter()
-            var search = TypedSearch(words.joined(separator: " "), limit: [0, 1, 20].randomElement() ?? 0)
+            let words = Array(FacetModel.vocabulary.shuffled(using: &random).prefix(Int.random(in: 1...2, using: &random)))
+            let (condition, isLetIn) = filter(&random)
+            var search = TypedSearch(words.joined(separator: " "), limit: [0, 1, 20].randomElement(using: &random) ?? 0)
             search.completion = .none
             search.findsForms = false
             search.fewerWordsBelow = 0

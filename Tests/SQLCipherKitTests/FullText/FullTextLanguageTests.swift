@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKit
+import TestSupport
 import Testing
 
 /// Text in any language is found by any part of it that a reader types.
@@ -101,7 +102,7 @@ import Testing
 
     /// For any text, token ranges are within it, and canonically equal texts have the same tokens.
     @Test func anyText() throws {
-        var random = SystemRandomNumberGenerator()
+        var random = SeededGenerator()
         var ranges: [ClosedRange<UInt32>] = [0x20...0x7e, 0xa0...0x24f, 0x300...0x36f, 0x370...0x52f, 0x590...0x6ff, 0x900...0xdff, 0xe00...0x10ff]
         ranges += [0x1100...0x11ff, 0x1780...0x17ff, 0x1e00...0x1fff, 0x2000...0x206f, 0x3000...0x30ff, 0x4e00...0x4eff, 0xac00...0xad00]
         ranges += [0xf900...0xfaff, 0xfe00...0xfe0f, 0xff00...0xffef, 0x1f300...0x1f6ff, 0x20000...0x20010, 0x10fff0...0x10ffff]

@@ -1,4 +1,5 @@
 import SQLCipherKit
+import TestSupport
 import Testing
 
 /// Random tables, random unique indexes and random writes: after each write, the index equals one that is built from scratch.
@@ -11,7 +12,7 @@ import Testing
         var before: [String]
         var after: [String]
 
-        init(_ random: inout SeededNumbers) {
+        init(_ random: inout SeededGenerator) {
             let conflict = ["", "", " ON CONFLICT REPLACE", " ON CONFLICT IGNORE"].randomElement(using: &random) ?? ""
             let unique = Bool.random(using: &random) ? " UNIQUE\(conflict)" : ""
             let columns = "a TEXT\(unique), b TEXT COLLATE NOCASE, c INTEGER, d TEXT"
@@ -38,9 +39,9 @@ import Testing
         }
     }
 
-    static func text(_ random: inout SeededNumbers) -> String { words.randomElement(using: &random) ?? "" }
+    static func text(_ random: inout SeededGenerator) -> String { words.randomElement(using: &random) ?? "" }
 
-    static func write(_ db: Connection, _ random: inout SeededNumbers) throws {
+    static func write(_ db: Connection, _ random: inout SeededGenerator) throws {
         let conflict = [" OR REPLACE", " OR REPLACE", " OR REPLACE", "", " OR IGNORE"].randomElement(using: &random) ?? ""
         let id = Int.random(in: 0..<9, using: &random), other = Int.random(in: 0..<9, using: &random)
         let a = text(&random), b = Bool.random(using: &random) ? text(&random).uppercased() : text(&random)
@@ -75,9 +76,8 @@ import Testing
     @Test(arguments: [false, true]) func anyStatementOnAnyTable(recursive: Bool) throws {
         let rounds = 60
         var succeeded = 0
-        for _ in 0..<rounds {
-            let seed = UInt64.random(in: 0...UInt64.max)
-            var random = SeededNumbers(state: seed)
+        for round in 0..<rounds {
+            var random = SeededGenerator(round)
             let scheme = Scheme(&random)
             let db = try Connection(.memory)
             try db.execute("PRAGMA recursive_triggers = \(raw: recursive ? "ON" : "OFF")")
@@ -91,7 +91,7 @@ import Testing
                     "CREATE TRIGGER more AFTER INSERT ON doc BEGIN UPDATE OR REPLACE doc SET b = 'beta' WHERE c = 1; END")
             }
             for index in scheme.after { try db.execute(SQL(raw: index)) }
-            let context = "seed \(seed): \(scheme)"
+            let context = "round \(round): \(scheme)"
             for _ in 0..<40 {
                 do {
                     try Self.write(db, &random)

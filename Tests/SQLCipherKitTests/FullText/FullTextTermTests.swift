@@ -1,4 +1,5 @@
 import SQLCipherKit
+import TestSupport
 import Testing
 
 /// Any user input gives results, whatever the table's tokenizer and detail.
@@ -49,7 +50,7 @@ import Testing
         try db.register(.tokenizer(FTS5CodeTokenizer(), as: "code"))
         try db.register(.tokenFilter(FTS5StopWords(["a", "word"]), as: "english"))
         try db.register(.tokenFilter(FTS5Synonyms([["a", "word", "secret"]]), as: "synonyms"))
-        var random = SystemRandomNumberGenerator()
+        var random = SeededGenerator()
         let words = [
             "parseHTTPResponse", "東京都2020年", "한국어", "\"visual basic\"", "title:plan", "-body:\"a b\"", "NOT", "AND", "hello-world",
             "เกี่ยว",
@@ -60,7 +61,7 @@ import Testing
             let index = try db.fullText("f_\(name)")
             for round in 0..<250 {
                 var typed = FullTextQueryTests.hostile(&random)
-                for _ in 0..<Int.random(in: 0...2) { typed += " " + (words.randomElement(using: &random) ?? "") }
+                for _ in 0..<Int.random(in: 0...2, using: &random) { typed += " " + (words.randomElement(using: &random) ?? "") }
                 let options = FTS5Query.InputOptions(
                     columns: ["title", "body"], completesLastWord: round % 2 == 0, allowsNear: round % 3 == 0)
                 let query = FTS5Query(userInput: typed, options: options)

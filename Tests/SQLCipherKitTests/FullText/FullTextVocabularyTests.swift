@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKit
+import TestSupport
 import Testing
 
 @Suite struct FullTextVocabularyTests {
@@ -103,10 +104,10 @@ import Testing
     }
 
     @Test func correctionsAreThoseOfTheTextbook() throws {
-        var words: Set<String> = []
-        while words.count < 300 { words.insert(String((0..<Int.random(in: 1...7)).map { _ in "abcü".randomElement() ?? "a" })) }
+        var words: Set<String> = [], random = SeededGenerator()
+        while words.count < 300 { words.insert(String((0..<Int.random(in: 1...7, using: &random)).map { _ in "abcü".randomElement(using: &random) ?? "a" })) }
         try db.create(FTS5Table("random", columns: ["a"], tokenizer: .unicode61(diacritics: .keep)))
-        for word in words { try db.execute("INSERT INTO random VALUES (\(word))") }
+        for word in words.sorted() { try db.execute("INSERT INTO random VALUES (\(word))") }
         let vocabulary = try db.fullText("random").vocabulary()
         #expect(vocabulary.count == words.count)
         for word in words {

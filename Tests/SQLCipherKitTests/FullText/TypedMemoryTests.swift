@@ -31,11 +31,11 @@ import Testing
         try db.create(FTS5Table("t", columns: ["a"]))
         let other = try Connection(.file(folder.path("a.db")), key: .passphrase("x").quick)
         for connection in [db, other] { try connection.fullText("t").configure(.secureDelete(deletesSecurely)) }
-        var rows: [Int: String] = [:]
-        func text() -> String { (0..<Int.random(in: 1...3)).map { _ in Self.words.randomElement() ?? "" }.joined(separator: " ") }
+        var rows: [Int: String] = [:], random = SeededGenerator()
+        func text() -> String { (0..<Int.random(in: 1...3, using: &random)).map { _ in Self.words.randomElement(using: &random) ?? "" }.joined(separator: " ") }
         func write(_ db: Connection) throws -> String {
-            let id = Int.random(in: 1...30)
-            switch Int.random(in: 0...9) {
+            let id = Int.random(in: 1...30, using: &random)
+            switch Int.random(in: 0...9, using: &random) {
             case 0...6:
                 let text = text()
                 rows[id] = text
@@ -55,7 +55,7 @@ import Testing
             }
         }
         for _ in 0..<24 {
-            switch Int.random(in: 0...3) {
+            switch Int.random(in: 0...3, using: &random) {
             case 0: try check(db, after: write(db), rows)
             case 1: try check(db, after: write(other) + " by another connection", rows)
             case 2:

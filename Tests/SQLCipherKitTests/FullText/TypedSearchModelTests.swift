@@ -1,10 +1,11 @@
 import SQLCipherKit
+import TestSupport
 import Testing
 
 /// Compares the automaton, the ranking and the prefixes with models that take no shortcuts.
 @Suite struct TypedSearchModelTests {
-    private static func random(_ letters: String, _ lengths: ClosedRange<Int>) -> String {
-        String((0..<Int.random(in: lengths)).map { _ in letters.randomElement() ?? "a" })
+    private static func word(_ letters: String, _ lengths: ClosedRange<Int>, _ random: inout SeededGenerator) -> String {
+        String((0..<Int.random(in: lengths, using: &random)).map { _ in letters.randomElement(using: &random) ?? "a" })
     }
 
     @Test(arguments: ["abcü", "ab日本я", "abcdefgh"])
@@ -13,17 +14,17 @@ import Testing
         try db.create(FTS5Table("t", columns: ["a"], tokenizer: .unicode61(diacritics: .keep)))
         let index = try db.fullText("t")
         try index.configure(.automerge(0))
-        var words: Set<String> = []
-        while words.count < 250 { words.insert(Self.random(letters, 1...8)) }
+        var words: Set<String> = [], random = SeededGenerator()
+        while words.count < 250 { words.insert(Self.word(letters, 1...8, &random)) }
         // Several segments, with words that are in several of them.
         for _ in 0..<3 {
             try db.transaction { db in
-                for word in words where Bool.random() || Bool.random() { try db.execute("INSERT INTO t VALUES (\(word))") }
+                for word in words.sorted() where Bool.random(using: &random) || Bool.random(using: &random) { try db.execute("INSERT INTO t VALUES (\(word))") }
             }
         }
         let present = Set(try index.terms().map(\.term))
         for _ in 0..<60 {
-            let word = Self.random(letters, 1...8)
+            let word = Self.word(letters, 1...8, &random)
             for allowed in 1...3 {
                 let expected = present.filter { term in
                     guard (1...allowed).contains(FullTextVocabularyTests.distance(Array(word), Array(term))) else { return false }
@@ -91,17 +92,17 @@ import Testing
         let db = try Connection(.memory)
         try db.create(FTS5Table("t", columns: ["a", "b"]))
         let index = try db.fullText("t")
-        var rows: [Int64: [[String]]] = [:]
+        var rows: [Int64: [[String]]] = [:], random = SeededGenerator()
         for id in 1...200 {
-            let row = [Int.random(in: 0...4), Int.random(in: 0...14)].map { count in
-                (0..<count).map { _ in Self.vocabulary.randomElement() ?? "" }
+            let row = [Int.random(in: 0...4, using: &random), Int.random(in: 0...14, using: &random)].map { count in
+                (0..<count).map { _ in Self.vocabulary.randomElement(using: &random) ?? "" }
             }
             rows[Int64(id)] = row
             let (a, b) = (row[0].joined(separator: " "), row[1].joined(separator: " "))
             try db.execute("INSERT INTO t(rowid, a, b) VALUES (\(id), \(a), \(b))")
         }
         for _ in 0..<25 {
-            let typed = Array(Self.vocabulary.shuffled().prefix(Int.random(in: 1...3)))
+            let typed = Array(Self.vocabulary.shuffled(using: &random).prefix(Int.random(in: 1...3, using: &random)))
             var search = TypedSearch(typed.joined(separator: " "), limit: 1_000)
             search.completion = .none
             search.findsForms = false

@@ -1,4 +1,5 @@
 import SQLCipherKit
+import TestSupport
 import Testing
 
 /// One search of several indexes.
@@ -32,12 +33,13 @@ import Testing
             try schema.create(FTS5Table(name, columns: ["a", "b"]))
             indexes.append(try schema.fullText(name))
         }
+        var random = SeededGenerator()
         try db.transaction { db in
             for id in 1...count {
-                let texts = [Int.random(in: 0...3), Int.random(in: 0...9)].map { count in
-                    (0..<count).map { _ in Self.words.randomElement() ?? "" }.joined(separator: " ")
+                let texts = [Int.random(in: 0...3, using: &random), Int.random(in: 0...9, using: &random)].map { count in
+                    (0..<count).map { _ in Self.words.randomElement(using: &random) ?? "" }.joined(separator: " ")
                 }
-                let part = indexes[Int.random(in: 0..<parts)]
+                let part = indexes[Int.random(in: 0..<parts, using: &random)]
                 for table in ["main.whole", "\(part.schema.name).\(part.name.quotedSQLIdentifier)"] {
                     try db.execute("INSERT INTO \(raw: table)(rowid, a, b) VALUES (\(id), \(texts[0]), \(texts[1]))")
                 }
@@ -48,14 +50,15 @@ import Testing
 
     @Test(arguments: [2, 3]) func anIndexInPartsIsAsOneIndex(_ parts: Int) throws {
         let (db, whole, indexes) = try split(250, parts: parts)
+        var random = SeededGenerator()
         for round in 0..<30 {
-            var typed = (0..<Int.random(in: 1...3)).map { _ in Self.words.randomElement() ?? "" }
+            var typed = (0..<Int.random(in: 1...3, using: &random)).map { _ in Self.words.randomElement(using: &random) ?? "" }
             if round % 5 == 0 { typed.append("xylophone") }
-            var search = TypedSearch(typed.joined(separator: " ") + (Bool.random() ? " " : ""), limit: 1_000)
-            search.completion = [.none, .lastWord, .everyWord].randomElement() ?? .none
-            search.findsForms = Bool.random()
-            search.fewerWordsBelow = [0, 5, 1_000].randomElement() ?? 5
-            search.countsAll = Bool.random()
+            var search = TypedSearch(typed.joined(separator: " ") + (Bool.random(using: &random) ? " " : ""), limit: 1_000)
+            search.completion = [.none, .lastWord, .everyWord].randomElement(using: &random) ?? .none
+            search.findsForms = Bool.random(using: &random)
+            search.fewerWordsBelow = [0, 5, 1_000].randomElement(using: &random) ?? 5
+            search.countsAll = Bool.random(using: &random)
             search.rules = Self.rules
             let (one, several) = (try whole.search(search), try db.search(search, in: indexes))
             #expect(several.total == one.total && several.hasFewerWords == one.hasFewerWords, "\(search.text)")

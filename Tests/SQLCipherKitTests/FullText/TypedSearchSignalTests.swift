@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKit
+import TestSupport
 import Testing
 
 /// Relevance that fades and grows with values of the rows.
@@ -29,9 +30,10 @@ import Testing
         let odd: [SQLValue] = [
             .null, "many", .blob(Data([1])), -5, 0, .integer(.max), .integer(.min), .real(.infinity), .real(-.infinity), .real(1e300), 0.5,
         ]
+        var random = SeededGenerator()
         let values = (0..<200).map { _ in
-            (age: Int.random(in: 0...3) == 0 ? odd.randomElement() ?? nil : .integer(.random(in: 0...50)),
-             likes: Int.random(in: 0...3) == 0 ? odd.randomElement() ?? nil : .integer(.random(in: 0...500)))
+            (age: Int.random(in: 0...3, using: &random) == 0 ? odd.randomElement(using: &random) ?? nil : .integer(.random(in: 0...50, using: &random)),
+             likes: Int.random(in: 0...3, using: &random) == 0 ? odd.randomElement(using: &random) ?? nil : .integer(.random(in: 0...500, using: &random)))
         }
         let index = try open(values)
         var search = TypedSearch("fox ", limit: 200)

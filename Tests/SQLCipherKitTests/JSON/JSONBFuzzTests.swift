@@ -1,19 +1,10 @@
 import Foundation
 import SQLCipherKit
+import TestSupport
 import Testing
 
 /// Bytes that were tampered with: read as any type they give a value or an error, and nothing else.
 @Suite struct JSONBFuzzTests {
-    /// Repeatable, so that a failure can be found again.
-    struct Random: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            let mixed = (state >> 33) ^ state
-            return mixed &* 0x9e37_79b9_7f4a_7c15 ^ (mixed >> 29)
-        }
-    }
-
     private func seeds() throws -> [[UInt8]] {
         let encoder = JSONBEncoder()
         var texts = Corpus.Texts()
@@ -28,7 +19,7 @@ import Testing
         ].map { Array($0) }
     }
 
-    private static func mutate(_ bytes: inout [UInt8], _ random: inout Random) {
+    private static func mutate(_ bytes: inout [UInt8], _ random: inout SeededGenerator) {
         for _ in 0..<Int.random(in: 1...4, using: &random) {
             guard !bytes.isEmpty else { return }
             let position = Int.random(in: 0..<bytes.count, using: &random)
@@ -50,7 +41,7 @@ import Testing
         let db = try Connection(.memory)
         let isValid = try db.prepare("SELECT json_valid(?, 8)")
         let text = try db.prepare("SELECT json(?)")
-        var random = Random(state: 20_261_121)
+        var random = SeededGenerator(state: 20_261_121)
         var counts = (valid: 0, refused: 0)
         let seeds = try seeds()
         for round in 0..<12_000 {
@@ -115,7 +106,7 @@ import Testing
     @Test func textMutations() throws {
         let db = try Connection(.memory)
         let isValid = try db.prepare("SELECT json_valid(?, 1)")
-        var random = Random(state: 7)
+        var random = SeededGenerator(state: 7)
         let seeds = try [
             JSONBEncoder().encodeText(Corpus.Numbers()), #"{"a":[1,2.5e-3,{"b":null,"ü\u00fc\n":[true,false,"x\"y"]}],"c":""}"#,
         ].map { Array($0.utf8) }

@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKit
+import TestSupport
 import Testing
 
 /// Generated values through Foundation's coders and these: each reads what the other has written.
@@ -21,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: 0..<4) func eachReadsTheOther(part: Int) throws {
-        var random = JSONBFuzzTests.Random(state: 20_261_122 + UInt64(part))
+        var random = SeededGenerator(state: 20_261_122 + UInt64(part))
         let (encoder, decoder) = Self.foundation()
         let (own, ownDecoder) = (JSONBEncoder(), JSONBDecoder())
         for index in 0..<2500 {
@@ -146,7 +147,7 @@ indirect enum Tree: Codable, Equatable {
 }
 
 extension Tree {
-    static func random(_ random: inout JSONBFuzzTests.Random, depth: Int) -> Tree {
+    static func random(_ random: inout SeededGenerator, depth: Int) -> Tree {
         func below() -> Tree { Tree.random(&random, depth: depth - 1) }
         func some() -> [Tree] { (0..<Int.random(in: 0...3, using: &random)).map { _ in below() } }
         switch Int.random(in: 0..<(depth > 0 ? 27 : 15), using: &random) {
@@ -190,25 +191,25 @@ extension Tree {
         }
     }
 
-    private static func pick<T>(_ special: [T], _ other: T, _ random: inout JSONBFuzzTests.Random) -> T {
+    private static func pick<T>(_ special: [T], _ other: T, _ random: inout SeededGenerator) -> T {
         Bool.random(using: &random) ? special[Int.random(in: 0..<special.count, using: &random)] : other
     }
 
-    private static func bits64(_ random: inout JSONBFuzzTests.Random) -> Double {
+    private static func bits64(_ random: inout SeededGenerator) -> Double {
         let value = Double(bitPattern: random.next())
         return value.isFinite ? value : 0.5
     }
 
-    private static func bits32(_ random: inout JSONBFuzzTests.Random) -> Float {
+    private static func bits32(_ random: inout SeededGenerator) -> Float {
         let value = Float(bitPattern: UInt32(truncatingIfNeeded: random.next()))
         return value.isFinite ? value : 0.5
     }
 
-    private static func key(_ random: inout JSONBFuzzTests.Random) -> String {
+    private static func key(_ random: inout SeededGenerator) -> String {
         String(String.UnicodeScalarView(text(&random).unicodeScalars.filter { $0 != "\0" }))
     }
 
-    private static func text(_ random: inout JSONBFuzzTests.Random) -> String {
+    private static func text(_ random: inout SeededGenerator) -> String {
         var text = String.UnicodeScalarView()
         for _ in 0..<Int.random(in: 0...8, using: &random) {
             let range: ClosedRange<UInt32> =

@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKit
+import TestSupport
 import Testing
 
 /// A type's JSON is the same wherever it stands, and what is written in one way is read in every other.
@@ -195,7 +196,7 @@ import Testing
     }
 
     @Test func datesKeepTheirMillisecond() throws {
-        var random = JSONBFuzzTests.Random(state: 3)
+        var random = SeededGenerator(state: 3)
         for _ in 0..<500 {
             let milliseconds = Int64.random(in: -62_167_219_200_000..<253_402_300_800_000, using: &random)
             let date = Date(timeIntervalSince1970: Double(milliseconds) / 1000)

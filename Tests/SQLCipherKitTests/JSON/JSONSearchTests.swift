@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKit
+import TestSupport
 import Testing
 
 /// Full-text search in documents, through every kind of write.
@@ -67,7 +68,7 @@ import Testing
 
     @Test func aThousandRandomWrites() throws {
         try create()
-        var random = JSONBFuzzTests.Random(state: 5)
+        var random = SeededGenerator(state: 5)
         let words = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"]
         func word() -> JSONValue { .string(words.randomElement(using: &random) ?? "") }
         for _ in 0..<1000 {

@@ -62,20 +62,20 @@ import Testing
         let slots = try make()
         _ = try slots.addRecoveryKey(label: "safe", derivation: .quick)
         let bytes = try bytes()
-        var generator = SystemRandomNumberGenerator()
+        var generator = SeededGenerator()
         for _ in 0..<3000 {
             var changed = bytes
             // Lengths and counts most of all.
             for _ in 0..<Int.random(in: 1...4, using: &generator) {
-                changed[Int.random(in: 8..<changed.count, using: &generator)] = [0, 1, 2, 127, 128, 255].randomElement() ?? 0
+                changed[Int.random(in: 8..<changed.count, using: &generator)] = [0, 1, 2, 127, 128, 255].randomElement(using: &generator) ?? 0
             }
-            if Bool.random() { changed = Array(changed.prefix(Int.random(in: 0...changed.count))) }
+            if Bool.random(using: &generator) { changed = Array(changed.prefix(Int.random(in: 0...changed.count, using: &generator))) }
             if changed == bytes { continue }
             // Without a key: only the parser.
             _ = try? KeySlots.unverifiedList(of: location, at: .storage(KeySlotBytes(changed)))
         }
         for count in 0..<500 {
-            let noise = (0..<count).map { _ in UInt8.random(in: 0...255) }
+            let noise = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
             #expect(reason(noise) == .keySlotsDamaged)
             #expect(reason(Array(bytes.prefix(38)) + noise) != nil)
         }

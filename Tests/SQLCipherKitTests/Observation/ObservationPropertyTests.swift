@@ -139,12 +139,10 @@ import Testing
             starts += 1
             let isLast = Int.random(in: 0..<3, using: &random) == 0
             if isLast {
-                while !isOver() { try await Task.sleep(for: .milliseconds(10)) }
+                try await suspendUntil("all is written", atMost: .seconds(600)) { isOver() }
                 // What was committed last has to arrive.
                 let end = history.commits.withLock { $0.last?.content ?? [:] }.filter { keys.contains($0.key) }
-                for _ in 0..<12_000 where !latest.elements.withLock({ $0.allSatisfy { $0 == end } }) {
-                    try await Task.sleep(for: .milliseconds(10))
-                }
+                try await suspendUntil("the last commit has arrived") { latest.elements.withLock { $0.allSatisfy { $0 == end } } }
             } else {
                 try await Task.sleep(for: .milliseconds(Int.random(in: 1...60, using: &random)))
             }
@@ -164,7 +162,8 @@ import Testing
         let folder = try TemporaryFolder()
         let database = try store.open(folder)
         try await database.barrier { db in try db.execute("PRAGMA synchronous = OFF") }
-        let seed = UInt64.random(in: 0...UInt64.max)
+        var seeds = SeededGenerator()
+        let seed = seeds.next()
         let history = History()
         try await database.write { db in
             for table in Self.tables { try db.execute(SQL(raw: "CREATE TABLE \(table)(id INTEGER PRIMARY KEY, x, y, z)")) }

@@ -1,5 +1,6 @@
 import SQLCipherKit
 import Synchronization
+import TestSupport
 import Testing
 
 /// What a migration has broken stops it; what was broken before does not.

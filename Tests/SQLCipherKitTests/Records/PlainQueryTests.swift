@@ -1,4 +1,5 @@
 import SQLCipherKit
+import TestSupport
 import Testing
 
 private struct Crate: SQLPositionalRecord, Equatable {

@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKit
+import TestSupport
 import Testing
 
 /// Whatever a positional record does, its `Codable` twin does to the same table.

@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKit
+import TestSupport
 
 /// Everything in a database, row by row and byte by byte.
 enum Contents {
@@ -23,19 +24,6 @@ enum Contents {
             lines += rows.map { "\(object.1) \($0.values)" }.sorted()
         }
         return lines
-    }
-}
-
-/// A generator that gives the same numbers for the same seed (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-        return z ^ (z >> 31)
     }
 }
 

@@ -1,3 +1,5 @@
+import TestSupport
+
 /// Makes statements of all forms over the tables of `HiddenDatabase`: most compile, and most try to get at something hidden.
 struct QueryForms {
     private var random: SeededGenerator
