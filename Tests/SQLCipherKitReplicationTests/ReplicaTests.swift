@@ -196,7 +196,10 @@ import TestSupport
     @Test func changedObjectIsFound() async throws {
         let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key)
         let oracle = CommitOracle(seed: 7)
-        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        // One snapshot: an older one is not read, and so no change to it is found.
+        var options = ReplicaOptions.forTests
+        options.objectSize = 1 << 20
+        let replica = try await Replica(following: pool, in: store, options: options)
         for _ in 0..<20 { try oracle.commit(pool) }
         try await replica.waitUntilStored(timeout: .seconds(60))
         for _ in 0..<5 { try oracle.commit(pool) }
