@@ -43,7 +43,8 @@ import TestSupport
                 after = String(part.suffix(1))
             }
             conversation.append((after, "\u{01}\u{03}"))
-            start = "^C"
+            // The next line has begun: before, a ^C would be a signal.
+            start = "^C\r\n\r" + Self.prompt
         }
         let session = try type(conversation + [(start, "\u{04}")])
         #expect(session.status == 0, "\(session.screen)")

@@ -32,8 +32,9 @@ enum Typist {
             def own_terminal():
                 os.setsid()
                 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-                # The threads that run tests block signals, and programs inherit that.
+                # As in Tool.start.
                 signal.pthread_sigmask(signal.SIG_SETMASK, ())
+                signal.signal(signal.SIGINT, signal.SIG_DFL)
             deadline = time.monotonic() + 60
             child = subprocess.Popen(sys.argv[2:], stdin=theirs, stdout=theirs, stderr=theirs, preexec_fn=own_terminal)
             screen, given, mark = b'', 0, 0
