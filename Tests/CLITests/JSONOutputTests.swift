@@ -49,7 +49,7 @@ import TestSupport
         "key revoke": Case(arguments: ["key", "revoke", "DB", "desk"] + slotKey, first: [makeSlots, addSlot]),
         "key rotate": Case(arguments: ["key", "rotate", "DB", "laptop"] + slotKey, first: [makeSlots, addSlot]),
         "unlock": Case(arguments: ["unlock", "DB", "--for", "30s"] + raw),
-        "lock": Case(arguments: ["lock", "DB"], first: [["unlock", "DB", "--for", "30s"] + raw]),
+        "lock": Case(arguments: ["lock", "DB"], first: [["unlock", "DB", "--for", "1h"] + raw]),
         "rekey": Case(arguments: ["rekey", "DB", "--new-key", "env:ONE"] + raw),
         "encrypt": Case(arguments: ["encrypt", "@plain.db"] + raw, statusOfNoFile: nil),
         "decrypt": Case(arguments: ["decrypt", "DB"] + raw),
@@ -115,7 +115,7 @@ import TestSupport
         }
     }
 
-    @Test(arguments: LongTests.share(of: cases.keys.sorted())) func whatItWritesHasTheKeysThatItsHelpLists(_ name: String) async throws {
+    @Test(arguments: cases.keys.sorted()) func whatItWritesHasTheKeysThatItsHelpLists(_ name: String) async throws {
         let leaf = try #require(try Self.tree.get().leaves.first { $0.name == name })
         let item = try #require(Self.cases[name])
         for command in item.first {
@@ -147,7 +147,7 @@ import TestSupport
 
     /// With `--json` as without it, an error is a line on standard error and the status that the help lists; what is written is
     /// nothing or JSON.
-    @Test(arguments: LongTests.share(of: cases.keys.sorted())) func failuresHaveTheStatusThatTheHelpLists(_ name: String) async throws {
+    @Test(arguments: LongTests.sample(16, of: cases.keys.sorted())) func failuresHaveTheStatusThatTheHelpLists(_ name: String) async throws {
         let tree = try Self.tree.get()
         let leaf = try #require(tree.leaves.first { $0.name == name })
         let item = try #require(Self.cases[name])

@@ -166,7 +166,7 @@ import Testing
         #expect(try copy.run().status == 0)
     }
 
-    @Test(arguments: ["sqlite3.c", "sqlite3.h", "symbols.h", "LICENSE.SQLCipher", "LICENSE.LibTomCrypt"])
+    @Test(arguments: LongTests.sample(2, of: ["sqlite3.c", "sqlite3.h", "symbols.h", "LICENSE.SQLCipher", "LICENSE.LibTomCrypt"]))
     func changedByteInAnUnpackedFile(_ name: String) throws {
         let copy = try Copy()
         try copy.unpack()
@@ -321,7 +321,7 @@ import Testing
     @Test func killedInTheMiddle() throws {
         let copy = try Copy()
         let half = copy.vendor.appendingPathComponent(".sqlcipher.new/sqlite3.c")
-        // The moment between the first byte and the rename is short: take aim until it is hit.
+        // The moment between the first byte and the rename is short: take aim until it is hit, looking without a longer pause.
         for _ in 0..<20 {
             let command = try copy.start("--from", copy.archive.deletingLastPathComponent().path)
             while command.process.isRunning, !FileManager.default.fileExists(atPath: half.path) { usleep(100) }

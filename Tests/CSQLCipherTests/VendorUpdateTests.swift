@@ -4,7 +4,8 @@ import Testing
 
 /// `scripts/vendor --update`, with an archive of a version that does not exist: the pinned one with other numbers and one function
 /// more.
-@Suite struct VendorUpdateTests {
+@Suite(.enabled(if: LongTests.areOn, "a new pin is rare, and scripts/vendor --update checks it"))
+struct VendorUpdateTests {
     typealias Copy = VendorScriptTests.Copy
 
     /// Writes `sqlcipher3-9.9.9.tar.gz` beside the pinned archive; `edits` are Python statements about `files`, name to bytes.

@@ -4,14 +4,16 @@ import Foundation
 public enum LongTests {
     public static let areOn = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == "1"
 
-    /// The cases of a sweep that starts a process for each: every second one in debug, the others in release, all with long tests.
-    public static func share<Case>(of cases: [Case]) -> [Case] {
+    /// A sample of the cases of a sweep, which ``Seed`` decides and which keeps their order; all of them with long tests.
+    /// - Parameter count: how many cases the gate takes.
+    public static func sample<Case>(_ count: Int, of cases: [Case]) -> [Case] {
         if areOn { return cases }
-        #if DEBUG
-            let first = 0
-        #else
-            let first = 1
-        #endif
-        return stride(from: first, to: cases.count, by: 2).map { cases[$0] }
+        var random = SeededGenerator(state: Seed.value)
+        return cases.indices.shuffled(using: &random).prefix(count).sorted().map { cases[$0] }
+    }
+
+    /// The numbers from 0 to below `count`, of which the gate takes a few at even distances, beginning with 0.
+    public static func steps(_ few: Int, of count: Int) -> [Int] {
+        areOn || few >= count ? Array(0..<count) : (0..<few).map { $0 * count / few }
     }
 }

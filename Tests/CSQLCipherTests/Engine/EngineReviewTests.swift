@@ -4,12 +4,14 @@ import Testing
 
 /// The private parts of the engine that the package uses are listed, and belong to the version that was reviewed.
 @Suite struct EngineReviewTests {
-    @Test func theTableListsWhatTheFragmentsUse() throws {
+    @Test(.enabled(if: LongTests.areOn, "it asks the compiler for the engine's whole tree"))
+    func theTableListsWhatTheFragmentsUse() throws {
         let checked = try Command.run(Repository.file("scripts/workshop/check-engine").path, [])
         #expect(checked.status == 0, "\(checked.errors)")
     }
 
-    @Test func whatIsNotListedOrNotUsedIsNamed() throws {
+    @Test(.enabled(if: LongTests.areOn, "it asks the compiler for the engine's whole tree"))
+    func whatIsNotListedOrNotUsedIsNamed() throws {
         let copy = try EngineCopy()
         let files = FileManager.default
         for path in ["scripts", "Tests", "Vendor"] {
@@ -40,7 +42,8 @@ import Testing
         #expect(checked.errorLines.map(String.init) == expected.map { "ENGINE.md: " + $0 })
     }
 
-    @Test func anotherVersionStopsTheBuild() throws {
+    @Test(.enabled(if: LongTests.areOn, "it compiles the engine twice"))
+    func anotherVersionStopsTheBuild() throws {
         let copy = try EngineCopy()
         let asItIs = try copy.compile()
         #expect(asItIs.status == 0, "\(asItIs.errors)")

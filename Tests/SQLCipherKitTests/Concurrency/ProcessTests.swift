@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func aKilledWriterLosesNothing() throws {
-        for moment in 0..<6 {
+        for moment in LongTests.steps(3, of: 6) {
             let who = "w\(moment)"
             let writer = try Command(driver, ["pool-append", path, "k", who])
             try writer.waitForOutput("ready")
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test func aProcessMayExitWhileAThreadWrites() throws {
-        for moment in 0..<16 {
+        for moment in LongTests.steps(6, of: 16) {
             // Each a different way through a commit, which takes some hundreds of microseconds.
             let outcome = try Command.run(driver, ["pool-exit", path, "k", "\(moment * 97)"])
             #expect(outcome.status == 0, "\(outcome)")

@@ -58,7 +58,7 @@ import Testing
     @Test func aKillLeavesOldOrNewSlots() throws {
         let slots = try make()
         var seen: Set<Int> = []
-        for moment in 0..<20 {
+        for moment in LongTests.steps(5, of: 20) {
             let process = try Command(driver, ["slots-churn", path, "one"])
             try process.waitForOutput("ready")
             Thread.sleep(forTimeInterval: 0.01 + Double(moment) * 0.007)
@@ -89,7 +89,7 @@ import Testing
         try probe.waitForOutput("ready")
         let duration = try ContinuousClock().measure { _ = try probe.end() }
         var outcomes: [String: Int] = [:]
-        for moment in 0..<20 {
+        for moment in LongTests.steps(4, of: 20) {
             try restore()
             let process = try Command(driver, ["slots-rotate", path, "one", mode])
             try process.waitForOutput("ready")

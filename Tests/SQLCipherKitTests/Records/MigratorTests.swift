@@ -233,7 +233,7 @@ import Testing
         let duration = try ContinuousClock().measure { _ = try probe.end() }
         let seconds = Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
         var outcomes: [Int: Int] = [:]
-        for moment in 0..<15 {
+        for moment in LongTests.steps(4, of: 15) {
             for name in try folder.names() { try FileManager.default.removeItem(atPath: folder.path(name)) }
             try whole.write(to: URL(fileURLWithPath: path))
             let process = try Command(driver, ["records-migrate", path, "secret", "5"])

@@ -64,7 +64,7 @@ import Testing
         try probe.waitForOutput("ready")
         let duration = try ContinuousClock().measure { _ = try probe.end() }
         var cut = 0
-        for moment in 0..<12 {
+        for moment in LongTests.steps(3, of: 12) {
             try write(database, path)
             try write(backup, copyPath)
             let driver = try Command(program, [action, path, "one", copyPath, "two"])

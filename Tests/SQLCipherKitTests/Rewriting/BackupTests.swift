@@ -34,7 +34,7 @@ import Testing
     }()
 
     /// The same key and settings, from every kind of settings, with and without a log.
-    @Test(arguments: 0..<5, [DatabaseConfiguration.JournalMode.delete, .wal])
+    @Test(arguments: LongTests.sample(4, of: (0..<5).flatMap { [($0, DatabaseConfiguration.JournalMode.delete), ($0, .wal)] }))
     func withTheSameKey(layout: Int, mode: DatabaseConfiguration.JournalMode) throws {
         let cipher = Self.layouts[layout].1
         let db = try rich({ $0.journalMode = mode }, cipher: cipher)
@@ -53,7 +53,7 @@ import Testing
     }
 
     /// Any encryption to any other.
-    @Test(arguments: [0, 1, 3, 5], [0, 2, 4, 5])
+    @Test(arguments: LongTests.sample(5, of: [0, 1, 3, 5].flatMap { from in [0, 2, 4, 5].map { (from, $0) } }))
     func withAnother(from: Int, to: Int) throws {
         func encryption(_ index: Int, _ key: Encryption) -> Encryption {
             index < 5 ? key.with(cipher: Self.layouts[index].1) : .plaintext

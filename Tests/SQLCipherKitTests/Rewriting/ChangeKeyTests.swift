@@ -232,11 +232,11 @@ import Testing
         let probe = try Command(program, ["rekey", path, "old", "new", way])
         try probe.waitForOutput("ready")
         let duration = try clock.measure { _ = try probe.end() }
-        for moment in 0..<20 {
+        for moment in LongTests.steps(4, of: 20) {
             try whole.write(to: URL(fileURLWithPath: path))
             for suffix in ["-journal", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
-            // Every other time with a key that brings a salt of its own, which must not be in what a journal restores.
-            let salted = moment % 2 == 1
+            // At other times with a key that brings a salt of its own, which must not be in what a journal restores.
+            let salted = moment / 5 % 2 == 1
             let newKey = salted
                 ? try Encryption.raw([UInt8](repeating: 1, count: 32), salt: [UInt8](repeating: 2, count: 16)) : try .passphrase("new")
             let driver = try Command(program, ["rekey", path, "old", "new", way] + (salted ? ["salted"] : []))

@@ -14,10 +14,10 @@ import Testing
         "slots-rotate-in-place", "import,import-new,import-mirror",
     ]
 
-    @Test(arguments: LongTests.share(of: scenarios)) func afterAPowerCut(scenarios: String) throws {
+    @Test(arguments: LongTests.sample(4, of: scenarios)) func afterAPowerCut(scenarios: String) throws {
         let outcome = try Command.run(
             BuildProducts.executable("CrashStates"),
-            ["--scenario", scenarios] + (LongTests.areOn ? [] : ["--sample", "12", "--seed", "\(Int.random(in: 0..<1_000_000))"]))
+            ["--scenario", scenarios] + (LongTests.areOn ? [] : ["--sample", "12", "--seed", "\(Seed.value)"]))
         #expect(outcome.status == 0 && outcome.output.contains(" 0 problems"), "\(outcome.output)\(outcome.errors)")
     }
 }

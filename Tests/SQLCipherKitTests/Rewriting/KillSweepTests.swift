@@ -15,7 +15,7 @@ import Testing
     ]
 
     /// Kills wherever a file is made, renamed or removed; with `SQLCIPHERKIT_LONG_TESTS` at each write too, and with a log.
-    @Test(arguments: LongTests.share(of: actions)) func aKillAtEachChange(action: String) throws {
+    @Test(arguments: LongTests.sample(7, of: actions)) func aKillAtEachChange(action: String) throws {
         for mode in LongTests.areOn ? ["delete", "wal"] : ["delete"] {
             let folder = try TemporaryFolder()
             let outcome = try Command.run(
@@ -32,7 +32,7 @@ import Testing
     /// One failed write, sync, rename or removal leaves the old database or the new one as well, in the journal mode that it had,
     /// and no other file after the next opening.
     @Test(
-        arguments: LongTests.share(of: [
+        arguments: LongTests.sample(3, of: [
             "key-by-file", "encrypt", "decrypt", "erase", "backup", "restore-by-rows", "slots-for-a-raw-key", "slots-add",
             "slots-remove", "slots-rotate-in-place", "slots-rotate-by-file", "slots-upgrade", "restore-pages-on",
         ]))
