@@ -14,7 +14,7 @@ import Testing
         "slots-rotate-in-place", "import,import-new,import-mirror",
     ]
 
-    @Test(arguments: LongTests.sample(4, of: scenarios)) func afterAPowerCut(scenarios: String) throws {
+    @Test(arguments: scenarios) func afterAPowerCut(scenarios: String) throws {
         let outcome = try Command.run(
             BuildProducts.executable("CrashStates"),
             ["--scenario", scenarios] + (LongTests.areOn ? [] : ["--sample", "12", "--seed", "\(Seed.value)"]))
