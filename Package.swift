@@ -4,7 +4,11 @@ import PackageDescription
 
 // The command-line tool, the tests, and the one package that these need are here only where SQLCIPHERKIT_DEVELOPMENT is set, as the
 // scripts do: users of the library fetch nothing but this package, from a checkout too.
-let isDevelopment = Context.environment["SQLCIPHERKIT_DEVELOPMENT"] != nil
+let development = Context.environment["SQLCIPHERKIT_DEVELOPMENT"]
+// In the package's own folder, not where SwiftPM has checked it out for another package, which may not have unsafe flags.
+let isDevelopment = development != nil && !Context.packageDirectory.contains("/checkouts/")
+// SQLCIPHERKIT_DEVELOPMENT=all adds what the gate does without, above all the engine's second compilation.
+let hasAll = !isDevelopment || development == "all"
 
 let engineDependencies: [Target.Dependency] = [
     "CSQLCipherProvider", .target(name: "COpenSSL", condition: .when(traits: ["OpenSSL"])),
@@ -13,14 +17,22 @@ let engineDependencies: [Target.Dependency] = [
 let engineSettings: [CSetting] = [
     .define("SQLCIPHERKIT_OPENSSL", .when(traits: ["OpenSSL"])),
     .define("SQLCIPHERKIT_LIBTOMCRYPT", .when(platforms: [.linux], traits: ["LibTomCrypt"])),
-]
+] + (isDevelopment ? [.unsafeFlags(["-O2"], .when(configuration: .debug))] : [])  // The tests run the C that users have.
 let engineLinking: [LinkerSetting] = [.linkedLibrary("m", .when(platforms: [.linux]))]
+
+// What SQLCipherKit re-exports.
+let parts = [
+    "SQLCipherKitConcurrency", "SQLCipherKitCore", "SQLCipherKitMaintenance", "SQLCipherKitRecords", "SQLCipherKitSearch",
+]
 
 let package = Package(
     name: "SQLCipherKit",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
-        .library(name: "SQLCipherKit", targets: ["SQLCipherKit"]),
+        // With the modules that it re-exports: SwiftPM compiles a program again only if a target that it names has changed.
+        .library(name: "SQLCipherKit", targets: ["SQLCipherKit"] + parts),
+        // Connections, statements, values and keys, and nothing else.
+        .library(name: "SQLCipherKitCore", targets: ["SQLCipherKitCore"]),
         // Replication to a folder or an object store.
         .library(name: "SQLCipherKitReplication", targets: ["SQLCipherKitReplication"]),
         // The engine alone, under SQLite's own names, for GRDB, SQLite.swift and C.
@@ -81,13 +93,26 @@ let package = Package(
             dependencies: engineDependencies,
             cSettings: engineSettings + [.define("SQLCIPHERKIT_PLAIN_SYMBOLS")],
             linkerSettings: engineLinking),
+        .target(name: "SQLCipherKitCore", dependencies: ["CSQLCipher"]),
+        .target(name: "SQLCipherKitConcurrency", dependencies: ["CSQLCipher", "SQLCipherKitCore"]),
+        .target(
+            name: "SQLCipherKitRecords",
+            dependencies: [
+                "CSQLCipher", "SQLCipherKitConcurrency", "SQLCipherKitCore",
+                .target(name: "SQLCipherKitMacros", condition: .when(traits: ["Macros"])),
+            ]),
+        .target(name: "SQLCipherKitSearch", dependencies: ["CSQLCipher", "SQLCipherKitCore"]),
+        .target(
+            name: "SQLCipherKitMaintenance",
+            dependencies: ["CSQLCipher", "SQLCipherKitConcurrency", "SQLCipherKitCore", "SQLCipherKitSearch"]),
+        // Re-exports the five above, and has the documentation.
         .target(
             name: "SQLCipherKit",
-            dependencies: ["CSQLCipher", .target(name: "SQLCipherKitMacros", condition: .when(traits: ["Macros"]))]),
+            dependencies: parts.map { .byName(name: $0) }),
         .target(
             name: "SQLCipherKitReplication",
             dependencies: [
-                "SQLCipherKit",
+                "SQLCipherKitConcurrency", "SQLCipherKitCore", "SQLCipherKitMaintenance",
                 .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["S3"])),
                 .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["S3"])),
             ]),
@@ -128,7 +153,6 @@ if isDevelopment {
             path: "Tests/ProviderProbe",
             exclude: ["exchange.py"],
             cSettings: engineSettings),
-        .executableTarget(name: "BothEngines", dependencies: ["SQLCipher", "SQLCipherKit"], path: "Tests/BothEngines"),
         .target(name: "TestSupport", path: "Tests/TestSupport"),
         .target(name: "KillPoints", path: "Tests/KillPoints", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "FaultMemory", dependencies: ["CSQLCipher"], path: "Tests/FaultMemory"),
@@ -142,16 +166,47 @@ if isDevelopment {
         .executableTarget(
             name: "CrashStates", dependencies: ["KillPoints", "SQLCipherKit", "SweepScenarios", "TestSupport"],
             path: "Tests/Proofs/CrashStates"),
-        .executableTarget(name: "Soak", dependencies: ["SQLCipherKit"], path: "Tests/Proofs/Soak"),
         .testTarget(name: "CSQLCipherTests", dependencies: ["CSQLCipher", "ProviderProbe", "TestSupport"]),
+        // The programs that these tests start are built beside them. As dependencies they would be built for rooms that need none.
+        // What the tests of several modules share. It sees no more than those of the lowest.
+        .target(
+            name: "KitSupport", dependencies: ["SQLCipherKitConcurrency", "SQLCipherKitCore", "TestSupport"], path: "Tests/KitSupport"),
         .testTarget(
-            name: "SQLCipherKitTests", dependencies: ["SQLCipherKit", "TestSupport", "FaultDriver", "CrashStates", "Model"]),
+            name: "SQLCipherKitCoreTests",
+            dependencies: ["CSQLCipher", "KitSupport", "SQLCipherKitConcurrency", "SQLCipherKitCore", "TestSupport"]),
+        .testTarget(
+            name: "SQLCipherKitConcurrencyTests",
+            dependencies: ["KitSupport", "SQLCipherKitConcurrency", "SQLCipherKitCore", "TestSupport"]),
+        .testTarget(
+            name: "SQLCipherKitRecordsTests",
+            dependencies: ["KitSupport", "SQLCipherKitConcurrency", "SQLCipherKitCore", "SQLCipherKitRecords", "TestSupport"]),
+        .testTarget(
+            name: "SQLCipherKitSearchTests",
+            dependencies: ["KitSupport", "SQLCipherKitConcurrency", "SQLCipherKitCore", "SQLCipherKitSearch", "TestSupport"]),
+        .testTarget(
+            name: "SQLCipherKitMaintenanceTests",
+            dependencies: [
+                "KitSupport", "SQLCipherKitConcurrency", "SQLCipherKitCore", "SQLCipherKitMaintenance",
+                "SQLCipherKitRecords", "SQLCipherKitSearch", "TestSupport",
+            ]),
+        // What needs several modules together, and the articles.
+        .testTarget(name: "SQLCipherKitTests", dependencies: ["KitSupport", "SQLCipherKit", "TestSupport"]),
         .executableTarget(name: "ReplicaProof", dependencies: ["SQLCipherKitReplication"], path: "Tests/Proofs/ReplicaProof"),
         .testTarget(name: "SQLCipherKitReplicationTests", dependencies: ["SQLCipherKitReplication", "TestSupport", "ReplicaProof"]),
         .target(name: "LibFuzzer", path: "Tests/LibFuzzer"),
         .testTarget(name: "FuzzTests", dependencies: ["LibFuzzer", "SQLCipherKit", "SQLCipherKitCLI", "TestSupport"],
             exclude: ["Findings", "Seeds"]),
         .testTarget(name: "CLITests", dependencies: ["SQLCipherKit", "Tool", "TestSupport"]),
+    ]
+}
+
+if !hasAll {
+    package.products.removeAll { $0.name == "SQLCipher" }
+    package.targets.removeAll { $0.name == "SQLCipher" }
+} else if isDevelopment {
+    package.targets += [
+        .executableTarget(name: "BothEngines", dependencies: ["SQLCipher", "SQLCipherKit"], path: "Tests/BothEngines"),
+        .executableTarget(name: "Soak", dependencies: ["SQLCipherKit"], path: "Tests/Proofs/Soak"),
     ]
 }
 
@@ -165,4 +220,33 @@ if Context.environment["SQLCIPHERKIT_FUZZING"] != nil {
         let settings = ["-Onone", "-no-whole-module-optimization", "-enable-batch-mode"]
         target.swiftSettings = [.unsafeFlags(settings, .when(configuration: .release))]
     }
+}
+
+// As in the product: who names SQLCipherKit names what it re-exports.
+for target in package.targets where target.name != "SQLCipherKit" {
+    let names = target.dependencies.compactMap { if case .byNameItem(let name, _) = $0 { name } else { nil } }
+    if names.contains("SQLCipherKit") { target.dependencies += parts.map { .byName(name: $0) } }
+}
+
+// SQLCIPHERKIT_TESTS names the only tests and programs that are wanted, as scripts/try does: they and what they need are all there is
+// to build. What has been built for another choice stays built.
+if isDevelopment, let wanted = Context.environment["SQLCIPHERKIT_TESTS"] {
+    let targets = Dictionary(uniqueKeysWithValues: package.targets.map { ($0.name, $0) })
+    var needed: Set<String> = [], next = wanted.split(separator: ",").map(String.init)
+    while let name = next.popLast() {
+        guard let target = targets[name], needed.insert(name).inserted else { continue }
+        for dependency in target.dependencies {
+            switch dependency {
+            case .targetItem(let name, _), .byNameItem(let name, _): next.append(name)
+            default: break
+            }
+        }
+    }
+    // SwiftPM leaves out a package only if something uses it behind a trait that is off.
+    let others = package.targets.filter { !needed.contains($0.name) }.flatMap(\.dependencies).filter {
+        if case .productItem(_, _, _, .some) = $0 { true } else { false }
+    }
+    for target in package.targets where needed.contains(target.name) && target.type == .test { target.dependencies += others }
+    package.targets.removeAll { !needed.contains($0.name) }
+    package.products.removeAll { $0.name != "sqlcipherkit" || !needed.contains("Tool") }
 }

@@ -1,5 +1,6 @@
 import Foundation
-import SQLCipherKit
+import SQLCipherKitConcurrency
+import SQLCipherKitCore
 
 /// A store in a folder, such as one on another disk or on a share.
 ///

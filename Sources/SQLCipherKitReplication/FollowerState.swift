@@ -1,5 +1,5 @@
 import Foundation
-import SQLCipherKit
+import SQLCipherKitCore
 
 /// How far a follower's database has come, in a file beside it.
 struct FollowerState: Codable {

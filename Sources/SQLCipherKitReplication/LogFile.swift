@@ -1,5 +1,6 @@
 import Foundation
-import SQLCipherKit
+import SQLCipherKitCore
+import SQLCipherKitMaintenance
 
 /// Reads frames of a write-ahead log, and checks them as SQLite does (<https://sqlite.org/fileformat2.html#wal_file_format>). They
 /// are encrypted, and stay so.

@@ -1,5 +1,6 @@
 import Foundation
-import SQLCipherKit
+import SQLCipherKitCore
+import SQLCipherKitMaintenance
 
 /// Pages that wait in a file, encrypted, until they are written to a database together.
 final class PageSpool {

@@ -1,4 +1,4 @@
-import SQLCipherKit
+import SQLCipherKitCore
 
 extension Replica {
     /// Removes at once what only former keys of the database open, as after a key has leaked.

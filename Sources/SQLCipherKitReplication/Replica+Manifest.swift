@@ -1,4 +1,5 @@
-import SQLCipherKit
+import SQLCipherKitCore
+import SQLCipherKitMaintenance
 
 /// Taking over the store's manifest, and replacing it.
 extension Replica {

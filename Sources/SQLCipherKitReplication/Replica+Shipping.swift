@@ -1,5 +1,6 @@
 import Foundation
-import SQLCipherKit
+import SQLCipherKitCore
+import SQLCipherKitMaintenance
 
 /// One turn: looks at the log, stores what is new, then goes on with a snapshot and with upkeep.
 extension Replica {

@@ -1,4 +1,5 @@
-import SQLCipherKit
+import SQLCipherKitCore
+import SQLCipherKitMaintenance
 
 /// Storing all pages of the database, while it goes on.
 ///

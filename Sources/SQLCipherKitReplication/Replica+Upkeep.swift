@@ -1,4 +1,4 @@
-import SQLCipherKit
+import SQLCipherKitCore
 
 /// Joining small objects to larger ones, and removing what is no longer needed.
 extension Replica {

@@ -1,5 +1,7 @@
 import Foundation
-import SQLCipherKit
+import SQLCipherKitConcurrency
+import SQLCipherKitCore
+import SQLCipherKitMaintenance
 
 /// Keeps a copy of an encrypted database in a store, up to date within a second, and never decrypted.
 ///

@@ -1,4 +1,5 @@
-import SQLCipherKit
+import SQLCipherKitCore
+import SQLCipherKitMaintenance
 
 /// Some pages of a replica, sealed: frames of the log in order, or pages of a snapshot. Objects are sequences of blocks.
 ///

@@ -1,4 +1,5 @@
-import SQLCipherKit
+import SQLCipherKitCore
+import SQLCipherKitMaintenance
 
 /// What the store holds of a database, as its manifest says.
 struct ReplicaContents: Codable {

@@ -1,4 +1,6 @@
-import SQLCipherKit
+import SQLCipherKitConcurrency
+import SQLCipherKitCore
+import SQLCipherKitMaintenance
 
 extension ReplicaFollower {
     /// Goes on with the new key after the key of the replicated database was changed. The copy gets that key, and the newest state.

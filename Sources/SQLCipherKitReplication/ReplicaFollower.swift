@@ -1,5 +1,6 @@
 import Foundation
-import SQLCipherKit
+import SQLCipherKitConcurrency
+import SQLCipherKitCore
 
 /// A local copy of a replicated database, for reading, that follows the store.
 ///

@@ -1,5 +1,6 @@
 import Foundation
-import SQLCipherKit
+import SQLCipherKitCore
+import SQLCipherKitMaintenance
 
 /// The object that says what a store holds. It has a section for each key that the database has had; a section is sealed with its
 /// key, so that a writer with a new key carries the older sections along without reading them.

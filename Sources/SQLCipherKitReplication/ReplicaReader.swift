@@ -1,5 +1,7 @@
 import Foundation
-import SQLCipherKit
+import SQLCipherKitConcurrency
+import SQLCipherKitCore
+import SQLCipherKitMaintenance
 
 /// Reads the states of a database from a store, and checks everything that it reads.
 struct ReplicaReader {

@@ -1,5 +1,5 @@
 import Foundation
-import SQLCipherKit
+import SQLCipherKitCore
 
 extension ReplicaRestore {
     /// Restores the newest state if there is no database at `path` and the store has one: the first step of a server, which then

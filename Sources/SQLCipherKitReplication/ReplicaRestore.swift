@@ -1,5 +1,7 @@
 import Foundation
-import SQLCipherKit
+import SQLCipherKitConcurrency
+import SQLCipherKitCore
+import SQLCipherKitMaintenance
 
 /// Restores a database from a store.
 public enum ReplicaRestore {

@@ -1,5 +1,6 @@
 #if DEBUG || SQLCIPHERKIT_TESTABLE
-@testable import SQLCipherKit
+import SQLCipherKit
+@testable import SQLCipherKitMaintenance
 
 /// Bytes that are kept beside a database.
 extension FuzzTarget {

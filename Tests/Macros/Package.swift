@@ -2,7 +2,7 @@
 import PackageDescription
 
 // The tests of @Record: a package of their own, as the trait that has the macro brings swift-syntax, which builds for minutes.
-// scripts/test builds it once, in one configuration. The macro's source is a target here as well, behind a link, so that its
+// scripts/test --part macros builds it once, in debug. The macro's source is a target here as well, behind a link, so that its
 // expansions can be looked at: a macro's own target cannot be imported from another package.
 let package = Package(
     name: "Macros",

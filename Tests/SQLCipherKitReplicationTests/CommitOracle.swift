@@ -1,8 +1,8 @@
 import Foundation
 import SQLCipherKit
 import SQLCipherKitReplication
-import TestSupport
 import Testing
+import TestSupport
 
 /// Makes commits at random, and knows the content after each of them.
 final class CommitOracle {

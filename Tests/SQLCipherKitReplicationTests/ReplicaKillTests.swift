@@ -1,6 +1,6 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 /// The machine in Tests/Proofs/ReplicaProof, for a short time.
 @Suite struct ReplicaKillTests {

@@ -2,8 +2,8 @@ import Foundation
 import SQLCipherKit
 import SQLCipherKitReplication
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 /// A restore that was interrupted goes on where it stopped, and ends with the same content as any other.
 @Suite struct RestoreResumptionTests {

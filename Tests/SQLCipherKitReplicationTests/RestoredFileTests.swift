@@ -1,8 +1,8 @@
 import Foundation
 import SQLCipherKit
 import SQLCipherKitReplication
-import TestSupport
 import Testing
+import TestSupport
 
 /// A restored file gets its name only when each of its pages is authentic.
 @Suite struct RestoredFileTests {

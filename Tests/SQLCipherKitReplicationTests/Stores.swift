@@ -1,6 +1,6 @@
 import SQLCipherKitReplication
-import TestSupport
 import Synchronization
+import TestSupport
 
 /// A store in memory.
 final class MemoryStore: ReplicaStore {

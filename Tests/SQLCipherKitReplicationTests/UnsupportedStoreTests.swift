@@ -1,7 +1,7 @@
 import SQLCipherKit
 import SQLCipherKitReplication
-import TestSupport
 import Testing
+import TestSupport
 
 /// A store that cannot keep two writers apart.
 @Suite struct UnsupportedStoreTests {

@@ -1,5 +1,5 @@
 import Foundation
-import SQLCipherKit
+import SQLCipherKitCore
 import Security
 
 private func withFolder(_ body: (URL) throws -> Void) throws {

@@ -1,7 +1,7 @@
 // The package's sources for the Keychain and for file protection, with the Keychain of the module Security beside this. They are
 // compiled into this program, as the package itself has them on Apple's platforms alone.
 import Foundation
-import SQLCipherKit
+import SQLCipherKitCore
 import Security
 
 nonisolated(unsafe) var count = 0

@@ -1,4 +1,4 @@
-// A module called Security with those declarations of Apple's that Sources/SQLCipherKit/Keys uses, written from Apple's
+// A module called Security with those declarations of Apple's that Sources/SQLCipherKitCore/Keys uses, written from Apple's
 // documentation (https://developer.apple.com/documentation/security), and a Keychain in memory behind them. It shows that the
 // package's code fits what Apple has written down, and asks the Keychain for what it should; it does not show what Apple's
 // Keychain does.

@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 
 /// The product SQLCipher: the engine under its plain names, in one program with SQLCipherKit and its engine.
-@Suite struct BothEnginesTests {
+@Suite(.enabled(if: WholeBuild.isHere, "SQLCIPHERKIT_DEVELOPMENT is not \"all\": ./scripts/test --part engines"))
+struct BothEnginesTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }

@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func inlinableFunctionsCallByUniqueNames() throws {
-        let folder = Repository.file("Sources/SQLCipherKit")
+        let folder = Repository.file("Sources")
         let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
         var inlinable = 0, unique = 0
         for case let file as URL in files where file.pathExtension == "swift" {

@@ -1,6 +1,5 @@
 import CSQLCipher
 import SQLCipherKit
-import Synchronization
 
 /// What a step gave: in one of the two worlds, or as a rule demands it.
 enum Outcome: Equatable, CustomStringConvertible {
@@ -26,7 +25,7 @@ enum Outcome: Equatable, CustomStringConvertible {
     }
 
     /// What the package's last error says, for findings.
-    static let lastMessage = Mutex("")
+    static let lastMessage = Lock("")
 
     init(_ error: any Error) {
         let message = "\(error)"

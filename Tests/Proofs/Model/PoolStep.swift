@@ -1,6 +1,5 @@
 import Foundation
 import SQLCipherKit
-import Synchronization
 
 /// A pool or a queue on a file of its own, with several threads. The model is a set of numbers.
 struct PoolStep: Step {
@@ -18,10 +17,10 @@ struct PoolStep: Step {
         let key = try ModelKey(form: .raw(1, salt: nil)).encryption()
         let database: SharedDatabase = try isPool ? DatabasePool(.file(path), key: key) : DatabaseQueue(.file(path), key: key)
         try database.write { try $0.execute("CREATE TABLE n(x INTEGER PRIMARY KEY)") }
-        let problems = Mutex<[String]>([]), seen = Mutex<[Int]>([])
+        let problems = Lock<[String]>([]), seen = Lock<[Int]>([])
         let observation = database.observe { try $0.fetchAll(Int.self, "SELECT x FROM n") }
         let token = observation.start(concurrently: .immediate) { rows in seen.withLock { $0 = rows } }
-        let counts = Mutex(Set<Int>())
+        let counts = Lock(Set<Int>())
         DispatchQueue.concurrentPerform(iterations: threads.count) { index in
             for call in threads[index] {
                 do { try perform(call, database, path, counts) } catch {
@@ -47,7 +46,7 @@ struct PoolStep: Step {
         if try Set(db.fetchAll(Int.self, "SELECT x FROM n")) != expected { throw Mismatch(description: "the closed file differs") }
     }
 
-    private func perform(_ call: Call, _ database: SharedDatabase, _ path: String, _ model: borrowing Mutex<Set<Int>>) throws {
+    private func perform(_ call: Call, _ database: SharedDatabase, _ path: String, _ model: borrowing Lock<Set<Int>>) throws {
         func insert(_ numbers: [Int], _ db: Connection) throws {
             for number in numbers { try db.execute("INSERT INTO n VALUES (\(number))") }
         }

@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import SQLCipherKit
 
 /// Prints the program that has not ended after half a minute of processor time or five minutes in all, and ends the process. So a
 /// busy machine is not taken for a hang.
@@ -16,7 +16,7 @@ final class Watchdog: Sendable {
         func isOver() -> Bool { deadline < Date() || limit < Watchdog.processorTime() }
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     func begin() {
         Thread.detachNewThread {

@@ -1,7 +1,8 @@
 import Foundation
+import KitSupport
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 /// Who closes last empties the log, and removes its files. A pool's readers may not write, so it must be the writer, whatever was
 /// done before.

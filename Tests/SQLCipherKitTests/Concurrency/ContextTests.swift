@@ -1,8 +1,8 @@
 import Foundation
+import KitSupport
 import SQLCipherKit
-import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 /// A closure runs in the task that has called, wherever it runs.
 @Suite struct ConcurrencyContextTests {
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test func localValuesHoldInWhatRewrites() async throws {
-        let seen = Mutex<Set<Int>>([])
+        let seen = Lock<Set<Int>>([])
         let note: @Sendable () -> Void = { seen.withLock { _ = $0.insert(Local.value) } }
         for (number, database) in databases.enumerated() where number != 1 {
             try await Local.$value.withValue(5) {
@@ -90,7 +90,7 @@ import Testing
         for database in databases {
             for isWarm in [false, true] {
                 if isWarm { for _ in 0..<20 { _ = try await call.run(database) { db in db.isOpen } } }
-                let entered = Latch(), isCancelled = Latch(), seen = Mutex<[Bool]>([])
+                let entered = Latch(), isCancelled = Latch(), seen = Lock<[Bool]>([])
                 let task = Task {
                     try await call.run(database) { _ in
                         seen.withLock { $0.append(Task.isCancelled) }

@@ -1,7 +1,8 @@
 import Foundation
+import KitSupport
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 /// Every time that a caller can give is taken or refused: none traps, and none keeps a processor busy.
 @Suite struct DurationTests {

@@ -1,8 +1,8 @@
 import Foundation
+import KitSupport
 import SQLCipherKit
-import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 /// What was carried out of its closure throws or does nothing, whatever thread touches it, also while the connection is used.
 @Suite struct ConcurrencyEscapeTests {
@@ -71,7 +71,7 @@ import Testing
             }
             let uses = try #require(escaped).uses
             nonisolated(unsafe) let sent = uses
-            let isDone = Mutex(false)
+            let isDone = Lock(false)
             let worker = onThread {
                 defer { isDone.withLock { $0 = true } }
                 for number in 0..<40 {

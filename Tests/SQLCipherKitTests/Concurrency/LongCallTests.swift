@@ -1,7 +1,8 @@
 import Foundation
+import KitSupport
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 /// The calls that take long or wait for others: each can be given up, by a timeout and by its task, while it waits and while it
 /// works. Then nothing has changed, and the database goes on.

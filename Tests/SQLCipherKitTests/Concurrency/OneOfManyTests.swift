@@ -1,7 +1,8 @@
 import Foundation
+import KitSupport
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 /// What changes one connection only is refused to the closures of a pool, or done on all connections.
 @Suite struct OneOfManyTests {

@@ -1,8 +1,8 @@
 import Foundation
+import KitSupport
 import SQLCipherKit
-import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 /// What the readers of a pool are.
 @Suite struct ConcurrencyReaderTests {
@@ -75,7 +75,7 @@ import Testing
 
     /// What the connection that is used first has in its cache is worth more than an even wear.
     @Test func readsOneAfterAnotherShareAReader() async throws {
-        let opened = Mutex(0)
+        let opened = Lock(0)
         var configuration = DatabaseConfiguration.pool { $0.readerIdleTime = .zero }
         configuration.prepare = { _ in opened.withLock { $0 += 1 } }
         let pool = try DatabasePool(location, key: .passphrase("one").quick, configuration: configuration)
@@ -88,7 +88,7 @@ import Testing
     @Test func aReaderForATaskIsOpenedOnItsOwnThread() async throws {
         let executor = PausableExecutor()
         defer { executor.stop() }
-        let isOnTasksThread = Mutex<[Bool]>([])
+        let isOnTasksThread = Lock<[Bool]>([])
         var configuration = DatabaseConfiguration()
         configuration.prepare = { _ in isOnTasksThread.withLock { $0.append(executor.isCurrent) } }
         let pool = try DatabasePool(location, key: .passphrase("one").quick, configuration: configuration)

@@ -1,8 +1,7 @@
 import Foundation
 import SQLCipherKit
-import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 /// Backing up and restoring a queue's or a pool's database.
 @Suite struct SharedBackupTests {
@@ -28,7 +27,7 @@ import Testing
     }
 
     private final class Steps: Sendable {
-        private let count = Mutex(0)
+        private let count = Lock(0)
 
         func next() -> Int {
             count.withLock { count in

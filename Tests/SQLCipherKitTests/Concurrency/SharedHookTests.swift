@@ -1,8 +1,8 @@
 import Foundation
+import KitSupport
 import SQLCipherKit
-import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite struct SharedHookTests {
     let folder: TemporaryFolder
@@ -18,7 +18,7 @@ import Testing
     }
 
     private final class Log: Sendable {
-        private let lines = Mutex<[String]>([])
+        private let lines = Lock<[String]>([])
         func note(_ line: String) { lines.withLock { $0.append(line) } }
         /// What was noted since the last time.
         var new: [String] {
@@ -97,7 +97,7 @@ import Testing
                     if number < 2 {
                         try self.insert(database)
                     } else {
-                        let own = Mutex<SharedHookToken?>(nil)
+                        let own = Lock<SharedHookToken?>(nil)
                         let box = Box(own)
                         let token = database.addUpdateHook { _ in box.value.withLock { $0 }?.remove() }
                         box.value.withLock { $0 = token }
@@ -112,8 +112,8 @@ import Testing
     }
 
     private final class Box: Sendable {
-        let value: Mutex<SharedHookToken?>
-        init(_ value: consuming Mutex<SharedHookToken?>) { self.value = value }
+        let value: Lock<SharedHookToken?>
+        init(_ value: consuming Lock<SharedHookToken?>) { self.value = value }
     }
 
     @Test func cannotUseTheDatabase() throws {

@@ -1,8 +1,8 @@
 import Foundation
+import KitSupport
 import SQLCipherKit
-import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 /// Everything at once at one file, for five seconds, or for ten minutes with `SQLCIPHERKIT_LONG_TESTS=1`: eight tasks, a second
 /// process that is killed, cancellations, timeouts, key changes, snapshots, observers, close and reopen. In the end the file has
@@ -10,7 +10,7 @@ import Testing
 @Suite struct ConcurrencySoakTests {
     /// What the tasks know of their writes, by the writer's name and number.
     private final class Ledger: Sendable {
-        private let state = Mutex<(returned: Set<String>, uncertain: Set<String>)>(([], []))
+        private let state = Lock<(returned: Set<String>, uncertain: Set<String>)>(([], []))
         func began(_ row: String) { state.withLock { _ = $0.uncertain.insert(row) } }
         func returned(_ row: String) {
             state.withLock {
@@ -25,12 +25,12 @@ import Testing
 
     /// The pool of the present, which one task closes and opens again, with its key.
     private final class Present: Sendable {
-        private let state: Mutex<(pool: DatabasePool, key: Int)>
+        private let state: Lock<(pool: DatabasePool, key: Int)>
         let path: String
 
         init(_ path: String) throws {
             self.path = path
-            state = Mutex((try Self.open(path, 0), 0))
+            state = Lock((try Self.open(path, 0), 0))
         }
 
         static func open(_ path: String, _ key: Int) throws -> DatabasePool {

@@ -1,7 +1,8 @@
 import Foundation
+import KitSupport
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 /// Many tasks and threads at one pool for seconds, or for a minute with `SQLCIPHERKIT_LONG_TESTS=1`.
 @Suite struct ConcurrencyStressTests {

@@ -1,7 +1,8 @@
 import Foundation
+import KitSupport
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite struct ConnectionClosingTests {
     /// SQLite keeps a connection open that something still uses, with its file and its key.

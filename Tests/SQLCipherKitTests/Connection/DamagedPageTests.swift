@@ -1,7 +1,8 @@
 import Foundation
+import KitSupport
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 /// A damaged page is an error of the statements that read it, and of no others.
 @Suite struct DamagedPageTests {

@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 /// Files that are not one's own.
 @Suite struct UntrustedTests {

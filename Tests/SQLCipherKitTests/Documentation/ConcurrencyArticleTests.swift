@@ -1,6 +1,6 @@
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 /// The examples of the article "Concurrency".
 @Suite struct ConcurrencyArticleTests {

@@ -1,6 +1,6 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 /// Every piece of Swift that the README and the articles show stands in a test as well, so that it is compiled and run.
 ///
@@ -20,7 +20,8 @@ import Testing
         var sources: [String: [Substring]] = [:]
         // What only Apple's platforms have is compiled and run by scripts/workshop/check-platforms.
         // The macro is compiled and run by scripts/workshop/check-macros.
-        let folders = ["Tests/SQLCipherKitTests", "Tests/SQLCipherKitReplicationTests", "Tests/AppleSecurity", "Tests/Macros/Tests"]
+        let modules = (try? FileManager.default.contentsOfDirectory(atPath: Repository.file("Tests").path)) ?? []
+        let folders = modules.filter { $0.hasPrefix("SQLCipherKit") }.map { "Tests/\($0)" } + ["Tests/AppleSecurity", "Tests/Macros/Tests"]
         for folder in folders.map(Repository.file) {
             let paths = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
             for path in paths where path.hasSuffix(".swift") {

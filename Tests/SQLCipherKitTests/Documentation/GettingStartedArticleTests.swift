@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 /// The examples of the article "Getting started".
 @Suite struct GettingStartedArticleTests {

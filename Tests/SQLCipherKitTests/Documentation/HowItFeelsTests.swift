@@ -1,6 +1,6 @@
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 /// The calls of a first hour, as a newcomer writes them: the shape that the API was designed to have.
 @Suite struct HowItFeelsTests {

@@ -1,7 +1,8 @@
 import Foundation
+import KitSupport
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 /// The examples of the articles about keys, security and formats, each in a folder of its own.
 @Suite struct KeyArticleTests {

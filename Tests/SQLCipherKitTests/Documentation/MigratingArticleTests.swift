@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 /// The examples of the article "Migrating", on files as the other packages write them. What its tables name on our side is linked,
 /// so that building the documentation finds it.

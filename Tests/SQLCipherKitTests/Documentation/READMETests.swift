@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite struct READMETests {
     /// The tour of the README; ExampleTests sees to it that it is this one.

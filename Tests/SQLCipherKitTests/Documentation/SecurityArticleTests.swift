@@ -1,6 +1,6 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 /// What the article on security says holds, is held by a test that is there.
 @Suite struct SecurityArticleTests {

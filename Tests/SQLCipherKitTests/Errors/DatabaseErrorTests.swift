@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite struct DatabaseErrorTests {
     let db: Connection

@@ -1,6 +1,6 @@
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite struct ChangeHookTests {
     let db: Connection

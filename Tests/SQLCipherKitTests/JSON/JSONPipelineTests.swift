@@ -1,7 +1,8 @@
 import Foundation
+import KitSupport
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 /// A type's JSON is the same wherever it stands, and what is written in one way is read in every other.
 @Suite struct JSONPipelineTests {

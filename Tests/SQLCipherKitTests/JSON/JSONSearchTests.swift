@@ -1,7 +1,8 @@
 import Foundation
+import KitSupport
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 /// Full-text search in documents, through every kind of write.
 @Suite struct JSONSearchTests {

@@ -1,4 +1,5 @@
 import Foundation
+import KitSupport
 import SQLCipherKit
 import Testing
 

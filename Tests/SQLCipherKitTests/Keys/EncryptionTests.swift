@@ -1,7 +1,8 @@
 import Foundation
+import KitSupport
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 /// One type says how a database is encrypted, wherever that is asked.
 @Suite struct EncryptionTests {

@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 /// Files with other settings than the defaults, exchanged in both directions with two independent builds: `sqlcipher3`
 /// (SQLCipher on OpenSSL) and `apsw-sqlite3mc` (SQLite3 Multiple Ciphers, which shares no code with SQLCipher).

@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 /// Files exchanged with an independent build of SQLCipher: the Python package `sqlcipher3`, on OpenSSL.
 @Suite struct InteroperabilityTests {

@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 /// No log, trace, description or error shows a key, in any spelling.
 @Suite struct KeyReportTests {

@@ -1,3 +1,5 @@
+import KitSupport
+
 #if os(Linux)
     import Foundation
     import SQLCipherKit

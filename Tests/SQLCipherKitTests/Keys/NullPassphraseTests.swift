@@ -1,7 +1,8 @@
 import Foundation
+import KitSupport
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 /// Passphrases with NUL: none for a new file or a new key; those of files that have one already open them.
 @Suite struct NullPassphraseTests {

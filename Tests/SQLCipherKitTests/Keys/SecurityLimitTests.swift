@@ -1,7 +1,8 @@
 import Foundation
+import KitSupport
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 /// What the format cannot protect from, as the article on security says. If one of these fails, the article is to be changed.
 @Suite struct SecurityLimitTests {

@@ -1,7 +1,8 @@
+import KitSupport
 import SQLCipherKit
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 /// The examples of the article "Observing a database", in its order.
 @Suite(.timeLimit(.minutes(5))) struct ObservationArticleTests {

@@ -1,29 +1,8 @@
 import Foundation
+import KitSupport
 import SQLCipherKit
-import Synchronization
-import TestSupport
 import Testing
-
-/// A queue in memory, a queue on disk and a pool.
-enum Store: String, CaseIterable, Sendable {
-    case memory, queue, pool
-
-    func open(_ folder: TemporaryFolder) throws -> SharedDatabase {
-        let database: SharedDatabase =
-            switch self {
-            case .memory: try DatabaseQueue(.memory)
-            case .queue: try DatabaseQueue(.file(folder.path("a.db")), key: .passphrase("key").quick)
-            case .pool: try DatabasePool(.file(folder.path("a.db")), key: .passphrase("key").quick)
-            }
-        try database.write { db in
-            try db.execute(SQLScript("""
-                CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, n INTEGER);
-                CREATE TABLE tag(name TEXT PRIMARY KEY) WITHOUT ROWID;
-                """))
-        }
-        return database
-    }
-}
+import TestSupport
 
 @Suite(.timeLimit(.minutes(5))) struct ObservationTests {
     let folder: TemporaryFolder
@@ -66,7 +45,7 @@ enum Store: String, CaseIterable, Sendable {
     @Test func otherColumnsDuringTheFirstRead() async throws {
         let database = try Store.pool.open(folder)
         try await insert("one", database)
-        let reads = Mutex(0)
+        let reads = Lock(0)
         let entered = Latch(), leave = Latch()
         let titles = database.observe { db in
             let titles = try db.fetchAll(String.self, "SELECT title FROM note ORDER BY id")
@@ -96,7 +75,7 @@ enum Store: String, CaseIterable, Sendable {
     /// How often something was read: nothing that does not touch it leads to another read.
     @Test(arguments: Store.allCases) func nothingIsReadInVain(store: Store) async throws {
         let database = try store.open(folder)
-        let reads = Mutex(0)
+        let reads = Lock(0)
         let counts = database.observe { db in
             reads.withLock { $0 += 1 }
             return try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0
@@ -117,7 +96,7 @@ enum Store: String, CaseIterable, Sendable {
     /// A commit in the middle of a read, which does not see it: only this very commit leads to the next element.
     @Test func aCommitDuringARead() async throws {
         let pool = try Store.pool.open(folder)
-        let writes = Mutex(1)
+        let writes = Lock(1)
         var counts = pool.observe { db in
             let count = try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0
             let isTurn = writes.withLock { writes in

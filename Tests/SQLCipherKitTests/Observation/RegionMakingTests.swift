@@ -1,7 +1,7 @@
+import KitSupport
 import SQLCipherKit
-import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 /// Regions made by hand, and what is told of them.
 @Suite(.timeLimit(.minutes(5))) struct RegionMakingTests {
@@ -98,7 +98,7 @@ import Testing
     /// Only what the region names counts, whatever the closure reads.
     @Test(arguments: Store.allCases) func observingARegion(store: Store) async throws {
         let database = try store.open(folder)
-        let reads = Mutex(0)
+        let reads = Lock(0)
         var counts = database.observe(tracking: DatabaseRegion(DatabaseTable("note"), columns: ["n"])) { db in
             reads.withLock { $0 += 1 }
             return try db.fetchOne(Int.self, "SELECT count(*) + (SELECT count(*) FROM tag) FROM note") ?? 0
@@ -149,7 +149,7 @@ import Testing
     @Test func changesComeTogether() async throws {
         let queue = try Store.memory.open(folder)
         let begun = queue.changes().makeAsyncIterator()
-        let isDone = Mutex(false)
+        let isDone = Lock(false)
         let first = Task {
             var changes = begun
             _ = try await changes.next()

@@ -1,6 +1,7 @@
+import KitSupport
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 /// Reading the schema, and changing it.
 @Suite struct SchemaTests {

@@ -1,7 +1,8 @@
 import Foundation
+import KitSupport
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 /// A database whose schema's text is not what it claims to be takes nothing over: no call runs the text.
 @Suite struct SchemaTextTests {

@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 /// A transaction that SQLite has rolled back by itself stays so until its outermost closure has ended.
 @Suite struct StickyTransactionTests {

@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 /// What SQL makes of decimals is what Swift makes of them.
 @Suite struct DecimalTests {

@@ -1,7 +1,8 @@
 import Foundation
+import KitSupport
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 /// SQLite ends many texts at a NUL character: what it would cut is refused, wherever text goes in; the rest is kept whole.
 @Suite struct NullCharacterTests {

@@ -1,7 +1,8 @@
 import Foundation
+import KitSupport
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 /// Files as other packages write them: made by SQL, after the rules that each documents, and used through the profile for it.
 @Suite struct PeerFormatTests {

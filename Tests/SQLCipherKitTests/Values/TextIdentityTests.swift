@@ -1,7 +1,8 @@
 import Foundation
+import KitSupport
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 /// Two texts are the same if their bytes are: pairs that Swift takes for equal go through every kind of call that takes text.
 @Suite struct TextIdentityTests {
@@ -123,7 +124,7 @@ import Testing
         }
         #expect(try db.fetchAll(Int.self, "SELECT id FROM \(identifier: b)") == [1])
         let alias = Record.all.named(a).filter { $0[column: a] == 11 }
-        #expect(try db.count(alias) == 1 && db.text(alias).utf8.count > 0)
+        #expect(try db.count(alias) == 1 && db.sql(of: alias).text.utf8.count > 0)
     }
 
     @Test(arguments: pairs) func databasesAndFiles(_ pair: Pair) throws {

@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
-import TestSupport
 import Testing
+import TestSupport
 
 /// Whatever binds a date, a UUID or a decimal through a connection binds it in the connection's form.
 @Suite struct ValueProfileTests {

@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 TESTS = ROOT / "Tests" / "AppleSecurity"
-KEYS = ROOT / "Sources" / "SQLCipherKit" / "Keys"
+KEYS = ROOT / "Sources" / "SQLCipherKitCore" / "Keys"
 BUILD = ROOT / ".build" / "debug"
 WHAT = "Swift for the Keychain and file protection"
 
@@ -24,7 +24,7 @@ def sources():
 
 
 def check():
-    module = BUILD / "Modules" / "SQLCipherKit.swiftmodule"
+    module = BUILD / "Modules" / "SQLCipherKitCore.swiftmodule"
     if not shutil.which("swiftc") or not module.exists():
         print(f"{WHAT}: not compiled (there is no debug build on Linux: SQLCIPHERKIT_DEVELOPMENT=1 swift build)", flush=True)
         return []
@@ -48,11 +48,11 @@ def build_and_run(folder):
     for name, files in {"Security": sorted((TESTS / "Security").glob("*.swift")), "Darwin": [TESTS / "Darwin.swift"]}.items():
         swiftc("-parse-as-library", "-emit-library", "-static", "-emit-module", "-module-name", name,
                "-emit-module-path", folder / f"{name}.swiftmodule", "-o", folder / f"lib{name}.a", *files)
-    targets = ("SQLCipherKit", "CSQLCipher", "CSQLCipherProvider")
+    targets = ("SQLCipherKitCore", "CSQLCipher", "CSQLCipherProvider")
     objects = [path for target in targets for path in sorted((BUILD / f"{target}.build").rglob("*.o"))]
     chosen = sources()
     # The files use the package's internal names, which -testable-import-module gives them.
-    swiftc("-module-name", "AppleSecurity", "-Xfrontend", "-testable-import-module", "-Xfrontend", "SQLCipherKit",
+    swiftc("-module-name", "AppleSecurity", "-Xfrontend", "-testable-import-module", "-Xfrontend", "SQLCipherKitCore",
            "-I", folder, "-I", BUILD / "Modules",
            "-Xcc", f"-fmodule-map-file={BUILD}/CSQLCipher.build/module.modulemap",
            "-Xcc", f"-fmodule-map-file={ROOT}/Sources/CLibTomCrypt/module.modulemap",

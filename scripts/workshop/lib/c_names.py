@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-SOURCES = [ROOT / "Sources" / "SQLCipherKit", ROOT / "Sources" / "SQLCipherKitCLI"]
+SOURCES = sorted((ROOT / "Sources").glob("SQLCipherKit*"))
 
 WORLDS = {
     "Darwin": {"folders": ["any-darwin-any"], "os": {"macOS"}, "modules": {"Darwin", "Foundation", "Security", "Dispatch", "os"}},

@@ -17,8 +17,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import mutants  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
-SOURCES = Path("Sources") / "SQLCipherKit"
-TESTS = Path("Tests") / "SQLCipherKitTests"
 LIST = ROOT / "Tests" / "Proofs" / "Survivors.txt"
 WORK = ROOT / ".build" / "mutate"
 TREE = WORK / "tree"
@@ -27,7 +25,7 @@ PROGRAM = BUILD / "debug" / "SQLCipherKitPackageTests.xctest"
 MODEL = BUILD / "debug" / "Model"
 
 HELP = """\
-Changes one thing at a time in the source of rooms, a folder of Sources/SQLCipherKit each, and runs the room's tests: an operator,
+Changes one thing at a time in the source of rooms, a folder of a module of Sources each, and runs the room's tests: an operator,
 a condition, a number, an early return, the body of a function; at most one in each function. A change that the tests do not notice
 is a survivor. It fails if a survivor is not in Tests/Proofs/Survivors.txt.
 
@@ -43,6 +41,17 @@ HEAD = """\
 """
 
 
+# The modules that SQLCipherKit re-exports.
+MODULES = sorted(re.findall(
+    r"^@_exported import (\w+)$", (ROOT / "Sources" / "SQLCipherKit" / "SQLCipherKit.swift").read_text(), re.M))
+# A room is a folder of a module: {name: its folder}. Its tests are in folders of the same name.
+ROOMS = {path.name: path.relative_to(ROOT) for module in MODULES for path in sorted((ROOT / "Sources" / module).iterdir())
+         if path.is_dir()}
+TESTS = [path.relative_to(ROOT) for name in (*MODULES, "SQLCipherKit")
+         for path in sorted((ROOT / "Tests" / f"{name}Tests").iterdir())
+         if path.is_dir()]
+
+
 class Stop(Exception):
     """An error that is shown to the user in one line."""
 
@@ -56,11 +65,13 @@ def say(text):
 
 def needed_tests(rooms):
     """The rooms whose tests have types that the tests of these rooms use, and so on."""
-    texts = {folder.name: "\n".join(path.read_text() for path in folder.glob("*.swift"))
-             for folder in (ROOT / TESTS).iterdir() if folder.is_dir()}
+    texts = {}
+    for folder in TESTS:
+        text = "\n".join(path.read_text() for path in (ROOT / folder).glob("*.swift"))
+        texts[folder.name] = texts.get(folder.name, "") + text
     declared = {room: set(re.findall(r"^(?:final )?(?:struct|class|enum|actor|protocol) (\w+)", text, re.M))
                 for room, text in texts.items()}
-    needed, added = set(), {*rooms, "Support"}
+    needed, added = set(), set(rooms) & set(texts)
     while added:
         room = added.pop()
         needed.add(room)
@@ -74,8 +85,9 @@ def copy_tree(rooms):
     command = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
     names = [name for name in listed.decode().split("\0") if name and (ROOT / name).is_file()]
-    left_out = {folder.name for folder in (ROOT / TESTS).iterdir() if folder.is_dir()} - needed_tests(rooms)
-    names = [name for name in names if not any(name.startswith(f"{TESTS}/{room}/") for room in left_out)]
+    needed = needed_tests(rooms)
+    left_out = tuple(f"{folder}/" for folder in TESTS if folder.name not in needed)
+    names = [name for name in names if not name.startswith(left_out)]
     names += [str(path.relative_to(ROOT)) for path in (ROOT / "Vendor" / "sqlcipher").iterdir()]
     for name in names:
         write(TREE / name, manifest() if name == "Package.swift" else (ROOT / name).read_bytes())
@@ -120,11 +132,12 @@ def build(what):
 class Room:
     def __init__(self, name):
         self.name = name
-        self.files = sorted(path.relative_to(ROOT) for path in (ROOT / SOURCES / name).glob("*.swift"))
+        self.files = sorted(path.relative_to(ROOT) for path in (ROOT / ROOMS[name]).glob("*.swift"))
         suites = set()
-        for path in (ROOT / TESTS / name).glob("*.swift"):
-            suites.update(re.findall(r"@Suite[^\n]*\bstruct (\w+)", path.read_text()))
-        self.filter = rf"SQLCipherKitTests\.({'|'.join(sorted(suites))})/"
+        for folder in TESTS:
+            for path in (ROOT / folder).glob("*.swift") if folder.name == name else ():
+                suites.update(re.findall(r"@Suite[^\n]*\bstruct (\w+)", path.read_text()))
+        self.filter = rf"SQLCipherKit\w*Tests\.({'|'.join(sorted(suites))})/"
         self.has_tests = bool(suites)
 
     def places(self, generator):
@@ -138,7 +151,6 @@ class Room:
 
 def compile_mutants(chosen, what=("--build-tests",)):
     """Builds the copy with as many of the chosen changes as compile. Returns the mutants by room."""
-    helper = SOURCES / "Errors" / "Mutants.swift"
     for attempt in range(12):
         numbers, made = mutants.counter(), {}
         for room, places in chosen.items():
@@ -149,7 +161,9 @@ def compile_mutants(chosen, what=("--build-tests",)):
                 made[room] += some
                 write(TREE / file, text.encode())
         everything = [mutant for some in made.values() for mutant in some]
-        write(TREE / helper, mutants.helper(everything).encode())
+        # Each module has its own copy of what chooses a change.
+        for module in MODULES:
+            write(TREE / "Sources" / module / "Mutants.swift", mutants.helper(everything).encode())
         say(f"compiling {len(everything)} changes" + (f", attempt {attempt + 1}" if attempt else ""))
         errors = build(what)
         if not errors:
@@ -256,7 +270,7 @@ def write_survivors(known):
 
 
 def main():
-    rooms = sorted(path.name for path in (ROOT / SOURCES).iterdir() if path.is_dir() and path.suffix != ".docc")
+    rooms = sorted(ROOMS)
     parser = argparse.ArgumentParser(
         prog="scripts/workshop/mutate", description=HELP, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("room", nargs="*", metavar="ROOM", help="these rooms only (default: all that have tests)")
@@ -293,7 +307,7 @@ def main():
         for mutant in some:
             (survivors if run_tests(room, mutant, limit) else noticed).append(mutant)
             count += 1
-        own = [mutant for mutant in survivors if mutant.file.startswith(f"{SOURCES}/{room.name}/")]
+        own = [mutant for mutant in survivors if mutant.file.startswith(f"{ROOMS[room.name]}/")]
         say(f"{room.name}: {len(own)} of {len(some)} changes survive")
         for mutant in own:
             if mutant.key not in known:

@@ -1,0 +1,31 @@
+import SQLCipherKitCore
+
+/// Cancels one call of a queue or a pool while it waits or runs, and has no effect after that.
+package final class Cancellation: Sendable {
+    private struct State: Sendable {
+        var error: (any Error)?
+        var handler: (@Sendable (any Error) -> Void)?
+    }
+
+    private let state = Lock(State())
+
+    /// Ends what the call is doing, if it is doing anything.
+    /// - Parameter error: the error that the call throws.
+    func cancel(_ error: any Error) {
+        state.withLock { state in
+            guard state.error == nil else { return }
+            state.error = error
+            // Under the lock, so that this ends the work of this call and not of the next one.
+            state.handler?(error)
+            state.handler = nil
+        }
+    }
+
+    /// The error that the call was cancelled with; nil if it was not.
+    var error: (any Error)? { state.withLock { $0.error } }
+
+    /// Sets how the call is cancelled from now on; nil if there is nothing left to cancel.
+    func setHandler(_ handler: (@Sendable (any Error) -> Void)?) {
+        state.withLock { $0.handler = handler }
+    }
+}

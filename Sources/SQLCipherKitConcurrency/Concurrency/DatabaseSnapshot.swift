@@ -1,0 +1,88 @@
+import SQLCipherKitCore
+
+/// A snapshot of the content of a ``DatabasePool``, which any number of tasks can read at any later time.
+///
+/// ```swift
+/// let snapshot = try await pool.snapshot()
+/// async let notes = snapshot.read { db in try db.fetchAll(Note.self, "SELECT * FROM note") }
+/// async let tags = snapshot.read { db in try db.fetchAll(Tag.self, "SELECT * FROM tag") }
+/// show(try await notes, try await tags)           // of the same snapshot, whatever was written meanwhile
+/// ```
+/// Attached databases are part of it. It ends with `close()`, or when its last reference goes away, and keeps its pool open until
+/// then.
+///
+/// Calls of the pool that need the database to themselves end its snapshots: `barrier`, `attach`, `detach`, `changeKey`, `convert`,
+/// `erase` and `close`. A read after that throws ``DatabaseError/Reason/snapshotLost``. Checkpoints and writes of any kind do not
+/// end a snapshot. A snapshot prevents the write-ahead log from being emptied, so the log grows in the meantime, and every
+/// checkpoint of the pool except a passive one throws ``DatabaseError/Reason/busy``.
+///
+/// A snapshot uses one connection with a small page cache, whose transaction keeps the content available
+/// (<https://sqlite.org/c3ref/snapshot_get.html>), and one connection for each concurrent read, at most
+/// ``DatabaseConfiguration/Pool/maximumReaders``. Idle ones are closed like those of the pool.
+///
+/// In a closure that reads the snapshot, every call of its pool throws ``DatabaseError/Reason/misuse``.
+public final class DatabaseSnapshot: Sendable {
+    /// The pool that the snapshot was taken from.
+    public let pool: DatabasePool
+    /// One connection that holds the content and never reads, and those that read. It works like a pool.
+    let core: SharedDatabase
+
+    /// - Parameters:
+    ///   - holder: a connection with a transaction that reads the snapshot.
+    ///   - state: the snapshot.
+    init(of pool: DatabasePool, heldBy holder: Connection, _ state: WALSnapshot) throws(DatabaseError) {
+        self.pool = pool
+        core = try SharedDatabase(reading: state, heldBy: holder, pool.additions)
+    }
+
+    deinit {
+        // Before the pool: the last connection to close empties the log, and this one may not write. The pool knows the snapshot
+        // until then, so that a call that is closing the pool waits for it.
+        if (try? core.close()) != nil { pool.snapshots.remove(core) }
+    }
+
+    /// Reads the snapshot.
+    /// - Parameters:
+    ///   - timeout: how long the call may take. Default: nil, no limit.
+    ///   - body: reads. Its result must not be part of the connection.
+    /// - Throws: what `body` throws; ``DatabaseError/Reason/snapshotLost``; ``DatabaseError/Reason/closed`` after `close()`; and
+    ///   what `read(timeout:_:)` of the pool throws.
+    public func read<R>(timeout: Duration? = nil, _ body: (Connection) throws -> sending R) throws -> sending R {
+        try readSent(timeout: timeout, body)
+    }
+
+    /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    public func read<R>(
+        timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> sending R
+    ) async throws -> sending R {
+        try await readSent(timeout: timeout, body)
+    }
+
+    // One implementation for both kinds of results.
+
+    func readSent<R>(timeout: Duration?, _ body: (Connection) throws -> sending R) throws -> sending R {
+        try core.run(core.reading, timeout: timeout, body)
+    }
+
+    func readSent<R>(timeout: Duration?, _ body: sending @escaping (Connection) throws -> sending R) async throws -> sending R {
+        try await core.run(core.reading, timeout: timeout, body)
+    }
+
+    /// Whether the snapshot can be read.
+    public var isOpen: Bool { core.isOpen }
+
+    /// Ends the snapshot after waiting for running reads; each later read throws ``DatabaseError/Reason/closed``. Closing twice
+    /// does nothing.
+    /// - Throws: ``DatabaseError/Reason/misuse`` in a closure that reads it.
+    public func close() throws(DatabaseError) {
+        try core.close()
+        pool.snapshots.remove(core)
+    }
+
+    /// The asynchronous form.
+    public func close() async throws {
+        try await core.close()
+        pool.snapshots.remove(core)
+    }
+}

@@ -1,0 +1,128 @@
+import SQLCipherKitCore
+
+/// One database of a ``DatabaseQueue`` or a ``DatabasePool``: the main one, or an attached one.
+///
+/// ```swift
+/// let archive = try await pool.attach(.file("archive.db"), as: "archive", key: archiveKey)
+/// let settings = try SharedKeyValueStore("settings", in: archive)
+/// try await pool.write { db in try db.execute("INSERT INTO archive.note SELECT * FROM note WHERE year < \(2020)") }
+/// try await archive.checkpoint(.truncate)
+/// try await archive.detach()
+/// ```
+/// It is a handle that any thread and any task can use: a database and a name. In a closure, `db.schema(archive.name)` is the same
+/// database on that connection. After the database was detached, every call throws ``DatabaseError/Reason/schemaName``.
+public struct SharedSchema: Sendable {
+    /// The queue or the pool.
+    public let database: SharedDatabase
+    /// The name of the database in SQL.
+    public let name: String
+}
+
+extension SharedDatabase {
+    /// The database that the queue or the pool was opened with.
+    public var main: SharedSchema { SharedSchema(database: self, name: "main") }
+
+    /// Returns a database by its name in SQL, in any case: `main`, or the name that it was attached under.
+    /// - Throws: ``DatabaseError/Reason/schemaName`` if no database has that name, and what `read(timeout:_:)` throws.
+    public func schema(_ name: String) throws -> SharedSchema {
+        SharedSchema(database: self, name: try read { db in try db.schema(name).name })
+    }
+
+    /// The asynchronous form.
+    public func schema(_ name: String) async throws -> SharedSchema {
+        SharedSchema(database: self, name: try await read { db in try db.schema(name).name })
+    }
+
+    /// Attaches a database to all connections, including those opened later (<https://sqlite.org/lang_attach.html>). A pool sets it
+    /// to write-ahead logging, like the main database.
+    /// - Parameters:
+    ///   - location: where the database is; for a pool, in a file.
+    ///   - name: its name in SQL.
+    ///   - key: how it is encrypted.
+    ///   - timeout: how long to wait for the running calls. Default: nil, no limit.
+    /// - Returns: the attached database.
+    /// - Throws: as ``Connection/attach(_:as:key:safeguards:)``; ``DatabaseError/Reason/timeout``. Nothing is attached then.
+    @discardableResult
+    public func attach(
+        _ location: DatabaseLocation, as name: String, key: Encryption?, timeout: Duration? = nil
+    ) throws -> SharedSchema {
+        try claim(.closedReaders, timeout: timeout) { slot, _ in try attach(slot, location, name, key) }
+        return SharedSchema(database: self, name: name)
+    }
+
+    /// The asynchronous form. If the task is cancelled while the call waits, nothing is attached.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    @discardableResult
+    public func attach(
+        _ location: DatabaseLocation, as name: String, key: Encryption?, timeout: Duration? = nil
+    ) async throws -> SharedSchema {
+        try await claim(.closedReaders, timeout: timeout) { [self] slot, _ in try attach(slot, location, name, key) }
+        return SharedSchema(database: self, name: name)
+    }
+
+    private func attach(_ slot: ConnectionSlot, _ location: DatabaseLocation, _ name: String, _ key: Encryption?) throws {
+        let isPool = readers != nil
+        guard !isPool || location.isOnDisk else {
+            throw DatabaseError.invalidArgument("a database that is not in a file cannot be attached to all connections of a pool")
+        }
+        try slot.run(.unrestricted) { db in
+            try db.changingThisOneOnly {
+                let schema = try db.attach(location, as: name, key: key)
+                do { if isPool, try !schema.isReadOnly { try schema.setJournalMode(.wal) } } catch {
+                    try? schema.detach()
+                    throw error
+                }
+            }
+        }
+    }
+}
+
+extension SharedSchema {
+    /// Detaches the database from all connections.
+    /// - Parameter timeout: how long to wait for the running calls. Default: nil, no limit.
+    /// - Throws: as ``Schema/detach()``; ``DatabaseError/Reason/timeout``.
+    public func detach(timeout: Duration? = nil) throws {
+        try database.barrier(timeout: timeout) { db in try db.schema(name).detach() }
+    }
+
+    /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    public func detach(timeout: Duration? = nil) async throws {
+        try await database.barrier(timeout: timeout) { [name] db in try db.schema(name).detach() }
+    }
+
+    /// Moves the write-ahead log into the database. Except for a passive checkpoint, it waits until no reader of the pool is
+    /// running.
+    ///
+    /// A pool does this by itself: see ``DatabaseConfiguration/Pool/checkpointSize`` and ``DatabaseConfiguration/Pool/largestLog``.
+    /// - Parameters:
+    ///   - mode: how much of the log to move. Default: as much as is possible without waiting.
+    ///   - timeout: how long the call may take. Default: nil, no limit.
+    /// - Returns: the size of the log and how much was moved; two zeroes for a database without a write-ahead log.
+    /// - Throws: as ``Schema/checkpoint(_:)``; ``DatabaseError/Reason/busy`` only because of readers in other processes;
+    ///   ``DatabaseError/Reason/timeout``.
+    @discardableResult
+    public func checkpoint(_ mode: CheckpointMode = .passive, timeout: Duration? = nil) throws -> CheckpointResult {
+        // The pool's own readers would make the checkpoint fail.
+        try database.claim(mode == .passive ? .writer : .idleReaders, timeout: timeout) { slot, limits in
+            try checkpoint(slot, limits, mode)
+        }
+    }
+
+    /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    @discardableResult
+    public func checkpoint(_ mode: CheckpointMode = .passive, timeout: Duration? = nil) async throws -> CheckpointResult {
+        try await database.claim(mode == .passive ? .writer : .idleReaders, timeout: timeout) { slot, limits in
+            try checkpoint(slot, limits, mode)
+        }
+    }
+
+    private func checkpoint(_ slot: ConnectionSlot, _ limits: CallLimits, _ mode: CheckpointMode) throws -> CheckpointResult {
+        if mode != .passive { try database.snapshots.requireNone(for: "a checkpoint") }
+        return try slot.run(.unrestricted, until: limits.deadline, limits.cancellation) { db in
+            defer { if mode != .passive { database.observers.logsWereReset(db) } }
+            return try db.schema(name).checkpoint(mode)
+        }
+    }
+}

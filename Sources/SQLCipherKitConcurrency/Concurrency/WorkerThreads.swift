@@ -1,0 +1,88 @@
+import Foundation
+import SQLCipherKitCore
+
+/// Work for a thread. It may return the next work for the same thread.
+package struct Job: Sendable {
+    let run: @Sendable () -> Job?
+}
+
+/// The threads on which tasks use connections, because SQLite blocks and Swift's own threads must not.
+///
+/// The process has as many as are working at the same time. A thread without work ends after some seconds, so idle queues and pools
+/// have no threads.
+final class WorkerThreads: Sendable {
+    private static let threads = PerProcess { WorkerThreads() }
+    /// The stack size of the main thread, so that the same work runs on both.
+    static let stackSize = 8 << 20
+    private static let idleTime = Duration.seconds(2)
+
+    /// Threads without work; the one that worked last is at the end.
+    private let idle = Lock<[Worker]>([])
+
+    static func run(_ job: Job) { threads.current.run(job) }
+
+    private func run(_ job: Job) {
+        if let worker = idle.withLock({ $0.popLast() }) { return worker.give(job) }
+        let worker = Worker()
+        worker.give(job)
+        let thread = Thread { [self] in work(worker) }
+        thread.name = "SQLCipherKit"
+        thread.stackSize = Self.stackSize
+        thread.start()
+    }
+
+    private func work(_ worker: Worker) {
+        while var job = worker.next(until: .after(Self.idleTime)) ?? retire(worker) {
+            while let following = job.run() { job = following }
+            // Release what the job holds before waiting for the next one.
+            job = Job { nil }
+            idle.withLock { $0.append(worker) }
+        }
+    }
+
+    /// - Returns: work that it has just been given; nil to end the thread.
+    private func retire(_ worker: Worker) -> Job? {
+        let isIdle = idle.withLock { idle in
+            guard let index = idle.firstIndex(where: { $0 === worker }) else { return false }
+            idle.remove(at: index)
+            return true
+        }
+        return isIdle ? nil : worker.next(until: nil)
+    }
+
+    /// A thread and its work.
+    private final class Worker: @unchecked Sendable {
+        // Sendable: `job` is accessed only under the condition's lock.
+        private let condition = NSCondition()
+        private var job: Job?
+
+        func give(_ job: Job) {
+            condition.lock()
+            self.job = job
+            condition.signal()
+            condition.unlock()
+        }
+
+        func next(until deadline: Deadline?) -> Job? {
+            condition.lock()
+            defer { condition.unlock() }
+            while job == nil, condition.wait(until: deadline) {}
+            return job.take()
+        }
+    }
+}
+
+extension NSCondition {
+    /// Waits until it is signalled. The lock must be held.
+    /// - Returns: false if the deadline has passed.
+    func wait(until deadline: Deadline?) -> Bool {
+        guard let deadline else {
+            wait()
+            return true
+        }
+        let left = deadline - .now
+        if left <= .zero { return false }
+        _ = wait(until: Date(timeIntervalSinceNow: left / .seconds(1)))
+        return true
+    }
+}

@@ -1,0 +1,152 @@
+import SQLCipherKitCore
+
+/// An `AsyncSequence` of the results of a read: the current one, then a new one after each commit that may have changed it.
+///
+/// ```swift
+/// let titles = pool.observe { db in try db.fetchAll(String.self, "SELECT title FROM note ORDER BY title") }
+/// for try await titles in titles.removingDuplicates() { show(titles) }
+///
+/// let hits = pool.observe { db in try db.fullText("note_fts").search(query, limit: 20) }
+/// ```
+/// The first element is the result at the time when the loop begins. Another one follows after each commit through the same queue
+/// or pool that touches a table and a column that the read used, whether directly or through a view, a trigger, a foreign key or a
+/// full-text table, and after each schema change. Tables and columns are recorded at each read (``Connection/recordingReads(_:)``),
+/// so that a read may use different ones each time. They may be in several attached databases.
+///
+/// Only committed changes count. A loop that is slower than the commits gets the newest result: intermediate results are skipped,
+/// but never the last one. Each element is read after the commit that caused it, and a commit that an element already reflects does
+/// not cause another one. The result may still be the same as before: ``removingDuplicates()`` skips such elements.
+///
+/// On a pool the first element never waits for a write, because a reader reads it at once. A queue has a single connection for
+/// both.
+///
+/// The sequence ends when the loop's task is cancelled. If the read throws, the sequence throws that error and ends. It throws
+/// ``DatabaseError/Reason/closed`` when the database is closed, or when the connection that writes was, as after a failed key
+/// change. Each loop observes independently, unless the observation is ``shared()``, and keeps the database open.
+public struct DatabaseObservation<Element: Sendable>: AsyncSequence, Sendable {
+    let source: ObservationSource<Element>
+    var isSame: (@Sendable (Element, Element) -> Bool)?
+    var interval: Duration?
+    var sharing: ObservationSharing<Element>?
+
+    init(_ source: ObservationSource<Element>) { self.source = source }
+
+    /// Returns this observation, with a new element after commits by other processes and other queues or pools as well.
+    ///
+    /// SQLite does not report such commits, so the connection that writes polls for them
+    /// (<https://sqlite.org/pragma.html#pragma_data_version>). It is not known what such a commit touched, so that each one causes
+    /// a new read. Use ``removingDuplicates()`` to skip equal results.
+    /// - Parameter interval: the time between two polls, at least 10 ms.
+    public func includingOtherProcesses(every interval: Duration) -> DatabaseObservation {
+        var result = self
+        result.interval = interval
+        if sharing != nil { result.sharing = ObservationSharing() }
+        return result
+    }
+
+    /// Returns this observation, with one read for all loops over the returned value and its copies, and for all observations
+    /// started on them.
+    ///
+    /// ```swift
+    /// let unread = pool.observe { db in try db.fetchOne(Int.self, "SELECT count(*) FROM message WHERE isUnread") ?? 0 }.shared()
+    /// // in each of ten views:
+    /// for try await count in unread { badge = count }
+    /// ```
+    /// A commit causes one read, however many loops there are. A loop that begins while others run gets their newest element at
+    /// once, without a read, unless a commit has touched it since. Each loop gets the elements in order, at its own pace. When the
+    /// read throws, all loops throw that error; a loop that begins later reads again. Cancelling one loop does not affect the
+    /// others; when the last one ends, so does the observation. The read runs with the task-local values of one of the loops.
+    public func shared() -> DatabaseObservation {
+        var result = self
+        result.sharing = ObservationSharing()
+        return result
+    }
+
+    /// Returns this observation without elements that are the same as the previous one.
+    /// - Parameter isSame: returns whether two elements are the same.
+    public func removingDuplicates(by isSame: @escaping @Sendable (Element, Element) -> Bool) -> DatabaseObservation {
+        var result = self
+        result.isSame = isSame
+        return result
+    }
+
+    public func makeAsyncIterator() -> Iterator { Iterator(self) }
+
+    /// One loop over the results. A copy is a separate loop, which continues from where it was copied: each of the two gets every
+    /// later result, even in different tasks.
+    public struct Iterator: AsyncIteratorProtocol, Sendable {
+        private let observation: DatabaseObservation
+        private var run: ObservationRun<Element>?
+        private var position = ObservationRun<Element>.Position()
+        private var last: Element?
+        private var isFinished = false
+
+        init(_ observation: DatabaseObservation) { self.observation = observation }
+
+        /// The next result; nil at the end.
+        /// - Throws: the error that the read throws.
+        public mutating func next() async throws -> Element? { try await next(isolation: nil) }
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
+            if isFinished { return nil }
+            let run = joined()
+            do {
+                while let element = try await run.next(&position) {
+                    if isNew(element) { return element }
+                }
+            } catch {
+                finish()
+                // A cancelled task ends its loops, whatever error the read throws because of that.
+                if Task.isCancelled { return nil }
+                throw error
+            }
+            finish()
+            return nil
+        }
+
+        /// The current result, read on this thread, as the first element of the loop.
+        mutating func first() throws -> Element {
+            let element = try joined().current(&position)
+            _ = isNew(element)
+            return element
+        }
+
+        private mutating func isNew(_ element: Element) -> Bool {
+            guard let isSame = observation.isSame else { return true }
+            if let last, isSame(last, element) { return false }
+            last = element
+            return true
+        }
+
+        private mutating func finish() {
+            isFinished = true
+            run = nil
+            last = nil
+        }
+
+        private mutating func joined() -> ObservationRun<Element> {
+            if let run { return run }
+            let observation = observation
+            func make() -> ObservationRun<Element> { ObservationRun(observation.source, interval: observation.interval) }
+            let joined = observation.sharing?.join(make) ?? make()
+            run = joined
+            return joined
+        }
+    }
+}
+
+extension DatabaseObservation where Element: Equatable {
+    /// Returns this observation without elements that equal the previous one.
+    public func removingDuplicates() -> DatabaseObservation { removingDuplicates { $0 == $1 } }
+}
+
+extension SharedDatabase {
+    /// Observes the results of a read, now and after each commit that may have changed them; see ``DatabaseObservation``.
+    /// ```swift
+    /// for try await count in pool.observe({ db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0 }) { show(count) }
+    /// ```
+    /// - Parameter fetch: reads the result, as in `read(_:)`. Called again for each element.
+    public func observe<T: Sendable>(_ fetch: @escaping @Sendable (Connection) throws -> T) -> DatabaseObservation<T> {
+        DatabaseObservation(ObservationSource(database: self, fetch: fetch))
+    }
+}

@@ -1,0 +1,122 @@
+import SQLCipherKitCore
+
+/// Identifies the snapshot that a read saw.
+struct SnapshotID: Sendable {
+    /// The writer's last commit, if the read ran on the writer itself and so saw all commits up to that one.
+    var commit: UInt64?
+    /// The ends of the write-ahead logs, if the read ran on a reader.
+    var positions: [SQLName: DatabaseChanges.LogPosition] = [:]
+
+    init() {}
+
+    init(_ db: Connection, isWriter: Bool) throws(DatabaseError) {
+        let handle = try db.live()
+        if isWriter { commit = db.hooks?.tracker?.commits ?? 0 } else { positions = DatabaseChanges.LogPosition.all(handle) }
+    }
+}
+
+/// Decides whether a commit has touched what an observation read, and wakes the loops that wait for it.
+final class ObservationListener: CommitObserver {
+    private struct State {
+        var region = DatabaseRegion.everything
+        var snapshot = SnapshotID()
+        var isDirty = true
+        /// The number of the running fetch, 0 for none.
+        var fetch = 0
+        /// Commits during a fetch. Only when it ends is it known whether it saw them and whether they matter.
+        var missed: [DatabaseChanges] = []
+        var failure: (any Error)?
+    }
+
+    private let state = Lock(State())
+    let events = ObservationEvents()
+
+    // MARK: Commits
+
+    func interest(in table: DatabaseTable) -> UInt64 {
+        state.withLock { state in
+            // It is not known what the first read uses before it ends.
+            state.fetch != 0 && state.region.isEverything ? .max : state.region.columns[table]?.bits ?? 0
+        }
+    }
+
+    func notify(_ changes: DatabaseChanges) {
+        let isEvent = state.withLock { state in
+            if state.isDirty { return false }
+            if state.fetch != 0 {
+                state.missed.append(changes)
+                // After that many commits another read is due anyway.
+                if state.missed.count > 1000 { state.isDirty = true }
+                return false
+            }
+            state.isDirty = [changes].touch(state.region, after: state.snapshot)
+            return state.isDirty
+        }
+        if isEvent { events.signal() }
+    }
+
+    func fail(_ error: any Error) {
+        state.withLock { $0.failure = error }
+        events.signal()
+    }
+
+    // MARK: Fetches
+
+    /// Whether a fetch may have a different result from the last one.
+    var isDirty: Bool { state.withLock { $0.isDirty } }
+
+    var failure: (any Error)? { state.withLock { $0.failure } }
+
+    /// - Parameter fetch: its number. Fetches with smaller numbers are ignored from now on.
+    func beginFetch(_ fetch: Int) {
+        state.withLock { state in
+            state.isDirty = false
+            state.fetch = fetch
+            state.missed = []
+        }
+    }
+
+    /// Call this when a fetch has ended without a result. The next change causes another one.
+    func abandonFetch(_ fetch: Int) {
+        state.withLock { state in
+            guard state.fetch == fetch else { return }
+            state.fetch = 0
+            if !state.missed.isEmpty { state.isDirty = true }
+            state.missed = []
+        }
+    }
+
+    func endFetch(_ fetch: Int, _ region: DatabaseRegion, _ snapshot: SnapshotID) {
+        state.withLock { state in
+            guard state.fetch == fetch else { return }
+            state.fetch = 0
+            state.region = region
+            state.snapshot = snapshot
+            if state.missed.touch(region, after: snapshot) { state.isDirty = true }
+            state.missed = []
+        }
+    }
+}
+
+extension [DatabaseChanges] {
+    /// Whether any of these commits, which are in order, touches a region and is newer than a snapshot.
+    ///
+    /// A read that has seen a commit has also seen all earlier ones, including those in a log that was restarted since.
+    fileprivate func touch(_ region: DatabaseRegion, after snapshot: SnapshotID) -> Bool {
+        var seen: Set<SQLName> = []
+        for var changes in reversed() {
+            if let commit = snapshot.commit, changes.commit != 0, changes.commit <= commit { return false }
+            for (schema, end) in changes.positions {
+                if let position = snapshot.positions[schema], position.log == end.log, end.frame <= position.frame {
+                    seen.insert(schema)
+                }
+            }
+            if !seen.isEmpty {
+                if changes.positions.keys.allSatisfy(seen.contains) { continue }
+                changes.changes = changes.changes.filter { !seen.contains(SQLName($0.key.schemaName)) }
+            }
+            if region.isAffected(by: changes) { return true }
+        }
+        return false
+    }
+}

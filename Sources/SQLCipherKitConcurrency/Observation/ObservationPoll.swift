@@ -1,0 +1,64 @@
+import SQLCipherKitCore
+
+/// Polls for commits by connections other than the writer, for as long as it is allocated.
+final class ObservationPoll: Sendable {
+    private let database: SharedDatabase
+    private let listener: ObservationListener
+    /// The databases' versions when the writer last checked them.
+    private let known = Lock<[SQLName: Int]?>(nil)
+    private let task = Lock<Task<Void, Never>?>(nil)
+
+    init(_ database: SharedDatabase, every interval: Duration, _ listener: ObservationListener) {
+        (self.database, self.listener) = (database, listener)
+        let interval = interval.betweenPolls
+        task.withLock { task in
+            task = Task.detached { [weak self] in
+                repeat { try? await Task.sleep(for: interval) } while await self?.poll() == true
+            }
+        }
+    }
+
+    deinit { task.withLock { $0 }?.cancel() }
+
+    /// Records the versions that a read on the writer is about to see.
+    func note(_ db: Connection) throws(DatabaseError) {
+        let versions = try db.dataVersions()
+        known.withLock { $0 = versions }
+    }
+
+    /// - Returns: whether to poll again.
+    private func poll() async -> Bool {
+        if Task.isCancelled { return false }
+        let known = known.withLock { $0 }
+        do {
+            let (now, positions) = try await database.run(.unrestricted, timeout: nil) { db in
+                // In this order: reading the versions makes the connection update its view of where the logs end.
+                (try db.dataVersions(), DatabaseChanges.LogPosition.all(try db.live()))
+            }
+            if now != known {
+                self.known.withLock { $0 = now }
+                // If any database has no log, positions cannot tell what a read has seen.
+                let isComplete = now.keys.allSatisfy { $0 == SQLName("temp") || positions[$0] != nil }
+                let positions = isComplete ? positions : [:]
+                listener.notify(DatabaseChanges(isUnknown: true, positions: positions))
+            }
+        } catch {
+            if Task.isCancelled { return false }
+            if error.isSuspension { return true }
+            // The next read reports the error.
+            listener.notify(DatabaseChanges(isUnknown: true))
+        }
+        return database.isOpen
+    }
+}
+
+extension Connection {
+    /// Numbers that change when another connection commits to one of the databases.
+    fileprivate func dataVersions() throws(DatabaseError) -> [SQLName: Int] {
+        var versions: [SQLName: Int] = [:]
+        for database in try schemas() {
+            versions[SQLName(database.name)] = try fetchOne(Int.self, SQL(raw: "PRAGMA \(database.quotedName).data_version"))
+        }
+        return versions
+    }
+}

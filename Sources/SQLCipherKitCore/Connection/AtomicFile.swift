@@ -1,0 +1,108 @@
+import CSQLCipher
+import Foundation
+
+/// A database file that appears all at once: it is written under a temporary name in the same folder, flushed to disk, and then
+/// renamed, so its name always leads to a complete database or to none.
+///
+/// A process that dies leaves the temporary file. The next process that writes or opens the same database removes it.
+package final class AtomicFile {
+    /// The path of the file while it is being written.
+    package let temporaryPath: String
+    /// The final path.
+    package let path: String
+    private var lock: FileLock?
+
+    /// Creates the file, readable and writable only by its owner, and only if the name is free: there must not even be a link,
+    /// which another user could have planted.
+    /// - Throws: ``DatabaseError/Reason/busy`` while another thread or process writes the same file.
+    package init(for path: String) throws(DatabaseError) {
+        self.path = path
+        temporaryPath = Self.temporaryPath(for: path)
+        var attempts = 0
+        while lock == nil {
+            lock = try FileLock(for: path)
+            attempts += 1
+            // A process that opens the database holds the lock for less than that while it looks for remains.
+            if lock == nil, attempts == 20 { throw isBeingWritten }
+            if lock == nil { usleep(1000) }
+        }
+        Self.removeLocked(path)
+        let file = open(temporaryPath, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard file >= 0 else {
+            let error = Self.failure(.cannotOpen, "the new file cannot be made", temporaryPath)
+            lock?.unlock()
+            lock = nil
+            throw error
+        }
+        close(file)
+    }
+
+    deinit { discard() }
+
+    /// Removes the file, unless it already has its final name.
+    package func discard() {
+        guard let lock else { return }
+        lock.unlock(isDone: Self.removeFiles(temporaryPath))
+        self.lock = nil
+    }
+
+    /// Flushes the file to disk, with the permissions and, for root, the owner of `original`. No connection may have it open.
+    package func flush(like original: stat? = nil) throws(DatabaseError) {
+        let file = open(temporaryPath, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
+        defer { if file >= 0 { close(file) } }
+        // Only root can keep the owner; other users own what they write.
+        if let original, geteuid() == 0 { _ = fchown(file, original.st_uid, original.st_gid) }
+        guard file >= 0, original.map({ fchmod(file, $0.st_mode & 0o7777) }) ?? 0 == 0, Self.sync(file) else {
+            throw Self.failure(.ioError, "the new file cannot be flushed to disk", temporaryPath)
+        }
+    }
+
+    /// Gives the file its final name, in one step.
+    /// - Parameter replacing: whether it may replace a file with that name.
+    package func publish(replacing: Bool) throws(DatabaseError) {
+        // SQLite does not report it if its last connection could not empty or remove these files.
+        var log = stat()
+        if lstat(temporaryPath + "-wal", &log) == 0, log.st_size > 0 {
+            throw DatabaseError(code: .ioError, message: "the new file could not be completed; nothing has changed", path: path)
+        }
+        let isDone = Self.removeFiles(temporaryPath, ["-wal", "-journal", "-shm"])
+        guard (replacing ? rename(temporaryPath, path) : Self.renameExclusively(temporaryPath, path)) == 0 else {
+            let code: ResultCode = errno == EEXIST ? .cannotOpen : .ioError
+            throw Self.failure(code, "the new file cannot have its name", path)
+        }
+        if let lock { lock.unlock(isDone: isDone) } else { Self.flushFolder(of: path) }
+        lock = nil
+    }
+
+    /// Makes a name durable. It is not an error if the folder cannot be flushed, as on some network file systems: either name leads
+    /// to a complete database.
+    package static func flushFolder(of path: String) {
+        let name = (path as NSString).deletingLastPathComponent
+        let folder = open(name.isEmpty ? "." : name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else { return }
+        _ = sync(folder)
+        close(folder)
+    }
+
+    /// Flushes an open file, or a folder.
+    package static func sync(_ descriptor: Int32) -> Bool {
+        #if canImport(Darwin)
+            // On Darwin, fsync leaves the data in the drive's cache.
+            if fcntl(descriptor, F_FULLFSYNC) == 0 { return true }
+        #endif
+        return fsync(descriptor) == 0
+    }
+
+    package static func temporaryPath(for path: String) -> String { path + "-sqlcipherkit-new" }
+
+    private var isBeingWritten: DatabaseError {
+        DatabaseError(code: .busy, reason: .busy, message: "another thread or process is writing the file \(path)", path: path)
+    }
+
+    package static func failure(_ code: ResultCode, _ what: String, _ path: String) -> DatabaseError {
+        let error = errno
+        return DatabaseError(
+            code: error == ENOSPC || error == EFBIG ? .full : code, reason: code == .cannotOpen ? .cannotOpen : .engine,
+            message: "\(what): \(String(cString: strerror(error))); nothing has changed", path: path)
+    }
+}

@@ -1,0 +1,252 @@
+import CSQLCipher
+import Synchronization
+
+/// A connection to one database, encrypted or plain.
+///
+/// ```swift
+/// let db = try Connection(.file("notes.db"), key: .passphrase("correct horse"))
+/// try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT)")
+/// try db.execute("INSERT INTO note(title) VALUES (\(title))")
+/// let titles = try db.fetchAll(String.self, "SELECT title FROM note")
+/// ```
+/// Opening either returns a connection that has read the database with the key, or throws. A connection is synchronous and belongs
+/// to one thread at a time: it is not `Sendable`. It closes with ``close()`` or when its last reference goes away; after that every
+/// call throws ``DatabaseError/Reason/closed``.
+public final class Connection {
+    /// SQLite's connection; nil once closed.
+    @usableFromInline @exclusivity(unchecked) package var handle: OpaquePointer?
+    /// The configuration that the connection was opened with.
+    public let configuration: DatabaseConfiguration
+    /// Where the database is.
+    public let location: DatabaseLocation
+    /// `configuration.values`, stored here for the fast paths that bind.
+    @usableFromInline package let profile: ValueProfile
+    @usableFromInline @exclusivity(unchecked) package var cache: CachedStatements
+    private unowned(unsafe) var statements: Statement?
+    /// The hooks that SQLite calls; created when the first one is set.
+    package var hooks: ConnectionHooks?
+    /// Lets other threads interrupt this connection; created on demand.
+    var interrupter: InterruptHandle?
+    /// The state that rooms keep for the connection.
+    // A connection is used by one thread at a time, and a state is made while nothing else looks at them.
+    @usableFromInline @exclusivity(unchecked) var states = ConnectionStates()
+    /// Depth of active Swift callbacks. Closing waits until it is 0.
+    var callbackDepth = 0
+    /// Why no statement may begin now; 0 if one may. See ``Refusals``.
+    @usableFromInline @exclusivity(unchecked) var refusals = 0
+    /// The operation on a whole database that the connection takes part in.
+    package var exclusiveUse: ExclusiveUse?
+    /// The closures that run in a transaction.
+    package var closures = TransactionClosures()
+    /// Whether a change hook waits for the commit of the running statement. Stored, because each statement reads it.
+    @usableFromInline @exclusivity(unchecked) var awaitsCommit = false
+    /// A handle that a callback has closed while SQLite is still using it on the stack.
+    private var closingHandle: OpaquePointer?
+    /// An error thrown by a Swift callback while SQLite was on the stack. It is rethrown instead of SQLite's own.
+    private var callbackError: (error: DatabaseError, rc: Int32, message: String?)?
+    /// The thread that the connection is lent to; see `Holder`.
+    @usableFromInline package let holder = Atomic<UInt>(Holder.anyThread)
+    /// The thread that the connection is lent to, even if its call was cancelled; 0 for none.
+    let borrower = Atomic<UInt>(0)
+    /// What a queue or a pool keeps for the connection.
+    package let loan = Loan()
+    /// Other objects of SQLite's that have to end before the connection.
+    // Each call of a queue or a pool reads this, on the one thread that has the connection.
+    @exclusivity(unchecked) var dependents: [ObjectIdentifier: WeakDependent] = [:]
+    /// The number of forks when the connection was opened.
+    @usableFromInline let forks = sqlcipherkit_forks()
+    /// The number of statements that callers hold, including cursors.
+    var heldStatements = 0
+
+    /// Opens a database.
+    ///
+    /// - Parameters:
+    ///   - location: where the database is.
+    ///   - key: how the database is encrypted; nil, the default, for no encryption. A new file keeps this key.
+    ///   - configuration: how to open it.
+    /// - Throws: ``DatabaseError`` with the reason ``DatabaseError/Reason/wrongKeyOrNotADatabase``,
+    ///   ``DatabaseError/Reason/notEncrypted``, ``DatabaseError/Reason/cannotOpen`` (with the path), ``DatabaseError/Reason/busy``
+    ///   or ``DatabaseError/Reason/invalidKey``; any error of the ``KeyProvider`` or the ``KeySlots`` that the key comes from; and
+    ///   any error of ``DatabaseConfiguration/onCreate`` and ``DatabaseConfiguration/prepare``.
+    public init(
+        _ location: DatabaseLocation, key: Encryption? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()
+    ) throws {
+        self.location = location
+        self.configuration = configuration
+        profile = configuration.values
+        cache = CachedStatements(capacity: configuration.statementCacheCapacity)
+        do { try open(key: key) } catch {
+            close()
+            throw error
+        }
+    }
+
+    deinit {
+        // No reference is left that could use it.
+        if holder.load(ordering: .relaxed) != Holder.anyThread { holder.store(Holder.anyThread, ordering: .relaxed) }
+        close()
+        finishClosing()
+    }
+
+    /// Whether the connection is open.
+    public var isOpen: Bool { usableHandle != nil }
+
+    /// Whether there is a handle. Ignores the lease.
+    package var hasHandle: Bool { handle != nil }
+
+    /// The handle, for calls that cannot throw.
+    @inlinable var usableHandle: OpaquePointer? { isUsable ? handle : nil }
+
+    /// Closes the connection: rolls back an open transaction, ends cursors and statements, and releases locks. Closing twice does
+    /// nothing.
+    ///
+    /// A closure that is called while a whole database is rewritten or copied, such as a progress closure, cannot close it: the
+    /// connection stays open, and the call that rewrites throws ``DatabaseError/Reason/misuse``.
+    ///
+    /// Nor can a closure close the connection of a queue or a pool that is lent to it: the call throws
+    /// ``DatabaseError/Reason/misuse``, and what the closure has written is rolled back.
+    ///
+    /// In a child process, nothing that the parent opened is closed: the locks and the journal still belong to the parent.
+    public func close() {
+        guard hasHandle, isUsable || isForked else { return }
+        if let exclusiveUse, isInCallback {
+            exclusiveUse.closeWasRefused = true
+        } else if !isForked, holder.load(ordering: .relaxed) != Holder.anyThread {
+            loan.closeWasRefused = true
+        } else {
+            closeNow()
+        }
+    }
+
+    /// Closes the connection, even if it is lent.
+    package func closeNow() {
+        guard let handle else { return }
+        self.handle = nil
+        // Another thread may have held the lock when the process forked.
+        if !isForked {
+            interrupter?.connectionCloses()
+            // Closing rolls back without calling the hook, least of all from a connection that is being deallocated.
+            sqlite3_rollback_hook(handle, nil, nil)
+        }
+        cache.removeAll()
+        states.removeAll()
+        while let statement = statements { statement.invalidate() }
+        if isForked { return }
+        for dependent in dependents.values { dependent.object?.connectionCloses() }
+        dependents = [:]
+        guard callbackDepth == 0 else {
+            // SQLite is on the stack and will use the handle again: interrupt it, and close the handle when it has returned.
+            closingHandle = handle
+            sqlite3_interrupt(handle)
+            return
+        }
+        // The _v2 form: a row on the stack may still be read, and the call that reads it finalizes its statement.
+        sqlcipherkit_forget_interrupt(handle)
+        sqlite3_close_v2(handle)
+        sqlcipherkit_wipe_traces()
+    }
+
+    /// Closes a handle that a callback has closed, now that SQLite has returned.
+    package func finishClosing() {
+        guard callbackDepth == 0, !isForked, let handle = closingHandle else { return }
+        closingHandle = nil
+        sqlcipherkit_forget_interrupt(handle)
+        sqlite3_close_v2(handle)
+        sqlcipherkit_wipe_traces()
+    }
+
+    /// The engine's handle, for tests that go behind the connection's back.
+    package var engineHandle: OpaquePointer { get throws(DatabaseError) { try live() } }
+
+    /// Returns the handle while the connection is open.
+    @inlinable
+    @inline(__always)
+    package func live() throws(DatabaseError) -> OpaquePointer {
+        guard isUsable, let handle else { throw refusal() }
+        return handle
+    }
+
+    // MARK: The list of statements
+
+    func register(_ statement: Statement) {
+        if statement.isHeld { heldStatements += 1 }
+        statement.next = statements
+        statements?.previous = statement
+        statements = statement
+    }
+
+    func unregister(_ statement: Statement) {
+        if statement.isHeld { heldStatements -= 1 }
+        if let previous = statement.previous { previous.next = statement.next } else { statements = statement.next }
+        statement.next?.previous = statement.previous
+        statement.previous = nil
+        statement.next = nil
+    }
+
+    /// Whether a ``RowCursor`` has not reached its end.
+    public var hasOpenCursors: Bool {
+        var statement = isUsable ? statements : nil
+        while let current = statement {
+            if current.isCursor { return true }
+            statement = current.next
+        }
+        return false
+    }
+
+    /// Ends all cursors: their next call throws ``DatabaseError/Reason/closed``.
+    public func closeCursors() {
+        var statement = isUsable ? statements : nil
+        while let current = statement {
+            statement = current.next
+            if current.isCursor { current.invalidate() }
+        }
+    }
+
+    /// Ends all statements except those in the connection's own cache.
+    func invalidateHeldStatements() {
+        var statement = statements
+        while let current = statement {
+            statement = current.next
+            if current.isHeld { current.invalidate() }
+        }
+    }
+
+    // MARK: Errors
+
+    /// Throws if a call of the C API was not OK.
+    package func check(_ rc: Int32, sql: String? = nil) throws(DatabaseError) {
+        if rc != SQLITE_OK { throw failure(rc, sql: sql) }
+    }
+
+    /// - Parameter statement: the running statement, whose values the message must not show.
+    package func failure(_ rc: Int32, sql: String? = nil, running statement: OpaquePointer? = nil) -> DatabaseError {
+        if let error = takeCallbackError(rc) { return noting(error.within(sql, arguments: nil)) }
+        return handle == nil ? .closedConnection : noting(DatabaseError(rc: rc, database: handle, sql: sql, statement: statement))
+    }
+
+    // MARK: Callbacks
+
+    /// Keeps the error that a Swift callback has thrown until SQLite's call returns.
+    /// - Parameters:
+    ///   - rc: the code that the call will then fail with.
+    ///   - message: the message that SQLite was given with the code, if any.
+    package func keepCallbackError(_ error: DatabaseError, rc: Int32 = SQLITE_ERROR, message: String? = nil) {
+        callbackError = (error, rc, message)
+    }
+
+    /// Returns the kept error, if it is the one that SQLite now reports. An error that SQLite has ignored is dropped.
+    package func takeCallbackError(_ rc: Int32) -> DatabaseError? {
+        guard let kept = callbackError else { return nil }
+        callbackError = nil
+        guard kept.rc & 0xff == rc & 0xff else { return nil }
+        if let message = kept.message, let handle = handle ?? closingHandle, String(cString: sqlite3_errmsg(handle)) != message {
+            return nil
+        }
+        return kept.error
+    }
+}
+
+extension Connection: CustomReflectable {
+    /// Only the location: the cached statements contain SQL that users typed.
+    public var customMirror: Mirror { Mirror(self, children: ["location": location]) }
+}

@@ -1,0 +1,91 @@
+import CSQLCipher
+
+/// How a connection is opened and behaves.
+/// ```swift
+/// var configuration = DatabaseConfiguration()
+/// configuration.access = .readOnly
+/// configuration.busyTimeout = .seconds(10)
+/// let db = try Connection(.file("notes.db"), key: key, configuration: configuration)
+/// ```
+public struct DatabaseConfiguration: Sendable {
+    /// How the file may be accessed.
+    public enum Access: Hashable, Sendable {
+        /// Read only. The file must exist.
+        case readOnly
+        /// Read and write. The file must exist.
+        case readWrite
+        /// Read and write. A file that does not exist is created, with permissions 0600.
+        case readWriteCreate
+    }
+
+    /// SQLite's journal modes (<https://sqlite.org/pragma.html#pragma_journal_mode>).
+    public enum JournalMode: String, Hashable, Sendable, CaseIterable {
+        case delete, truncate, persist, memory, wal, off
+    }
+
+    /// How the file may be accessed. Default: read, write and create.
+    public var access: Access = .readWriteCreate
+    /// Whether missing parent folders of a new file are created, with permissions 0700. Default: false.
+    public var createsFolders = false
+    /// Whether a path may be a symbolic link; if not, `SQLITE_OPEN_NOFOLLOW` is set. Default: true.
+    public var followsSymbolicLinks = true
+    /// Whether SQLite guards the connection with a mutex. None is needed, because this package's types ensure that only one thread
+    /// uses a connection at a time. Default: false.
+    public var usesMutex = false
+    /// How long a call waits for another connection's lock before it throws ``DatabaseError/Reason/busy``. Default: 5 seconds.
+    public var busyTimeout: Duration = .seconds(5)
+    /// Whether foreign keys are enforced (<https://sqlite.org/foreignkeys.html>). Default: true, unlike SQLite. To change it on an
+    /// open connection, see ``ConnectionOption/foreignKeys``.
+    public var enforcesForeignKeys = true
+    /// Whether text in double quotes that is not the name of a column is a string, in SQL and in the schema
+    /// (<https://sqlite.org/quirks.html#dblquote>). Use it for a database from elsewhere whose triggers, views and indexes rely on
+    /// it. Default: false, because a misspelt name would become a string.
+    public var allowsDoubleQuotedStrings = false
+    /// Protection against a file from an untrusted source; see ``untrusted``. Default: nil, for a file of your own.
+    public var safeguards: Safeguards?
+    /// The journal mode to set; nil leaves the file as it is (a new one is in `delete` mode). Default: nil.
+    public var journalMode: JournalMode?
+    /// How dates, UUIDs and decimals are stored. Default: ``ValueProfile/standard``. Use another one for a database that another
+    /// program has written.
+    public var values: ValueProfile = .standard
+    /// The number of prepared statements kept for reuse. Default: 64.
+    public var statementCacheCapacity = 64
+    /// Whether errors show the values bound to the failed statement. For debugging only. Default: false.
+    public var errorsShowArguments = false
+    /// A name that appears in the descriptions of queues and pools. Default: nil.
+    public var label: String?
+    /// Additional settings of a ``DatabasePool``.
+    public var pool = Pool()
+    /// Whether the file must already hold a database: a file of 0 bytes, which SQLite takes for a new database, is refused and left
+    /// as it is. For calls that open a file to read or rewrite it.
+    package var needsContent = false
+    /// Whether opening stops before anything is read, for calls that look at pages and not at tables.
+    package var readsPagesOnly = false
+    /// Runs before the header of a new file is written, for what must be decided by then.
+    package var beforeHeader: (@Sendable (Connection) throws -> Void)?
+    /// Runs once, in a transaction, for a file that this opening has created. If it throws, the file is removed and opening throws
+    /// that error; if the process dies in the meantime, the next opening starts again.
+    public var onCreate: (@Sendable (Connection) throws -> Void)?
+    /// Runs at the end of each opening, also for each connection of a pool, whose readers cannot write. If it throws, opening
+    /// throws that error.
+    public var prepare: (@Sendable (Connection) throws -> Void)?
+
+    /// The defaults.
+    public init() {}
+
+    /// The settings of a ``DatabasePool``.
+    public struct Pool: Hashable, Sendable {
+        /// How many reads may run at the same time, from 1 to 1,000. Each has a connection with its own page cache. Default: 5.
+        public var maximumReaders = 5
+        /// How long an unused reader stays open; it is closed after one to two times this duration. Default: 60 seconds.
+        public var readerIdleTime: Duration = .seconds(60)
+        /// The size of the write-ahead log, in bytes, from which each commit moves as much of it into the database as readers
+        /// allow. Default: 4 MB, about the same as SQLite's.
+        public var checkpointSize = 4 << 20
+        /// The size of the write-ahead log, in bytes, from which a commit makes new reads wait, for at most 100 ms, so that the log
+        /// can be emptied: with reads that always overlap it would grow without limit. Default: 64 MB.
+        public var largestLog = 64 << 20
+
+        public init() {}
+    }
+}

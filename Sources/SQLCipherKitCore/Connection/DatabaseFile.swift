@@ -1,0 +1,102 @@
+import CSQLCipher
+import Foundation
+
+/// The database file as the operating system sees it.
+///
+/// It is never opened here: closing such a descriptor would drop the locks that this process's connections hold on the file
+/// (<https://sqlite.org/howtocorrupt.html>, section 2.2). Its bytes are read through SQLite.
+package enum DatabaseFile {
+    /// Checks what can be known before SQLite opens the file, and creates its parent folders if requested.
+    /// - Returns: whether the file is missing, so that SQLite will create it.
+    package static func prepare(
+        _ location: DatabaseLocation, _ configuration: DatabaseConfiguration
+    ) throws(DatabaseError) -> Bool {
+        _ = try location.name.cName("the path of the database")
+        guard let path = location.path else { return false }
+        if path.isEmpty { throw .invalidArgument("the path of the database is empty") }
+        // SQLite would drop such an ending, and create another file.
+        let end = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last.map { String($0) ?? "" }
+        if ["", ".", ".."].contains(end) {
+            throw cannotOpen(path, "it is a folder's path")
+        }
+        var info = stat()
+        if stat(path, &info) == 0 {
+            if info.st_mode & S_IFMT == S_IFDIR { throw cannotOpen(path, "it is a folder") }
+            return false
+        }
+        let error = errno
+        guard error == ENOENT, configuration.access == .readWriteCreate else { throw cannotOpen(path, reason(error)) }
+        let folder = (path as NSString).deletingLastPathComponent
+        guard !folder.isEmpty, stat(folder, &info) != 0 else { return true }
+        guard configuration.createsFolders || location.isStandard else {
+            throw cannotOpen(path, "the folder \(folder) does not exist; DatabaseConfiguration.createsFolders makes it")
+        }
+        do {
+            try FileManager.default.createDirectory(
+                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw cannotOpen(path, "the folder \(folder) cannot be made")
+        }
+        return true
+    }
+
+    /// Removes a file that an opening has created and left empty. It holds SQLite's lock, so that no process writes to the file in
+    /// the meantime; a connection that has it open gets an error.
+    static func removeEmpty(_ location: DatabaseLocation) {
+        var info = stat()
+        func isEmpty(_ path: String) -> Bool { stat(path, &info) == 0 && info.st_size == 0 }
+        guard let path = location.path, isEmpty(path) else { return }
+        var handle: OpaquePointer?
+        defer { sqlite3_close(handle) }
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI
+        guard sqlite3_open_v2(location.name, &handle, flags, nil) == SQLITE_OK,
+            sqlite3_exec(handle, "BEGIN EXCLUSIVE", nil, nil, nil) == SQLITE_OK, isEmpty(path)
+        else { return }
+        remove(path)
+    }
+
+    /// Removes a database together with the files that SQLite keeps beside it.
+    package static func remove(_ path: String) {
+        for suffix in ["-journal", "-wal", "-shm", ""] { unlink(path + suffix) }
+    }
+
+    /// The first 16 bytes of an open database's file: SQLite's header text, or the salt of an encrypted database
+    /// (<https://sqlite.org/fileformat2.html>). Nil if the file does not have them yet.
+    /// - Throws: the error that prevents reading them. A salt wrongly taken for missing would lead to another key.
+    package static func header(_ handle: OpaquePointer, schema: String = "main") throws(DatabaseError) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: 16)
+        switch sqlcipherkit_read_file(handle, schema, &bytes, 16, 0) {
+        case SQLITE_OK: return bytes
+        case ResultCode.ioErrorShortRead.rawValue, SQLITE_CANTOPEN: return nil
+        case let rc: throw DatabaseError(rc: rc, database: nil)
+        }
+    }
+
+    /// Does the same for a file that is not open, through a separate connection.
+    package static func header(at location: DatabaseLocation) throws(DatabaseError) -> [UInt8]? {
+        var handle: OpaquePointer?
+        defer { sqlite3_close(handle) }
+        let rc = sqlcipherkit_open(location.name, &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI)
+        guard rc == SQLITE_OK, let handle else {
+            if rc & 0xff == SQLITE_CANTOPEN { return nil }
+            throw DatabaseError(rc: rc, database: handle)
+        }
+        return try header(handle)
+    }
+
+    /// The first bytes of a plaintext SQLite database.
+    package static let plaintextHeader = Array("SQLite format 3\0".utf8)
+
+    package static func cannotOpen(_ path: String, _ reason: String) -> DatabaseError {
+        DatabaseError(
+            code: .cannotOpen, reason: .cannotOpen, message: "cannot open the database \(path): \(reason)", path: path)
+    }
+
+    static func empty(_ path: String) -> DatabaseError {
+        DatabaseError(
+            code: .notADatabase, reason: .wrongKeyOrNotADatabase, message: "\(path) is empty: there is no database in it",
+            path: path)
+    }
+
+    private static func reason(_ error: Int32) -> String { String(cString: strerror(error)) }
+}

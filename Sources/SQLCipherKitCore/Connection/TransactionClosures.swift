@@ -1,0 +1,116 @@
+import CSQLCipher
+
+/// The closures on the stack that run in a transaction: those of `transaction`, `savepoint`, a migration, and the calls of a queue
+/// or a pool.
+package struct TransactionClosures {
+    /// The number of closures. In them, SQL must not begin or end a transaction.
+    package var count = 0
+    /// The number of closures that rely on an open transaction; a read of a database in memory has none.
+    var relying = 0
+    /// Whether this package itself is beginning or ending one of the transactions.
+    var isControlling = false
+    /// The error for which SQLite has rolled the transaction back; kept until the outermost closure has ended.
+    package var cause: DatabaseError?
+    /// Whether the error is not known yet: the statement may end with it, or without one.
+    var isCauseOpen = false
+}
+
+extension Connection {
+    /// Runs a closure of the caller in the open transaction, which only this package ends.
+    ///
+    /// SQLite rolls back by itself after some errors: `ON CONFLICT ROLLBACK`, `RAISE(ROLLBACK)`, an interrupted write, a full disk.
+    /// The statements after that would be committed one by one. So after such an error no statement runs until the outermost
+    /// closure has ended, and each closure throws, even if it has caught the error.
+    func inTransaction<R>(_ body: () throws -> R) throws -> R {
+        enterTransaction()
+        defer { leaveTransaction() }
+        let result = try body()
+        try requireTransaction()
+        return result
+    }
+
+    package func enterTransaction() {
+        closures.count += 1
+        closures.relying += 1
+    }
+
+    package func leaveTransaction() {
+        closures.count -= 1
+        closures.relying -= 1
+        guard closures.relying == 0, closures.cause != nil else { return }
+        (closures.cause, closures.isCauseOpen) = (nil, false)
+        refusals &= ~Refusals.aborted
+    }
+
+    /// - Throws: ``DatabaseError/Reason/aborted`` if SQLite has rolled the transaction back, or the reason why the connection
+    ///   cannot be used.
+    package func requireTransaction() throws(DatabaseError) {
+        guard isUsable, hasHandle else { throw refusal() }
+        if let cause = closures.cause { throw .aborted(cause) }
+        if !isInTransaction { throw .misuse("the transaction was ended inside its closure") }
+    }
+
+    /// Checks, after an error, whether SQLite has rolled back a transaction that a closure relies on.
+    func noting(_ error: DatabaseError) -> DatabaseError {
+        guard closures.relying > 0, let handle, sqlite3_get_autocommit(handle) != 0 else { return error }
+        if closures.isCauseOpen { (closures.cause, closures.isCauseOpen) = (error, false) } else { abort(error) }
+        return error
+    }
+
+    /// Lets SQLite tell of each rollback. It also rolls back after an error of a statement of its own, and may then go on without
+    /// an error: `PRAGMA table_list` does so if a virtual table cannot be read.
+    func watchRollbacks(_ handle: OpaquePointer) {
+        sqlite3_rollback_hook(
+            handle, { context in
+                guard let context else { return }
+                Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue().noteRollback()
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    func noteRollback() {
+        guard closures.relying > 0, !closures.isControlling, closures.cause == nil else { return }
+        abort(DatabaseError(code: .abortRollback, message: "after an error of a statement of its own"))
+        closures.isCauseOpen = true
+    }
+
+    /// Lets no statement run until the outermost closure has ended.
+    func abort(_ cause: DatabaseError) {
+        guard closures.relying > 0, closures.cause == nil else { return }
+        closures.cause = cause
+        refusals |= Refusals.aborted
+    }
+
+    /// Runs `body`, which resets a setting on the way out, even if no other statement may run.
+    package func restoring(_ body: () throws -> Void) {
+        let aborted = refusals & Refusals.aborted
+        refusals &= ~Refusals.aborted
+        defer { refusals |= aborted }
+        try? body()
+    }
+
+    /// Runs SQL that begins or ends a transaction or a savepoint.
+    func control(_ sql: String) throws(DatabaseError) {
+        closures.isControlling = true
+        defer { closures.isControlling = false }
+        try execute(SQL(raw: sql))
+    }
+
+    /// Whether SQL may begin or end a transaction now.
+    var allowsTransactionControl: Bool { closures.count == 0 || closures.isControlling }
+}
+
+extension DatabaseError {
+    package static func aborted(_ cause: DatabaseError?, sql: String? = nil) -> DatabaseError {
+        let why = cause.map { " (\($0.message))" } ?? ""
+        return DatabaseError(
+            code: .abortRollback, reason: .aborted,
+            message: "SQLite has rolled the transaction back\(why): nothing of it is kept, and nothing runs until its closure ends",
+            sql: sql, underlying: cause)
+    }
+
+    static func transactionControl(_ sql: String) -> DatabaseError {
+        .misuse(
+            "SQL cannot begin or end a transaction inside a closure that has one: use savepoint(_:_:) for a part of it; "
+                + "to roll back, throw, or return .rollback from transaction(_:_:)", sql: sql)
+    }
+}

@@ -1,0 +1,113 @@
+/// A table in one of a connection's databases. Names are compared as SQLite compares them: byte for byte, ignoring the case of
+/// ASCII letters.
+public struct DatabaseTable: Hashable, Sendable, CustomStringConvertible {
+    /// The name of the table's database in SQL: `main`, `temp` or the name it was attached under.
+    public let schemaName: String
+    /// The table's name.
+    public let name: String
+
+    package init(_ name: String, schemaName: String) {
+        self.name = name
+        self.schemaName = schemaName
+    }
+
+    /// A table of the main database.
+    public init(_ name: String) { self.init(name, schemaName: "main") }
+
+    /// A table of one of a connection's databases.
+    /// ```swift
+    /// if changes.tables.contains(DatabaseTable("note", in: archive)) { reload() }
+    /// ```
+    public init(_ name: String, in schema: Schema) { self.init(name, schemaName: schema.name) }
+
+    public static func == (a: DatabaseTable, b: DatabaseTable) -> Bool {
+        a.name.isSameName(as: b.name) && a.schemaName.isSameName(as: b.schemaName)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(SQLName(schemaName))
+        hasher.combine(SQLName(name))
+    }
+
+    public var description: String { schemaName.isSameName(as: "main") ? name : "\(schemaName).\(name)" }
+}
+
+/// The tables and columns that queries read, either recorded (``Connection/recordingReads(_:)``) or made by hand.
+/// ```swift
+/// let region = DatabaseRegion(DatabaseTable("note"), columns: ["title"]).union(DatabaseRegion(DatabaseTable("tag")))
+/// for try await titles in pool.observe(tracking: region, fetchTitles) { show(titles) }
+/// ```
+public struct DatabaseRegion: Hashable, Sendable {
+    package struct Columns: Hashable, Sendable {
+        /// Their names; empty if only rows were counted.
+        package var names: Set<SQLName> = []
+        /// Whether all columns count, whatever their names.
+        package var isWhole = false
+        /// Their indexes in the table, as bits. The last bit stands for all indexes from 63 on. All bits are set while the indexes
+        /// are unknown.
+        package var bits: UInt64 = 0
+
+        // The bits follow from the names.
+        package static func == (a: Self, b: Self) -> Bool { a.isWhole == b.isWhole && (a.isWhole || a.names == b.names) }
+
+        package func hash(into hasher: inout Hasher) {
+            hasher.combine(isWhole)
+            if !isWhole { hasher.combine(names) }
+        }
+    }
+
+    package var columns: [DatabaseTable: Columns] = [:]
+    /// Whether any commit at all may change the results, as with `PRAGMA user_version`.
+    public internal(set) var isEverything = false
+
+    init() {}
+
+    /// The empty region.
+    public static let nothing = DatabaseRegion()
+
+    /// All tables, and everything else in a database.
+    public static let everything = {
+        var region = DatabaseRegion()
+        region.isEverything = true
+        return region
+    }()
+
+    /// The tables of the region. A full-text table is listed itself, not the tables that hold its index.
+    public var tables: Set<DatabaseTable> { Set(columns.keys) }
+
+    /// The columns of a table; empty if only its rows count or if the region has the whole table; nil if the table is not in the
+    /// region.
+    public func columns(of table: DatabaseTable) -> Set<String>? { columns[table].map { Set($0.names.map(\.text)) } }
+
+    /// Whether the region has all columns of a table, as one made by hand without column names does.
+    public func isWhole(_ table: DatabaseTable) -> Bool { isEverything || columns[table]?.isWhole == true }
+
+    /// Returns the union of both regions.
+    public func union(_ other: DatabaseRegion) -> DatabaseRegion {
+        var result = self
+        result.formUnion(other)
+        return result
+    }
+
+    /// Adds another region to this one.
+    public mutating func formUnion(_ other: DatabaseRegion) {
+        if other.isEverything { isEverything = true }
+        for (table, more) in other.columns {
+            let known = columns[table] ?? Columns()
+            let isWhole = known.isWhole || more.isWhole
+            columns[table] = Columns(
+                names: isWhole ? [] : known.names.union(more.names), isWhole: isWhole, bits: known.bits | more.bits)
+        }
+    }
+}
+
+extension DatabaseRegion: CustomStringConvertible {
+    /// The tables with their columns, such as `note(body,title), tag(), word(*)`.
+    public var description: String {
+        if isEverything { return "everything" }
+        let tables = columns.map { table, columns in
+            "\(table)(\(columns.isWhole ? "*" : columns.names.map(\.text).sorted().joined(separator: ",")))"
+        }
+        return tables.sorted().joined(separator: ", ")
+    }
+}

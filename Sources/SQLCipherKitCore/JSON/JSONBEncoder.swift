@@ -1,0 +1,64 @@
+import Foundation
+
+/// Encodes Swift values as JSONB (<https://sqlite.org/jsonb.html>), without building text or a tree.
+/// ```swift
+/// struct Meta: Codable { var city: String; var tags: [String] }
+/// let bytes = try JSONBEncoder().encode(Meta(city: "Roma", tags: ["a"]))
+/// try db.execute("INSERT INTO note(meta) VALUES (\(bytes))")
+/// ```
+/// The document is the one that `JSONEncoder` would write as text, with three differences. Dates are ISO 8601 text unless
+/// ``options`` say otherwise. Members are in the order in which they are encoded, those of dictionaries sorted. A `Double` that is
+/// a whole number has a fraction, `2.0`, as SQLite writes it. Integers of every width and `Decimal`s keep every digit. A type that
+/// is ``JSONCodingCustomizable`` is written with its own options. ``JSONColumn``, `Codable` rows and records, and key-value stores
+/// encode in this way by themselves.
+public struct JSONBEncoder: Sendable {
+    /// How dates, bytes and special numbers are written, and how deep a value may be.
+    public var options = JSONCodingOptions()
+
+    /// Creates an encoder with default options.
+    public init() {}
+
+    /// Creates an encoder with these options.
+    public init(options: JSONCodingOptions) { self.options = options }
+
+    /// Encodes a value.
+    /// - Throws: `EncodingError` for a value that JSON cannot hold, for one nested too deeply, and for a type that encodes nothing;
+    ///   and any error of the value's own `encode(to:)`.
+    public func encode<T: Encodable>(_ value: T) throws -> Data { try writer(value).withBytes { Data($0) } }
+
+    /// Encodes a value as JSON text without whitespace.
+    /// - Throws: as ``encode(_:)``.
+    public func encodeText<T: Encodable>(_ value: T) throws -> String { try writer(value).withBytes { JSONB.text($0) } }
+
+    package func writer<T: Encodable>(_ value: T) throws -> JSONBWriter {
+        let context = JSONBEncodingContext(options)
+        let sink = JSONBSink(context)
+        // A container that the caller has kept accepts nothing more.
+        defer {
+            context.isOver = true
+            sink.end()
+        }
+        let encoder = JSONBValueEncoder(sink, depth: 0, scope: 0, parent: nil, key: nil)
+        try encoder.write(value, key: nil)
+        if let failure = context.failure { throw failure }
+        if sink.writer.isEmpty { throw EncodingError.invalidValue(value, .own([], "\(T.self) did not encode any value")) }
+        return sink.writer
+    }
+}
+
+/// The state that all encoders of one call share.
+final class JSONBEncodingContext {
+    // A type may encode while it returns its options, but in another context.
+    @exclusivity(unchecked) var scopes: JSONScopes
+    let limit: Int
+    /// An error in a call that cannot throw, such as a request for a container. Every later call throws it.
+    var failure: EncodingError?
+    /// Whether the call has returned.
+    var isOver = false
+    let stack = StackLimit.ofThisThread()
+
+    init(_ options: JSONCodingOptions) {
+        scopes = JSONScopes(options)
+        limit = options.limit
+    }
+}

@@ -1,0 +1,140 @@
+/// A place in a JSON document, in the form that SQLite's JSON functions take (<https://sqlite.org/json1.html#path_arguments>).
+///
+/// It is built from components, so a key with any characters means exactly that key:
+/// ```swift
+/// JSONPath("address", "city")     // $.address.city
+/// JSONPath("a.b", 0)              // $."a.b"[0]
+/// JSONPath("tags", -1)            // $.tags[#-1], the last element
+/// JSONPath("tags").end            // $.tags[#], after the last element
+/// JSONPath()                      // $, the whole document
+/// ```
+/// A path is bound like any other value:
+/// ```swift
+/// let tags = try db.fetchAll(
+///     String.self, "SELECT value FROM note, json_each(note.meta, ?)", [JSONPath("tags")])
+/// ```
+/// A key with the character U+0000 is refused when the path is used, because SQLite would take only the part before that character
+/// for the key.
+///
+/// An index on an expression (<https://sqlite.org/expridx.html>) is used only if the path is in the SQL text itself.
+/// ``JSONExpression`` writes it there.
+public struct JSONPath: Hashable, Sendable {
+    /// One step of a path.
+    public enum Component: Hashable, Sendable {
+        /// The member of an object with this key.
+        case key(String)
+        /// The element of an array, counted from 0. A negative number counts from the end; -1 is the last element.
+        case index(Int)
+        /// The place after the last element of an array, where setting a value appends it.
+        case end
+    }
+
+    /// The steps from the whole document to the place.
+    public var components: [Component]
+
+    /// Creates a path from keys (`String`), indexes (`Int`), ``Component``s and other paths. Without any, it is the whole document.
+    public init(_ components: any JSONPathComponent...) { self.init(list: components) }
+
+    /// Creates a path from its components.
+    public init(components: [Component]) { self.components = components }
+
+    package init(list: [any JSONPathComponent]) {
+        components = []
+        components.reserveCapacity(list.count)
+        for component in list { components += component.jsonPathComponents }
+    }
+
+    /// The error for a key that SQLite cannot find: it compares keys with escapes only up to U+0000, and would find or change
+    /// another member.
+    package var refusal: DatabaseError? {
+        for case .key(let key) in components where key.utf8.contains(0) { return .nullInKey }
+        return nil
+    }
+
+    /// The whole document.
+    public static let root = JSONPath(components: [])
+
+    /// Whether this is the whole document.
+    public var isRoot: Bool { components.isEmpty }
+
+    /// Returns the path with more components at its end.
+    public func appending(_ components: any JSONPathComponent...) -> JSONPath {
+        JSONPath(components: self.components + JSONPath(list: components).components)
+    }
+
+    /// Returns the path of a member of the object at this path.
+    public subscript(key: String) -> JSONPath { appending(key) }
+
+    /// Returns the path of an element of the array at this path; a negative index counts from the end.
+    public subscript(index: Int) -> JSONPath { appending(index) }
+
+    /// The place after the last element of the array at this path.
+    public var end: JSONPath { JSONPath(components: components + [.end]) }
+
+    /// The path without its last component; nil for the whole document.
+    public var parent: JSONPath? { isRoot ? nil : JSONPath(components: Array(components.dropLast())) }
+}
+
+/// Two keys are equal if their bytes are, as in SQLite.
+extension JSONPath.Component {
+    public static func == (a: Self, b: Self) -> Bool {
+        switch (a, b) {
+        case (.key(let a), .key(let b)): a.isSameText(as: b)
+        case (.index(let a), .index(let b)): a == b
+        case (.end, .end): true
+        default: false
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .key(let key): hasher.combine(ExactText(key))
+        case .index(let index): hasher.combine(index)
+        case .end: hasher.combine(0xfe as UInt8)
+        }
+    }
+}
+
+/// A type that a ``JSONPath`` can be built from: `String` for a key, `Int` for an index, a component, or another path.
+public protocol JSONPathComponent: Sendable {
+    /// The steps that the value stands for.
+    var jsonPathComponents: [JSONPath.Component] { get }
+}
+
+extension String: JSONPathComponent {
+    public var jsonPathComponents: [JSONPath.Component] { [.key(self)] }
+}
+
+extension Int: JSONPathComponent {
+    public var jsonPathComponents: [JSONPath.Component] { [.index(self)] }
+}
+
+extension JSONPath.Component: JSONPathComponent {
+    public var jsonPathComponents: [JSONPath.Component] { [self] }
+}
+
+extension JSONPath: JSONPathComponent {
+    public var jsonPathComponents: [JSONPath.Component] { components }
+}
+
+/// Bound as text, such as `$.tags[0]`, and read from text that is a well-formed path.
+extension JSONPath: SQLValueConvertible {
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a key with the character U+0000; see ``JSONPath``.
+    public var sqlValue: SQLValue {
+        get throws(DatabaseError) {
+            if let refusal { throw refusal }
+            return .text(description)
+        }
+    }
+
+    public init?(sqlValue: SQLValue) {
+        guard case .text(let text) = sqlValue, let path = try? JSONPath(parsing: text) else { return nil }
+        self = path
+    }
+}
+
+extension DatabaseError {
+    static var nullInKey: DatabaseError {
+        .invalidArgument("a JSON key contains the character U+0000, at which SQLite would end it and take another key for it")
+    }
+}

@@ -1,0 +1,176 @@
+import Foundation
+
+/// Provides the key of a database on request.
+///
+/// ``KeySource`` has the usual providers; for any other, conform your own type:
+/// ```swift
+/// let db = try Connection(.file("notes.db"), key: .provided(by: .first([.credential("notes-key"), .file("/etc/notes/key")])))
+/// ```
+public protocol KeyProvider: Sendable {
+    /// Returns a passphrase or a raw key, or nil if this provider has none and the next one may be asked.
+    ///
+    /// Throw an error for a key that exists but must not be used, such as a file that anyone can read: going on to the next
+    /// provider would hide it.
+    func key() throws -> Encryption?
+}
+
+/// The format of the bytes that a ``KeySource`` finds.
+public enum KeyEncoding: Hashable, Sendable {
+    /// A passphrase. One line break at its end (LF or CR LF) is ignored, as text files end with one.
+    case passphrase
+    /// A raw key in hexadecimal: 64 digits, or 96 including the salt at the end. One line break at its end is ignored.
+    case hexadecimal
+    /// A raw key in binary: 32 bytes, or 48 including the salt at the end. A line break at its end is not ignored.
+    case raw
+
+    /// Reads a key from bytes.
+    func key(_ bytes: UnsafeRawBufferPointer) throws(DatabaseError) -> Encryption {
+        switch self {
+        case .passphrase: return try .passphrase(bytes: Self.line(bytes))
+        case .raw: return try .raw(bytes: bytes)
+        case .hexadecimal:
+            let digits = Self.line(bytes)
+            if digits.isEmpty { throw .emptyKey }
+            guard digits.count == 64 || digits.count == 96 else {
+                throw CipherConfiguration.invalid(
+                    "a raw key has 64 hexadecimal digits, or 96 with its salt, and \(digits.count) characters were given")
+            }
+            let raw = try SecureBytes(count: digits.count / 2) { raw throws(DatabaseError) in
+                for index in raw.indices {
+                    guard let high = Self.digit(digits[2 * index]), let low = Self.digit(digits[2 * index + 1]) else {
+                        throw CipherConfiguration.invalid("a raw key has a character that is not a hexadecimal digit")
+                    }
+                    raw[index] = high << 4 | low
+                }
+            }
+            return try raw.withUnsafeBytes { raw throws(DatabaseError) in try .raw(bytes: raw) }
+        }
+    }
+
+    private static func line(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        guard bytes.last == 10 else { return bytes }
+        let line = UnsafeRawBufferPointer(rebasing: bytes.dropLast())
+        return line.last == 13 ? UnsafeRawBufferPointer(rebasing: line.dropLast()) : line
+    }
+
+    private static func digit(_ character: UInt8) -> UInt8? {
+        switch character {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): character - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}
+
+/// The key providers that come with this package.
+public struct KeySource: KeyProvider, CustomStringConvertible {
+    /// The largest number of bytes that a file, a descriptor or a key of the kernel may have: 64 KiB.
+    public static let maximumBytes = 65_536
+
+    /// A description of the source, without the key.
+    public let description: String
+    private let read: @Sendable () throws -> Encryption?
+
+    /// A source that calls your closure, which returns the key or nil.
+    /// ```swift
+    /// let db = try Connection(location, key: .provided(by: KeySource { try askTheServer() }))
+    /// ```
+    public init(_ body: @escaping @Sendable () throws -> Encryption?) { self.init("a closure", body) }
+
+    package init(_ description: String, _ read: @escaping @Sendable () throws -> Encryption?) {
+        self.description = description
+        self.read = read
+    }
+
+    public func key() throws -> Encryption? { try read() }
+}
+
+extension KeyProvider where Self == KeySource {
+    /// Asks several sources in order and takes the first key. If a source throws, the search ends with that error.
+    public static func first(_ sources: [KeySource]) -> KeySource {
+        KeySource("the first of: " + sources.map(\.description).joined(separator: ", ")) {
+            for source in sources {
+                if let key = try source.key() { return key }
+            }
+            return nil
+        }
+    }
+
+    /// Wraps a provider of another type, for use in a list of sources.
+    public static func provider(_ provider: any KeyProvider) -> KeySource {
+        KeySource("\(type(of: provider))") { try provider.key() }
+    }
+
+    /// An environment variable, which is wiped and removed when it is read: programs that this process starts later do not inherit
+    /// it, and `/proc/self/environ` no longer shows it. A second read finds nothing.
+    ///
+    /// Use it at the start of a program: like `setenv`, it is not safe while other threads access the environment. Until it is
+    /// read, every program of the same user can read the variable.
+    /// - Parameters:
+    ///   - name: the variable's name. The source gives nil if the variable is not set, and throws ``DatabaseError/Reason/emptyKey``
+    ///     if it is empty.
+    ///   - encoding: the format of its value. Default: a passphrase. ``KeyEncoding/raw`` throws, as a variable cannot hold every
+    ///     byte.
+    public static func environment(_ name: String, as encoding: KeyEncoding = .passphrase) -> KeySource {
+        KeySource("the environment variable \(name)") {
+            guard encoding != .raw else {
+                throw DatabaseError.keyProvider("an environment variable cannot hold every byte of a raw key")
+            }
+            guard !name.isEmpty, !name.utf8.contains(0), !name.utf8.contains(UInt8(ascii: "=")) else {
+                throw DatabaseError.keyProvider("an environment variable cannot have the name \(name)")
+            }
+            guard let value = getenv(name) else { return nil }
+            let count = strlen(value)
+            defer {
+                wipe(value, count)
+                unsetenv(name)
+            }
+            return try encoding.key(UnsafeRawBufferPointer(start: value, count: count))
+        }
+    }
+}
+
+extension Encryption {
+    /// A key that a provider gives when a database is opened; it is not asked at any other time.
+    /// ```swift
+    /// let db = try Connection(.file("notes.db"), key: .provided(by: .environment("NOTES_PASSPHRASE")))
+    /// ```
+    /// Opening throws ``DatabaseError/Reason/keyProvider`` if the provider has no key, or one that is neither a passphrase nor a
+    /// raw key. Errors that the provider throws are passed on.
+    /// - Parameters:
+    ///   - provider: the provider to ask.
+    ///   - cipher: the cipher settings. Default: nil, for those of the provider's key.
+    public static func provided(by provider: some KeyProvider, cipher: CipherConfiguration? = nil) -> Encryption {
+        Encryption(.deferred(ProvidedKey(provider: provider)), cipher: cipher)
+    }
+}
+
+/// A key that a provider gives when a database is opened.
+private struct ProvidedKey: DeferredKey {
+    let provider: any KeyProvider
+
+    var kind: String { "provided" }
+
+    func resolve(
+        for location: DatabaseLocation, _ cipher: CipherConfiguration?, _ configuration: DatabaseConfiguration
+    ) throws -> ResolvedKey {
+        let key = try resolveForNewFile()
+        return ResolvedKey(key: key.with(cipher: cipher ?? key.cipher))
+    }
+
+    func resolveForNewFile() throws -> Encryption {
+        let name = (provider as? KeySource)?.description ?? "\(type(of: provider))"
+        guard let key = try provider.key() else { throw DatabaseError.keyProvider("there is no key: \(name) gave none") }
+        switch key.form {
+        case .passphrase, .raw, .derived: return key
+        case .plaintext, .deferred: throw DatabaseError.keyProvider("\(name) gave neither a passphrase nor a raw key, but \(key)")
+        }
+    }
+}
+
+extension DatabaseError {
+    static func keyProvider(_ message: String, code: ResultCode = .authorization, path: String? = nil) -> DatabaseError {
+        DatabaseError(code: code, reason: .keyProvider, message: message, path: path)
+    }
+}

@@ -1,0 +1,185 @@
+import CSQLCipher
+
+extension Connection {
+    /// Attaches a database under a name (<https://sqlite.org/lang_attach.html>).
+    ///
+    /// ```swift
+    /// let archive = try db.attach(.file("archive.db"), as: "archive", key: archiveKey)
+    /// try db.execute("INSERT INTO archive.note SELECT * FROM main.note WHERE year < \(2020)")
+    /// try archive.detach()
+    /// ```
+    /// The database is read with the key before the call returns; a new file is created with it. Up to 125 databases can be
+    /// attached.
+    /// - Parameters:
+    ///   - location: the database to attach.
+    ///   - name: its name in SQL, any text. Where SQL needs quotes, write `\(identifier: name)`.
+    ///   - key: how it is encrypted; nil if it is not. To use the same key, salt and settings as another database, pass its
+    ///     ``Schema/encryption``. There is no default, as any default would be wrong for some databases.
+    ///   - safeguards: safeguards for an untrusted file. They apply to the whole connection from now on, even after the database is
+    ///     detached. Default: nil, for those that the connection was opened with.
+    /// - Returns: a handle to the database.
+    /// - Throws: ``DatabaseError/Reason/schemaName`` if the name is taken or empty,
+    ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase``, ``DatabaseError/Reason/notEncrypted``,
+    ///   ``DatabaseError/Reason/invalidKey`` or ``DatabaseError/Reason/cannotOpen``, ``ResultCode/corrupt`` if the structure is
+    ///   damaged and the safeguards check it, or any error that a ``KeyProvider`` or ``KeySlots`` throw. In each case nothing is
+    ///   attached.
+    @discardableResult
+    public func attach(
+        _ location: DatabaseLocation, as name: String, key: Encryption?, safeguards: DatabaseConfiguration.Safeguards? = nil
+    ) throws -> Schema {
+        let handle = try liveForUse()
+        if !loan.pool.attachesForAll { try refuseIfOneOfMany("attach(_:as:key:)", "attach(_:as:key:) of the pool") }
+        try location.refuseKey()
+        try checkIsFree(name)
+        let resolved = try refusingUse { try (key ?? .plaintext).resolved(for: location, configuration) }
+        let key = resolved.key
+        if configuration.access != .readOnly { location.removeRemains() }
+        _ = try DatabaseFile.prepare(location, configuration)
+        let header = location.isOnDisk ? try DatabaseFile.header(at: location) : nil
+        let schema = Schema(self, name), safeguards = safeguards ?? configuration.safeguards
+        return try withSafeguards(safeguards) {
+            let refusesCommit = sqlcipherkit_refuses_commit(handle) != 0
+            do {
+                try attachUnread(handle, location, name, key, header)
+                do throws(DatabaseError) { try schema.readAfterAttaching() } catch {
+                    throw attachFailure(location, key, header, error)
+                }
+                if safeguards?.checksStructure == true { try schema.requireStructure() }
+                schema.noteKey(key)
+                try resolved.didOpen?(schema)
+            } catch {
+                // A database that the open transaction has read cannot be detached.
+                sqlcipherkit_leave_transaction(handle, name)
+                try? schema.detach()
+                // Damage in a database that is not attached is no reason for a transaction to lose what it has changed in others.
+                if !refusesCommit { sqlcipherkit_allow_commit(handle) }
+                throw error
+            }
+            return schema
+        }
+    }
+
+    /// Runs `body` with a database attached, and always detaches it afterwards. If `body` leaves a transaction open, it is rolled
+    /// back.
+    ///
+    /// ```swift
+    /// let count = try db.withAttached(.file("archive.db"), as: "archive", key: archiveKey) { archive in
+    ///     try archive.connection.fetchOne(Int.self, "SELECT count(*) FROM archive.note")
+    /// }
+    /// ```
+    /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, because SQLite cannot detach a database before the end of a
+    ///   transaction that has used it; any error from attaching or from `body`; or, if `body` did not throw, any error from
+    ///   detaching, such as ``DatabaseError/Reason/misuse`` if it left a transaction open.
+    public func withAttached<R>(
+        _ location: DatabaseLocation, as name: String, key: Encryption?, safeguards: DatabaseConfiguration.Safeguards? = nil,
+        _ body: (Schema) throws -> R
+    ) throws -> R {
+        if isInTransaction {
+            throw DatabaseError.misuse("withAttached cannot be called in a transaction: begin it inside, or attach before it")
+        }
+        let schema = try changingThisOneOnly { try attach(location, as: name, key: key, safeguards: safeguards) }
+        let detach = { () throws(DatabaseError) in
+            try self.changingThisOneOnly { () throws(DatabaseError) in try schema.detach() }
+        }
+        let result: R
+        do { result = try body(schema) } catch {
+            abandon()
+            // A cursor that outlives the closure keeps its own transaction open.
+            if (try? detach()) == nil {
+                closeCursors()
+                try? detach()
+            }
+            throw error
+        }
+        if isInTransaction {
+            abandon()
+            try? detach()
+            throw DatabaseError.misuse("the closure of withAttached has left a transaction open, which was rolled back")
+        }
+        try detach()
+        return result
+    }
+
+    private func checkIsFree(_ name: String) throws(DatabaseError) {
+        guard !name.isEmpty, !name.utf8.contains(0) else {
+            throw DatabaseError(code: .misuse, reason: .schemaName, message: "a database cannot be attached without a name")
+        }
+        // `temp` is not in the list before its first use, but the name is always taken.
+        guard !name.isSameName(as: "temp"), try !schemas().map(\.name).contains(name: name) else {
+            throw DatabaseError(code: .error, reason: .schemaName, message: "a database is already attached as \(name)")
+        }
+    }
+
+    /// Attaches the database without reading it, so that a new file is still empty.
+    private func attachUnread(
+        _ handle: OpaquePointer, _ location: DatabaseLocation, _ name: String, _ key: Encryption, _ header: [UInt8]?
+    ) throws(DatabaseError) {
+        let rc: Int32
+        if key.isPlaintext {
+            rc = sqlcipherkit_attach(handle, location.name, name, nil, 0, nil)
+        } else {
+            try key.refusePlaintext(header, location)
+            let keyspec = try Keyspec(key, salt: header)
+            var settings = key.settings.engineSettings
+            rc = keyspec.withBytes {
+                sqlcipherkit_attach(handle, location.name, name, $0.baseAddress, Int32($0.count), &settings)
+            }
+        }
+        guard rc == SQLITE_OK else { throw attachFailure(location, key, header, failure(rc)) }
+    }
+
+    private func attachFailure(
+        _ location: DatabaseLocation, _ key: Encryption, _ header: [UInt8]?, _ error: DatabaseError
+    ) -> DatabaseError {
+        let path = location.path ?? location.name
+        if .notADatabase ~= error.code { return key.refusal(by: path, header: header, code: error.code) }
+        return DatabaseError(
+            code: error.code, reason: .cannotOpen ~= error.code ? .cannotOpen : error.reason,
+            message: "cannot attach \(path): \(error.message)", path: path)
+    }
+}
+
+extension Schema {
+    /// Detaches the database (<https://sqlite.org/lang_detach.html>).
+    /// - Throws: ``DatabaseError/Reason/schemaName`` for `main`, `temp` or a database that is no longer attached;
+    ///   ``DatabaseError/Reason/misuse`` while a transaction, an open result or a backup uses it.
+    public func detach() throws(DatabaseError) {
+        if ["main", "temp"].contains(name: name) {
+            throw DatabaseError(code: .error, reason: .schemaName, message: "the database \(name) cannot be detached")
+        }
+        try live()
+        if !connection.loan.pool.attachesForAll { try connection.refuseIfOneOfMany("detach()", "detach() of the pool's schema") }
+        defer { if (try? live()) == nil { forgetKeyOrigin() } }
+        let statement = try connection.prepare("DETACH DATABASE ?")
+        do throws(DatabaseError) { try statement.execute([name]) } catch {
+            // The name is attached, so the only remaining reason for this code is that the database is in use.
+            guard error.code == .error else { throw error }
+            throw DatabaseError(
+                code: .locked, reason: .misuse,
+                message: "the database \(name) is in use by a transaction or a result that is being read")
+        }
+    }
+
+    /// Reads the database. Writes the header of a new file, which fixes its key.
+    fileprivate func readAfterAttaching() throws(DatabaseError) {
+        _ = try connection.fetchOne(Int.self, SQL(raw: "SELECT count(*) FROM \(quotedName).sqlite_schema"))
+        if try !isReadOnly, try connection.fetchOne(Int.self, SQL(raw: "PRAGMA \(quotedName).page_count")) == 0 {
+            try connection.execute(SQL(raw: "PRAGMA \(quotedName).user_version = 0"))
+        }
+    }
+}
+
+extension DatabaseError {
+    static func noSchema(_ name: String) -> DatabaseError {
+        DatabaseError(code: .error, reason: .schemaName, message: "no database is attached as \(name)")
+    }
+}
+
+extension DatabaseLocation {
+    package var isOnDisk: Bool {
+        switch place {
+        case .file, .uri: true
+        case .memory, .temporary: false
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import CSQLCipher
+
+/// How much of a write-ahead log is moved into its database (<https://sqlite.org/c3ref/wal_checkpoint_v2.html>).
+public enum CheckpointMode: Int32, Hashable, Sendable, CaseIterable {
+    /// As much as possible without waiting.
+    case passive = 0
+    /// The whole log. Waits for readers of older snapshots.
+    case full = 1
+    /// The whole log, and the next write starts the log from the beginning. Waits for all readers that use the log.
+    case restart = 2
+    /// Like ``restart``, and also truncates the log file to zero bytes.
+    case truncate = 3
+}
+
+/// The result of a checkpoint.
+public struct CheckpointResult: Hashable, Sendable {
+    /// The number of frames in the log, of one page each; 0 after ``CheckpointMode/truncate``.
+    public let logFrames: Int
+    /// The number of these frames that are now in the database.
+    public let checkpointedFrames: Int
+
+    /// Whether the whole log is in the database.
+    public var isComplete: Bool { logFrames == checkpointedFrames }
+}
+
+extension Schema {
+    /// Moves the write-ahead log into the database.
+    /// - Parameter mode: how much of it to move. Default: as much as possible without waiting.
+    /// - Returns: the numbers of frames in the log and in the database; both 0 for a database without a write-ahead log.
+    /// - Throws: ``DatabaseError/Reason/busy`` if another connection still reads or writes after the busy timeout (as much as
+    ///   possible has then been moved); ``DatabaseError/Reason/misuse`` inside a transaction; ``DatabaseError/Reason/schemaName``;
+    ///   ``ResultCode/readOnly`` for a database that is open for reading only.
+    @discardableResult
+    public func checkpoint(_ mode: CheckpointMode = .passive) throws(DatabaseError) -> CheckpointResult {
+        let handle = try connection.liveOutsideHooks()
+        if connection.isInTransaction { throw .misuse("a checkpoint is not possible inside a transaction") }
+        try live()
+        if try isReadOnly, try hasWAL {
+            throw DatabaseError(
+                code: .readOnly, message: "a checkpoint writes into the database \(name), which is open for reading only")
+        }
+        var frames: Int32 = 0, done: Int32 = 0
+        sqlcipherkit_forget_interrupt(handle)
+        try connection.check(sqlite3_wal_checkpoint_v2(handle, name, mode.rawValue, &frames, &done))
+        return CheckpointResult(logFrames: Int(max(0, frames)), checkpointedFrames: Int(max(0, done)))
+    }
+
+    /// Whether the database has a write-ahead log.
+    package var hasWAL: Bool { get throws(DatabaseError) { try journalModeName == "wal" } }
+
+    package var journalModeName: String? {
+        get throws(DatabaseError) { try connection.fetchOne(String.self, SQL(raw: "PRAGMA \(quotedName).journal_mode")) }
+    }
+}

@@ -1,0 +1,99 @@
+/// Answers questions about a database's tables for the rest of the library. Nothing else in the library queries SQLite for these.
+extension Schema {
+    package struct TableForm {
+        /// The name as the database spells it.
+        package let name: String
+        package let kind: TableSchema.Kind
+        package let isWithoutRowID: Bool
+        package let isStrict: Bool
+    }
+
+    /// The kind of a table; nil if there is no table, view or virtual table of that name.
+    package func form(of table: String) throws(DatabaseError) -> TableForm? {
+        try live()
+        let found: (String, TableSchema.Kind, Bool, Bool)? = try connection.fetchOne(
+            """
+            SELECT name, type, wr, strict FROM pragma_table_list(\(table.cName("the name of a table")))
+            WHERE schema = \(name) COLLATE NOCASE
+            """)
+        return found.map { TableForm(name: $0.0, kind: $0.1, isWithoutRowID: $0.2, isStrict: $0.3) }
+    }
+
+    /// The names of the tables, views and virtual tables that match a condition on `m`, a row of `pragma_table_list`.
+    package func objects(_ condition: SQL, order: SQL = "m.name") throws(DatabaseError) -> [String] {
+        try live()
+        return try connection.fetchAll(
+            String.self,
+            "SELECT m.name FROM pragma_table_list AS m WHERE m.schema = \(name) COLLATE NOCASE AND \(condition) ORDER BY \(order)")
+    }
+
+    /// The tables in which virtual tables keep their content.
+    package func shadowTables() throws(DatabaseError) -> Set<SQLName> { try objects("m.type = 'shadow'").nameSet }
+
+    /// The ordinary columns of a table, neither generated nor hidden, in order.
+    package func storedColumns(of table: String) throws(DatabaseError) -> [String] {
+        try columns(of: table).filter { $0.kind == .normal }.map(\.name)
+    }
+
+    /// A name for the row id of a table, `rowid`, `_rowid_` or `oid`; nil for a table without row ids, or if columns hide all three
+    /// names (<https://sqlite.org/lang_createtable.html#rowid>).
+    package func rowIDName(of table: String) throws(DatabaseError) -> String? {
+        guard let form = try form(of: table), !form.isWithoutRowID else { return nil }
+        let taken = try columns(of: table).map(\.name).nameSet
+        return ["rowid", "_rowid_", "oid"].first { !taken.contains(SQLName($0)) }
+    }
+
+    /// Whether the database has a table, index, trigger or view of a name, including SQLite's own tables.
+    package func has(_ object: String) throws(DatabaseError) -> Bool {
+        try live()
+        return try connection.fetchOne(
+            Bool.self,
+            "SELECT EXISTS (SELECT 1 FROM \(raw: qualified("sqlite_schema")) WHERE name = \(object) COLLATE NOCASE)") ?? false
+    }
+
+    /// The unique indexes of a table and their origins.
+    package func uniqueIndexes(of table: String) throws(DatabaseError) -> [(name: String, origin: IndexSchema.Origin)] {
+        try live()
+        let rows: [(String, IndexSchema.Origin)] = try connection.fetchAll(
+            """
+            SELECT name, origin FROM pragma_index_list(\(table.cName("the name of a table")), \(name))
+            WHERE "unique" ORDER BY seq
+            """)
+        return rows.map { (name: $0.0, origin: $0.1) }
+    }
+
+    /// The columns that an index sorts by, with their collations, but without expressions and the row id.
+    package func keyColumns(ofIndex index: String) throws(DatabaseError) -> [(column: String, collation: String)] {
+        try live()
+        let terms: [(String?, String)] = try connection.fetchAll(
+            "SELECT name, coll FROM pragma_index_xinfo(\(index), \(name)) WHERE \"key\" ORDER BY seqno")
+        return terms.compactMap { term in term.0.map { (column: $0, collation: term.1) } }
+    }
+
+    /// The foreign keys of a table with all their columns, in the order of their declaration.
+    package func foreignKeyList(of table: String) throws(DatabaseError) -> [SQLForeignKey] {
+        var keys: [(id: Int, key: SQLForeignKey)] = []
+        for column in try foreignKeys(of: table).sorted(by: { ($0.id, $0.sequence) < ($1.id, $1.sequence) }) {
+            if keys.last?.id != column.id {
+                let onDelete = SQLForeignKey.Action(rawValue: column.onDelete) ?? .noAction
+                let onUpdate = SQLForeignKey.Action(rawValue: column.onUpdate) ?? .noAction
+                keys.append((column.id, SQLForeignKey([], references: column.parent, onDelete: onDelete, onUpdate: onUpdate)))
+            }
+            keys[keys.count - 1].key.columns.append(column.from)
+            if let to = column.to { keys[keys.count - 1].key.parentColumns.append(to) }
+        }
+        // SQLite counts from the last one declared.
+        return keys.reversed().map(\.key)
+    }
+
+    /// The rows of a pragma that returns a table.
+    func rows<T: SQLRow>(_ pragma: String, _ argument: String?) throws(DatabaseError) -> [T] {
+        try live()
+        let argument = try argument?.cName("a name").quotedSQLLiteral
+        let text = "PRAGMA \(quotedName).\(pragma)" + (argument.map { "(\($0))" } ?? "")
+        let statement = try connection.prepare(SQL(raw: text))
+        do { return try statement.fetchAll(T.self) } catch let error as DatabaseError { throw error } catch {
+            throw DatabaseError(thrownBy: "reading PRAGMA \(pragma)", error)
+        }
+    }
+}

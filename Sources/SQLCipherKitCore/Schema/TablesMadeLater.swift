@@ -1,0 +1,11 @@
+/// Names of the tables that the package makes in a database when they are first needed. No migration creates these.
+package enum TablesMadeLater {
+    /// The beginning of the name of a key-value store's table.
+    package static let storePrefix = "kv_"
+    /// The tables of a change log.
+    package static let changeLog = ["changelog", "changelog_row", "changelog_cell", "changelog_peer", "changelog_state"]
+
+    package static func contain(_ table: String) -> Bool {
+        table.hasNamePrefix(storePrefix) || changeLog.contains(name: table)
+    }
+}

@@ -1,0 +1,131 @@
+import CSQLCipher
+
+/// A statement's current row.
+///
+/// A row is lent to a closure or an initialiser and cannot be stored; the compiler prevents it. Read the values that you need, or
+/// make a ``RowCopy``.
+/// ```swift
+/// try db.forEach("SELECT id, title FROM note") { row in
+///     let id: Int = try row[0]
+///     let title: String? = try row["title"]
+///     print(id, title ?? "untitled")
+/// }
+/// ```
+/// Reading by index costs the same as SQLite's own call. A name written as a literal adds a comparison of addresses, a name in a
+/// variable a comparison of strings.
+@frozen
+public struct Row: ~Copyable {
+    @usableFromInline package let handle: OpaquePointer
+    // The statement keeps them alive while a row is lent: atomic reference counting for each row would cost more than reading a
+    // column.
+    @usableFromInline package let unretainedNames: Unmanaged<ColumnNames>
+
+    @inlinable
+    @inline(__always)
+    package init(_ handle: OpaquePointer, _ names: Unmanaged<ColumnNames>) {
+        self.handle = handle
+        unretainedNames = names
+    }
+
+    @usableFromInline
+    var names: ColumnNames { unretainedNames.takeUnretainedValue() }
+
+    /// Whether all columns that can be found by name are NULL.
+    @usableFromInline
+    package var isAllNull: Bool { names.range.allSatisfy { sqlite3_column_type(handle, Int32($0)) == SQLITE_NULL } }
+
+    /// The number of columns.
+    public var count: Int { names.count }
+
+    /// The columns' names, as SQLite reports them.
+    public var columnNames: [String] { names.names }
+
+    /// The value of a column by its index, counted from 0.
+    /// - Throws: ``DatabaseError/Reason/noSuchColumn``, ``DatabaseError/Reason/unexpectedNull`` or
+    ///   ``DatabaseError/Reason/typeMismatch``.
+    @inlinable
+    public subscript<T: SQLValueConvertible>(index: Int) -> T {
+        @inline(__always)
+        get throws(DatabaseError) { try Row.Column(handle, Int32(clamping: index)).read(as: T.self) }
+    }
+
+    /// The value of a column by its name. If no name matches exactly, ASCII case is ignored.
+    ///
+    /// If several columns have the same name, this is the first one: use `AS` to rename them.
+    /// - Throws: ``DatabaseError/Reason/noSuchColumn``, ``DatabaseError/Reason/unexpectedNull`` or
+    ///   ``DatabaseError/Reason/typeMismatch``.
+    @inlinable
+    public subscript<T: SQLValueConvertible>(name: StaticString) -> T {
+        @inline(__always)
+        get throws(DatabaseError) {
+            let index = unretainedNames._withUnsafeGuaranteedRef { $0.index(of: name) }
+            if index < 0 { throw noColumn("\(name)") }
+            return try Row.Column(handle, index).read(as: T.self)
+        }
+    }
+
+    /// The value of a column by a name known only at run time.
+    // Generic over the kind of string, because a literal prefers a plain `String` to the overload above.
+    @inlinable
+    @_disfavoredOverload
+    public subscript<T: SQLValueConvertible>(name: some StringProtocol) -> T {
+        get throws(DatabaseError) { try Row.Column(handle, index(of: String(name))).read(as: T.self) }
+    }
+
+    /// The value of a column as a given type, for when the context does not determine the type.
+    @inlinable
+    @inline(__always)
+    public func get<T: SQLValueConvertible>(_ index: Int, as type: T.Type = T.self) throws(DatabaseError) -> T {
+        try self[index]
+    }
+
+    /// The value of a column as a given type, for when the context does not determine the type.
+    @inlinable
+    @inline(__always)
+    public func get<T: SQLValueConvertible>(_ name: StaticString, as type: T.Type = T.self) throws(DatabaseError) -> T {
+        try self[name]
+    }
+
+    /// Lends the bytes of a text or blob column without copying them, for the duration of the closure.
+    /// - Throws: ``DatabaseError/Reason/unexpectedNull``, ``DatabaseError/Reason/typeMismatch``,
+    ///   ``DatabaseError/Reason/noSuchColumn``, or any error that `body` throws.
+    @inlinable
+    public func withUnsafeBytes<R>(at index: Int, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
+        try Row.Column(handle, Int32(clamping: index)).withUnsafeBytes(body)
+    }
+
+    /// The index of a column by its name.
+    /// - Throws: ``DatabaseError/Reason/noSuchColumn``.
+    @inlinable
+    func index(of name: String) throws(DatabaseError) -> Int32 {
+        let index = unretainedNames._withUnsafeGuaranteedRef { $0.index(of: name) }
+        if index < 0 { throw noColumn(name) }
+        return index
+    }
+
+    @usableFromInline
+    @inline(never)
+    func noColumn(_ name: String) -> DatabaseError {
+        DatabaseError(
+            code: .range, reason: .noSuchColumn,
+            message: "no column named \(name); there is \(names.names.joined(separator: ", "))",
+            sql: sqlite3_sql(handle).map { String(cString: $0) })
+    }
+}
+
+/// A type that is initialised from a row: the fast way to read records.
+/// ```swift
+/// struct Note: SQLRow {
+///     var id: Int
+///     var title: String
+///     init(row: borrowing Row) throws {
+///         id = try row["id"]
+///         title = try row["title"]
+///     }
+/// }
+/// let notes = try db.fetchAll(Note.self, "SELECT id, title FROM note")
+/// ```
+public protocol SQLRow {
+    /// Creates the value from the row's columns.
+    init(row: borrowing Row) throws
+}

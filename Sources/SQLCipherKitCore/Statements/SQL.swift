@@ -1,0 +1,149 @@
+/// SQL text together with the values bound to it.
+///
+/// Written as a literal. Interpolated values are bound, never inserted into the text:
+/// ```swift
+/// try db.execute("UPDATE note SET title = \(title) WHERE id IN \(ids)")
+/// // UPDATE note SET title = ? WHERE id IN (?,?,?)
+/// ```
+/// An optional binds its value, or NULL for `nil`. An array or a set binds each of its values, and its parentheses can be left out:
+/// `IN \(ids)` and `IN (\(ids))` are the same.
+///
+/// `\(identifier: name)` quotes a table's or column's name. `\(raw: text)` inserts text unchanged, and `SQL(raw: text)` takes a
+/// whole statement from a variable: never use these two with untrusted text.
+public struct SQL: Sendable, ExpressibleByStringInterpolation {
+    // The text without a final `?`, which is only appended when the text is asked for: that way, a literal with one value at its
+    // end is not copied to find its statement.
+    @usableFromInline var head: String
+    @usableFromInline var endsWithMark: Bool
+    /// The values.
+    public var arguments: StatementArguments
+
+    /// The text, with a `?` for each bound value.
+    public var text: String {
+        get { endsWithMark ? head + "?" : head }
+        set { (head, endsWithMark) = (newValue, false) }
+    }
+
+    /// SQL from a variable, used unchanged.
+    @inlinable
+    public init(raw text: String, _ arguments: StatementArguments = []) {
+        head = text
+        endsWithMark = false
+        self.arguments = arguments
+    }
+
+    @inlinable
+    public init(stringLiteral text: String) {
+        head = text
+        endsWithMark = false
+        arguments = []
+    }
+
+    @inlinable
+    public init(stringInterpolation: StringInterpolation) {
+        head = stringInterpolation.text
+        endsWithMark = stringInterpolation.endsWithMark
+        arguments = stringInterpolation.values
+    }
+
+    /// Collects the text and the values of a literal.
+    public struct StringInterpolation: StringInterpolationProtocol {
+        @usableFromInline var text = ""
+        @usableFromInline var values: StatementArguments
+        /// Whether a `?` is still to be appended to the text.
+        @usableFromInline var endsWithMark = false
+
+        // The capacity still to be reserved: the first literal is not copied until something follows it.
+        @usableFromInline var capacity: Int
+
+        @inlinable
+        public init(literalCapacity: Int, interpolationCount: Int) {
+            capacity = literalCapacity + interpolationCount
+            values = StatementArguments()
+        }
+
+        @inlinable
+        public mutating func appendLiteral(_ literal: String) {
+            if literal.isEmpty { return }
+            if text.isEmpty, !endsWithMark { text = literal } else { append(literal) }
+        }
+
+        @usableFromInline
+        mutating func append(_ more: String) {
+            if capacity != 0 {
+                text.reserveCapacity(capacity)
+                capacity = 0
+            }
+            if endsWithMark {
+                text += "?"
+                endsWithMark = false
+            }
+            text += more
+        }
+
+        @inlinable
+        mutating func appendMark() {
+            if endsWithMark { append("") }
+            endsWithMark = true
+        }
+
+        /// Binds a value.
+        @inlinable
+        public mutating func appendInterpolation(_ value: some SQLValueConvertible) {
+            appendMark()
+            values.append(value)
+        }
+
+        /// Binds a value, or NULL for `nil`.
+        ///
+        /// Without a parameter of optional type, the compiler warns that `\(optional)` prints a debug description.
+        @inlinable
+        public mutating func appendInterpolation<Value: SQLValueConvertible>(_ value: Value?) {
+            appendMark()
+            values.append(value)
+        }
+
+        /// Binds bytes as a blob.
+        @inlinable
+        public mutating func appendInterpolation(_ bytes: [UInt8]) {
+            appendMark()
+            values.append(bytes)
+        }
+
+        /// Writes an identifier, quoted.
+        public mutating func appendInterpolation(identifier: String) { append(identifier.quotedSQLIdentifier) }
+
+        /// Inserts text unchanged.
+        public mutating func appendInterpolation(raw: String) { append(raw) }
+
+        /// Inserts another piece of SQL with its values.
+        public mutating func appendInterpolation(_ sql: SQL) {
+            append(sql.text)
+            values.append(sql.arguments)
+        }
+    }
+}
+
+extension String {
+    /// The text as an SQL identifier, in double quotes, with double quotes inside it doubled
+    /// (<https://sqlite.org/lang_keywords.html>).
+    public var quotedSQLIdentifier: String {
+        var quoted = "\""
+        for character in unicodeScalars {
+            quoted.unicodeScalars.append(character)
+            if character == "\"" { quoted.unicodeScalars.append(character) }
+        }
+        return quoted + "\""
+    }
+
+    /// The text as an SQL string literal, in single quotes, with single quotes inside it doubled. For the few places where SQLite
+    /// allows no parameter, such as a pragma's argument or a virtual table's option.
+    package var quotedSQLLiteral: String {
+        var quoted = "'"
+        for character in unicodeScalars {
+            quoted.unicodeScalars.append(character)
+            if character == "'" { quoted.unicodeScalars.append(character) }
+        }
+        return quoted + "'"
+    }
+}

@@ -1,0 +1,157 @@
+import CSQLCipher
+
+/// How a transaction begins (<https://sqlite.org/lang_transaction.html>).
+public enum TransactionKind: String, Sendable, CaseIterable {
+    /// Locks nothing until the first read or write; a later write may find the database busy.
+    case deferred = "DEFERRED"
+    /// Takes the write lock at once.
+    case immediate = "IMMEDIATE"
+    /// Takes the write lock at once and, without a write-ahead log, blocks readers.
+    case exclusive = "EXCLUSIVE"
+}
+
+/// How a transaction ends without an error, and the value that it returns.
+public enum TransactionEnd<Value> {
+    /// The changes are kept.
+    case commit(Value)
+    /// The changes are undone.
+    case rollback(Value)
+}
+
+extension TransactionEnd: Sendable where Value: Sendable {}
+
+extension Connection {
+    /// Whether a transaction is open (<https://sqlite.org/c3ref/get_autocommit.html>).
+    public var isInTransaction: Bool { usableHandle.map { sqlite3_get_autocommit($0) == 0 } ?? false }
+
+    /// Begins a transaction.
+    /// - Throws: ``DatabaseError/Reason/misuse`` inside a transaction; ``DatabaseError/Reason/busy``.
+    public func begin(_ kind: TransactionKind = .immediate) throws(DatabaseError) {
+        _ = try liveForUse()
+        if isInTransaction { throw .misuse("a transaction is already open: use a savepoint inside it") }
+        try control("BEGIN \(kind.rawValue)")
+    }
+
+    /// Commits the open transaction. If this throws, the transaction is still open unless SQLite has rolled it back: check
+    /// ``isInTransaction``.
+    /// - Throws: ``DatabaseError/Reason/misuse`` without a transaction, or inside the closure of one;
+    ///   ``DatabaseError/Reason/busy``; or the error of a commit hook that vetoed the commit.
+    public func commit() throws(DatabaseError) {
+        _ = try liveForUse()
+        guard isInTransaction else { throw .misuse("there is no transaction to commit") }
+        try execute("COMMIT")
+    }
+
+    /// Rolls the open transaction back.
+    /// - Throws: ``DatabaseError/Reason/misuse`` without a transaction, or inside the closure of one.
+    public func rollback() throws(DatabaseError) {
+        _ = try liveForUse()
+        guard isInTransaction else { throw .misuse("there is no transaction to roll back") }
+        try execute("ROLLBACK")
+    }
+
+    /// Runs `body` in a transaction: commits and returns its value, or rolls back if it throws.
+    ///
+    /// Inside another transaction it is a savepoint. SQL in `body` cannot begin or end a transaction: such a statement throws
+    /// ``DatabaseError/Reason/misuse``. If SQLite itself rolls back, because of `ON CONFLICT ROLLBACK`, `RAISE(ROLLBACK)`, an
+    /// interrupted write or a full disk, each further statement throws ``DatabaseError/Reason/aborted`` until the outermost closure
+    /// has ended. So does this call, even if `body` itself ends without an error.
+    /// ```swift
+    /// try db.transaction { db in
+    ///     try db.execute("UPDATE account SET balance = balance - \(amount) WHERE id = \(from)")
+    ///     try db.execute("UPDATE account SET balance = balance + \(amount) WHERE id = \(to)")
+    /// }
+    /// ```
+    /// - Parameters:
+    ///   - kind: how it begins. Default: immediate, so that a later write in it does not find the database busy.
+    ///   - body: the work to do.
+    /// - Throws: any error that `body`, beginning or committing throws; in each case no change is kept.
+    @discardableResult
+    public func transaction<R>(_ kind: TransactionKind = .immediate, _ body: (Connection) throws -> R) throws -> R {
+        try transaction(kind) { db in TransactionEnd.commit(try body(db)) }
+    }
+
+    /// Runs `body` in a transaction, and commits it or rolls it back according to the result of `body`.
+    /// ```swift
+    /// let isFeasible = try db.transaction { db in
+    ///     try plan.apply(to: db)
+    ///     return .rollback(try plan.check(db))
+    /// }
+    /// ```
+    @discardableResult
+    public func transaction<R>(
+        _ kind: TransactionKind = .immediate, _ body: (Connection) throws -> TransactionEnd<R>
+    ) throws -> R {
+        if isInTransaction { return try savepoint(nil, body) }
+        try begin(kind)
+        // Whatever happens, the connection is not left inside the transaction. After a commit there is nothing to roll back.
+        defer { abandon() }
+        switch try inTransaction({ try body(self) }) {
+        case .commit(let value):
+            try control("COMMIT")
+            return value
+        case .rollback(let value):
+            return value
+        }
+    }
+
+    /// Runs `body` in a savepoint: keeps its changes, or undoes only these changes if it throws. Outside a transaction, it is a
+    /// transaction (<https://sqlite.org/lang_savepoint.html>).
+    /// - Parameters:
+    ///   - name: a name that shows in traces. Default: nil, for `sqlcipherkit`.
+    ///   - body: the work to do.
+    @discardableResult
+    public func savepoint<R>(_ name: String? = nil, _ body: (Connection) throws -> R) throws -> R {
+        try savepoint(name) { db in TransactionEnd.commit(try body(db)) }
+    }
+
+    /// Runs `body` in a savepoint, and keeps or undoes its changes according to the result of `body`.
+    @discardableResult
+    public func savepoint<R>(_ name: String? = nil, _ body: (Connection) throws -> TransactionEnd<R>) throws -> R {
+        let name = (name ?? "sqlcipherkit").quotedSQLIdentifier
+        try control("SAVEPOINT \(name)")
+        let changes = hooks?.tracker?.mark()
+        do {
+            switch try inTransaction({ try body(self) }) {
+            case .commit(let value):
+                try control("RELEASE \(name)")
+                return value
+            case .rollback(let value):
+                abandon(savepoint: name, changes)
+                return value
+            }
+        } catch {
+            abandon(savepoint: name, changes)
+            throw error
+        }
+    }
+
+    /// Runs `body`, which only reads on this connection, in one snapshot. Ending it cannot fail, so that no error follows after
+    /// `body` has written elsewhere.
+    package func withSnapshot(_ body: () throws -> Void) throws {
+        try transaction(.deferred) { _ -> TransactionEnd<Void> in
+            try body()
+            return .rollback(())
+        }
+    }
+
+    /// Rolls back the transaction, if there is one. This always succeeds: if the ROLLBACK statement fails for lack of memory or is
+    /// refused by an authorizer, it rolls back without a statement.
+    package func abandon() {
+        guard isInTransaction else { return }
+        if (try? control("ROLLBACK")) == nil, isInTransaction, let handle { sqlcipherkit_roll_back(handle) }
+    }
+
+    /// Undoes a savepoint. If that fails, rolls back the whole transaction, which would otherwise keep the changes to be undone.
+    private func abandon(savepoint name: String, _ changes: ChangeTracker.Mark?) {
+        guard isInTransaction else { return }
+        do throws(DatabaseError) {
+            try control("ROLLBACK TO \(name)")
+            if let changes { hooks?.tracker?.rollBack(to: changes) }
+            try control("RELEASE \(name)")
+        } catch {
+            abandon()
+            abort(error)
+        }
+    }
+}

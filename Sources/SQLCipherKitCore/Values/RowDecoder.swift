@@ -1,0 +1,238 @@
+import CSQLCipher
+import Foundation
+
+/// What was learnt from decoding a statement's rows, and the row that is being decoded.
+@usableFromInline
+package final class RowDecodingState {
+    /// Only valid while a row is decoded: later the names may be gone.
+    unowned(unsafe) let names: ColumnNames
+    let slot: UnsafeMutablePointer<CodingSlot>
+    /// The row's statement, in the slot; nil outside a row, so that a decoder that outlives it has nothing to read. Raw memory, so
+    /// that reading it costs no retain.
+    @usableFromInline package let row: UnsafeMutablePointer<OpaquePointer?>
+    @exclusivity(unchecked) var tables: [CodingKeyTable] = []
+    /// Whether the type that is read from a column asked for more than a single value.
+    @exclusivity(unchecked) var wantsJSON = false
+
+    init(_ names: ColumnNames) {
+        self.names = names
+        slot = CodingSlot.take()
+        // The first field.
+        row = UnsafeMutableRawPointer(slot).assumingMemoryBound(to: OpaquePointer?.self)
+    }
+
+    deinit { CodingSlot.giveBack(slot) }
+
+    @inline(__always)
+    func live() throws(DatabaseError) -> OpaquePointer {
+        guard let handle = row.pointee else { throw .decoderAfterRow }
+        return handle
+    }
+
+    /// Converts a decoding error to one that names the column. Other errors that a type's own decoding throws are passed on.
+    @usableFromInline
+    @inline(never)
+    package func error(_ error: any Error, _ type: Any.Type) -> any Error {
+        if error is ColumnDecoder.WantsJSON {
+            return DatabaseError.misuse("a \(type) asks a column for a container: decode the column as a separate type")
+        }
+        guard let error = error as? DecodingError else { return error }
+        let path = error.context?.codingPath ?? []
+        let index = path.first.map { names.index(of: $0.stringValue) } ?? -1
+        guard let handle = row.pointee, index >= 0 else {
+            return DatabaseError(code: .mismatch, reason: .typeMismatch, message: "the row is no \(type): \(error.jsonDescription)")
+        }
+        return Row.Column(handle, index).undecodable(type, error)
+    }
+}
+
+extension Row {
+    /// Decodes the row as a `Decodable` type, with its coding keys as the columns' names.
+    ///
+    /// If a property's type is ``SQLValueConvertible``, or codes a single such value as enumerations do, it is read from its column
+    /// directly. Any other property, such as a nested structure or an array, is read from JSON in its column, as text or JSONB like
+    /// a ``JSONColumn``. An optional property is nil if its column is missing or NULL. Decoding takes two to three times as long
+    /// as reading a ``SQLRow``.
+    /// - Throws: ``DatabaseError/Reason/noSuchColumn``, ``DatabaseError/Reason/unexpectedNull``,
+    ///   ``DatabaseError/Reason/typeMismatch`` with the column and the path in its JSON, or any error that the type's own decoding
+    ///   throws. A `DecodingError` becomes a ``DatabaseError/Reason/typeMismatch``.
+    @inlinable
+    public func decode<T: Decodable>(_ type: T.Type = T.self) throws -> T {
+        let state = names.decoding
+        state.row.pointee = handle
+        defer { state.row.pointee = nil }
+        do { return try T(from: RowDecoder(state)) } catch { throw state.error(error, type) }
+    }
+}
+
+@usableFromInline
+struct RowDecoder: Decoder {
+    let state: RowDecodingState
+
+    @usableFromInline
+    init(_ state: RowDecodingState) { self.state = state }
+
+    @usableFromInline var codingPath: [any CodingKey] { [] }
+    @usableFromInline var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    @usableFromInline
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        KeyedDecodingContainer(RowDecodingContainer(state, state.tables.table(type)))
+    }
+
+    @usableFromInline
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        throw DatabaseError.misuse("a row is decoded by the names of its columns, not as a list")
+    }
+
+    @usableFromInline
+    func singleValueContainer() throws -> any SingleValueDecodingContainer { ColumnDecoder(state: state, index: 0, codingPath: []) }
+}
+
+/// Reads columns by coding keys.
+private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    private let slot: UnsafeMutablePointer<CodingSlot>
+    private let number: UInt64
+    // There as long as the slot has this number, so they are only asked for with the handle that `live` returns.
+    private unowned(unsafe) let knownState: RowDecodingState
+    private unowned(unsafe) let knownTable: CodingKeyTable
+    private let byByte: UnsafeMutablePointer<Int32>
+
+    init(_ state: RowDecodingState, _ table: CodingKeyTable) {
+        slot = state.slot
+        number = slot.pointee.number
+        knownState = state
+        knownTable = table
+        byByte = table.byByte
+    }
+
+    var codingPath: [any CodingKey] { [] }
+    var allKeys: [Key] { present.map { state($0).names.names.compactMap { Key(stringValue: $0) } } ?? [] }
+
+    /// The statement; nil after its row.
+    @inline(__always)
+    private var present: OpaquePointer? { slot.pointee.number == number ? slot.pointee.handle : nil }
+
+    @inline(__always)
+    private func live() throws(DatabaseError) -> OpaquePointer {
+        guard let handle = present else { throw .decoderAfterRow }
+        return handle
+    }
+
+    @inline(__always)
+    private func state(_ live: OpaquePointer) -> RowDecodingState { knownState }
+
+    /// The column of a key.
+    @inline(__always)
+    private func index(_ key: Key, _ live: OpaquePointer) -> Int32 {
+        let known = byByte[CodingKeyTable.byte(key)]
+        return known >= 0 ? known : unknownIndex(key, live)
+    }
+
+    @inline(never)
+    private func unknownIndex(_ key: Key, _ live: OpaquePointer) -> Int32 {
+        knownTable.index(key) { state(live).names.index(of: $0) }
+    }
+
+    @inline(__always)
+    private func column(_ key: Key) throws(DatabaseError) -> Row.Column {
+        let handle = try live()
+        let index = index(key, handle)
+        if index < 0 { throw noColumn(key, handle) }
+        return Row.Column(handle, index)
+    }
+
+    @inline(never)
+    private func noColumn(_ key: Key, _ handle: OpaquePointer) -> DatabaseError {
+        DatabaseError(
+            code: .range, reason: .noSuchColumn,
+            message: "no column named \(key.stringValue); there is \(state(handle).names.names.joined(separator: ", "))",
+            sql: sqlite3_sql(handle).map { String(cString: $0) })
+    }
+
+    func contains(_ key: Key) -> Bool { present.map { index(key, $0) >= 0 } ?? false }
+
+    func decodeNil(forKey key: Key) throws -> Bool { try column(key).storageClass == .null }
+
+    @inline(__always)
+    private func value<T: SQLValueConvertible>(_ key: Key) throws -> T { try column(key).read(as: T.self) }
+
+    // One method for all of them would look up the type of an optional for each value.
+    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try value(key) }
+    func decode(_ type: String.Type, forKey key: Key) throws -> String { try value(key) }
+    func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try value(key) }
+    func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try value(key) }
+    func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try value(key) }
+    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try value(key) }
+    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try value(key) }
+    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try value(key) }
+    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try value(key) }
+    func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try value(key) }
+    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try value(key) }
+    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try value(key) }
+    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try value(key) }
+    func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try value(key) }
+
+    @inline(__always)
+    private func optional<T: SQLValueConvertible>(_ key: Key) throws -> T? {
+        let handle = try live()
+        let index = index(key, handle)
+        return index < 0 ? nil : try Row.Column(handle, index).read(as: T?.self)
+    }
+
+    // The standard library has a default for each of these, which would be preferred to a generic method and looks a key up three
+    // times.
+    func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try optional(key) }
+    func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try optional(key) }
+    func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? { try optional(key) }
+    func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? { try optional(key) }
+    func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? { try optional(key) }
+    func decodeIfPresent(_ type: Int8.Type, forKey key: Key) throws -> Int8? { try optional(key) }
+    func decodeIfPresent(_ type: Int16.Type, forKey key: Key) throws -> Int16? { try optional(key) }
+    func decodeIfPresent(_ type: Int32.Type, forKey key: Key) throws -> Int32? { try optional(key) }
+    func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? { try optional(key) }
+    func decodeIfPresent(_ type: UInt.Type, forKey key: Key) throws -> UInt? { try optional(key) }
+    func decodeIfPresent(_ type: UInt8.Type, forKey key: Key) throws -> UInt8? { try optional(key) }
+    func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? { try optional(key) }
+    func decodeIfPresent(_ type: UInt32.Type, forKey key: Key) throws -> UInt32? { try optional(key) }
+    func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? { try optional(key) }
+
+    func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
+        // A cast takes longer than all the rest.
+        if T.self == Data.self { return unsafeBitCast(try value(key) as Data, to: T.self) }
+        let column = try column(key)
+        return try ColumnDecoder(state: state(column.handle), index: column.index, codingPath: [key]).any(type)
+    }
+
+    func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
+        let handle = try live()
+        let index = index(key, handle)
+        guard index >= 0, sqlite3_column_type(handle, index) != SQLITE_NULL else { return nil }
+        if T.self == Data.self { return unsafeBitCast(try value(key) as Data, to: T.self) }
+        return try ColumnDecoder(state: state(handle), index: index, codingPath: [key]).any(type)
+    }
+
+    func nestedContainer<N: CodingKey>(keyedBy type: N.Type, forKey key: Key) throws -> KeyedDecodingContainer<N> {
+        throw DatabaseError.misuse(
+            "the column \(key.stringValue) cannot be decoded through a nested container: decode it as a separate type")
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+        throw DatabaseError.misuse(
+            "the column \(key.stringValue) cannot be decoded through a nested container: decode it as a separate type")
+    }
+
+    // A class and its superclass share the row.
+    func superDecoder() throws -> any Decoder {
+        RowDecoder(state(try live()))
+    }
+
+    func superDecoder(forKey key: Key) throws -> any Decoder {
+        let column = try column(key)
+        return ColumnDecoder(state: state(column.handle), index: column.index, codingPath: [key])
+    }
+}
+
+extension DatabaseError {
+    static var decoderAfterRow: DatabaseError { .misuse("a decoder was used after its row") }
+}

@@ -1,0 +1,235 @@
+import CSQLCipher
+import Foundation
+
+/// Receives the values of an `Encodable`: binds them to a statement's parameters or, if the keys are not known yet, collects them
+/// in a list.
+package final class RowEncodingState {
+    struct Progress {
+        var bound = 0
+        /// Whether the statement has no parameter for a key that was encoded.
+        var hasOtherKeys = false
+        let profile: ValueProfile
+        /// The profile of each parameter, if columns have their own.
+        let profiles: UnsafeMutablePointer<ValueProfile>?
+    }
+
+    /// Has the statement to bind to; none to collect.
+    let slot: UnsafeMutablePointer<CodingSlot>
+    /// Raw memory, so that reading it costs no retain.
+    let progress: UnsafeMutablePointer<Progress>
+    let keys: [String]
+    /// Keys that the statement does not need.
+    private let unused: Set<ExactText>
+    @exclusivity(unchecked) var tables: [CodingKeyTable] = []
+    package var collected: [(name: String, value: (any SQLValueConvertible)?)] = []
+
+    /// - Parameter profiles: the profiles of columns that do not use `profile`, by name.
+    package init(
+        _ profile: ValueProfile, keys: [String] = [], unused: Set<ExactText> = [], profiles: [String: ValueProfile] = [:]
+    ) {
+        self.keys = keys
+        self.unused = unused
+        var own: UnsafeMutablePointer<ValueProfile>?
+        if !profiles.isEmpty {
+            let each = UnsafeMutablePointer<ValueProfile>.allocate(capacity: keys.count)
+            for (index, key) in keys.enumerated() { (each + index).initialize(to: profiles[key] ?? profile) }
+            own = each
+        }
+        slot = CodingSlot.take()
+        progress = .allocate(capacity: 1)
+        progress.initialize(to: Progress(profile: profile, profiles: own))
+    }
+
+    deinit {
+        progress.pointee.profiles?.deallocate()
+        progress.deallocate()
+        CodingSlot.giveBack(slot)
+    }
+
+    /// For an encoder that was asked for after its record.
+    static var unused: RowEncodingState { RowEncodingState(.standard) }
+
+    /// The parameter of a key; 0 if the statement does not need the key, negative if the key is unknown.
+    @inline(never)
+    func parameter<Key: CodingKey>(_ key: Key, _ table: CodingKeyTable) -> Int32 {
+        table.index(key) { text in
+            keys.firstIndex(ofText: text).map { Int32($0 + 1) } ?? (unused.contains(ExactText(text)) ? 0 : CodingKeyTable.missing)
+        }
+    }
+
+    @inline(never)
+    func collect(_ value: some SQLValueConvertible, _ name: String) {
+        if let index = collected.firstIndex(where: { $0.name.isSameText(as: name) }) {
+            collected[index].value = value
+        } else {
+            collected.append((name, value))
+        }
+    }
+
+    /// Whether the last record provided each parameter's value.
+    var isComplete: Bool { progress.pointee.bound == keys.count && !progress.pointee.hasOtherKeys }
+
+    func begin(_ handle: OpaquePointer) {
+        slot.pointee.handle = handle
+        progress.pointee.bound = 0
+        progress.pointee.hasOtherKeys = false
+    }
+
+    func end() { slot.pointee.handle = nil }
+}
+
+extension StatementArguments {
+    /// Takes the values of an `Encodable`, named by its coding keys.
+    /// ```swift
+    /// try db.execute("UPDATE note SET title = :title WHERE id = :id", StatementArguments(encoding: note))
+    /// ```
+    /// If a property's type is ``SQLValueConvertible``, or codes a single such value as enumerations do, that value is bound. Any
+    /// other property, such as a nested structure or an array, is bound as JSON: as text, or according to its
+    /// ``JSONCodingOptions/columnFormat``. Each key needs a parameter in the statement.
+    /// - Throws: any error that the value's own encoding throws, or ``DatabaseError/Reason/misuse`` if it has no keys.
+    public init(encoding value: some Encodable) throws {
+        self.init()
+        named = try RowEncodingState.collect(value)
+    }
+}
+
+package struct RowEncoder: Encoder {
+    let state: RowEncodingState
+
+    /// Encodes a record.
+    /// - Throws: any error that its own encoding throws; an `EncodingError` becomes a ``DatabaseError``.
+    package static func encode<T: Encodable>(_ record: T, _ state: RowEncodingState) throws {
+        do { try record.encode(to: RowEncoder(state: state)) } catch let error as EncodingError {
+            throw DatabaseError.invalidArgument("a \(T.self) cannot be stored: \(error.jsonDescription)")
+        }
+    }
+
+    package var codingPath: [any CodingKey] { [] }
+    package var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    package func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+        KeyedEncodingContainer(RowEncodingContainer(state, state.tables.table(type)))
+    }
+
+    package func unkeyedContainer() -> any UnkeyedEncodingContainer { RefusingContainer<NoKey>(Self.noKeys) }
+    package func singleValueContainer() -> any SingleValueEncodingContainer { RefusingContainer<NoKey>(Self.noKeys) }
+
+    private static let noKeys = DatabaseError.misuse("a record is encoded by its coding keys, not as a list or a single value")
+}
+
+/// Binds values by coding keys.
+private struct RowEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
+    private let slot: UnsafeMutablePointer<CodingSlot>
+    private let number: UInt64
+    // There as long as the slot has this number.
+    private unowned(unsafe) let state: RowEncodingState
+    private unowned(unsafe) let table: CodingKeyTable
+    private let progress: UnsafeMutablePointer<RowEncodingState.Progress>
+    private let byByte: UnsafeMutablePointer<Int32>
+
+    init(_ state: RowEncodingState, _ table: CodingKeyTable) {
+        slot = state.slot
+        number = slot.pointee.number
+        self.state = state
+        self.table = table
+        progress = state.progress
+        byByte = table.byByte
+    }
+
+    var codingPath: [any CodingKey] { [] }
+
+    @inline(__always)
+    private func put(_ value: some SQLValueConvertible, _ key: Key) throws {
+        guard slot.pointee.number == number else { throw DatabaseError.misuse("an encoder was used after its record") }
+        guard let handle = slot.pointee.handle else {
+            state.collect(value, key.stringValue)
+            return
+        }
+        var index = byByte[CodingKeyTable.byte(key)]
+        if index <= 0 { index = state.parameter(key, table) }
+        guard index > 0 else {
+            if index < 0 { progress.pointee.hasOtherKeys = true }
+            return
+        }
+        progress.pointee.bound += 1
+        let profile = progress.pointee.profiles?[Int(index) - 1] ?? progress.pointee.profile
+        try Statement.Parameter(handle, index, profile).put(value)
+    }
+
+    func encodeNil(forKey key: Key) throws { try put(SQLValue.null, key) }
+
+    func encode(_ value: Bool, forKey key: Key) throws { try put(value, key) }
+    func encode(_ value: String, forKey key: Key) throws { try put(value, key) }
+    func encode(_ value: Double, forKey key: Key) throws { try put(value, key) }
+    func encode(_ value: Float, forKey key: Key) throws { try put(value, key) }
+    func encode(_ value: Int, forKey key: Key) throws { try put(value, key) }
+    func encode(_ value: Int8, forKey key: Key) throws { try put(value, key) }
+    func encode(_ value: Int16, forKey key: Key) throws { try put(value, key) }
+    func encode(_ value: Int32, forKey key: Key) throws { try put(value, key) }
+    func encode(_ value: Int64, forKey key: Key) throws { try put(value, key) }
+    func encode(_ value: UInt, forKey key: Key) throws { try put(value, key) }
+    func encode(_ value: UInt8, forKey key: Key) throws { try put(value, key) }
+    func encode(_ value: UInt16, forKey key: Key) throws { try put(value, key) }
+    func encode(_ value: UInt32, forKey key: Key) throws { try put(value, key) }
+    func encode(_ value: UInt64, forKey key: Key) throws { try put(value, key) }
+
+    // The standard library's defaults for these omit nil, which would require a different statement.
+    func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try put(value, key) }
+    func encodeIfPresent(_ value: String?, forKey key: Key) throws { try put(value, key) }
+    func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try put(value, key) }
+    func encodeIfPresent(_ value: Float?, forKey key: Key) throws { try put(value, key) }
+    func encodeIfPresent(_ value: Int?, forKey key: Key) throws { try put(value, key) }
+    func encodeIfPresent(_ value: Int8?, forKey key: Key) throws { try put(value, key) }
+    func encodeIfPresent(_ value: Int16?, forKey key: Key) throws { try put(value, key) }
+    func encodeIfPresent(_ value: Int32?, forKey key: Key) throws { try put(value, key) }
+    func encodeIfPresent(_ value: Int64?, forKey key: Key) throws { try put(value, key) }
+    func encodeIfPresent(_ value: UInt?, forKey key: Key) throws { try put(value, key) }
+    func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws { try put(value, key) }
+    func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws { try put(value, key) }
+    func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws { try put(value, key) }
+    func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try put(value, key) }
+
+    func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
+        // A cast takes longer than all the rest.
+        if T.self == Data.self {
+            try put(unsafeBitCast(value, to: Data.self), key)
+        } else if let convertible = value as? any SQLValueConvertible {
+            try put(convertible, key)
+        } else {
+            switch try ColumnEncoder.encode(value, [key]) {
+            case let simple?: try put(simple, key)
+            case nil: try encodeNil(forKey: key)
+            }
+        }
+    }
+
+    func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws {
+        if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+    }
+
+    func nestedContainer<N: CodingKey>(keyedBy type: N.Type, forKey key: Key) -> KeyedEncodingContainer<N> {
+        KeyedEncodingContainer(RefusingContainer<N>(Self.nested(key)))
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { RefusingContainer<NoKey>(Self.nested(key)) }
+
+    // A class and its superclass share the row.
+    func superEncoder() -> any Encoder { slot.pointee.number == number ? RowEncoder(state: state) : RowEncoder(state: .unused) }
+    func superEncoder(forKey key: Key) -> any Encoder { superEncoder() }
+
+    private static func nested(_ key: Key) -> DatabaseError {
+        .misuse("the column \(key.stringValue) cannot be encoded through a nested container: encode it as a separate type")
+    }
+}
+
+extension RowEncodingState {
+    package static func collect(_ record: some Encodable) throws -> [(name: String, value: (any SQLValueConvertible)?)] {
+        // The profile does not matter here, as the values are bound later.
+        let state = RowEncodingState(.standard)
+        try RowEncoder.encode(record, state)
+        guard !state.collected.isEmpty else {
+            throw DatabaseError.misuse("\(type(of: record)) has no coding keys that could be columns")
+        }
+        return state.collected
+    }
+}

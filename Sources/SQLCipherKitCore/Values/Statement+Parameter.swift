@@ -1,0 +1,112 @@
+import CSQLCipher
+
+extension Statement {
+    /// One parameter of a statement, which ``SQLValueConvertible/bindSQL(to:)`` writes to.
+    ///
+    /// It cannot be stored: it is only lent for the duration of a call. SQLite copies text and blobs before a call returns.
+    @frozen
+    public struct Parameter: ~Copyable {
+        @usableFromInline package let handle: OpaquePointer
+        @usableFromInline package let index: Int32
+        /// How dates, UUIDs and decimals are to be stored.
+        public let profile: ValueProfile
+
+        @inlinable
+        @inline(__always)
+        package init(_ handle: OpaquePointer, _ index: Int32, _ profile: ValueProfile) {
+            self.handle = handle
+            self.index = index
+            self.profile = profile
+        }
+
+        /// Binds NULL.
+        @inlinable
+        @inline(__always)
+        public func bindNull() throws(DatabaseError) {
+            try check(sqlcipherkit_sqlite3_bind_null(handle, index))
+        }
+
+        /// Binds an integer.
+        @inlinable
+        @inline(__always)
+        public func bind(_ value: Int64) throws(DatabaseError) {
+            try check(sqlcipherkit_sqlite3_bind_int64(handle, index, value))
+        }
+
+        /// Binds a floating-point number.
+        /// - Throws: ``DatabaseError/Reason/invalidArgument`` for NaN, which SQLite would store as NULL.
+        @inlinable
+        @inline(__always)
+        public func bind(_ value: Double) throws(DatabaseError) {
+            if value.isNaN { throw notANumber() }
+            try check(sqlcipherkit_sqlite3_bind_double(handle, index, value))
+        }
+
+        /// Binds UTF-8 text by its length, NUL characters included.
+        @inlinable
+        @inline(__always)
+        public func bind(utf8 text: UnsafeBufferPointer<UInt8>) throws(DatabaseError) { try check(bindText(text)) }
+
+        @inlinable
+        @inline(__always)
+        func bindText(_ text: UnsafeBufferPointer<UInt8>) -> Int32 {
+            // An empty buffer may have a nil pointer, which would bind NULL.
+            guard let base = text.baseAddress else {
+                return sqlcipherkit_sqlite3_bind_text64(handle, index, "", 0, sqlcipherkit_transient(), UInt8(SQLITE_UTF8))
+            }
+            return sqlcipherkit_sqlite3_bind_text64(
+                handle, index, UnsafeRawPointer(base).assumingMemoryBound(to: CChar.self), UInt64(text.count),
+                sqlcipherkit_transient(), UInt8(SQLITE_UTF8))
+        }
+
+        /// Binds bytes as a blob.
+        @inlinable
+        @inline(__always)
+        public func bind(bytes: UnsafeRawBufferPointer) throws(DatabaseError) { try check(bindBlob(bytes)) }
+
+        @inlinable
+        @inline(__always)
+        func bindBlob(_ bytes: UnsafeRawBufferPointer) -> Int32 {
+            // A nil pointer would bind NULL instead of an empty blob.
+            guard let base = bytes.baseAddress else { return sqlcipherkit_sqlite3_bind_zeroblob(handle, index, 0) }
+            return sqlcipherkit_sqlite3_bind_blob64(handle, index, base, UInt64(bytes.count), sqlcipherkit_transient())
+        }
+
+        /// Binds a value, by its type's fast path if it has one.
+        @inlinable
+        @inline(__always)
+        package func put<T: SQLValueConvertible>(_ value: T) throws(DatabaseError) {
+            if !value.tryBindSQL(to: self) { try value.bindSQL(to: self) }
+        }
+
+        /// Binds a blob of `count` zero bytes without allocating it, to be filled by incremental writes.
+        public func bindZeroes(count: Int) throws(DatabaseError) {
+            guard let count = UInt64(exactly: count) else {
+                throw DatabaseError.invalidArgument("a blob cannot have \(count) bytes")
+            }
+            try check(sqlite3_bind_zeroblob64(handle, index, count))
+        }
+
+        @inlinable
+        @inline(__always)
+        package func check(_ rc: Int32) throws(DatabaseError) {
+            if rc != SQLITE_OK { throw failure(rc) }
+        }
+
+        @usableFromInline
+        @inline(never)
+        func failure(_ rc: Int32) -> DatabaseError {
+            let name = sqlite3_bind_parameter_name(handle, index).map { String(cString: $0) } ?? "?\(index)"
+            let message = "parameter \(name): \(String(cString: sqlite3_errmsg(sqlite3_db_handle(handle))))"
+            return DatabaseError(
+                code: ResultCode(rawValue: rc), reason: rc == SQLITE_RANGE ? .parameters : .engine, message: message,
+                sql: sqlite3_sql(handle).map { String(cString: $0) })
+        }
+
+        @usableFromInline
+        @inline(never)
+        func notANumber() -> DatabaseError {
+            .invalidArgument("NaN cannot be stored: SQLite would turn it into NULL")
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import SQLCipherKitCore
+
+extension ChangeLog {
+    /// Logs the changes of a transaction.
+    func log(_ patchset: Changeset) throws {
+        if patchset.isEmpty { return }
+        let tables = try tables()
+        var changes: [LoggedChange] = []
+        try patchset.forEach { change in
+            guard let table = tables[change.table] else { return }
+            guard change.primaryKey == table.keyPlaces else { throw Changeset.failure(17) }
+            let values = change.kind == .insert ? change.new : change.old
+            let key = table.keyPlaces.map { (values[$0] ?? nil) ?? .null }
+            var columns: [String] = [], written: [SQLValue] = []
+            if change.kind == .update, table.rule == .row {
+                guard let row = try current(table, key) else { return }
+                (columns, written) = (table.others, table.otherPlaces.map { row.values[$0] })
+            } else if change.kind != .delete {
+                for place in table.otherPlaces {
+                    guard let value = change.new[place] else { continue }
+                    columns.append(table.columns[place])
+                    written.append(value)
+                }
+            }
+            changes.append(
+                LoggedChange(
+                    kind: change.kind, table: table.name, keyColumns: table.key, key: key, columns: columns, values: written,
+                    base: try store.row(table, key).insert))
+        }
+        try append(changes)
+    }
+
+    /// Adds an entry of this peer, and stamps its rows.
+    func append(_ changes: [LoggedChange]) throws {
+        if changes.isEmpty { return }
+        let tables = try tables()
+        let stamp = ChangeStamp(clock: ChangeStamp.tick(after: try store.clock, now: now()), peer: peer)
+        for change in changes {
+            guard let table = tables[change.table] else { continue }
+            var row = try store.row(table, change.key)
+            switch change.kind {
+            case .insert: _ = row.inserted(stamp)
+            case .delete: _ = row.deleted(row.insert, stamp, 0)
+            case .update:
+                for column in table.rule == .row ? [ChangeLogRow.wholeRow] : change.columns.map({ SQLName($0) }) {
+                    _ = row.updated(column, row.insert, stamp, 0)
+                }
+            }
+            try store.save(row, table, change.key)
+        }
+        try append(changes, at: stamp.clock)
+    }
+
+    /// Adds an entry of this peer. Its rows have been stamped already.
+    func append(_ changes: [LoggedChange], at clock: Int64) throws {
+        let sequence = try store.position(of: peer).sequence(of: peer) + 1
+        let bytes = ChangeLogEntry.coded(changes, horizon: try store.horizon)
+        try store.insert(ChangeLogEntry(peer: peer, sequence: sequence, clock: clock, bytes: bytes))
+        var position = ChangePosition()
+        position.marks[peer] = ChangePosition.Mark(sequence: sequence, clock: clock)
+        try store.setPosition(position, of: peer)
+        try store.setState("clock", to: .integer(clock))
+    }
+
+    /// The row with a key, and its row id if the table has one that is not the key; nil if there is no such row.
+    func current(_ table: LoggedTable, _ key: [SQLValue]) throws -> (values: [SQLValue], rowID: SQLValue?)? {
+        let names = (table.columns.map(\.quotedSQLIdentifier) + [table.rowID ?? "NULL"]).joined(separator: ", ")
+        let row = try connection.fetchOne(
+            RowCopy.self,
+            SQL(raw: "SELECT \(names) FROM main.\(table.quotedName) WHERE \(table.keyCondition)", StatementArguments(key)))
+        guard var values = row?.values, let rowID = values.popLast() else { return nil }
+        return (values, table.rowID == nil ? nil : rowID)
+    }
+}

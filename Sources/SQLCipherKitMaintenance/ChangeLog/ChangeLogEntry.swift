@@ -1,0 +1,112 @@
+import Foundation
+import SQLCipherKitCore
+
+/// The change to one row in an entry of a change log. It has the names of columns instead of their positions, so that added columns
+/// do not matter.
+struct LoggedChange: Hashable {
+    let kind: Changeset.Change.Kind
+    let table: String
+    /// The columns of the key and their values.
+    let keyColumns: [String]
+    let key: [SQLValue]
+    /// The columns that were written, except those of the key, and their values.
+    let columns: [String]
+    let values: [SQLValue]
+    /// The insert that the updated or deleted row comes from.
+    let base: ChangeStamp
+}
+
+/// One transaction of one peer.
+struct ChangeLogEntry: Hashable {
+    let peer: String
+    let sequence: Int64
+    let clock: Int64
+    /// The changes and the peer's horizon, from `coded(_:horizon:)`.
+    let bytes: Data
+
+    var stamp: ChangeStamp { ChangeStamp(clock: clock, peer: peer) }
+
+    init(peer: String, sequence: Int64, clock: Int64, bytes: Data) {
+        (self.peer, self.sequence, self.clock, self.bytes) = (peer, sequence, clock, bytes)
+    }
+
+    init(_ reader: inout ChangeLogReader) throws(DatabaseError) {
+        peer = try reader.peer()
+        sequence = try reader.number()
+        clock = try reader.clock()
+        bytes = Data(try reader.blob())
+        // An entry that is stored and passed on must be readable.
+        _ = try changes()
+    }
+
+    func write(_ writer: inout ChangeLogWriter) {
+        writer.put(peer)
+        writer.put(sequence)
+        writer.put(clock)
+        writer.put(bytes: bytes)
+    }
+
+    // MARK: The changes
+
+    /// The bytes of changes. Each name is written once.
+    /// - Parameter horizon: all peers have all entries up to this time, as far as the entry's peer knows.
+    static func coded(_ changes: [LoggedChange], horizon: Int64) -> Data {
+        var names: [ExactText: Int] = [:], list: [String] = []
+        func place(_ name: String) -> Int {
+            let key = ExactText(name)
+            if let place = names[key] { return place }
+            names[key] = list.count
+            list.append(name)
+            return list.count - 1
+        }
+        var body = ChangeLogWriter()
+        body.put(count: changes.count)
+        for change in changes {
+            body.put(count: change.kind == .insert ? 0 : change.kind == .update ? 1 : 2)
+            body.put(count: place(change.table))
+            body.put(count: change.key.count)
+            for (column, value) in zip(change.keyColumns, change.key) {
+                body.put(count: place(column))
+                body.put(value)
+            }
+            body.put(count: change.values.count)
+            for (column, value) in zip(change.columns, change.values) {
+                body.put(count: place(column))
+                body.put(value)
+            }
+            if change.kind != .insert { body.put(change.base) }
+        }
+        var writer = ChangeLogWriter()
+        writer.put(horizon)
+        writer.put(list)
+        writer.put(bytes: body.bytes)
+        return Data(writer.bytes)
+    }
+
+    func changes() throws(DatabaseError) -> (horizon: Int64, changes: [LoggedChange]) {
+        var reader = ChangeLogReader(bytes)
+        let horizon = try reader.clock()
+        let names = try reader.names()
+        var body = ChangeLogReader(try reader.blob())
+        try reader.end()
+        func name(_ reader: inout ChangeLogReader) throws(DatabaseError) -> String {
+            let place = try reader.unsigned()
+            guard place < UInt64(names.count) else { throw ChangeLogReader.malformed }
+            return names[Int(place)]
+        }
+        func pair(_ reader: inout ChangeLogReader) throws(DatabaseError) -> (String, SQLValue) {
+            (try name(&reader), try reader.value())
+        }
+        let changes = try body.list { reader throws(DatabaseError) in
+            let kind = try reader.unsigned(), table = try name(&reader)
+            let key = try reader.list(pair), values = try reader.list(pair)
+            guard kind <= 2, !key.isEmpty else { throw ChangeLogReader.malformed }
+            let base = kind == 0 ? ChangeStamp.ancient : ChangeStamp(clock: try reader.clock(), peer: try reader.text())
+            return LoggedChange(
+                kind: kind == 0 ? .insert : kind == 1 ? .update : .delete, table: table, keyColumns: key.map(\.0),
+                key: key.map(\.1), columns: values.map(\.0), values: values.map(\.1), base: base)
+        }
+        try body.end()
+        return (horizon, changes)
+    }
+}

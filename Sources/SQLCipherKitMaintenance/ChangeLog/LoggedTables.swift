@@ -1,0 +1,93 @@
+import SQLCipherKitCore
+
+/// A logged table, as it is defined in the database now.
+struct LoggedTable {
+    /// A foreign key that refers to a logged table.
+    struct Reference {
+        /// The table that has the foreign key. It need not be logged.
+        let child: String
+        let columns: [String]
+        let parent: String
+        let parentColumns: [String]
+        let setsNull: Bool
+    }
+
+    let name: String
+    let rule: ChangeLog.Rule
+    /// The columns that are stored, in order.
+    let columns: [String]
+    /// The positions of the key's columns, and of all others.
+    let keyPlaces: [Int], otherPlaces: [Int]
+    /// A name for the row id, if the table has a row id that is not its key.
+    let rowID: String?
+    /// The table's own foreign keys.
+    var references: [Reference] = []
+    /// The foreign keys that refer to the table.
+    var referrers: [Reference] = []
+
+    var quotedName: String { name.quotedSQLIdentifier }
+    var key: [String] { keyPlaces.map { columns[$0] } }
+    var others: [String] { otherPlaces.map { columns[$0] } }
+
+    /// The condition for the row with a key, which is bound as `?1`, `?2` and so on. The first comparison can use the index, and
+    /// the second excludes keys that only the column's collation makes equal.
+    var keyCondition: String {
+        key.enumerated().map { index, name in
+            "\(name.quotedSQLIdentifier) = ?\(index + 1) AND \(name.quotedSQLIdentifier) COLLATE BINARY = ?\(index + 1)"
+        }.joined(separator: " AND ")
+    }
+
+    /// The key as bytes.
+    static func bytes(_ key: [SQLValue]) -> SQLValue {
+        var writer = ChangeLogWriter()
+        writer.put(key)
+        return .blob(.init(writer.bytes))
+    }
+}
+
+/// The tables of a change log.
+struct LoggedTables {
+    private(set) var all: [LoggedTable] = []
+    private var places: [SQLName: Int] = [:]
+
+    subscript(name: String) -> LoggedTable? { places[SQLName(name)].map { all[$0] } }
+
+    init(_ schema: Schema, _ names: [String], _ rules: [SQLName: ChangeLog.Rule]) throws {
+        for name in names {
+            guard let form = try schema.form(of: name), form.kind == .table, !form.name.isKeptFromSQL,
+                !form.name.hasNamePrefix("sqlite_"), !form.name.hasNamePrefix(ChangeLogStore.prefix)
+            else { throw DatabaseError.invalidArgument("there is no table \(name) that a log can have") }
+            let columns = try schema.columns(of: form.name).filter { $0.kind == .normal }
+            let keyPlaces = columns.indices.filter { columns[$0].primaryKeyPosition > 0 }
+            if keyPlaces.isEmpty {
+                throw DatabaseError.invalidArgument("the table \(name) has no primary key, without which its rows cannot be logged")
+            }
+            if places[SQLName(name)] != nil { throw DatabaseError.invalidArgument("the table \(name) is named twice") }
+            places[SQLName(name)] = all.count
+            let isAlias = keyPlaces.count == 1 && columns[keyPlaces[0]].type.isSameName(as: "INTEGER")
+            all.append(
+                LoggedTable(
+                    name: form.name, rule: rules[SQLName(name)] ?? .column, columns: columns.map(\.name), keyPlaces: keyPlaces,
+                    otherPlaces: columns.indices.filter { columns[$0].primaryKeyPosition == 0 },
+                    rowID: isAlias ? nil : try schema.rowIDName(of: form.name)))
+        }
+        for child in try schema.objects("m.type = 'table'") {
+            for key in try schema.foreignKeyList(of: child) {
+                let place = places[SQLName(child)], parent = places[SQLName(key.parent)]
+                if let place, parent == nil {
+                    throw DatabaseError.invalidArgument(
+                        "the table \(all[place].name) refers to \(key.parent), which is not among the logged tables")
+                }
+                guard let parent else { continue }
+                let reference = LoggedTable.Reference(
+                    child: child, columns: key.columns, parent: all[parent].name,
+                    parentColumns: key.parentColumns.isEmpty ? try schema.primaryKey(of: key.parent) : key.parentColumns,
+                    setsNull: key.onDelete == .setNull)
+                // SQLite itself refuses to change rows under such a foreign key.
+                guard reference.columns.count == reference.parentColumns.count else { continue }
+                all[parent].referrers.append(reference)
+                if let place { all[place].references.append(reference) }
+            }
+        }
+    }
+}

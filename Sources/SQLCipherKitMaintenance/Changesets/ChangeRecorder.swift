@@ -1,0 +1,135 @@
+import CSQLCipher
+import SQLCipherKitCore
+
+/// Records which rows a connection changes, for a ``Changeset`` (<https://sqlite.org/session/intro.html>).
+///
+/// ```swift
+/// let recorder = try ChangeRecorder(db.main)
+/// try db.execute("DELETE FROM note WHERE id = 5")
+/// let changes = try recorder.changeset()
+/// ```
+/// What is recorded is the difference between the first and the last state of each row: a row that was changed back, or whose
+/// change was rolled back, has no change. Changes by other connections are not recorded, nor are rows of a table without a declared
+/// primary key, nor rows with NULL in that key.
+public final class ChangeRecorder: ConnectionDependent {
+    private let connection: Connection
+    private var handle: OpaquePointer?
+    /// Tables that hold the content of virtual tables. They are written again when the changes are applied.
+    private var shadows: Set<SQLName> = []
+
+    package var endsWithLoan: Bool { false }
+
+    /// Starts recording.
+    /// - Parameters:
+    ///   - schema: the database whose changes are recorded.
+    ///   - tables: the tables to record. Nil, the default, records all tables, including those created later, but not the tables
+    ///     that hold the content of full-text and other virtual tables that exist now.
+    /// - Throws: ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/closed``.
+    public init(_ schema: Schema, tables: [String]? = nil) throws(DatabaseError) {
+        let db = schema.connection
+        connection = db
+        try schema.live()
+        try db.check(sqlite3session_create(db.liveOutsideHooks(), schema.name, &handle))
+        guard let handle else { throw DatabaseError(code: .outOfMemory, message: "no memory for a change recorder") }
+        db.register(self)
+        db.restoreChangeHook()
+        // Statements compiled earlier would still delete all rows at once, without telling the session.
+        let (hooks, database) = try db.usableHooks()
+        hooks.installAuthorizer(database)
+        if let tables {
+            for table in tables { try add(table: table) }
+            return
+        }
+        shadows = try schema.shadowTables()
+        try db.check(sqlite3session_attach(handle, nil))
+        sqlite3session_table_filter(
+            handle,
+            { context, table in
+                guard let context, let table else { return 1 }
+                if sqlcipherkit_is_slot_mark(table) != 0 { return 0 }
+                let recorder = Unmanaged<ChangeRecorder>.fromOpaque(context).takeUnretainedValue()
+                return recorder.shadows.contains(SQLName(String(cString: table))) ? 0 : 1
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    deinit { close() }
+
+    /// Stops recording for good. Closing twice does nothing. After `close()`, or after the connection has closed, every call throws
+    /// ``DatabaseError/Reason/closed``.
+    public func close() {
+        if connection.isUsable { connectionCloses() }
+    }
+
+    package func connectionCloses() {
+        guard let handle else { return }
+        self.handle = nil
+        connection.unregister(self)
+        if !connection.isForked { sqlite3session_delete(handle) }
+        connection.restoreChangeHook()
+    }
+
+    /// Whether changes are being recorded. While recording is off, rows that have been recorded already stay recorded, and their
+    /// state at the end counts.
+    public var isRecording: Bool { get throws(DatabaseError) { sqlite3session_enable(try live(), -1) != 0 } }
+
+    /// Pauses or resumes recording.
+    public func setRecording(_ isOn: Bool) throws(DatabaseError) { sqlite3session_enable(try live(), isOn ? 1 : 0) }
+
+    /// Whether changes are now marked as indirect. Changes made by triggers and foreign keys always are.
+    public var isIndirect: Bool { get throws(DatabaseError) { sqlite3session_indirect(try live(), -1) != 0 } }
+
+    /// Sets whether changes from now on are marked as indirect.
+    public func setIndirect(_ isOn: Bool) throws(DatabaseError) { sqlite3session_indirect(try live(), isOn ? 1 : 0) }
+
+    /// Also records another table.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a name with a NUL character, or ``DatabaseError/Reason/closed``.
+    public func add(table: String) throws(DatabaseError) {
+        try connection.check(sqlite3session_attach(live(), table.cName("the name of a table")))
+    }
+
+    /// Whether nothing has changed. A change that was undone may still count as one.
+    public var isEmpty: Bool { get throws(DatabaseError) { sqlite3session_isempty(try live()) != 0 } }
+
+    /// Returns what has changed since the recording began. Recording continues.
+    /// - Throws: ``ResultCode/schema`` if the columns of a table have changed since then.
+    public func changeset() throws(DatabaseError) -> Changeset {
+        let handle = try live()
+        return try Changeset.output { sqlite3session_changeset(handle, $0, $1) }
+    }
+
+    /// Returns the same as ``changeset()``, without the old values.
+    public func patchset() throws(DatabaseError) -> Changeset {
+        let handle = try live()
+        return try Changeset.output { sqlite3session_patchset(handle, $0, $1) }
+    }
+
+    private func live() throws(DatabaseError) -> OpaquePointer {
+        _ = try connection.liveOutsideHooks()
+        guard let handle else { throw DatabaseError(code: .misuse, reason: .closed, message: "the recorder is closed") }
+        return handle
+    }
+}
+
+extension Schema {
+    /// Runs `body` in a transaction, or in a savepoint of the open one, and returns what it has changed in this database.
+    ///
+    /// If `body` throws, or the changeset cannot be made, the changes are rolled back, so no change is kept without being in a
+    /// changeset. To record the changes of several transactions, use a ``ChangeRecorder``.
+    /// ```swift
+    /// let changes = try laptop.main.recordingChanges { db in try db.execute("DELETE FROM note WHERE id = 5") }
+    /// try changes.apply(to: phone)
+    /// ```
+    /// - Parameters:
+    ///   - tables: as in ``ChangeRecorder/init(_:tables:)``.
+    ///   - body: makes the changes.
+    /// - Throws: ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/closed``, and any error of `body`, of beginning or of
+    ///   committing. Nothing has changed then.
+    public func recordingChanges(tables: [String]? = nil, _ body: (Connection) throws -> Void) throws -> Changeset {
+        let recorder = try ChangeRecorder(self, tables: tables)
+        defer { recorder.close() }
+        return try connection.transaction { db in
+            try body(db)
+            return try recorder.changeset()
+        }
+    }
+}

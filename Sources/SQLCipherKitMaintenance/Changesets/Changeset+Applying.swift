@@ -1,0 +1,180 @@
+import CSQLCipher
+import Foundation
+import SQLCipherKitCore
+
+/// A change that cannot be made as recorded (<https://sqlite.org/session/c_changeset_conflict.html>).
+public struct ChangesetConflict: Hashable, Sendable {
+    /// Why the change cannot be made.
+    public enum Kind: Hashable, Sendable {
+        /// The row to update or delete has other values than when the change was recorded. They are in
+        /// ``ChangesetConflict/current``.
+        case different
+        /// There is no row to update or delete.
+        case missing
+        /// A row with the key of the row to insert exists already.
+        case exists
+        /// The change violates a constraint, such as `UNIQUE` or `CHECK`.
+        case constraint
+        /// After all changes, this number of foreign keys refer to no row. The conflict has no ``ChangesetConflict/change``.
+        case foreignKeys(Int)
+    }
+
+    /// Why the change cannot be made.
+    public let kind: Kind
+    /// The change; nil for foreign keys.
+    public let change: Changeset.Change?
+    /// The existing row, column by column, for ``Kind/different`` and ``Kind/exists``.
+    public let current: [SQLValue]?
+
+    /// What to do about it.
+    public enum Resolution: Hashable, Sendable {
+        /// Leave out this change and continue. For foreign keys: accept the violations.
+        case omit
+        /// Overwrite the existing row: for ``Kind/different`` and ``Kind/exists`` only.
+        case replace
+        /// Undo everything: the call throws.
+        case abort
+    }
+}
+
+/// How conflicts were resolved when a changeset was applied. Local changes made since then are rebased on it.
+public struct ChangesetRebase: Hashable, Sendable {
+    /// The bytes. They contain data in plaintext.
+    public let data: Data
+
+    /// Creates a rebase from saved bytes.
+    public init(data: Data) { self.data = data }
+}
+
+extension Changeset {
+    /// Applies the changes to the main database of a connection, in one savepoint: all that are not left out, or none
+    /// (<https://sqlite.org/session/sqlite3changeset_apply.html>).
+    ///
+    /// ```swift
+    /// let outcome = try changes.apply(to: db) { conflict in
+    ///     conflict.kind == .different ? .replace : .omit
+    /// }
+    /// for table in outcome.tables where table.applied < table.changes { print(table.name, table.skip ?? "", table.omitted) }
+    /// ```
+    /// Changes of a table that the database does not have, or has with fewer columns or another primary key, are left out. The
+    /// result says so, and ``ChangesetOptions/requiresAllTables`` makes the call throw instead. If the table has more columns than
+    /// the changeset, the extra columns get their defaults. Foreign keys are checked at the end.
+    /// - Parameters:
+    ///   - db: the connection.
+    ///   - tables: the tables whose changes to apply; nil, the default, for all.
+    ///   - options: whether triggers run, and similar settings.
+    ///   - onConflict: decides about each conflict. It may use the connection. If it throws, nothing has changed, and the call
+    ///     throws the same error.
+    /// - Returns: for each table, what was applied, what was left out, and why.
+    /// - Throws: ``ResultCode/abort`` if a conflict was resolved with ``ChangesetConflict/Resolution/abort``; the error names the
+    ///   table and the row. ``ResultCode/corrupt`` for bytes that are not a changeset, ``ResultCode/schema`` for a missing required
+    ///   table, ``DatabaseError/Reason/invalidArgument`` for a trigger that does not exist, ``DatabaseError/Reason/misuse`` for a
+    ///   replacement that cannot be made, and what SQLite reports. Nothing has changed then.
+    @discardableResult
+    public func apply(
+        to db: Connection, tables: [String]? = nil, options: ChangesetOptions = ChangesetOptions(),
+        onConflict: @escaping (ChangesetConflict) throws -> ChangesetConflict.Resolution
+    ) throws -> ChangesetOutcome {
+        _ = try db.liveForUse()
+        // Reads all of it first, so that malformed bytes are found before anything has changed.
+        let forms = try ChangesetTables(self)
+        if isEmpty { return ChangesetOutcome() }
+        let wanted = tables?.nameSet
+        let outcome = try forms.outcome(in: db.main) { wanted?.contains(SQLName($0)) ?? true }
+        if options.requiresAllTables, let table = outcome.tables.first(where: { ![nil, .notWanted, .reserved].contains($0.skip) }) {
+            throw DatabaseError(
+                code: .schema, message: "the changes of \(table.name) cannot be applied: \(table.skip?.inWords ?? "")")
+        }
+        let application = ChangesetApplication(db, outcome, onConflict)
+        return try db.withTriggers(options.triggers) { try run(application, db, options) }
+    }
+
+    /// Applies the changes like ``apply(to:tables:options:onConflict:)``, with a rule for each table instead of a closure.
+    @discardableResult
+    public func apply(
+        to db: Connection, tables: [String]? = nil, options: ChangesetOptions = ChangesetOptions(),
+        policy: ChangesetPolicy = ChangesetPolicy()
+    ) throws -> ChangesetOutcome {
+        try apply(to: db, tables: tables, options: options) { conflict in try policy.resolution(of: conflict) }
+    }
+
+    private func run(
+        _ application: ChangesetApplication, _ db: Connection, _ options: ChangesetOptions
+    ) throws -> ChangesetOutcome {
+        let handle = try db.liveForUse()
+        var rebase: UnsafeMutableRawPointer?, rebaseCount: Int32 = 0
+        var flags: Int32 = 0
+        if !options.runsForeignKeyActions { flags |= SQLITE_CHANGESETAPPLY_FKNOACTION }
+        if !options.reportsChangesThatAreMade { flags |= SQLITE_CHANGESETAPPLY_IGNORENOOP }
+        // The conflict handler may use the connection, but must not end the savepoint that the changeset is applied in.
+        db.enterTransaction()
+        defer { db.leaveTransaction() }
+        let rc = try withBytes { bytes, count throws(DatabaseError) in
+            withExtendedLifetime(application) {
+                sqlite3changeset_apply_v2(
+                    handle, count, bytes,
+                    { context, table in ChangesetApplication.at(context)?.wants(table) ?? 1 },
+                    { context, kind, iterator in
+                        ChangesetApplication.at(context)?.resolve(kind, iterator) ?? SQLITE_CHANGESET_ABORT
+                    },
+                    Unmanaged.passUnretained(application).toOpaque(), &rebase, &rebaseCount, flags)
+            }
+        }
+        defer {
+            sqlite3_free(rebase)
+            db.finishClosing()
+        }
+        if let error = application.error { throw error }
+        guard rc == SQLITE_OK else {
+            if let conflict = application.abortedBy, [SQLITE_ABORT, SQLITE_CONSTRAINT].contains(rc & 0xff) {
+                let what = try describe(conflict, application)
+                throw DatabaseError(code: .abort, message: "a conflict has undone the changeset: \(what)")
+            }
+            if rc & 0xff == SQLITE_CORRUPT { throw Self.failure(rc) }
+            throw db.failure(rc)
+        }
+        var outcome = application.finalOutcome
+        outcome.rebase = rebase.map { ChangesetRebase(data: Data(bytes: $0, count: Int(rebaseCount))) }
+        return outcome
+    }
+
+    /// Names the row and the table of a conflict without the row's values: by the row id, which is a number, or by the position of
+    /// the change for other keys.
+    private func describe(_ conflict: ChangesetConflict, _ application: ChangesetApplication) throws -> String {
+        guard let change = conflict.change else { return application.violation ?? "a foreign key points nowhere" }
+        let values = change.kind == .insert ? change.new : change.old
+        var row = "a row"
+        if change.primaryKey.count == 1, case .integer(let id)? = values[change.primaryKey[0]] { row = "row \(id)" }
+        let place = try changes().firstIndex(of: change).map { "its change \($0), " } ?? ""
+        let what =
+            switch conflict.kind {
+            case .different: "finds other values in it"
+            case .missing: "does not find it"
+            case .exists: "finds one with its key"
+            case .constraint: "breaks a constraint"
+            case .foreignKeys: ""
+            }
+        return "\(place)the \(change.kind) of \(row) of \(change.table), \(what)"
+    }
+
+    /// Returns these changes as if they had been made after another changeset, which was applied elsewhere, with its conflicts
+    /// resolved as they were there (<https://sqlite.org/session/rebaser.html>).
+    /// - Parameter rebases: the ``ChangesetOutcome/rebase`` of each call that has applied other changes, in the order of the calls.
+    /// - Throws: ``ResultCode/corrupt`` for malformed bytes.
+    public func rebased(by rebases: [ChangesetRebase]) throws(DatabaseError) -> Changeset {
+        if isEmpty || rebases.isEmpty { return self }
+        var rebaser: OpaquePointer?
+        let rc = sqlite3rebaser_create(&rebaser)
+        guard rc == SQLITE_OK, let rebaser else { throw Self.failure(rc) }
+        defer { sqlite3rebaser_delete(rebaser) }
+        for rebase in rebases {
+            let rc = try Changeset(data: rebase.data).withBytes { bytes, count throws(DatabaseError) in
+                sqlite3rebaser_configure(rebaser, count, bytes)
+            }
+            if rc != SQLITE_OK { throw Self.failure(rc) }
+        }
+        return try withBytes { bytes, count throws(DatabaseError) in
+            try Self.output { sqlite3rebaser_rebase(rebaser, count, bytes, $0, $1) }
+        }
+    }
+}

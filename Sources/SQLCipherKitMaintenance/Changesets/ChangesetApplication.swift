@@ -1,0 +1,109 @@
+import CSQLCipher
+import Foundation
+import SQLCipherKitCore
+
+/// The state of one call of `apply`, which SQLite's callbacks use.
+final class ChangesetApplication {
+    private let connection: Connection
+    private let outcome: ChangesetOutcome
+    private let skipped: Set<SQLName>
+    private let onConflict: (ChangesetConflict) throws -> ChangesetConflict.Resolution
+    /// The last decision about each change: SQLite may report a change more than once.
+    private var resolutions: [Changeset.Change: (kind: ChangesetConflict.Kind, isReplaced: Bool)] = [:]
+    private(set) var error: (any Error)?
+    /// The conflict that was resolved with `.abort`.
+    private(set) var abortedBy: ChangesetConflict?
+    /// A row whose foreign key refers to no row after all changes.
+    private(set) var violation: String?
+
+    init(
+        _ connection: Connection, _ outcome: ChangesetOutcome,
+        _ onConflict: @escaping (ChangesetConflict) throws -> ChangesetConflict.Resolution
+    ) {
+        self.connection = connection
+        self.outcome = outcome
+        skipped = outcome.tables.filter { $0.skip != nil }.map(\.name).nameSet
+        self.onConflict = onConflict
+    }
+
+    static func at(_ context: UnsafeMutableRawPointer?) -> ChangesetApplication? {
+        context.map { Unmanaged<ChangesetApplication>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    func wants(_ table: UnsafePointer<CChar>?) -> Int32 {
+        guard let table else { return 1 }
+        return skipped.contains(SQLName(String(cString: table))) ? 0 : 1
+    }
+
+    var finalOutcome: ChangesetOutcome {
+        var outcome = outcome
+        var places: [SQLName: Int] = [:]
+        for (place, table) in outcome.tables.enumerated() { places[SQLName(table.name)] = place }
+        for (change, resolution) in resolutions {
+            guard let place = places[SQLName(change.table)] else { continue }
+            if resolution.isReplaced { outcome.tables[place].replaced += 1 } else {
+                outcome.tables[place].omitted[resolution.kind, default: 0] += 1
+            }
+        }
+        return outcome
+    }
+
+    func resolve(_ code: Int32, _ iterator: OpaquePointer?) -> Int32 {
+        guard error == nil, let iterator else { return SQLITE_CHANGESET_ABORT }
+        return connection.inFunction {
+            do {
+                let conflict = try conflict(code, iterator)
+                let resolution = try onConflict(conflict)
+                guard connection.isOpen else { throw DatabaseError.closedConnection }
+                if let cause = connection.closures.cause { throw DatabaseError.aborted(cause) }
+                switch resolution {
+                case .omit:
+                    if let change = conflict.change { resolutions[change] = (conflict.kind, false) }
+                    return SQLITE_CHANGESET_OMIT
+                case .abort:
+                    abortedBy = conflict
+                    if conflict.change == nil { violation = try firstViolation() }
+                    return SQLITE_CHANGESET_ABORT
+                case .replace:
+                    guard conflict.current != nil else {
+                        throw DatabaseError.misuse("a changeset's conflict of the kind \(conflict.kind) has no row to replace")
+                    }
+                    if let change = conflict.change { resolutions[change] = (conflict.kind, true) }
+                    return SQLITE_CHANGESET_REPLACE
+                }
+            } catch {
+                self.error = error
+                return SQLITE_CHANGESET_ABORT
+            }
+        }
+    }
+
+    /// Returns the first violation of a table of the changeset, or of a row that refers to one of them.
+    private func firstViolation() throws(DatabaseError) -> String? {
+        let tables = outcome.tables.map(\.name).nameSet
+        return try connection.main.foreignKeyViolations()
+            .first { tables.contains(SQLName($0.table)) || tables.contains(SQLName($0.parent)) }?.inWords
+    }
+
+    private func conflict(_ code: Int32, _ iterator: OpaquePointer) throws(DatabaseError) -> ChangesetConflict {
+        if code == SQLITE_CHANGESET_FOREIGN_KEY {
+            var count: Int32 = 0
+            sqlite3changeset_fk_conflicts(iterator, &count)
+            return ChangesetConflict(kind: .foreignKeys(Int(count)), change: nil, current: nil)
+        }
+        let change = try Changeset.Change(iterator)
+        var current: [SQLValue]?
+        if code == SQLITE_CHANGESET_DATA || code == SQLITE_CHANGESET_CONFLICT {
+            current = try Changeset.Change.values(iterator, Int32(change.old.count)) { sqlite3changeset_conflict(iterator, $0, $1) }
+                .map { $0 ?? .null }
+        }
+        let kind: ChangesetConflict.Kind =
+            switch code {
+            case SQLITE_CHANGESET_DATA: .different
+            case SQLITE_CHANGESET_NOTFOUND: .missing
+            case SQLITE_CHANGESET_CONFLICT: .exists
+            default: .constraint
+            }
+        return ChangesetConflict(kind: kind, change: change, current: current)
+    }
+}

@@ -1,0 +1,93 @@
+import SQLCipherKitCore
+
+extension Encryption {
+    /// A key from key slots: a passphrase or recovery key opens one of them, and the key in it opens the database.
+    /// ```swift
+    /// let db = try Connection(.file("notes.db"), key: .slots(secret: .passphrase("correct horse")))
+    /// ```
+    /// The slots are read when the database is opened. Opening throws what
+    /// ``KeySlots/unlock(_:of:at:first:costLimit:acceptingRollback:cipher:configuration:)`` throws, and
+    /// ``DatabaseError/Reason/keyRotationUnfinished`` if a rotation was interrupted and cannot be finished now, unless the access
+    /// is read-only. To continue with the old key nevertheless, unlock the slots and open with ``slots(_:cipher:)``.
+    /// - Parameters:
+    ///   - place: where the slots are. Default: beside the database.
+    ///   - secret: the passphrase or recovery key.
+    ///   - label: the slot to try first.
+    ///   - acceptsRollback: whether to accept slots, or a database, that are not the latest: see ``KeySlotsRollback``.
+    ///   - cipher: the database's cipher settings; nil for those of SQLCipher 4.
+    public static func slots(
+        _ place: KeySlots.Place = .beside, secret: SlotSecret, first label: String? = nil,
+        acceptingRollback acceptsRollback: Bool = false, cipher: CipherConfiguration? = nil
+    ) -> Encryption {
+        let key = SlotsKey { location, cipher, configuration in
+            let slots = try KeySlots.unlock(
+                secret, of: location, at: place, first: label, acceptingRollback: acceptsRollback, cipher: cipher,
+                configuration: configuration)
+            guard !slots.isRotationUnfinished || configuration.access == .readOnly else { throw unfinishedRotation(location) }
+            return slots
+        }
+        return Encryption(.deferred(key), cipher: cipher)
+    }
+
+    /// A key from key slots that are already unlocked.
+    /// ```swift
+    /// let slots = try KeySlots.create(.passphrase("correct horse"), label: "laptop", for: notes)
+    /// let db = try Connection(notes, key: .slots(slots))
+    /// ```
+    /// Opening throws ``DatabaseError/Reason/misuse`` if they belong to the database of another path.
+    /// - Parameters:
+    ///   - slots: the slots of the database to open.
+    ///   - cipher: the database's cipher settings; nil for those that the slots were created or unlocked with.
+    public static func slots(_ slots: KeySlots, cipher: CipherConfiguration? = nil) -> Encryption {
+        let key = SlotsKey { location, _, configuration in
+            let path = try KeySlots.path(of: location), own = try KeySlots.path(of: slots.location)
+            guard DatabaseFile.isSame(path, own) else {
+                throw DatabaseError.misuse("the key slots are those of the database \(own), not of \(path)")
+            }
+            if configuration.access == .readWriteCreate { try slots.requireDatabaseOrNew() }
+            return slots
+        }
+        return Encryption(.deferred(key), cipher: cipher)
+    }
+}
+
+extension KeyProvider where Self == KeySource {
+    /// The key from unlocked key slots.
+    public static func slots(_ slots: KeySlots) -> KeySource { KeySource("key slots") { slots.key } }
+}
+
+private func unfinishedRotation(_ location: DatabaseLocation) -> DatabaseError {
+    let path = location.path ?? location.name
+    return DatabaseError(
+        code: .busy, reason: .keyRotationUnfinished,
+        message: "a change of the key of \(path) was interrupted, and another connection or a full disk prevents finishing it: "
+            + "what is written now is encrypted under the old key. Close the other connections, or unlock the slots and "
+            + "open with them",
+        path: path)
+}
+
+private struct SlotsKey: DeferredKey {
+    let unlock: @Sendable (DatabaseLocation, CipherConfiguration?, DatabaseConfiguration) throws -> KeySlots
+
+    var kind: String { "slots" }
+
+    func resolve(
+        for location: DatabaseLocation, _ cipher: CipherConfiguration?, _ configuration: DatabaseConfiguration
+    ) throws -> ResolvedKey {
+        let slots = try unlock(location, cipher, configuration)
+        return ResolvedKey(key: slots.key.with(cipher: cipher ?? slots.key.cipher)) { schema in
+            schema.noteKeyHolder()
+            // A new database does not know its slots yet.
+            let isAccepted = try slots.acceptedRollback != nil && schema.isReadOnly
+            if !isAccepted, try schema.slotMark() == nil {
+                try slots.check(try slots.verified(try slots.storage.read()), on: schema, updates: true)
+            }
+        }
+    }
+
+    func resolveForNewFile() throws -> Encryption {
+        throw DatabaseError.misuse(
+            "key slots hold the key of the database that they were made for: give the new file a key, and its own slots "
+                + "once it exists")
+    }
+}

@@ -1,0 +1,103 @@
+import SQLCipherKitCore
+
+/// How key slots differ from the latest ones that their database has seen. It is the ``DatabaseError/underlyingError`` of a
+/// ``DatabaseError/Reason/keySlotsRolledBack``, and is in ``KeySlots/acceptedRollback``.
+///
+/// The slots are intact, and a holder of the database's key has written them. But if a slot file or a database was restored, for
+/// instance from a backup, passphrases that have been revoked since may become valid again.
+public struct KeySlotsRollback: Error, Hashable, Sendable {
+    /// The kinds of differences.
+    public enum Kind: Hashable, Sendable {
+        /// The slots are older than the latest ones that the database has seen.
+        case older
+        /// The slots are not those that the database knows: they were created separately for the same key, or changed with a copy
+        /// of the database.
+        case others
+        /// The database does not know its slots, but the slots know the database: it was replaced, or its mark was removed.
+        case unknown
+        /// There is no database, or only an empty file, where there was one.
+        case noDatabase
+    }
+
+    /// The kind of difference.
+    public let kind: Kind
+    /// The number of changes that the slots have seen.
+    public let generation: Int
+    /// The number of changes that the database has seen; nil if it has no mark of them.
+    public let databaseGeneration: Int?
+    /// The labels of slots that were revoked and would open the database again; nil if unknown.
+    public let revoked: [String]?
+    /// The labels of slots whose earlier secret would open the database again; nil if unknown.
+    public let superseded: [String]?
+    /// The labels of slots that the database has seen and that are missing; nil if unknown.
+    public let missing: [String]?
+
+    init(_ kind: Kind, _ table: SlotTable, _ mark: SlotMark?) {
+        self.kind = kind
+        generation = table.generation
+        databaseGeneration = mark?.generation
+        let known = mark?.slots
+        revoked = known.map { known in
+            table.slots.filter { slot in !known.contains { $0.id == slot.id } }.map(\.label)
+        }
+        superseded = known.map { known in
+            table.slots.map { SlotMark.Slot($0) }.filter { slot in known.contains { $0.id == slot.id && $0.secret != slot.secret } }
+                .map(\.label)
+        }
+        missing = known.map { known in known.filter { slot in !table.slots.contains { $0.id == slot.id } }.map(\.label) }
+    }
+}
+
+extension KeySlotsRollback: CustomStringConvertible {
+    /// The difference and the slots that it concerns, in one sentence.
+    public var description: String {
+        var text =
+            switch kind {
+            case .older:
+                "they have seen \(generation) changes, and the database has seen \(databaseGeneration ?? 0)"
+            case .others: "the database knows others, made for the same key or changed with a copy"
+            case .unknown: "the database does not know them any more: it was replaced, or its mark was removed"
+            case .noDatabase: "the database that they were used with is missing or empty"
+            }
+        func add(_ labels: [String]?, _ what: String) {
+            if let labels, !labels.isEmpty { text += "; \(what): \(labels.joined(separator: ", "))" }
+        }
+        add(revoked, "revoked since, and valid again")
+        add(superseded, "changed since, and open with the earlier secret again")
+        add(missing, "added since, and lost with them")
+        if revoked == nil { text += "; it is not known which slots were revoked since" }
+        return text
+    }
+}
+
+extension SlotTable {
+    /// How the table compares with the database's mark.
+    enum Standing {
+        case current
+        /// The database has not seen the last change: a process died between the two steps, or the database was restored.
+        case ahead
+        case rolledBack(KeySlotsRollback)
+    }
+
+    func standing(to mark: SlotMark?) -> Standing {
+        guard let mark else { return isForNewDatabase ? .ahead : .rolledBack(KeySlotsRollback(.unknown, self, nil)) }
+        if mark.id != id { return .rolledBack(KeySlotsRollback(.others, self, mark)) }
+        if mark.generation > generation { return .rolledBack(KeySlotsRollback(.older, self, mark)) }
+        // A database that has seen version 2 never goes back to version 1.
+        if mark.change != nil, version == 1 { return .rolledBack(KeySlotsRollback(.others, self, mark)) }
+        if let seen = mark.change, let own = change(of: mark.generation), seen != own {
+            return .rolledBack(KeySlotsRollback(.others, self, mark))
+        }
+        return mark.generation == generation && (mark.change == history.last) ? .current : .ahead
+    }
+}
+
+extension DatabaseError {
+    static func rolledBackSlots(_ rollback: KeySlotsRollback) -> DatabaseError {
+        DatabaseError(
+            code: .corrupt, reason: .keySlotsRolledBack,
+            message: "the key slots are not the latest of their database: \(rollback). Unlock with acceptingRollback to continue "
+                + "with them",
+            underlying: rollback)
+    }
+}

@@ -1,0 +1,165 @@
+import CSQLCipher
+import Foundation
+import SQLCipherKitCore
+
+/// Slots in a file. A change locks a second file beside it, writes a third one, and renames that over the first.
+struct SlotFile: KeySlotStorage {
+    let path: String
+    let timeout: Duration
+
+    func read() throws -> [UInt8]? {
+        guard let file = try open(path, O_RDONLY, ifMissing: true) else { return nil }
+        defer { close(file) }
+        var info = stat()
+        guard fstat(file, &info) == 0 else { throw failure("cannot be read", errno) }
+        guard info.st_mode & S_IFMT == S_IFREG else { throw failure("is not a regular file", 0) }
+        // With one byte more than is allowed, a file that is too large differs from one that just fits.
+        var bytes = [UInt8](repeating: 0, count: SlotTable.maximumBytes + 1)
+        var count = 0
+        while count < bytes.count {
+            let got = bytes.withUnsafeMutableBytes { systemRead(file, $0.baseAddress, count, $0.count) }
+            if got < 0, errno == EINTR { continue }
+            if got < 0 { throw failure("cannot be read", errno) }
+            if got == 0 { break }
+            count += got
+        }
+        return Array(bytes.prefix(count))
+    }
+
+    func update(_ change: (_ bytes: [UInt8]?, _ write: ([UInt8]) throws -> Void) throws -> Void) throws {
+        let lock = try lock()
+        // Closing the descriptor releases the lock. The file stays: if it were removed, two processes could lock two files.
+        defer { close(lock) }
+        try change(try read()) { bytes in try replace(with: bytes) }
+    }
+
+    /// Removes what a dead process has left of a change, unless a change is being made.
+    func removeRemains() {
+        var info = stat()
+        guard lstat(path + ".tmp", &info) == 0 else { return }
+        let lock = systemOpen(path + ".lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0)
+        defer { if lock >= 0 { close(lock) } }
+        if lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0 { unlink(path + ".tmp") }
+    }
+
+    /// Gives the lock file the permissions of the slots, so that all users who may change the slots can lock them, such as a group
+    /// that the owner has given access to. Only the owner can do this; for other users it does nothing.
+    func shareLock() {
+        let lock = systemOpen(path + ".lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0)
+        guard lock >= 0 else { return }
+        takePermissions(of: path, lock)
+        close(lock)
+    }
+
+    /// Gives a new file the group and the permissions of an existing one. If the group cannot be set, group permissions are
+    /// dropped.
+    @discardableResult
+    private func takePermissions(of path: String, _ file: Int32) -> Bool {
+        var info = stat(), own = stat()
+        guard lstat(path, &info) == 0, fstat(file, &own) == 0 else { return true }
+        // Only the system's administrator may set another owner.
+        if own.st_uid != info.st_uid { _ = fchown(file, info.st_uid, gid_t.max) }
+        let isGroupKept = own.st_gid == info.st_gid || fchown(file, uid_t.max, info.st_gid) == 0
+        let mode = info.st_mode & (isGroupKept ? 0o777 : 0o707)
+        return own.st_mode & 0o777 == mode || fchmod(file, mode) == 0
+    }
+
+    private func lock() throws(DatabaseError) -> Int32 {
+        guard let file = try open(path + ".lock", O_RDWR | O_CREAT, ifMissing: false) else {
+            throw failure("cannot be locked", ENOENT)
+        }
+        takePermissions(of: path, file)
+        let clock = ContinuousClock()
+        let end = clock.now + timeout.bounded
+        // flock belongs to the open file, not to the process, so it also excludes other threads.
+        while flock(file, LOCK_EX | LOCK_NB) != 0 {
+            let error = errno
+            guard error == EWOULDBLOCK || error == EINTR else {
+                close(file)
+                throw failure("cannot be locked", error)
+            }
+            guard clock.now < end else {
+                close(file)
+                throw DatabaseError(
+                    code: .busy, reason: .busy, message: "another process is changing the key slots \(path)", path: path)
+            }
+            usleep(5000)
+        }
+        return file
+    }
+
+    private func replace(with bytes: [UInt8]) throws(DatabaseError) {
+        let temporary = path + ".tmp"
+        // A process that died here may have left it. No other process is writing it, because this one holds the lock.
+        unlink(temporary)
+        guard let file = try open(temporary, O_WRONLY | O_CREAT | O_EXCL, ifMissing: false) else {
+            throw failure("cannot be written", ENOENT)
+        }
+        var written = 0
+        var error: Int32 = 0
+        // Permissions are kept. Setting another owner may be refused; the file then belongs to the caller.
+        if !takePermissions(of: path, file) { error = errno }
+        while written < bytes.count, error == 0 {
+            let count = bytes.withUnsafeBytes { systemWrite(file, $0.baseAddress, written, $0.count) }
+            if count >= 0 { written += count } else if errno != EINTR { error = errno }
+        }
+        if error == 0, !synchronize(file) { error = errno }
+        if close(file) != 0, error == 0 { error = errno }
+        if error == 0, rename(temporary, path) != 0 { error = errno }
+        if error != 0 {
+            unlink(temporary)
+            throw failure("cannot be written", error)
+        }
+        try flushFolder()
+    }
+
+    /// The rename itself must survive a power failure.
+    private func flushFolder() throws(DatabaseError) {
+        let folder = (path as NSString).deletingLastPathComponent
+        guard let opened = try open(folder.isEmpty ? "." : folder, O_RDONLY | O_DIRECTORY, ifMissing: false) else { return }
+        defer { close(opened) }
+        if fsync(opened) != 0 { throw failure("cannot be written", errno) }
+    }
+
+    /// Removes the slots that `update` has just written, while still inside it.
+    func remove() {
+        unlink(path)
+        try? flushFolder()
+    }
+
+    private func synchronize(_ file: Int32) -> Bool {
+        #if canImport(Darwin)
+            // On Darwin, fsync leaves the bytes in the drive's cache.
+            if fcntl(file, F_FULLFSYNC) == 0 { return true }
+        #endif
+        return fsync(file) == 0
+    }
+
+    private func open(_ path: String, _ flags: Int32, ifMissing: Bool) throws(DatabaseError) -> Int32? {
+        // Refuses a link in its place, and does not block on a pipe.
+        let file = systemOpen(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+        if file >= 0 { return file }
+        if errno == ENOENT, ifMissing { return nil }
+        throw failure("cannot be opened", errno)
+    }
+
+    private func failure(_ what: String, _ error: Int32) -> DatabaseError {
+        let reason = error == 0 ? "" : ": \(String(cString: strerror(error)))"
+        let isFull = error == ENOSPC || error == EDQUOT || error == EFBIG
+        return DatabaseError(
+            code: isFull ? .full : .ioError, reason: .cannotOpen, message: "the key slots \(path) \(what)\(reason)", path: path)
+    }
+}
+
+// Under other names, because `SlotFile` has methods with the names of the system's functions.
+private func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { open(path, flags, mode) }
+
+private func systemRead(_ file: Int32, _ base: UnsafeMutableRawPointer?, _ offset: Int, _ count: Int) -> Int {
+    guard let base else { return 0 }
+    return read(file, base + offset, count - offset)
+}
+
+private func systemWrite(_ file: Int32, _ base: UnsafeRawPointer?, _ offset: Int, _ count: Int) -> Int {
+    guard let base else { return 0 }
+    return write(file, base + offset, count - offset)
+}

@@ -1,0 +1,213 @@
+import CSQLCipher
+import Foundation
+import SQLCipherKitConcurrency
+import SQLCipherKitCore
+
+/// A database file that is put together from pages beside its final place, and gets its name when it is complete and intact.
+///
+/// The pages are in a file `NAME-restoring`, encrypted as they are in the replica. A record in `NAME-restoring-state` says how far
+/// they have come, so that a restore that was interrupted goes on from there. Without a record, the pages go with this object.
+package final class RestoredFile {
+    private let file: AtomicFile
+    private let pagesPath: String
+    private var descriptor: Int32 = -1
+    private var hasRecord: Bool
+    /// What the last record says; nil if the file is empty.
+    package private(set) var record: [UInt8]?
+
+    /// - Throws: ``DatabaseError/Reason/cannotOpen`` if there is a file of that name already and it must not be replaced, or if it
+    ///   has a journal or a log; ``DatabaseError/Reason/busy`` while another process writes the same file.
+    package init(at path: String, replacing: Bool) throws {
+        let suffixes = replacing ? ["-journal", "-wal"] : ["", "-journal", "-wal"]
+        // An empty log has nothing that could be lost, or be applied to the new file.
+        for suffix in suffixes where DatabaseFile.exists(path + suffix) && (suffix == "" || !DatabaseFile.isEmpty(path + suffix)) {
+            throw DatabaseFile.cannotOpen(path, "there is a file \(path + suffix) already")
+        }
+        // Holds the lock that keeps other writers of the file away.
+        file = try AtomicFile(for: path)
+        pagesPath = path + "-restoring"
+        hasRecord = false
+        if let record = Self.read(pagesPath + "-state") {
+            descriptor = Self.openOwn(pagesPath, O_RDWR)
+            if descriptor >= 0 {
+                (self.record, hasRecord) = (record, true)
+                // Of a process that ended while it checked the file.
+                for suffix in ["-wal", "-journal", "-shm"] { unlink(pagesPath + suffix) }
+            }
+        }
+        if descriptor < 0 { try begin() }
+    }
+
+    deinit {
+        closeDescriptor()
+        if !hasRecord { removePages() }
+    }
+
+    /// Begins with an empty file.
+    package func begin() throws {
+        closeDescriptor()
+        (record, hasRecord) = (nil, false)
+        // The record goes first: without one, pages count for nothing.
+        unlink(pagesPath + "-state")
+        AtomicFile.flushFolder(of: pagesPath)
+        removePages()
+        descriptor = open(pagesPath, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        if descriptor < 0 { throw AtomicFile.failure(.cannotOpen, "the new file cannot be made", pagesPath) }
+        // No record may be found beside the former pages.
+        AtomicFile.flushFolder(of: pagesPath)
+    }
+
+    /// Records how far the pages have come: everything written before is on disk then.
+    package func record(_ record: [UInt8]) throws {
+        let path = pagesPath + "-state", new = path + "~"
+        guard AtomicFile.sync(descriptor) else {
+            throw AtomicFile.failure(.ioError, "the new file cannot be flushed to disk", pagesPath)
+        }
+        unlink(new)
+        let state = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard state >= 0 else { throw AtomicFile.failure(.cannotOpen, "the new file cannot be made", new) }
+        let isWritten = Foundation.write(state, record, record.count) == record.count && AtomicFile.sync(state)
+        guard close(state) == 0, isWritten, rename(new, path) == 0 else {
+            let error = AtomicFile.failure(.ioError, "the new file cannot be written", path)
+            unlink(new)
+            throw error
+        }
+        AtomicFile.flushFolder(of: path)
+        (self.record, hasRecord) = (record, true)
+    }
+
+    private func closeDescriptor() {
+        if descriptor >= 0 { close(descriptor) }
+        descriptor = -1
+    }
+
+    private func removePages() {
+        for suffix in ["", "-wal", "-journal", "-shm", "-state~"] { unlink(pagesPath + suffix) }
+    }
+
+    /// Opens a regular file of this user that no other name leads to.
+    /// - Returns: less than 0 if there is none.
+    private static func openOwn(_ path: String, _ flags: Int32) -> Int32 {
+        // A pipe of that name must not be waited for.
+        let descriptor = open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { return descriptor }
+        var info = stat()
+        if fstat(descriptor, &info) == 0, info.st_mode & S_IFMT == S_IFREG, info.st_mode & 0o077 == 0, info.st_nlink == 1,
+            info.st_uid == geteuid()
+        {
+            return descriptor
+        }
+        close(descriptor)
+        return -1
+    }
+
+    private static func read(_ path: String) -> [UInt8]? {
+        let descriptor = openOwn(path, O_RDONLY)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 1 << 16)
+        let count = Foundation.read(descriptor, &bytes, bytes.count)
+        return (1..<bytes.count).contains(count) ? Array(bytes[..<count]) : nil
+    }
+
+    package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws {
+        var done = 0
+        while done < bytes.count {
+            let count = pwrite(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done, off_t(offset + done))
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw AtomicFile.failure(.ioError, "the new file cannot be written", file.path) }
+            done += count
+        }
+    }
+
+    /// Cuts the file to its final size.
+    package func truncate(to size: Int) throws {
+        guard ftruncate(descriptor, off_t(size)) == 0 else {
+            throw AtomicFile.failure(.ioError, "the new file cannot be cut", file.path)
+        }
+    }
+
+    /// Whether ``publish(key:replacing:)`` has found the pages damaged.
+    package static func isDamage(_ error: DatabaseError) -> Bool {
+        (error.code.primary == .corrupt || error.code.primary == .notADatabase) && error.reason != .replicaDamaged
+    }
+
+    /// Checks the whole file, flushes it and gives it its name. It is flushed while pages and structure are checked at the same
+    /// time.
+    /// - Throws: ``DatabaseError/Reason/conversionFailed`` if a page or the structure is damaged, and any error of opening it. The
+    ///   next restore begins from scratch then.
+    package func publish(key: Encryption, replacing: Bool) async throws {
+        let pages = descriptor
+        async let flushed = BlockingExecutor.run { AtomicFile.sync(pages) }
+        do { try await Self.requireIntact(pagesPath, key) } catch {
+            _ = try await flushed
+            throw refused(error)
+        }
+        guard try await flushed else { throw AtomicFile.failure(.ioError, "the new file cannot be flushed to disk", pagesPath) }
+        closeDescriptor()
+        try complete(replacing)
+    }
+
+    /// The same on the calling thread alone.
+    package func publish(key: Encryption, replacing: Bool) throws {
+        closeDescriptor()
+        do {
+            try Self.requirePages(pagesPath, key)
+            try Self.requireStructure(pagesPath, key)
+        } catch { throw refused(error) }
+        try complete(replacing)
+    }
+
+    private func refused(_ error: any Error) -> any Error {
+        if let error = error as? DatabaseError, Self.isDamage(error) { discard() }
+        return error
+    }
+
+    private static func requireIntact(_ path: String, _ key: Encryption) async throws {
+        async let pages: Void = BlockingExecutor.run { try requirePages(path, key) }
+        async let structure: Void = BlockingExecutor.run { try requireStructure(path, key) }
+        try await pages
+        try await structure
+    }
+
+    private static func requirePages(_ path: String, _ key: Encryption) throws {
+        try require(path, key) { schema in try schema.pageProblems().problems }
+    }
+
+    /// Each page is authenticated by ``requirePages(_:_:)``, so only the schema, which is run, is authenticated here as well.
+    private static func requireStructure(_ path: String, _ key: Encryption) throws {
+        try require(path, key) { schema in
+            try schema.ignoreConstraints()
+            try schema.connection.check(sqlcipherkit_skip_page_checks(schema.live(), schema.name))
+            return try schema.structuralProblems(foreignKeys: false)
+        }
+    }
+
+    private static func require(_ path: String, _ key: Encryption, _ problems: (Schema) throws -> [IntegrityProblem]) throws {
+        let db = try Connection(.file(path), key: key)
+        defer { db.close() }
+        try db.main.refuse(problems(db.main), "the restored database")
+    }
+
+    private func complete(_ replacing: Bool) throws {
+        var log = stat()
+        guard lstat(pagesPath + "-wal", &log) != 0 || log.st_size == 0, rename(pagesPath, file.temporaryPath) == 0 else {
+            throw AtomicFile.failure(.ioError, "the new file could not be completed", pagesPath)
+        }
+        discard()
+        try file.flush()
+        // Nothing of this is left when the database has its name.
+        AtomicFile.flushFolder(of: pagesPath)
+        for suffix in ["-journal", "-wal", "-shm"] where suffix == "-shm" || DatabaseFile.isEmpty(file.path + suffix) {
+            unlink(file.path + suffix)
+        }
+        try file.publish(replacing: replacing)
+    }
+
+    /// Forgets how far the pages have come.
+    private func discard() {
+        unlink(pagesPath + "-state")
+        hasRecord = false
+        removePages()
+    }
+}

@@ -1,0 +1,81 @@
+import SQLCipherKitCore
+
+extension DatabaseConverter {
+    /// Encrypts a plaintext file. The plaintext may still be found on the disk: the blocks of the old file are freed, not wiped.
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - key: its new key. If it has no cipher settings, SQLCipher 4's are used with the file's page size (or 4,096 if that is
+    ///     smaller than SQLCipher allows).
+    ///   - configuration: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
+    ///   - progress: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
+    /// - Returns: the settings to open the file with. If `key` has none, they differ from the defaults if the file's page size is
+    ///   not 4,096, SQLite's default.
+    /// - Throws: the same errors as ``convert(fileAt:from:to:pageSize:configuration:progress:)``;
+    ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if the file is already encrypted; ``DatabaseError/Reason/invalidKey`` if
+    ///   `key` is ``Encryption/plaintext``.
+    @discardableResult
+    public static func encrypt(
+        fileAt path: String, key: Encryption, configuration: DatabaseConfiguration = DatabaseConfiguration(),
+        progress: RewriteProgressHandler? = nil
+    ) throws -> CipherConfiguration {
+        let key = try key.resolvedForNewKey()
+        var settings = key.settings
+        if key.cipher == nil {
+            let pageSize = try open(path, .plaintext, configuration).main.pageSize
+            if pageSize >= 1024 { settings.pageSize = pageSize }
+        }
+        try convert(
+            fileAt: path, from: .plaintext, to: key.with(cipher: settings), configuration: configuration, progress: progress)
+        return settings
+    }
+
+    /// Decrypts a file. Afterwards, anyone who can read the file can read its content.
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - key: its key, with its cipher settings.
+    ///   - configuration: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
+    ///   - progress: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
+    /// - Throws: the same errors as ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
+    public static func decrypt(
+        fileAt path: String, key: Encryption, configuration: DatabaseConfiguration = DatabaseConfiguration(),
+        progress: RewriteProgressHandler? = nil
+    ) throws {
+        try convert(fileAt: path, from: key, to: .plaintext, configuration: configuration, progress: progress)
+    }
+
+    /// Converts a file of SQLCipher 1, 2 or 3, made with that version's default settings, to the settings of SQLCipher 4, with the
+    /// same key.
+    ///
+    /// The settings of each version are tried, the newest first, so that a wrong key costs four derivations.
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - key: its key, before and after. Its cipher settings are ignored.
+    ///   - configuration: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
+    ///   - progress: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
+    /// - Returns: the version that the file was made with; if 4, nothing was done.
+    /// - Throws: the same errors as ``convert(fileAt:from:to:pageSize:configuration:progress:)``;
+    ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if no version's settings open the file with the key.
+    @discardableResult
+    public static func migrate(
+        fileAt path: String, key: Encryption, configuration: DatabaseConfiguration = DatabaseConfiguration(),
+        progress: RewriteProgressHandler? = nil
+    ) throws -> Int {
+        let key = try key.resolvedForNewKey()
+        var refusal = DatabaseFile.cannotOpen(path, "it has no version")
+        for (version, cipher) in versions {
+            do { try open(path, key.with(cipher: cipher), configuration).close() } catch let error as DatabaseError
+                where error.reason == .wrongKeyOrNotADatabase
+            {
+                if version == 4 { refusal = error }
+                continue
+            }
+            if version < 4 {
+                try convert(
+                    fileAt: path, from: key.with(cipher: cipher), to: key.with(cipher: nil), configuration: configuration,
+                    progress: progress)
+            }
+            return version
+        }
+        throw refusal
+    }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import SQLCipherKitCore
+
+extension DatabaseConverter {
+    /// Copies every row that can still be read from a damaged database into a new file.
+    ///
+    /// ```swift
+    /// let report = try DatabaseConverter.salvage(fileAt: "notes.db", key: key, to: "rescued.db")
+    /// for table in report.tables where !table.isComplete { print(table.name, table.lostPages) }
+    /// ```
+    /// The tables' pages are read one by one, skipping those that are damaged, missing or unreadable. Indexes are not read, but
+    /// created again. Everything else is kept as by ``convert(fileAt:from:to:pageSize:configuration:progress:)``: row ids, views,
+    /// triggers, virtual tables, `user_version`. A full-text index that has lost pages is rebuilt from its content. A row is lost
+    /// if its page is lost, or a page that leads to it, or one of the overflow pages of a large value.
+    ///
+    /// The first page is required, because the schema begins there. If it is lost, the call throws and creates no file.
+    ///
+    /// The damaged file is never written to. It is first copied with its journal or write-ahead log, so the new file's folder needs
+    /// room for two files. Close all connections to the damaged file.
+    /// - Parameters:
+    ///   - path: the damaged file.
+    ///   - key: how it is encrypted.
+    ///   - newPath: the file to create. It must not exist yet.
+    ///   - newKey: how the new file is encrypted. Default: nil, as the damaged file.
+    ///   - configuration: its ``DatabaseConfiguration/prepare`` runs on the connections to the new file, for a schema that needs
+    ///     your own functions or collations.
+    ///   - progress: called repeatedly, and once with all work done before the file gets its name. If it throws, no new file is
+    ///     created, and the call throws the same error.
+    /// - Returns: a report of what was copied and what was lost.
+    /// - Throws: ``DatabaseError/Reason/wrongKeyOrNotADatabase``, ``DatabaseError/Reason/notEncrypted``,
+    ///   ``DatabaseError/Reason/cannotOpen``, ``ResultCode/corrupt`` if the first page is lost, or an error from SQLite. In each
+    ///   case no new file is created.
+    @discardableResult
+    public static func salvage(
+        fileAt path: String, key: Encryption, to newPath: String, newKey: Encryption? = nil,
+        configuration: DatabaseConfiguration = DatabaseConfiguration(), progress: RewriteProgressHandler? = nil
+    ) throws -> SalvageReport {
+        if newPath.isEmpty || newPath.utf8.contains(0) {
+            throw DatabaseError.invalidArgument("the path of the new file is empty or contains a NUL character")
+        }
+        let newPath = URL(fileURLWithPath: newPath).path
+        for suffix in ["", "-journal", "-wal"] where DatabaseFile.exists(newPath + suffix) {
+            throw DatabaseFile.cannotOpen(newPath, "there is a file \(newPath + suffix) already")
+        }
+        var reading = DatabaseConfiguration()
+        reading.access = .readOnly
+        _ = try DatabaseFile.prepare(.file(path), reading)
+        let resolved = try key.resolved(for: .file(path), reading).key
+        let target = try newKey?.resolvedForNewFile() ?? resolved
+        let relay = progress.map { ProgressRelay($0, on: nil) }
+        let file = try AtomicFile(for: newPath)
+        let report: SalvageReport
+        do {
+            let damaged = try DamagedFileCopy(of: path, at: AtomicFile.workingPath(for: newPath))
+            let source = try PageReader(.file(damaged.path), key: resolved, access: .readWrite)
+            defer { source.connection.close() }
+            report = try Salvage(of: source, path: path, key: resolved, configuration, relay)
+                .run(to: file.temporaryPath, key: target)
+        }
+        try file.flush()
+        if let relay, !relay.finish() { throw relay.error ?? CancellationError() }
+        try file.publish(replacing: false)
+        return report
+    }
+}

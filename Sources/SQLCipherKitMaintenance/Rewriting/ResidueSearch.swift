@@ -1,0 +1,219 @@
+import CSQLCipher
+import SQLCipherKitCore
+import SQLCipherKitSearch
+
+/// Searches everything that belongs to a database for bytes and words: in this file, its pages.
+final class ResidueSearch {
+    let schema: Schema
+    let targets: [ResidueTarget]
+    let pages: PageReader
+    let path: String?
+    private(set) var report = ResidueReport()
+    private var places: Set<ResidueReport.Place> = []
+    private var words: [String: ResidueWords] = [:]
+    private var isUsed: [Bool]
+    /// The tables in which FTS3 and FTS4 keep their words.
+    private var olderIndexes: Set<String> = []
+    private let relay: ProgressRelay?
+
+    /// The meaning of a page's records.
+    private enum Role {
+        case content, statistics
+        /// The words of a full-text index, and the first words of its pages.
+        case words(String), firstWords(String)
+        /// The words of an FTS3 or FTS4 index, which are searched as bytes.
+        case olderWords
+        /// The nodes of an R-Tree, with the size of an entry.
+        case nodes(entry: Int)
+    }
+
+    init(_ schema: Schema, _ targets: [ResidueTarget], _ relay: ProgressRelay?) throws {
+        self.schema = schema
+        self.targets = targets
+        self.relay = relay
+        pages = try PageReader(schema)
+        path = try schema.path
+        isUsed = [Bool](repeating: false, count: pages.pageCount + 1)
+        for index in try schema.fullTextIndexes() { words[index.name] = try ResidueWords(index, targets) }
+    }
+
+    func run() throws -> ResidueReport {
+        try searchTree("sqlite_schema", root: 1, .content)
+        let objects: [(String, String, Int)] = try schema.connection.fetchAll(
+            """
+            SELECT name, tbl_name, rootpage FROM \(raw: schema.qualified("sqlite_schema")) WHERE rootpage > 1 ORDER BY rootpage
+            """)
+        let roles = try roles()
+        for (name, table, root) in objects { try searchTree(name, root: root, roles[table] ?? .content) }
+        try searchUnusedPages()
+        if let path { try searchFiles(path) }
+        for (_, words) in words { places.formUnion(try words.places()) }
+        return finished()
+    }
+
+    private func finished() -> ResidueReport {
+        let live = Set(places.filter { $0.kind == .content }.map(\.target))
+        report.places = places.map { place in
+            var place = place
+            // A sample or word counts as live if the content is still there.
+            let isOlderWord = place.kind == .fullTextIndex && olderIndexes.contains(place.object ?? "")
+            if place.kind == .statistics || isOlderWord { place.isLive = live.contains(place.target) }
+            return place
+        }
+        report.places.sort { ($0.target, $0.kind.rawValue, $0.page ?? 0) < ($1.target, $1.kind.rawValue, $1.page ?? 0) }
+        return report
+    }
+
+    /// The roles by table name.
+    private func roles() throws -> [String: Role] {
+        var roles: [String: Role] = [:]
+        for table in ["sqlite_stat2", "sqlite_stat3", "sqlite_stat4"] { roles[table] = .statistics }
+        for name in words.keys { (roles[name + "_data"], roles[name + "_idx"]) = (.words(name), .firstWords(name)) }
+        for tree in try schema.entries(where: "type = 'table' AND rootpage = 0") where try ContentErasure.isTree(tree, schema) {
+            roles[tree.name + "_node"] = .nodes(entry: try ContentErasure.entrySize(of: tree.name, schema))
+        }
+        for index in try schema.entries(where: "type = 'table' AND rootpage = 0")
+        where try ContentErasure.isOlderFullText(index, schema) {
+            for table in [index.name + "_segments", index.name + "_segdir"] {
+                roles[table] = .olderWords
+                olderIndexes.insert(table)
+            }
+        }
+        return roles
+    }
+
+    // MARK: Pages in use
+
+    private func searchTree(_ object: String, root: Int, _ role: Role) throws {
+        var waiting = [root]
+        while let number = waiting.popLast() {
+            guard number > 0, number <= pages.pageCount, !isUsed[number] else { continue }
+            isUsed[number] = true
+            guard let bytes = try read(number) else { continue }
+            guard let page = TreePage(bytes, isFirst: number == 1, pages) else {
+                searchSlack(bytes, used: [], number, object)
+                continue
+            }
+            for cell in page.cells where cell.record != nil {
+                let record = try record(cell, bytes) { number, used in
+                    guard number <= self.pages.pageCount, !self.isUsed[number] else { return nil }
+                    self.isUsed[number] = true
+                    guard let page = try self.read(number) else { return nil }
+                    self.searchSlack(page, used: [0..<used], number, object)
+                    return page
+                }
+                search(record, cell, role) { target, kind, isLive in
+                    ResidueReport.Place(target: target, kind: kind, file: self.path, page: number, object: object, isLive: isLive)
+                }
+            }
+            searchSlack(bytes, used: page.used, number, object)
+            waiting += page.children.reversed()
+        }
+    }
+
+    /// A record with its overflow pages, as far as they can be read.
+    private func record(
+        _ cell: TreePage.Cell, _ page: [UInt8], _ more: (_ page: Int, _ used: Int) throws -> [UInt8]?
+    ) throws -> [UInt8] {
+        var record = Array(page[cell.record ?? 0..<0])
+        var next = cell.overflow ?? 0
+        while record.count < cell.size, next > 0 {
+            let used = min(pages.usableSize, 4 + cell.size - record.count)
+            guard let page = try more(next, used) else { break }
+            record += page[4..<used]
+            next = page.bigEndian(at: 0, bytes: 4) ?? 0
+        }
+        return record
+    }
+
+    private typealias Placing = (_ target: Int, _ kind: ResidueReport.Kind, _ isLive: Bool) -> ResidueReport.Place
+
+    private func search(_ record: [UInt8], _ cell: TreePage.Cell, _ role: Role, _ place: Placing) {
+        switch role {
+        case .content: add(record) { place($0, .content, true) }
+        case .statistics: add(record) { place($0, .statistics, false) }
+        case .olderWords: add(record) { place($0, .fullTextIndex, false) }
+        case .words(let index):
+            let terms = cell.rowID.flatMap { id in StoredRecord(record)?.bytes(1).flatMap { StoredTerms.inRow(id, $0) } }
+            guard let terms else { return add(record) { place($0, .fullTextIndex, false) } }
+            words[index]?.note(terms) { place($0, .fullTextIndex, false) }
+        case .firstWords(let index):
+            guard let term = StoredRecord(record)?.bytes(1) else { return }
+            words[index]?.note([term]) { place($0, .fullTextIndex, false) }
+        case .nodes(let size):
+            guard let node = StoredRecord(record)?.bytes(1), let count = Array(node).bigEndian(at: 2, bytes: 2) else { return }
+            let end = min(node.count, 4 + count * size)
+            add(Array(node.prefix(end))) { place($0, .content, true) }
+            add(Array(node.dropFirst(end))) { place($0, .slack, false) }
+        }
+    }
+
+    private func searchSlack(_ page: [UInt8], used: [Range<Int>], _ number: Int, _ object: String) {
+        page.withUnsafeBytes { page in
+            let page = UnsafeRawBufferPointer(rebasing: page.prefix(pages.pageSize - pages.reservedSize))
+            for (index, target) in targets.enumerated() {
+                let isThere = target.ranges(in: page).contains { range in
+                    !used.contains { $0.lowerBound <= range.lowerBound && range.upperBound <= $0.upperBound }
+                }
+                guard isThere else { continue }
+                places.insert(
+                    ResidueReport.Place(target: index, kind: .slack, file: path, page: number, object: object, isLive: false))
+            }
+        }
+    }
+
+    // MARK: Other pages
+
+    private func searchUnusedPages() throws {
+        for number in stride(from: 1, through: pages.pageCount, by: 1) where !isUsed[number] {
+            guard let page = try read(number) else { continue }
+            searchImage(page, number, .freePage, file: path)
+        }
+    }
+
+    /// Searches a page that is not, or no longer, in use.
+    func searchImage(_ bytes: [UInt8], _ number: Int?, _ kind: ResidueReport.Kind, file: String?) {
+        func place(_ target: Int) -> ResidueReport.Place {
+            ResidueReport.Place(target: target, kind: kind, file: file, page: number, object: nil, isLive: false)
+        }
+        let content = Array(bytes.prefix(pages.pageSize - pages.reservedSize))
+        for (index, target) in targets.enumerated() {
+            if words.isEmpty ? target.stands(in: content) : target.standsInPart(in: content) { places.insert(place(index)) }
+        }
+        guard !words.isEmpty, bytes[0] == 13, let page = TreePage(bytes, isFirst: false, pages) else { return }
+        for cell in page.cells {
+            guard let id = cell.rowID else { continue }
+            let record = try? record(cell, bytes) { number, _ in
+                // The overflow pages of a free page are often still there.
+                guard kind == .freePage, number <= self.pages.pageCount, !self.isUsed[number] else { return nil }
+                return try self.pages.page(number)
+            }
+            guard let record, let block = StoredRecord(record)?.bytes(1), let terms = StoredTerms.inRow(id, block) else { continue }
+            for name in words.keys { words[name]?.note(terms, place) }
+        }
+    }
+
+    /// Searches bytes that belong to no known page.
+    func searchBytes(_ bytes: [UInt8], _ kind: ResidueReport.Kind, file: String) {
+        add(bytes) { ResidueReport.Place(target: $0, kind: kind, file: file, page: nil, object: nil, isLive: false) }
+    }
+
+    private func add(_ bytes: [UInt8], _ place: (_ target: Int) -> ResidueReport.Place) {
+        for (index, target) in targets.enumerated() where target.stands(in: bytes) { places.insert(place(index)) }
+    }
+
+    /// Reads a page as the connection sees it, and counts it.
+    private func read(_ number: Int) throws -> [UInt8]? {
+        let page = try pages.page(number)
+        try count(isReadable: page != nil)
+        return page
+    }
+
+    func count(isReadable: Bool) throws {
+        report.pagesSearched += 1
+        if !isReadable { report.unreadablePages += 1 }
+        guard let relay, report.pagesSearched % 64 == 0 else { return }
+        let total = max(pages.pageCount, report.pagesSearched)
+        guard relay.report(done: report.pagesSearched, total: total) else { throw relay.error ?? CancellationError() }
+    }
+}

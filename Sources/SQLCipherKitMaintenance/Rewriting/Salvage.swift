@@ -1,0 +1,152 @@
+import CSQLCipher
+import SQLCipherKitCore
+
+/// Copies the readable content of a damaged database to a new one.
+struct Salvage {
+    private let source: PageReader
+    /// The damaged file's own name, for errors.
+    private let path: String
+    private let key: Encryption
+    private let configuration: DatabaseConfiguration
+    private let relay: ProgressRelay?
+
+    /// A row of the schema.
+    struct Object {
+        let entry: SchemaEntry
+        let root: Int
+    }
+
+    init(of source: PageReader, path: String, key: Encryption, _ configuration: DatabaseConfiguration, _ relay: ProgressRelay?) {
+        self.source = source
+        self.path = path
+        self.key = key
+        self.configuration = configuration
+        self.relay = relay
+    }
+
+    func run(to newPath: String, key newKey: Encryption) throws -> SalvageReport {
+        let header = try firstPage()
+        var lostPages: [Int] = []
+        for number in stride(from: 1, through: source.pageCount, by: 1) {
+            if number % 64 == 0 { try report(number) }
+            if try source.page(number) == nil { lostPages.append(number) }
+        }
+        let encoding = StoredRecord.Encoding(rawValue: header.bigEndian(at: 56, bytes: 4) ?? 1) ?? .utf8
+        var schema = TreeReader(source)
+        var objects: [Object] = []
+        try schema.readRows(root: 1) { _, bytes in
+            if let record = StoredRecord(bytes), let object = Object(record, encoding) { objects.append(object) }
+        }
+        let copy = try open(newPath, newKey, header, encoding)
+        let content = try SalvagedContent(source, copy, encoding, objects) { try report(source.pageCount) }
+        copy.close()
+        let damagedTables = Set(content.tables.filter { !$0.isComplete }.map(\.name))
+        return SalvageReport(
+            tables: content.tables, lostObjects: content.lostObjects, lostSchemaPages: schema.losses.pages, lostPages: lostPages,
+            rebuiltIndexes: try finish(newPath, newKey, objects, damagedTables))
+    }
+
+    /// The first page, which confirms that this is a database with this key.
+    private func firstPage() throws -> [UInt8] {
+        if let page = try source.page(1), page.starts(with: DatabaseFile.plaintextHeader), page.isDatabaseHeader(of: source) {
+            return page
+        }
+        // If another page has the right authentication code, the key is right.
+        if !key.isPlaintext, key.settings.usesHMAC {
+            for number in stride(from: 2, through: source.pageCount, by: 1) where try source.page(number) != nil {
+                throw DatabaseError(
+                    code: .corrupt,
+                    message: "the first page of \(path) is damaged: the schema begins there, and without it no table can be found",
+                    path: path)
+            }
+        }
+        throw key.refusal(by: path, header: nil)
+    }
+
+    private func open(
+        _ newPath: String, _ newKey: Encryption, _ header: [UInt8], _ encoding: StoredRecord.Encoding
+    ) throws -> Connection {
+        var opening = copying
+        let pageSize = newKey.isPlaintext ? source.pageSize : nil
+        let autoVacuum = header.bigEndian(at: 52, bytes: 4) ?? 0 == 0 ? 0 : header.bigEndian(at: 64, bytes: 4) ?? 0 == 0 ? 1 : 2
+        let name = [.utf8: "UTF-8", .utf16LittleEndian: "UTF-16le", .utf16BigEndian: "UTF-16be"][encoding] ?? "UTF-8"
+        opening.beforeHeader = { copy in
+            if let pageSize { try copy.execute(SQL(raw: "PRAGMA page_size = \(pageSize)")) }
+            try copy.execute(SQL(raw: "PRAGMA encoding = '\(name)'"))
+            try copy.execute(SQL(raw: "PRAGMA auto_vacuum = \(autoVacuum)"))
+            // The encoding is only written with the first table, and there may be no table to copy.
+            if name != "UTF-8" { try copy.execute(SQLScript("CREATE TABLE encoding_keeper(x); DROP TABLE encoding_keeper")) }
+        }
+        let copy = try Connection(.file(newPath), key: newKey, configuration: opening)
+        try copy.disableJournal()
+        for pragma in ["foreign_keys = OFF", "writable_schema = ON"] { try copy.execute(SQL(raw: "PRAGMA \(pragma)")) }
+        var now: Int32 = 0
+        for option in [SQLITE_DBCONFIG_DQS_DDL, SQLITE_DBCONFIG_DQS_DML] {
+            try copy.check(sqlcipherkit_db_config(copy.live(), option, 1, &now))
+        }
+        for (pragma, offset) in [("user_version", 60), ("application_id", 68)] {
+            let value = Int32(truncatingIfNeeded: header.bigEndian(at: offset, bytes: 4) ?? 0)
+            try copy.execute(SQL(raw: "PRAGMA \(pragma) = \(value)"))
+        }
+        return copy
+    }
+
+    /// Rebuilds the full-text indexes that have lost content, on a new connection, which knows the virtual tables.
+    private func finish(_ newPath: String, _ newKey: Encryption, _ objects: [Object], _ damaged: Set<String>) throws -> [String] {
+        let copy = try Connection(.file(newPath), key: newKey, configuration: copying)
+        defer { copy.close() }
+        try copy.main.setJournalMode(.delete)
+        var rebuilt: [String] = []
+        for object in objects where object.isFullText {
+            guard damaged.contains(where: { $0.hasPrefix(object.entry.name + "_") }) else { continue }
+            let name = object.entry.name.quotedSQLIdentifier
+            // Without this row in its configuration, FTS5 refuses all requests (https://sqlite.org/fts5.html).
+            _ = try? copy.execute(
+                SQL(raw: "INSERT OR IGNORE INTO \((object.entry.name + "_config").quotedSQLIdentifier) VALUES ('version', 4)"))
+            let rebuild = SQL(raw: "INSERT INTO \(name)(\(name)) VALUES ('rebuild')")
+            if (try? copy.execute(rebuild)) != nil { rebuilt.append(object.entry.name) }
+        }
+        if let info = try copy.main.cipher, let problem = try copy.main.damagedPages(info).first {
+            throw DatabaseError(
+                code: .corrupt, reason: .conversionFailed, message: "the new file is damaged: \(problem)", path: newPath)
+        }
+        return rebuilt
+    }
+
+    private var copying: DatabaseConfiguration {
+        var copying = DatabaseConfiguration()
+        copying.access = .readWrite
+        copying.enforcesForeignKeys = false
+        copying.prepare = configuration.preparingOnly
+        return copying
+    }
+
+    private func report(_ pages: Int) throws {
+        guard let relay else { return }
+        let isWanted = relay.report(done: min(pages, source.pageCount - 1), total: source.pageCount)
+        guard isWanted else { throw relay.error ?? CancellationError() }
+    }
+}
+
+extension Salvage.Object {
+    fileprivate init?(_ record: StoredRecord, _ encoding: StoredRecord.Encoding) {
+        guard record.count >= 5, let type = record.text(0, encoding), let name = record.text(1, encoding),
+            let table = record.text(2, encoding)
+        else { return nil }
+        root = Int(record.integer(3) ?? 0)
+        entry = SchemaEntry(type: type, name: name, table: table, isVirtual: root == 0, sql: record.text(4, encoding))
+    }
+
+    fileprivate var isFullText: Bool {
+        entry.type == "table" && root == 0 && entry.sql?.lowercased().contains("using fts5") == true
+    }
+}
+
+extension [UInt8] {
+    /// Whether this is a first page with this page size: without authentication, a wrong key gives random bytes.
+    func isDatabaseHeader(of pages: PageReader) -> Bool {
+        let size = bigEndian(at: 16, bytes: 2) ?? 0
+        return (size == 1 ? 65536 : size) == pages.pageSize && self[20] >= pages.reservedSize
+            && self[21...23].elementsEqual([64, 32, 32])
+    }
+}

@@ -1,0 +1,170 @@
+import CSQLCipher
+import SQLCipherKitCore
+
+/// Creates the tables, rows and other objects of a damaged database in a new one.
+struct SalvagedContent {
+    private(set) var tables: [SalvageReport.Table] = []
+    private(set) var lostObjects: [SalvageReport.LostObject] = []
+
+    private let source: PageReader
+    private let copy: Connection
+    private let encoding: StoredRecord.Encoding
+    private let report: () throws -> Void
+
+    /// Creates all of them in one transaction.
+    init(
+        _ source: PageReader, _ copy: Connection, _ encoding: StoredRecord.Encoding, _ objects: [Salvage.Object],
+        _ report: @escaping () throws -> Void
+    ) throws {
+        self.source = source
+        self.copy = copy
+        self.encoding = encoding
+        self.report = report
+        try copy.begin()
+        let stored = objects.filter { $0.entry.type == "table" && $0.root > 0 && $0.entry.name != "sqlite_sequence" }
+        // The database's record of its key slots is copied as well.
+        try copy.main.allowSlotMark()
+        let made = try stored.filter { try make($0.entry) }
+        // An existing row is kept even if it fails the table's current checks.
+        try copy.main.ignoreConstraints()
+        for table in made { try copyRows(of: table) }
+        for object in objects where object.entry.type == "index" && object.entry.sql != nil { _ = try make(object.entry) }
+        if let sequences = objects.first(where: { $0.entry.name == "sqlite_sequence" }), try copy.main.has("sqlite_sequence") {
+            try copy.execute("DELETE FROM sqlite_sequence")
+            try copyRows(of: sequences)
+        }
+        // Copy the text of views, triggers and virtual tables, which have no content of their own.
+        let insert = try copy.prepare("INSERT INTO sqlite_schema(type, name, tbl_name, rootpage, sql) VALUES (?, ?, ?, 0, ?)")
+        var names = Set(made.map { SQLName($0.entry.name) })
+        let texts = objects.map(\.entry).filter { $0.isVirtual && $0.type != "index" }
+        for entry in texts.filter({ $0.type != "trigger" }) + texts.filter({ $0.type == "trigger" }) {
+            // With a trigger of a missing table, SQLite refuses the whole schema, and a virtual table needs all of its parts.
+            let needed = entry.type == "trigger" ? [entry.table] : entry.parts
+            if let missing = needed.first(where: { !names.contains(SQLName($0)) }) {
+                lostObjects.append(SalvageReport.LostObject(name: entry.name, message: "no such table: \(missing)"))
+                continue
+            }
+            let isWritten = try attempt(entry) { () throws(DatabaseError) in
+                try insert.execute(binding: entry.type, entry.name, entry.table, entry.statement().sql)
+            }
+            if isWritten { names.insert(SQLName(entry.name)) }
+        }
+        try copy.commit()
+    }
+
+    private mutating func make(_ entry: SchemaEntry) throws(DatabaseError) -> Bool {
+        let copy = copy
+        return try attempt(entry) { () throws(DatabaseError) in try copy.execute(SQL(raw: entry.statement().sql)) }
+    }
+
+    /// Creates an object, or records that it cannot be created.
+    @discardableResult
+    private mutating func attempt(_ entry: SchemaEntry, _ body: () throws(DatabaseError) -> Void) throws(DatabaseError) -> Bool {
+        do throws(DatabaseError) {
+            try body()
+            return true
+        } catch {
+            guard [.error, .constraint, .corrupt, .misuse].contains(error.code.primary) else { throw error }
+            lostObjects.append(SalvageReport.LostObject(name: entry.name, message: error.message))
+            return false
+        }
+    }
+
+    private mutating func copyRows(of table: Salvage.Object) throws {
+        var writer = try SalvagedRows(copy, table.entry.name, encoding)
+        var reader = TreeReader(source)
+        let report = report
+        var unreadable = 0
+        try reader.readRows(root: table.root) { rowID, bytes in
+            guard let record = StoredRecord(bytes) else {
+                unreadable += 1
+                return
+            }
+            try writer.insert(rowID, record)
+            if writer.rows % 256 == 0 { try report() }
+        }
+        tables.append(
+            SalvageReport.Table(
+                name: table.entry.name, rows: writer.rows, lostPages: reader.losses.pages.sorted(),
+                lostRows: reader.losses.rows + unreadable + writer.refused))
+    }
+}
+
+/// Writes records into a table.
+struct SalvagedRows {
+    private struct Column {
+        let name: String
+        /// Whether an INSERT may name it. A stored generated column is in the record, but is computed again.
+        let isOrdinary: Bool
+        /// Whether its value is the row id, which is stored as NULL in the record.
+        let isRowID: Bool
+    }
+
+    private let copy: Connection
+    private let table: String
+    private let encoding: StoredRecord.Encoding
+    private let rowIDName: String?
+    /// The columns in the order in which they are stored.
+    private var columns: [Column] = []
+    /// The statements by the number of values in a record: a record from before a column was added gets that column's default.
+    private var statements: [Int: RawStatement] = [:]
+    /// The number of rows written, and the number of rows that the table has refused.
+    private(set) var rows = 0, refused = 0
+
+    init(_ copy: Connection, _ table: String, _ encoding: StoredRecord.Encoding) throws {
+        self.copy = copy
+        self.table = table
+        self.encoding = encoding
+        let isWithoutRowID = try copy.main.form(of: table)?.isWithoutRowID ?? false
+        rowIDName = try copy.main.rowIDName(of: table)
+        // Kinds: 0 ordinary, 2 generated and not stored, 3 generated and stored.
+        var rows: [(String, String, Int, Int)] = try copy.fetchAll(
+            "SELECT name, type, pk, hidden FROM pragma_table_xinfo(\(table), 'main') WHERE hidden <> 2 ORDER BY cid")
+        let keys = rows.count { $0.2 > 0 }
+        if isWithoutRowID { rows = rows.filter { $0.2 > 0 }.sorted { $0.2 < $1.2 } + rows.filter { $0.2 == 0 } }
+        columns = rows.map { name, type, key, kind in
+            Column(
+                name: name, isOrdinary: kind == 0,
+                isRowID: !isWithoutRowID && keys == 1 && key == 1 && type.uppercased() == "INTEGER")
+        }
+    }
+
+    mutating func insert(_ rowID: Int64?, _ record: StoredRecord) throws(DatabaseError) {
+        let count = min(record.count, columns.count)
+        let statement = try statement(for: count, hasRowID: rowID != nil)
+        var parameter: Int32 = 0
+        if let rowID, rowIDName != nil {
+            parameter += 1
+            try copy.check(sqlite3_bind_int64(statement.handle, parameter, rowID))
+        }
+        for index in 0..<count where columns[index].isOrdinary {
+            parameter += 1
+            if let rowID, columns[index].isRowID, record.isNull(index) {
+                try copy.check(sqlite3_bind_int64(statement.handle, parameter, rowID))
+            } else {
+                try copy.check(record.bind(index, to: statement.handle, at: parameter, encoding))
+            }
+        }
+        do throws(DatabaseError) {
+            _ = try statement.step()
+            statement.reset()
+            rows += 1
+        } catch {
+            statement.reset()
+            guard [.constraint, .mismatch].contains(error.code.primary) else { throw error }
+            refused += 1
+        }
+    }
+
+    private mutating func statement(for count: Int, hasRowID: Bool) throws(DatabaseError) -> RawStatement {
+        if let statement = statements[count] { return statement }
+        var names = columns.prefix(count).filter(\.isOrdinary).map(\.name.quotedSQLIdentifier)
+        if hasRowID, let rowIDName { names.insert(rowIDName, at: 0) }
+        let marks = names.map { _ in "?" }.joined(separator: ", ")
+        let into = copy.main.qualified(table)
+        let values = names.isEmpty ? "DEFAULT VALUES" : "(\(names.joined(separator: ", "))) VALUES (\(marks))"
+        let statement = try RawStatement(copy, "INSERT INTO \(into) \(values)")
+        statements[count] = statement
+        return statement
+    }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import SQLCipherKitCore
+
+extension Schema {
+    /// Replaces everything in this database with the content of a backup that has the same key and settings, in one transaction:
+    /// after an error, or if the process ends, it is unchanged.
+    ///
+    /// ```swift
+    /// try db.main.restore(fromFileAt: "monday.db")
+    /// ```
+    /// The backup may have a different salt: it is opened with the raw key of this database, or with the passphrase that this
+    /// database was opened with, which the connection keeps in ``SecureBytes`` until it closes.
+    ///
+    /// The whole backup is checked before anything is written, and the copy is made from the same snapshot that was checked. The
+    /// backup is never written to, not even for recovery: a backup with the journal of an unfinished change is refused. This
+    /// database keeps its key, settings and journal mode. Other connections may have it open: with a write-ahead log, they continue
+    /// to read the old content; without one, this method waits for them and they wait for it, up to the busy timeout.
+    /// - Parameters:
+    ///   - path: the backup's file.
+    ///   - options: as for ``backup(toFileAt:options:progress:)``.
+    ///   - progress: as for ``backup(toFileAt:options:progress:)``.
+    /// - Throws: the same errors as ``backup(to:options:progress:)``; ``DatabaseError/Reason/wrongKeyOrNotADatabase``, also for an
+    ///   empty file, ``DatabaseError/Reason/cannotOpen``, or ``DatabaseError/Reason/conversionFailed`` if the backup is damaged. In
+    ///   all cases nothing has changed, unless the reason is ``DatabaseError/Reason/unknownOutcome``.
+    public func restore(
+        fromFileAt path: String, options: BackupOptions = BackupOptions(), progress: RewriteProgressHandler? = nil
+    ) throws {
+        try restore(fromFileAt: path, key: nil, options, progress)
+    }
+
+    /// Replaces everything in this database with the content of a backup that is encrypted differently or not at all.
+    ///
+    /// ```swift
+    /// try db.main.restore(fromFileAt: "handover.db", key: otherKey)
+    /// ```
+    /// - Parameters:
+    ///   - path: the backup's file.
+    ///   - key: how the backup is encrypted.
+    ///   - options: as for ``backup(toFileAt:options:progress:)``.
+    ///   - progress: as for ``backup(toFileAt:options:progress:)``.
+    /// - Throws: the same errors as ``restore(fromFileAt:options:progress:)``.
+    public func restore(
+        fromFileAt path: String, key: Encryption, options: BackupOptions = BackupOptions(), progress: RewriteProgressHandler? = nil
+    ) throws {
+        try restore(fromFileAt: path, key: key, options, progress)
+    }
+
+    private func restore(
+        fromFileAt path: String, key: Encryption?, _ options: BackupOptions, _ progress: RewriteProgressHandler?
+    ) throws {
+        try connection.usingExclusively { try restore(fromFileAt: path, encryptedBy: key, options, progress) }
+    }
+
+    private func restore(
+        fromFileAt path: String, encryptedBy key: Encryption?, _ options: BackupOptions, _ progress: RewriteProgressHandler?
+    ) throws {
+        try requireRewritable()
+        let backup = try openBackup(path, key)
+        defer { backup.close() }
+        // In one snapshot of the backup, so that the copied content is what was checked.
+        try backup.withSnapshot {
+            try backup.main.requireIntact("the backup \(path)")
+            try backup.main.backup(to: self, options: options, progress: progress)
+        }
+    }
+
+    /// Opens a backup. If `key` is nil, it should have this database's key.
+    private func openBackup(_ path: String, _ key: Encryption?) throws -> Connection {
+        var configuration = DatabaseConfiguration.forReading(with: connection)
+        configuration.safeguards = try .forCopy(of: connection)
+        let key = try key ?? ownKey(forBackupAt: path)
+        return try connection.refusingUse { try Connection(.file(path), key: key, configuration: configuration) }
+    }
+
+    /// This database's key for a file that may have a different salt, for instance because this database is new.
+    private func ownKey(forBackupAt path: String) throws -> Encryption {
+        let own = try encryptionOrPlaintext
+        guard let info = try cipher, info.settings.plaintextHeaderSize == 0, let salt = try DatabaseFile.header(at: .file(path)),
+            salt != info.salt
+        else { return own }
+        // With a different salt, the passphrase gives another key; a raw key stays the same.
+        let key = try passphrase ?? own.withUnsafeBytes { bytes throws(DatabaseError) in
+            try Encryption.raw(bytes: UnsafeRawBufferPointer(rebasing: bytes.prefix(32)))
+        }
+        return key.with(cipher: info.settings)
+    }
+}

@@ -1,0 +1,122 @@
+import SQLCipherKitConcurrency
+import SQLCipherKitCore
+
+/// Rewriting the whole file. If that requires a new connection, one is opened.
+extension SharedDatabase {
+    /// Changes the key of the database while no other call has a connection. Afterwards all connections have the new key.
+    /// - Parameters:
+    ///   - key: the new key.
+    ///   - mode: in place, or by a new file. Default: in place.
+    ///   - timeout: how long the call may take. When it has passed, the key stays as it was. Default: nil, no limit.
+    ///   - progress: called from time to time; if it throws, the key stays as it was.
+    /// - Throws: as ``Connection/changeKey(to:mode:progress:)``; ``DatabaseError/Reason/timeout``. After
+    ///   ``DatabaseError/Reason/rekeyFailed`` the database continues with a new connection and the key that
+    ///   ``DatabaseError/workingKey-swift.property`` names. If the file cannot be opened again, the database is closed: `isOpen` is
+    ///   false, and later calls throw ``DatabaseError/Reason/closed``.
+    public func changeKey(
+        to key: Encryption, mode: KeyChangeMode = .inPlace, timeout: Duration? = nil, progress: RewriteProgressHandler? = nil
+    ) throws {
+        let key = try key.resolvedForNewKey()
+        try claim(.closedReaders, timeout: timeout) { slot, limits in try changeKey(slot, limits, key, mode, progress) }
+    }
+
+    /// The asynchronous form. If the task is cancelled, the key stays as it was.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    public func changeKey(
+        to key: Encryption, mode: KeyChangeMode = .inPlace, timeout: Duration? = nil,
+        progress: sending RewriteProgressHandler? = nil
+    ) async throws {
+        let key = try await BlockingExecutor.run { try key.resolvedForNewKey() }
+        // Sent on.
+        nonisolated(unsafe) let progress = progress
+        try await claim(.closedReaders, timeout: timeout) { [self] slot, limits in
+            try changeKey(slot, limits, key, mode, progress)
+        }
+    }
+
+    private func changeKey(
+        _ slot: ConnectionSlot, _ limits: CallLimits, _ key: Encryption, _ mode: KeyChangeMode, _ progress: RewriteProgressHandler?
+    ) throws {
+        try rewrite(slot, reopening: { key.adopting($0.settings) }) { db in
+            try db.changeKey(to: key, mode: mode, progress: limits.checked(progress))
+        }
+    }
+
+    /// Encrypts the database differently, or decrypts it, while no other call has a connection, and continues with it.
+    /// - Parameters:
+    ///   - target: how it is encrypted after the call.
+    ///   - timeout: how long the call may take. When it has passed, nothing has changed. Default: nil, no limit.
+    ///   - progress: called from time to time; if it throws, nothing has changed.
+    /// - Throws: as ``DatabaseConverter/convert(fileAt:from:to:pageSize:configuration:progress:)``;
+    ///   ``DatabaseError/Reason/timeout``.
+    public func convert(to target: Encryption, timeout: Duration? = nil, progress: RewriteProgressHandler? = nil) throws {
+        let target = try target.resolvedForNewFile()
+        try claim(.closedReaders, timeout: timeout) { slot, limits in try convert(slot, limits, target, progress) }
+    }
+
+    /// The asynchronous form. If the task is cancelled, nothing has changed.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    public func convert(
+        to target: Encryption, timeout: Duration? = nil, progress: sending RewriteProgressHandler? = nil
+    ) async throws {
+        let target = try await BlockingExecutor.run { try target.resolvedForNewFile() }
+        // Sent on.
+        nonisolated(unsafe) let progress = progress
+        try await claim(.closedReaders, timeout: timeout) { [self] slot, limits in try convert(slot, limits, target, progress) }
+    }
+
+    private func convert(
+        _ slot: ConnectionSlot, _ limits: CallLimits, _ target: Encryption, _ progress: RewriteProgressHandler?
+    ) throws {
+        try rewrite(slot, reopening: { _ in target }) { db in
+            try db.main.requireRewritable()
+            try db.main.requireNoKeySlots(against: target)
+            try DatabaseReplacement(of: db.main, key: target, progress: limits.checked(progress)).run()
+            // The connection has the old file open, which no longer has a name.
+            db.closeNow()
+        }
+    }
+
+    /// - Parameter key: returns how the file is encrypted after `body`, given how it was encrypted before.
+    private func rewrite(
+        _ slot: ConnectionSlot, reopening key: (Encryption) -> Encryption, _ body: (Connection) throws -> Void
+    ) throws {
+        let before = ReaderConfiguration.Shared(nil)
+        do {
+            try slot.run(.unrestricted) { db in
+                before.current = try ReaderConfiguration(db)
+                try body(db)
+            }
+        } catch {
+            // The connection may be lost, but the file is usable if it is known which key opens it.
+            if !slot.isOpen, let configuration = before.current {
+                switch (error as? DatabaseError)?.workingKey {
+                case .old: try? reopen(slot, configuration, configuration.key)
+                case .new: try? reopen(slot, configuration, key(configuration.key))
+                case .unknown, nil: break
+                }
+            }
+            throw error
+        }
+        if !slot.isOpen, let configuration = before.current { try reopen(slot, configuration, key(configuration.key)) }
+    }
+
+    private func reopen(_ slot: ConnectionSlot, _ configuration: ReaderConfiguration, _ key: Encryption) throws {
+        let db = try configuration.openWriter(key)
+        try checkpointer?.watch(db)
+        slot.replace(by: db)
+        observers.writerWasReplaced()
+    }
+}
+
+extension CallLimits {
+    /// Returns a progress handler that also ends work that must not be interrupted at an arbitrary point.
+    func checked(_ progress: RewriteProgressHandler?) -> RewriteProgressHandler {
+        { step in
+            try check()
+            try progress?(step)
+            // The handler itself may have taken long.
+            try check()
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import SQLCipherKitCore
+
+/// Fetches the records at the far end of an association, with one statement for all records at the near end.
+struct AssociatedRows<Target: SQLRecord> {
+    private let path: AssociationPath
+    private let base: SQLTable
+    private let clauses: SQLClauses
+
+    /// - Parameter base: the table at the near end. The other tables are those of the same database, as with foreign keys.
+    init(_ path: AssociationPath, _ query: SQLQuery<Target>, _ base: SQLTable) {
+        (self.path, self.base) = (path.in(base.schema), base)
+        var clauses = query.selection.clauses
+        clauses.sides[0].table.schema = clauses.sides[0].table.schema ?? base.schema
+        self.clauses = clauses
+    }
+
+    private var target: SQLTable { clauses.sides[0].table }
+
+    /// The base's columns that identify the associated records.
+    func nearColumns(_ db: Connection) throws(DatabaseError) -> [String] {
+        switch path {
+        case .direct(let link): return try link.columns(near: base, far: target, db).map(\.near)
+        case .through(let table, let link, _): return try link.columns(near: base, far: table, db).map(\.near)
+        }
+    }
+
+    /// The rows that belong to each of the keys.
+    func fetch<Row>(_ reading: AssociationReading<Target, Row>, _ keys: NearKeys, _ db: Connection) throws -> [[Row]] {
+        let list = AssociationKeys(keys)
+        var further = try reading.columns(target, db)
+        let beside = further.flatMap(\.columns)
+        var (numbers, records): ([Int], [Target]) = ([], [])
+        // The statement runs even without keys, so that an observation knows its tables.
+        try db.forEachRow(of: try sql(list, beside, db)) { row in
+            let sides = try SQLSide.all(row, beside.isEmpty ? 2 : 3)
+            return { row in
+                numbers.append(try row.get(0, as: Int.self))
+                records.append(try sides[1].withRow(row, Target.readSQL))
+                if !beside.isEmpty { try sides[2].appendKeys(row, to: &further) }
+            }
+        }
+        let rows = try reading.rows(records, further, db, target)
+        var groups = [[Row]](repeating: [], count: list.count)
+        for (number, row) in zip(numbers, rows) { groups[number].append(row) }
+        return list.numbers.map { number in number.map { groups[$0] } ?? [] }
+    }
+
+    private var alias: String { clauses.sides[0].alias }
+
+    /// For each row: the number of its key, the record, and the record's keys for further associations.
+    private func sql(_ keys: AssociationKeys, _ beside: [String], _ db: Connection) throws(DatabaseError) -> SQL {
+        let (source, pairs) = try linked(keys, db)
+        var clauses = clauses
+        let (limit, offset) = (clauses.limit, clauses.offset)
+        (clauses.limit, clauses.offset) = (nil, 0)
+        if let limit, limit < 0 { throw .invalidArgument("the limit of an association must not be negative and is \(limit)") }
+        if offset < 0 { throw .invalidArgument("the offset of an association must not be negative and is \(offset)") }
+        let key: SQL = "\(identifier: Self.key).n"
+        let from: SQL = """
+            FROM (\(source)) AS \(identifier: Self.key) JOIN \(clauses.sides[0].source) \
+            ON \(SQLClauses.equal(pairs, alias, Self.key))
+            """
+        guard limit != nil || offset > 0 else { return try clauses.tail(of: "SELECT \(columns(key, beside)) \(from)") }
+
+        // The inner query numbers the rows of each key. The outer one keeps the rows with numbers within the limit.
+        let order: SQL = clauses.orderings.isEmpty ? "" : " ORDER BY \(list: clauses.orderings)"
+        clauses.orderings = []
+        let inner = try clauses.tail(
+            of: """
+                SELECT \(key) AS \(identifier: Self.key), row_number() OVER (PARTITION BY \(key)\(order)) \
+                AS \(identifier: Self.place), \(identifier: alias).* \(from)
+                """)
+        let place: SQL = "\(identifier: alias).\(identifier: Self.place)"
+        let outer = columns("\(identifier: alias).\(identifier: Self.key)", beside)
+        let sql: SQL = "SELECT \(outer) FROM (\(inner)) AS \(identifier: alias) WHERE \(place) > \(offset)"
+        let upper = limit.map { $0.addingReportingOverflow(offset) }
+        guard let upper, !upper.overflow else { return "\(sql) ORDER BY \(place)" }
+        return "\(sql) AND \(place) <= \(upper.partialValue) ORDER BY \(place)"
+    }
+
+    /// A query for the keys' numbers and the values that the target's columns must equal, and these pairs.
+    private func linked(
+        _ keys: AssociationKeys, _ db: Connection
+    ) throws(DatabaseError) -> (source: SQL, pairs: [AssociationLink.Pair]) {
+        switch path {
+        case .direct(let link):
+            let values = keys.columns.map { "\(identifier: $0)" as SQL }
+            let far = try link.columns(near: base, far: target, db).map(\.far)
+            return (
+                "SELECT n - 1 AS n, \(list: values) FROM (\(keys.source))", zip(far, keys.columns).map { (near: $0, far: $1) }
+            )
+        case .through(let table, let first, let second):
+            let near = try first.columns(near: base, far: table, db).map(\.far)
+            let pairs = zip(near, keys.columns).map { (near: $0, far: $1) }
+            let far = try second.columns(near: table, far: target, db)
+            let names = far.indices.map { "value\($0)" }
+            let values = zip(far, names).map { "link.\(identifier: $0.near) AS \(identifier: $1)" as SQL }
+            let link: SQL = """
+                SELECT DISTINCT k.n - 1 AS n, \(list: values) FROM (\(keys.source)) AS k \
+                JOIN \(raw: table.qualifiedName) AS link ON \(SQLClauses.equal(pairs, "link", "k"))
+                """
+            return (link, zip(far, names).map { (near: $0.far, far: $1) })
+        }
+    }
+
+    private func columns(_ key: SQL, _ beside: [String]) -> SQL {
+        let separator: SQL = "NULL AS \(identifier: SQLSide.separator)"
+        let records: SQL = "\(key), \(separator), \(clauses.sides[0].columns)"
+        if beside.isEmpty { return records }
+        return "\(records), \(separator), \(list: beside.map { "\(identifier: alias).\(identifier: $0)" })"
+    }
+
+    private static var key: String { "sqlcipherkit_key" }
+    private static var place: String { "sqlcipherkit_place" }
+}
+
+extension AssociationPath {
+    /// The path with the linking table in a database, unless the table names one itself.
+    func `in`(_ schema: String?) -> AssociationPath {
+        guard case .through(var table, let first, let second) = self else { return self }
+        table.schema = table.schema ?? schema
+        return .through(table, first, second)
+    }
+}
+
+extension Connection {
+    /// Runs a statement. The closure gets the first row, and returns a closure that reads each row, the first one included.
+    func forEachRow(of sql: SQL, _ reader: (borrowing Row) throws -> (borrowing Row) throws -> Void) throws {
+        let statement = try cached(sql)
+        let handle = try statement.beginUse()
+        defer { statement.endUse(handle) }
+        try statement.bindAll(sql.arguments, handle)
+        guard try statement.advance(handle) else { return }
+        let row = Row(handle, statement.names(handle))
+        let read = try reader(row)
+        repeat { try read(row) } while try statement.advance(handle)
+    }
+}

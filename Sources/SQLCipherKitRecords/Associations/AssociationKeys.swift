@@ -1,0 +1,102 @@
+import CSQLCipher
+import SQLCipherKitCore
+
+/// A value that associated records have in common, or one column of it. NULL is associated with nothing.
+enum AssociationKey: Hashable {
+    case integer(Int64)
+    case real(Double)
+    case text([UInt8])
+    case blob([UInt8])
+
+    /// How the value is bound: values of one kind share an array.
+    var kind: Int {
+        switch self {
+        case .integer: 0
+        case .real: 1
+        case .text(let bytes): bytes.contains(0) ? 4 : 2
+        case .blob: 3
+        }
+    }
+
+    static let kinds = 0..<5
+
+    init?(_ column: borrowing Row.Column) throws(DatabaseError) {
+        switch column.storageClass {
+        case .null: return nil
+        case .integer: self = .integer(sqlite3_column_int64(column.handle, column.index))
+        case .real: self = .real(sqlite3_column_double(column.handle, column.index))
+        case .text: self = .text(Array(try column.rawBytes(text: true, blob: false, as: "text")))
+        case .blob: self = .blob(Array(try column.rawBytes(text: false, blob: true, as: "bytes")))
+        }
+    }
+}
+
+/// The distinct keys of some records, as a table of numbers and values that a statement can join.
+struct AssociationKeys {
+    /// The number of each record's key; nil for NULL.
+    let numbers: [Int?]
+    let count: Int
+    /// The names of the columns with the values.
+    let columns: [String]
+    /// `SELECT … AS n, … AS value`, counted from 1. Keys are bound as arrays (<https://sqlite.org/carray.html>), so the statement
+    /// is the same for any number of keys.
+    let source: SQL
+
+    init(numbers: [Int?], count: Int, columns: [String], source: SQL) {
+        (self.numbers, self.count, self.columns, self.source) = (numbers, count, columns, source)
+    }
+
+    init(_ keys: [AssociationKey?]) {
+        var groups = AssociationKey.kinds.map { _ in [AssociationKey]() }
+        var known: [AssociationKey: (kind: Int, index: Int)] = [:]
+        for case let key? in keys where known[key] == nil {
+            let kind = key.kind
+            known[key] = (kind, groups[kind].count)
+            groups[kind].append(key)
+        }
+        let starts = groups.indices.map { kind in groups[..<kind].reduce(0) { $0 + $1.count } }
+        numbers = keys.map { key in key.flatMap { known[$0] }.map { starts[$0.kind] + $0.index } }
+        count = known.count
+        columns = ["value"]
+        let kinds = known.isEmpty ? [0] : groups.indices.filter { !groups[$0].isEmpty }
+        let parts = kinds.map { kind -> SQL in
+            """
+            SELECT \(Self.number(starts[kind])) AS n, \(Self.value(kind)) AS value \
+            FROM carray(\(BoundArray(groups[kind], kind)))
+            """
+        }
+        source = parts.dropFirst().reduce(parts[0]) { "\($0) UNION ALL \($1)" }
+    }
+
+    /// The number of an array's element, of which the first has the number after `start`.
+    static func number(_ start: Int) -> SQL { start == 0 ? "rowid" : "rowid + \(start)" }
+
+    /// An array's element as the key. It has no affinity, which would convert the other side.
+    static func value(_ kind: Int) -> SQL {
+        kind == 4 ? "replace(replace(value, char(1, 3), char(0)), char(1, 2), char(1))" : "value"
+    }
+}
+
+extension BoundArray {
+    /// Keys of one kind. The arrays of `carray()` have texts that end with a NUL, so those with one inside are escaped: casting
+    /// bytes instead would take them for text in the database's encoding, which may be UTF-16.
+    init(_ keys: [AssociationKey], _ kind: Int) {
+        switch kind {
+        case 0: self = .integers(keys.compactMap { if case .integer(let value) = $0 { value } else { nil } })
+        case 1: self = .reals(keys.compactMap { if case .real(let value) = $0 { value } else { nil } })
+        case 2: self = .texts(keys.compactMap(\.bytes))
+        case 3: self = .blobs(keys.compactMap(\.bytes))
+        default:
+            self = .texts(keys.compactMap(\.bytes).map { $0.flatMap { $0 == 0 ? [1, 3] : $0 == 1 ? [1, 2] : [$0] } })
+        }
+    }
+}
+
+extension AssociationKey {
+    fileprivate var bytes: [UInt8]? {
+        switch self {
+        case .text(let bytes), .blob(let bytes): bytes
+        case .integer, .real: nil
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import SQLCipherKitCore
+
+/// The types whose values are JSON documents in a column, as opposed to a single value.
+enum DocumentTypes {
+    private static let others = TypeMemo()
+
+    static func contains(_ type: any Any.Type) -> Bool {
+        if others.contains(type) { return false }
+        var stored = type
+        while let optional = stored as? any SQLNullable.Type { stored = optional.wrapped }
+        let isDocument =
+            if let convertible = stored as? any SQLValueConvertible.Type {
+                convertible._isJSONDocument
+            } else if let decodable = stored as? any Decodable.Type {
+                FormProbe.isDocument(decodable)
+            } else {
+                false
+            }
+        if !isDocument { others.add(type) }
+        return isDocument
+    }
+}
+
+/// Asks a type by starting to decode it whether it consists of a single value.
+private struct FormProbe: Decoder, SingleValueDecodingContainer {
+    private final class Answer { var isDocument = false }
+    private struct Enough: Error {}
+
+    private let answer = Answer()
+
+    static func isDocument(_ type: any Decodable.Type) -> Bool {
+        let probe = FormProbe()
+        _ = try? type.init(from: probe)
+        return probe.answer.isDocument
+    }
+
+    var codingPath: [any CodingKey] { [] }
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> { throw document }
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw document }
+    func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
+    func decodeNil() -> Bool { false }
+
+    func decode<T: Decodable>(_ type: T.Type) throws -> T {
+        if let stored = type as? any SQLValueConvertible.Type {
+            answer.isDocument = stored._isJSONDocument
+            throw Enough()
+        }
+        return try type.init(from: self)
+    }
+
+    private var document: Enough {
+        answer.isDocument = true
+        return Enough()
+    }
+}

@@ -1,0 +1,34 @@
+import SQLCipherKitCore
+
+/// A value that is bound with a profile other than the connection's, or refused if the profile would make it compare incorrectly.
+struct ProfiledValue: SQLValueConvertible {
+    let value: any SQLValueConvertible
+    /// The profile; nil for the connection's.
+    let profile: ValueProfile?
+    /// Whether it is a decimal whose order matters, which text does not preserve.
+    let isOrderedDecimal: Bool
+
+    init(_ value: any SQLValueConvertible, _ profile: ValueProfile?, isOrderedDecimal: Bool = false) {
+        self.value = value
+        self.profile = profile
+        self.isOrderedDecimal = isOrderedDecimal
+    }
+
+    init?(sqlValue: SQLValue) { nil }
+
+    var sqlValue: SQLValue { get throws(DatabaseError) { try sqlValue(in: .standard) } }
+
+    func sqlValue(in connection: ValueProfile) throws(DatabaseError) -> SQLValue { try value.sqlValue(in: used(connection)) }
+
+    func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
+        try Statement.Parameter(parameter.handle, parameter.index, used(parameter.profile)).put(value)
+    }
+
+    private func used(_ connection: ValueProfile) throws(DatabaseError) -> ValueProfile {
+        let used = profile ?? connection
+        if isOrderedDecimal, used.decimals == .text {
+            throw .misuse("decimals that are stored as text have no order in SQL: '9' comes after '10'; store them as numbers")
+        }
+        return used
+    }
+}

@@ -1,0 +1,56 @@
+import SQLCipherKitCore
+
+/// Finds the names of stored properties from their key paths.
+enum PropertyName {
+    private enum Known {
+        case name(String)
+        /// A computed or observed property, or a longer path.
+        case none
+        /// The name of a property that is coded under another key.
+        case otherKey(String)
+    }
+
+    private static let known = Lock<[AnyProperty: Known]>([:])
+
+    /// The name of a key path's stored property, if it is also the property's coding key; otherwise nil.
+    static func of<Root>(_ keyPath: PartialKeyPath<Root> & Sendable) -> String? {
+        if case .name(let name) = look(keyPath) { name } else { nil }
+    }
+
+    /// The error for a property for which ``of(_:)`` finds no name.
+    static func refusal<Root>(_ keyPath: PartialKeyPath<Root> & Sendable) -> DatabaseError {
+        if case .otherKey(let name) = look(keyPath) {
+            return .invalidArgument(
+                """
+                \(keyPath) names no column: \(name) is not its coding key in \(Root.self). Describe the property \
+                in the table with the name of its column: $0.\(name).named("…")
+                """)
+        }
+        return .invalidArgument(
+            """
+            \(keyPath) names no column: \(Root.self) must describe it in its table, as the name of a computed or observed \
+            property is unknown
+            """)
+    }
+
+    private static func look<Root>(_ keyPath: PartialKeyPath<Root> & Sendable) -> Known {
+        let property = AnyProperty(keyPath)
+        if let found = known.withLock({ $0[property] }) { return found }
+        let result: Known
+        if let name = read(keyPath.debugDescription, "\(Root.self)") {
+            result = CodingKeyProbe.allows(name, Root.self) ? .name(name) : .otherKey(name)
+        } else {
+            result = .none
+        }
+        known.withLock { $0[property] = result }
+        return result
+    }
+
+    /// A key path describes itself as `\Note.title` (Swift Evolution SE-0369).
+    private static func read(_ description: String, _ root: String) -> String? {
+        let prefix = "\\\(root)."
+        guard description.hasTextPrefix(prefix) else { return nil }
+        let name = String(decoding: description.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
+        return name.utf8.contains { ".<[?!(".utf8.contains($0) } ? nil : name
+    }
+}

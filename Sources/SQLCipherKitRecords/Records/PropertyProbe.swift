@@ -1,0 +1,84 @@
+import Foundation
+import SQLCipherKitCore
+
+/// Finds the coding keys of a type by decoding it from invented values: zero, empty or nil. It stops at the first property that
+/// cannot be decoded in this way, and returns the keys found before it.
+final class PropertyProbe {
+    private var names: [String] = []
+
+    static func names(of type: any Decodable.Type) -> [String] {
+        let probe = PropertyProbe()
+        _ = try? type.init(from: Source(probe: probe))
+        return probe.names
+    }
+
+    private struct Unknown: Error {}
+
+    private struct Source: Decoder {
+        let probe: PropertyProbe?
+        var codingPath: [any CodingKey] { [] }
+        var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+        func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+            KeyedDecodingContainer(Keys<Key>(probe: probe))
+        }
+
+        func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw Unknown() }
+        func singleValueContainer() throws -> any SingleValueDecodingContainer { throw Unknown() }
+    }
+
+    private static let candidates: [SQLValue] = [
+        .integer(0), .text(""), .real(0), .blob(Data()), .text("2000-01-01 00:00:00"),
+        .text("0F1E2D3C-4B5A-4978-8796-A5B4C3D2E1F0"), .text("x:"),
+    ]
+
+    /// An invented value of a column's type.
+    private static func value<T: Decodable>(_ type: T.Type) throws -> T {
+        if let type = type as? any SQLValueConvertible.Type {
+            for value in candidates { if let value = type.init(sqlValue: value) as? T { return value } }
+        }
+        if let type = type as? any RangeReplaceableCollection.Type, let value = type.init() as? T { return value }
+        if let type = type as? any CaseIterable.Type, let value = first(type) as? T { return value }
+        return try type.init(from: Source(probe: nil))
+    }
+
+    private static func first<T: CaseIterable>(_ type: T.Type) -> Any? { type.allCases.first }
+
+    private struct Keys<Key: CodingKey>: KeyedDecodingContainerProtocol {
+        let probe: PropertyProbe?
+        var codingPath: [any CodingKey] { [] }
+        var allKeys: [Key] { [] }
+
+        private func note(_ key: Key) {
+            let name = key.stringValue
+            if let probe, !probe.names.contains(where: { $0.isSameText(as: name) }) { probe.names.append(name) }
+        }
+
+        func contains(_ key: Key) -> Bool {
+            note(key)
+            return true
+        }
+
+        func decodeNil(forKey key: Key) throws -> Bool {
+            note(key)
+            return true
+        }
+
+        func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
+            note(key)
+            return try PropertyProbe.value(type)
+        }
+
+        func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
+            note(key)
+            return nil
+        }
+
+        func nestedContainer<NestedKey: CodingKey>(
+            keyedBy type: NestedKey.Type, forKey key: Key
+        ) throws -> KeyedDecodingContainer<NestedKey> { throw Unknown() }
+        func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer { throw Unknown() }
+        func superDecoder() throws -> any Decoder { throw Unknown() }
+        func superDecoder(forKey key: Key) throws -> any Decoder { throw Unknown() }
+    }
+}

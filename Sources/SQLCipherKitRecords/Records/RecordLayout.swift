@@ -1,0 +1,145 @@
+import SQLCipherKitCore
+
+/// The facts about a table that are needed to write its records.
+struct RecordLayout {
+    /// The columns to read; nil for all.
+    var columns: [String]?
+    /// The primary key's columns, in the key's order.
+    let key: [String]
+    /// The generated columns.
+    let generated: Set<SQLName>
+    /// The defaults of the key's columns as SQL expressions, by their names.
+    let keyDefaults: [SQLName: String]
+
+    /// Derives the layout from a description.
+    init(_ table: SQLTable, _ profiles: [String: ValueProfile], _ profile: ValueProfile) throws(DatabaseError) {
+        try Self.check(profiles, table.columns.map(\.name), table)
+        columns = table.columns.map(\.name)
+        key = table.primaryKeyColumns
+        generated = table.columns.filter(\.isGenerated).map(\.name).nameSet
+        var defaults: [(String, String)] = []
+        for column in table.columns {
+            guard let value = try column.defaultSQL(in: profiles[column.name] ?? profile) else { continue }
+            defaults.append((column.name, value.text))
+        }
+        keyDefaults = Self.only(key, defaults)
+    }
+
+    /// Reads the layout from the database.
+    init(_ table: SQLTable, _ profiles: [String: ValueProfile], _ db: Connection) throws(DatabaseError) {
+        let found = try db.schema(of: table).columns(of: table.name)
+        guard !found.isEmpty else { throw .invalidArgument("there is no table \(table.qualifiedName)") }
+        try Self.check(profiles, found.map(\.name), table)
+        columns = nil
+        key = found.primaryKey.map(\.name)
+        generated = found.filter(\.isGenerated).map(\.name).nameSet
+        keyDefaults = Self.only(
+            key, found.compactMap { column in column.defaultValue.map { (column.name, Self.expression($0)) } })
+    }
+
+    /// Throws for a profile whose name is not a column's: it would silently have no effect.
+    private static func check(
+        _ profiles: [String: ValueProfile], _ columns: [String], _ table: SQLTable
+    ) throws(DatabaseError) {
+        if profiles.isEmpty { return }
+        let columns = Set(columns.map { ExactText($0) })
+        guard let stray = profiles.keys.filter({ !columns.contains(ExactText($0)) }).min() else { return }
+        throw .invalidArgument("columnProfiles names \(stray), and \(table.qualifiedName) has no such column")
+    }
+
+    private static func only(_ key: [String], _ defaults: [(String, String)]) -> [SQLName: String] {
+        let key = key.nameSet
+        return Dictionary(
+            defaults.map { (SQLName($0.0), $0.1) }.filter { key.contains($0.0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// The key's columns as the record spells them, among its keys.
+    func key(among all: [String], _ table: SQLTable) throws(DatabaseError) -> [String] {
+        if key.isEmpty { throw .misuse("the table \(table.name) has no primary key") }
+        return try key.map { column throws(DatabaseError) in
+            guard let key = all.firstIndex(named: column).map({ all[$0] }) else {
+                throw .misuse("the record has no property for \(column), which belongs to the primary key of \(table.name)")
+            }
+            return key
+        }
+    }
+
+    static func condition(_ key: [String], _ values: [any SQLValueConvertible]) -> SQL {
+        SQL(raw: key.map { "\($0.quotedSQLIdentifier) = ?" }.joined(separator: " AND "), StatementArguments(values))
+    }
+
+    /// A default as an expression: SQLite takes a bare or double-quoted word in a default as text, but anywhere else as a column.
+    private static func expression(_ text: String) -> String {
+        if text.utf8.count >= 2, text.utf8.first == UInt8(ascii: "\""), text.utf8.last == UInt8(ascii: "\"") {
+            return text.utf8.unquoted.quotedSQLLiteral
+        }
+        let words: Set<SQLName> = ["null", "true", "false", "current_time", "current_date", "current_timestamp"]
+        let begins = text.first.map { $0.isLetter || $0 == "_" } ?? false
+        let isWord = begins && text.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
+        return isWord && !words.contains(SQLName(text)) ? text.quotedSQLLiteral : text
+    }
+}
+
+enum RecordAction: Hashable {
+    case insert(ConflictResolution?, returning: Bool)
+    case upsert([ExactText], returning: Bool)
+    case update(returning: Bool)
+    case delete, refresh
+}
+
+/// The statement for an action on records that encode the same keys.
+struct RecordSQL {
+    let text: String
+    /// The bound keys, in the order of the parameters.
+    let keys: [String]
+
+    init(_ action: RecordAction, _ table: SQLTable, _ layout: RecordLayout, _ all: [String]) throws(DatabaseError) {
+        let written = all.filter { !layout.generated.contains(SQLName($0)) }
+        func key() throws(DatabaseError) -> [String] { try layout.key(among: all, table) }
+        func matches(_ key: [String], _ keys: [String]) -> String {
+            key.map { "\($0.quotedSQLIdentifier) = ?\((keys.firstIndex(ofText: $0) ?? 0) + 1)" }.joined(separator: " AND ")
+        }
+        let columns = layout.columns.map { $0.map(\.quotedSQLIdentifier).joined(separator: ", ") } ?? "*"
+        switch action {
+        case .insert(let conflict, let returning):
+            keys = written
+            text = Self.insertion(table, layout, written, conflict) + (returning ? " RETURNING \(columns)" : "")
+        case .upsert(let target, let returning):
+            keys = written
+            let target = target.isEmpty ? try key() : target.map(\.text)
+            let fixed = (target + layout.key).nameSet
+            var changed = written.filter { !fixed.contains(SQLName($0)) }
+            // A row that consists only of its key is overwritten with itself, so that it is returned.
+            if changed.isEmpty { changed = [target[0]] }
+            let list = changed.map { "\($0.quotedSQLIdentifier) = excluded.\($0.quotedSQLIdentifier)" }.joined(separator: ", ")
+            let on = target.map(\.quotedSQLIdentifier).joined(separator: ", ")
+            text = Self.insertion(table, layout, written, nil) + " ON CONFLICT(\(on)) DO UPDATE SET \(list)"
+                + (returning ? " RETURNING \(columns)" : "")
+        case .update(let returning):
+            let key = try key()
+            keys = written
+            let changed = written.enumerated().filter { !key.contains(text: $0.element) }
+            if changed.isEmpty { throw .misuse("a record of \(table.name) has no columns besides its key") }
+            let list = changed.map { "\($0.element.quotedSQLIdentifier) = ?\($0.offset + 1)" }.joined(separator: ", ")
+            text = "UPDATE \(table.qualifiedName) SET \(list) WHERE \(matches(key, keys))"
+                + (returning ? " RETURNING \(columns)" : "")
+        case .delete:
+            keys = try key()
+            text = "DELETE FROM \(table.qualifiedName) WHERE \(matches(keys, keys))"
+        case .refresh:
+            keys = try key()
+            text = "SELECT \(columns) FROM \(table.qualifiedName) WHERE \(matches(keys, keys))"
+        }
+    }
+
+    /// Nil is NULL, except in the key, as NULL identifies no row: there the database fills in the default, just as it fills in a
+    /// row id.
+    static func insertion(
+        _ table: SQLTable, _ layout: RecordLayout, _ keys: [String], _ conflict: ConflictResolution?
+    ) -> String {
+        let names = keys.map(\.quotedSQLIdentifier).joined(separator: ", ")
+        let values = keys.map { key in layout.keyDefaults[SQLName(key)].map { "coalesce(?, \($0))" } ?? "?" }
+            .joined(separator: ", ")
+        return "INSERT\(conflict.map { " OR \($0.rawValue)" } ?? "") INTO \(table.qualifiedName)(\(names)) VALUES (\(values))"
+    }
+}

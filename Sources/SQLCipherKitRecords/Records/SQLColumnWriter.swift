@@ -1,0 +1,98 @@
+import CSQLCipher
+import SQLCipherKitCore
+
+/// Takes the values of a record's columns in order: what an ``SQLPositionalRecord`` writes itself to.
+///
+/// It cannot be kept: it is only ever lent to a call.
+public struct SQLColumnWriter: ~Copyable {
+    /// The statement to bind to; nil to collect the values.
+    @usableFromInline let handle: OpaquePointer?
+    /// The parameter of each column: 0 if the statement needs no value, less if it is for records that leave the column out.
+    @usableFromInline let parameters: UnsafePointer<Int32>
+    @usableFromInline let count: Int
+    /// How each column is stored, where some have their own profile.
+    @usableFromInline let profiles: UnsafePointer<ValueProfile>?
+    @usableFromInline let profile: ValueProfile
+    @usableFromInline var index = 0
+    /// Whether the record sets or leaves out other columns than the statement is for.
+    @usableFromInline var hasOtherColumns = false
+    /// Where the values are collected, nil for a column that was left out; nil where they are bound.
+    @usableFromInline let collected: UnsafeMutablePointer<[SQLValue?]>?
+
+    init(
+        _ handle: OpaquePointer?, _ parameters: UnsafePointer<Int32>, _ count: Int, _ profiles: UnsafePointer<ValueProfile>?,
+        _ profile: ValueProfile, _ collected: UnsafeMutablePointer<[SQLValue?]>? = nil
+    ) {
+        self.collected = collected
+        self.handle = handle
+        self.parameters = parameters
+        self.count = count
+        self.profiles = profiles
+        self.profile = profile
+    }
+
+    /// Writes the next column.
+    /// - Throws: ``DatabaseError``: what storing the value throws, or ``DatabaseError/Reason/misuse`` after the last column.
+    @inlinable
+    @inline(__always)
+    public mutating func put<T: SQLValueConvertible>(_ value: T) throws(DatabaseError) {
+        let index = index
+        if index >= count { throw pastEnd() }
+        self.index = index &+ 1
+        guard let handle else { return try collect(value, index) }
+        let parameter = parameters[index]
+        if parameter > 0 {
+            try Statement.Parameter(handle, parameter, profiles?[index] ?? profile).put(value)
+        } else if parameter < 0 {
+            hasOtherColumns = true
+        }
+    }
+
+    /// Writes the next column from a type that codes itself: a single value, or else JSON in the form that its
+    /// ``JSONCodingOptions/columnFormat`` says. Nil is NULL.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that JSON cannot hold, and what its own encoding throws.
+    @_disfavoredOverload
+    public mutating func put<T: Encodable>(_ value: T) throws {
+        // What is not bound is not encoded.
+        if handle != nil, index < count, parameters[index] == 0 { return try put(SQLValue.null) }
+        switch try ColumnEncoder.encode(value, []) {
+        case let simple?: try put(any: simple)
+        case nil: try put(SQLValue.null)
+        }
+    }
+
+    /// Writes the next column from a property with a default, or leaves the column out while it is not set.
+    public mutating func put<T: SQLValueConvertible>(_ property: ColumnDefault<T>) throws(DatabaseError) {
+        if property.isSet { try put(property.wrappedValue) } else { try leaveOut() }
+    }
+
+    /// Writes the next column from a property with a default, or leaves the column out while it is not set.
+    @_disfavoredOverload
+    public mutating func put<T: Encodable>(_ property: ColumnDefault<T>) throws {
+        if property.isSet { try put(property.wrappedValue) } else { try leaveOut() }
+    }
+
+    /// Leaves out the next column: an insertion gives it its default, an update does not change it.
+    public mutating func leaveOut() throws(DatabaseError) {
+        if index >= count { throw pastEnd() }
+        if handle == nil { collected?.pointee.append(nil) } else if parameters[index] > 0 { hasOtherColumns = true }
+        index += 1
+    }
+
+    private mutating func put(any value: some SQLValueConvertible) throws(DatabaseError) { try put(value) }
+
+    @usableFromInline
+    @inline(never)
+    mutating func collect(_ value: some SQLValueConvertible, _ index: Int) throws(DatabaseError) {
+        collected?.pointee.append(try value.sqlValue(in: profiles?[index] ?? profile))
+    }
+
+    @usableFromInline
+    @inline(never)
+    borrowing func pastEnd() -> DatabaseError { .misuse("a record writes more columns than its recordColumns names") }
+
+    /// - Throws: ``DatabaseError/Reason/misuse`` if columns are missing.
+    func checkEnd(_ type: any Any.Type) throws(DatabaseError) {
+        if index != count { throw .misuse("\(type) writes \(count - index) columns fewer than its recordColumns names") }
+    }
+}

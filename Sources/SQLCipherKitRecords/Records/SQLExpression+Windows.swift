@@ -1,0 +1,90 @@
+import SQLCipherKitCore
+
+/// What an aggregate function is given, and over which rows it is computed.
+///
+/// These follow an aggregate function such as ``SQLExpression/sum()-(_)``, or a window function such as
+/// ``SQLExpression/rowNumber``. After anything else they are an error when the query runs.
+extension SQLExpression {
+    /// Of those rows alone that meet a condition (<https://sqlite.org/lang_aggfunc.html>).
+    /// ```swift
+    /// Book.all.select { (.countAll, .countAll.where($0.pages > 500)) }
+    /// ```
+    public func `where`(_ condition: SQLPredicate) -> Self { call { "\($0) FILTER (WHERE \(condition.sql))" } }
+
+    /// For each row, computed over the rows of its window (<https://sqlite.org/windowfunctions.html>).
+    /// ```swift
+    /// // Each book with its place among its author's, the longest first.
+    /// Book.all.select { book in
+    ///     let window = SQLWindow(partition: book.author, order: book.pages.descending)
+    ///     return (book.title, .rowNumber.over(window))
+    /// }
+    /// ```
+    public func over(_ window: SQLWindow = SQLWindow()) -> Self { call { "\($0) OVER (\(window.sql))" } }
+
+    private func call(_ body: (SQL) -> SQL) -> Self {
+        guard precedence == .function else {
+            return Self("\(RefusedValue(.misuse("a filter, or a window, of what is no aggregate function")))", .atom)
+        }
+        return Self(body(sql), .function, profile)
+    }
+
+    /// The values of all rows as one text, in an order; nil if there is none.
+    /// - Parameters:
+    ///   - separator: what stands between two values.
+    ///   - order: the order. Default: any.
+    public func joined(separator: String = ",", order: SQLOrdering...) -> SQLExpression<String?> {
+        let list: SQL =
+            order.isEmpty ? "\(sql), \(separator)" : "\(sql), \(separator) ORDER BY \(list: order.map(\.sql))"
+        return SQLExpression<String?>("group_concat(\(list))", .function)
+    }
+}
+
+/// The rows that a window function is computed over.
+public struct SQLWindow: Sendable {
+    let sql: SQL
+
+    /// - Parameters:
+    ///   - partition: what is equal in the rows of a window. Default: all rows are in one.
+    ///   - order: the order of these rows. With one, an aggregate function counts the rows up to the present one and those that are
+    ///     equal to it in the order. Default: none.
+    public init<each Value>(partition: repeat SQLExpression<each Value>, order: SQLOrdering...) {
+        var terms: [SQL] = []
+        for expression in repeat each partition { terms.append(expression.sql) }
+        let (hasPartition, hasOrder) = (!terms.isEmpty, !order.isEmpty)
+        let (partition, order): (SQL, SQL) = ("PARTITION BY \(list: terms)", "ORDER BY \(list: order.map(\.sql))")
+        switch (hasPartition, hasOrder) {
+        case (true, true): sql = "\(partition) \(order)"
+        case (true, false): sql = partition
+        case (false, true): sql = order
+        case (false, false): sql = ""
+        }
+    }
+}
+
+/// Window functions, for ``SQLExpression/over(_:)`` (<https://sqlite.org/windowfunctions.html#built_in_window_functions>).
+extension SQLExpression {
+    /// The row's number, from 1.
+    public static var rowNumber: SQLExpression<Int> { SQLExpression<Int>("row_number()", .function) }
+    /// The row's rank, from 1. Equal rows have the same rank, and as many ranks are left out after them.
+    public static var rank: SQLExpression<Int> { SQLExpression<Int>("rank()", .function) }
+    /// The row's rank, from 1. Equal rows have the same rank, and none is left out.
+    public static var denseRank: SQLExpression<Int> { SQLExpression<Int>("dense_rank()", .function) }
+
+    /// The number of the row's part, from 1, if the rows are divided into parts of about the same size.
+    public static func ntile(_ parts: Int) -> SQLExpression<Int> { SQLExpression<Int>("ntile(\(parts))", .function) }
+
+    /// Its value in an earlier row; nil if there is none.
+    public func lag(_ rows: Int = 1) -> SQLExpression<Value?> { neighbour("lag", rows) }
+    public func lag<T>(_ rows: Int = 1) -> Self where Value == T? { neighbour("lag", rows) }
+    /// Its value in a later row; nil if there is none.
+    public func lead(_ rows: Int = 1) -> SQLExpression<Value?> { neighbour("lead", rows) }
+    public func lead<T>(_ rows: Int = 1) -> Self where Value == T? { neighbour("lead", rows) }
+    /// Its value in the first of the rows.
+    public var firstValue: Self { Self("first_value(\(sql))", .function, profile) }
+    /// Its value in the last of the rows.
+    public var lastValue: Self { Self("last_value(\(sql))", .function, profile) }
+
+    private func neighbour<T>(_ name: String, _ rows: Int) -> SQLExpression<T> {
+        SQLExpression<T>("\(raw: name)(\(sql), \(rows))", .function, profile)
+    }
+}

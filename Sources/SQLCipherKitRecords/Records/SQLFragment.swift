@@ -1,0 +1,111 @@
+import SQLCipherKitCore
+
+/// What an expression consists of. Its SQL is only written if something asks for it: a query's statement is often found by less.
+enum SQLFragment: Sendable {
+    case text(Text)
+    /// A column of a positional record under its table's own name.
+    case column(RecordPositions.Column)
+    /// Such columns compared with values.
+    case terms(SQLTerms)
+
+    /// SQL as it is. As an object it is copied by one reference.
+    final class Text: Sendable {
+        let sql: SQL
+
+        init(_ sql: SQL) { self.sql = sql }
+    }
+
+    var sql: SQL {
+        switch self {
+        case .text(let text): text.sql
+        case .column(let column): SQL(raw: column.qualified)
+        case .terms(let terms): SQL(raw: terms.text, terms.values)
+        }
+    }
+}
+
+/// Up to four comparisons of a positional record's columns, all of which hold: the condition of most queries.
+final class SQLTerms: Sendable {
+    /// What a column is compared by. Numbered from 1, so that no term is 0.
+    enum Comparison: UInt64 {
+        case equal = 1, notEqual, isNot, less, lessOrEqual, greater, greaterOrEqual, isNull, isNotNull
+
+        /// The operator between a column and its value; for NULL, the whole of what follows the column.
+        var text: String {
+            switch self {
+            case .equal: "="
+            case .notEqual: "<>"
+            case .isNot: "IS NOT"
+            case .less: "<"
+            case .lessOrEqual: "<="
+            case .greater: ">"
+            case .greaterOrEqual: ">="
+            case .isNull: "IS NULL"
+            case .isNotNull: "IS NOT NULL"
+            }
+        }
+
+        var hasValue: Bool { self != .isNull && self != .isNotNull }
+    }
+
+    let names: RecordNames
+    /// The column and the comparison of each term in 16 bits, the last term in the lowest ones.
+    let code: UInt64
+    let values: StatementArguments
+
+    private init(_ names: RecordNames, _ code: UInt64, _ values: StatementArguments) {
+        (self.names, self.code, self.values) = (names, code, values)
+    }
+
+    /// One comparison; nil for a column that has no room in the code.
+    /// - Parameter values: the value, if there is one.
+    init?(_ column: RecordPositions.Column, _ comparison: Comparison, _ values: StatementArguments) {
+        if column.index >= 1 << 12 { return nil }
+        names = column.names
+        code = UInt64(truncatingIfNeeded: column.index) << 4 | comparison.rawValue
+        self.values = values
+    }
+
+    /// The terms of both; nil if they are of different records, or too many.
+    func and(_ other: SQLTerms) -> SQLTerms? {
+        let width = (64 - other.code.leadingZeroBitCount + 15) / 16 * 16
+        guard names === other.names, code.leadingZeroBitCount >= width else { return nil }
+        var values = values
+        values.append(other.values)
+        return SQLTerms(names, code << UInt64(width) | other.code, values)
+    }
+
+    /// The condition, with a `?` for each value.
+    var text: String {
+        var text = ""
+        for shift in stride(from: 48 as UInt64, through: 0, by: -16) {
+            let term = code >> shift & 0xffff
+            guard let comparison = Comparison(rawValue: term & 15) else { continue }
+            if !text.isEmpty { text += " AND " }
+            text += names.qualified[Int(term >> 4)] + " " + comparison.text
+            if comparison.hasValue { text += " ?" }
+        }
+        return text
+    }
+}
+
+/// The statements of a connection's plain queries, by what tells two of them apart.
+final class PlainQueries: ConnectionState {
+    private struct Shape: Hashable {
+        let names: ObjectIdentifier
+        let code: UInt64
+        let isFirst: Bool
+    }
+
+    // The names are kept, so that no other object has their identity.
+    @exclusivity(unchecked) private var texts = RecentCache<Shape, (text: String, names: RecordNames)>()
+
+    /// The statement that reads the records to which all terms apply.
+    func text(_ positions: RecordPositions, _ terms: SQLTerms, isFirst: Bool) -> String {
+        let shape = Shape(names: ObjectIdentifier(terms.names), code: terms.code, isFirst: isFirst)
+        if let known = texts.find(shape) { return known.text }
+        let text = "\(positions.select) WHERE \(terms.text)\(isFirst ? " LIMIT 1" : "")"
+        texts.add((text, terms.names), shape)
+        return text
+    }
+}

@@ -1,0 +1,47 @@
+import Foundation
+import SQLCipherKitCore
+
+/// The properties of a record, as columns to describe.
+@dynamicMemberLookup
+public struct SQLProperties<Record: SQLRecord> {
+    /// The column of a property, with the property's name, the type that its values are stored as, and `NOT NULL` unless it is
+    /// optional. The name of a computed or observed property is unknown: set it with ``SQLColumn/named(_:)``.
+    public subscript<Value>(dynamicMember keyPath: KeyPath<Record, Value> & Sendable) -> SQLColumn {
+        SQLColumn(
+            property: AnyProperty(keyPath),
+            name: Record._recordColumns?.positions.column(keyPath)?.name ?? PropertyName.of(keyPath) ?? "", type: .of(Value.self),
+            isNotNull: !(Value.self is any SQLNullable.Type))
+    }
+}
+
+/// A key path as a dictionary key.
+struct AnyProperty: Hashable, Sendable {
+    private let keyPath: AnyKeyPath & Sendable
+
+    init(_ keyPath: AnyKeyPath & Sendable) { self.keyPath = keyPath }
+
+    static func == (a: AnyProperty, b: AnyProperty) -> Bool { a.keyPath == b.keyPath }
+    func hash(into hasher: inout Hasher) { keyPath.hash(into: &hasher) }
+}
+
+extension SQLColumn.DeclaredType {
+    /// The column type for values of a Swift type.
+    static func of(_ type: any Any.Type) -> Self {
+        switch type {
+        case let type as any SQLNullable.Type: of(type.wrapped)
+        case is any FixedWidthInteger.Type, is Bool.Type: .integer
+        case is any BinaryFloatingPoint.Type: .real
+        case is String.Type, is URL.Type: .text
+        case is Data.Type, is [UInt8].Type: .blob
+        // Stored according to the connection's ValueProfile.
+        case is Date.Type, is UUID.Type, is Decimal.Type: .any
+        case let type as any RawRepresentable.Type: rawValue(type)
+        // A type that defines how it is stored may do so differently for each value.
+        case is any SQLValueConvertible.Type: .any
+        // JSON.
+        default: .text
+        }
+    }
+
+    private static func rawValue<T: RawRepresentable>(_ type: T.Type) -> Self { of(T.RawValue.self) }
+}

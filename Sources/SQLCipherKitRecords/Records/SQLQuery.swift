@@ -1,0 +1,172 @@
+import SQLCipherKitCore
+
+/// A query for the records of one table; see ``SQLQueryable``.
+public struct SQLQuery<Record: SQLRecord>: SQLQueryable {
+    private final class Reading: Sendable {
+        let selection: SQLSelection<Record>
+
+        init(_ selection: SQLSelection<Record>) { self.selection = selection }
+    }
+
+    // Two references, which cost little to copy: a query is copied often until it runs.
+    private var content: SharedClauses
+    /// What was set as the selection, if that reads anything but whole records.
+    private var reading: Reading?
+
+    init(_ clauses: SQLClauses) { content = SharedClauses(clauses) }
+
+    public var selection: SQLSelection<Record> {
+        get {
+            if let reading { return reading.selection }
+            return SQLSelection(content.clauses, reader: { _ in { row in try Record.readSQL(from: row) } })
+        }
+        set {
+            content = SharedClauses(newValue.clauses)
+            reading = newValue.list == nil && newValue.fetcher == nil ? nil : Reading(newValue)
+        }
+    }
+
+    public var columns: SQLColumns<Record> { content.clauses.columns(0) }
+
+    /// The clauses, if the query reads whole records.
+    var plainClauses: SQLClauses? { reading == nil ? content.clauses : nil }
+
+    /// The statement of a plain query; nil for any other.
+    func plainSelect(_ db: Connection, isFirst: Bool) -> SQL? {
+        reading == nil ? content.clauses.plainSelect(db, isFirst: isFirst) : nil
+    }
+
+    /// The rows that match a condition; see ``SQLQueryable/filter(_:)``.
+    @_documentation(visibility: private)
+    public func filter(_ condition: (SQLColumns<Record>) -> SQLPredicate) -> SQLQuery<Record> {
+        guard var clauses = plainClauses else { return filtered(self, condition) }
+        if let renamed = clauses.renamedForScope { clauses = renamed }
+        clauses.addFilter(condition)
+        return SQLQuery(clauses)
+    }
+
+    /// The same by the protocol's own method.
+    private func filtered<Query: SQLQueryable>(_ query: Query, _ condition: (Query.Columns) -> SQLPredicate) -> Query {
+        query.filter(condition)
+    }
+}
+
+/// Clauses that are copied by one reference.
+private final class SharedClauses: Sendable {
+    let clauses: SQLClauses
+
+    init(_ clauses: SQLClauses) { self.clauses = clauses }
+}
+
+extension SQLClauses {
+    /// Adds a condition on the columns of the only table.
+    mutating func addFilter<Record: SQLRecord>(_ condition: (SQLColumns<Record>) -> SQLPredicate) {
+        let columns: SQLColumns<Record> = columns(0)
+        let made = SQLScope.within(self) { condition(columns) }
+        filter = filter.map { $0 && made } ?? made
+    }
+}
+
+extension SQLRecord {
+    /// All records of the table.
+    public static var all: SQLQuery<Self> { SQLQuery(SQLClauses(source)) }
+
+    /// The records that match a condition.
+    public static func filter(_ condition: (SQLColumns<Self>) -> SQLPredicate) -> SQLQuery<Self> {
+        var clauses = SQLClauses(source)
+        clauses.addFilter(condition)
+        return SQLQuery(clauses)
+    }
+
+    /// All records of the table in one database of the connection; see ``SQLQueryable/in(_:)``.
+    public static func `in`(_ schema: Schema) -> SQLQuery<Self> { all.in(schema) }
+
+    /// All records in the given order.
+    public static func order(@SQLOrderingBuilder by terms: (SQLColumns<Self>) -> [SQLOrdering]) -> SQLQuery<Self> {
+        all.order(by: terms)
+    }
+
+    /// An inner join: the pairs of matching rows; see ``SQLQuery/join(_:on:)``.
+    public static func join<B: SQLRecord>(_ type: B.Type, on condition: SQLQuery<Self>.On<B>? = nil) -> SQLJoin<Self, B> {
+        all.join(type, on: condition)
+    }
+
+    /// A left join: the pairs of matching rows, and this type's rows without a match, with nil.
+    public static func leftJoin<B: SQLRecord>(_ type: B.Type, on condition: SQLQuery<Self>.On<B>? = nil) -> SQLJoin<Self, B?> {
+        all.leftJoin(type, on: condition)
+    }
+
+    /// A right join: the pairs of matching rows, and the other table's rows without a match, with nil.
+    public static func rightJoin<B: SQLRecord>(_ type: B.Type, on condition: SQLQuery<Self>.On<B>? = nil) -> SQLJoin<Self?, B> {
+        all.rightJoin(type, on: condition)
+    }
+
+    /// A full join: the pairs of matching rows, and the rows of both tables without a match, with nil.
+    public static func fullJoin<B: SQLRecord>(_ type: B.Type, on condition: SQLQuery<Self>.On<B>? = nil) -> SQLJoin<Self?, B?> {
+        all.fullJoin(type, on: condition)
+    }
+
+    /// A cross join: each row with each row of the other table.
+    public static func crossJoin<B: SQLRecord>(_ type: B.Type) -> SQLJoin<Self, B> { all.crossJoin(type) }
+
+    /// At most `count` records, after skipping `offset` of them.
+    public static func limit(_ count: Int, offset: Int = 0) -> SQLQuery<Self> { all.limit(count, offset: offset) }
+
+    /// Values of all records instead of the records.
+    public static func select<Value: SQLValueConvertible>(
+        _ expression: (SQLColumns<Self>) -> SQLExpression<Value>
+    ) -> SQLSelection<Value> {
+        all.select(expression)
+    }
+
+    /// Several values of all records instead of the records, as a tuple.
+    public static func select<each Value: SQLValueConvertible>(
+        _ expressions: (SQLColumns<Self>) -> (repeat SQLExpression<each Value>)
+    ) -> SQLSelection<(repeat each Value)> {
+        all.select(expressions)
+    }
+}
+
+/// Joins (<https://sqlite.org/lang_select.html#strange_join_names>).
+///
+/// Without a condition, the tables are joined by the foreign key between the new table and those before it. There must be exactly
+/// one: none or several throw an error. The keys are taken from the tables' descriptions, or from the database for tables without a
+/// description.
+extension SQLQuery {
+    /// A condition for a join.
+    public typealias On<B> = (SQLColumns<Record>, SQLColumns<B>) -> SQLPredicate
+
+    /// An inner join: the pairs of matching rows.
+    /// ```swift
+    /// Author.join(Book.self)
+    /// Author.join(Book.self) { author, book in author.id == book.translator }
+    /// ```
+    public func join<B: SQLRecord>(_ type: B.Type, on condition: On<B>? = nil) -> SQLJoin<Record, B> {
+        SQLJoin(joined(type, "JOIN", condition))
+    }
+
+    /// A left join: the pairs of matching rows, and the first table's rows without a match, with nil.
+    public func leftJoin<B: SQLRecord>(_ type: B.Type, on condition: On<B>? = nil) -> SQLJoin<Record, B?> {
+        SQLJoin(joined(type, "LEFT JOIN", condition))
+    }
+
+    /// A right join: the pairs of matching rows, and the second table's rows without a match, with nil.
+    public func rightJoin<B: SQLRecord>(_ type: B.Type, on condition: On<B>? = nil) -> SQLJoin<Record?, B> {
+        SQLJoin(joined(type, "RIGHT JOIN", condition))
+    }
+
+    /// A full join: the pairs of matching rows, and the rows of both tables without a match, with nil.
+    public func fullJoin<B: SQLRecord>(_ type: B.Type, on condition: On<B>? = nil) -> SQLJoin<Record?, B?> {
+        SQLJoin(joined(type, "FULL JOIN", condition))
+    }
+
+    /// A cross join: each row with each row of the other table.
+    public func crossJoin<B: SQLRecord>(_ type: B.Type) -> SQLJoin<Record, B> {
+        SQLJoin(selection.clauses.joined(B.source, "CROSS JOIN", SQLClauses.Link.none))
+    }
+
+    private func joined<B: SQLRecord>(_ type: B.Type, _ keyword: String, _ condition: On<B>?) -> SQLClauses {
+        selection.clauses.joined(
+            B.source, keyword, condition.map { condition in { clauses in condition(clauses.columns(0), clauses.columns(1)) } })
+    }
+}

@@ -1,0 +1,134 @@
+import SQLCipherKitCore
+
+/// A query for the records of a table, or of joined tables, as a value. Nothing is run until it is passed to a connection.
+/// ```swift
+/// let query = Note.filter { $0.title.like(.begins(with: "P")) && $0.stars > 3 }.order { $0.stars.descending; $0.id }.limit(10)
+/// let notes = try db.fetchAll(query)
+/// // SELECT "note".* FROM "note" WHERE "note"."title" LIKE ? ESCAPE '\' AND "note"."stars" > ?
+/// // ORDER BY "note"."stars" DESC, "note"."id" LIMIT ?
+///
+/// for (author, book) in try db.fetchAll(Author.leftJoin(Book.self)) {
+///     print(author.name, book?.title ?? "nothing yet")
+/// }
+/// ```
+/// The closures receive the columns of each table, in order: `{ $0.id < $1.id }` or `{ author, book in author.id < book.id }`.
+/// Values in them are bound. ``Connection/sql(of:)`` shows the statement.
+///
+/// ``SQLQuery``, ``SQLJoin`` and the joins of up to six tables conform to it. Your own type that wraps one of these can as well.
+public protocol SQLQueryable<Element>: SQLRequest, Sendable {
+    /// The columns of the table, or a tuple of the columns of each table.
+    associatedtype Columns
+
+    /// The query's content, which filtering, ordering and the like modify.
+    var selection: SQLSelection<Element> { get set }
+
+    /// The columns, for the closures that define conditions and orders.
+    var columns: Columns { get }
+}
+
+extension SQLQueryable {
+    private func changed(_ body: (inout SQLClauses) -> Void) -> Self {
+        var copy = self
+        body(&copy.selection.clauses)
+        return copy
+    }
+
+    /// The query with unique table names, and the result of a closure on its columns.
+    func with<R>(_ body: (Columns) -> R) -> (Self, R) {
+        var copy = self
+        if let renamed = selection.clauses.renamedForScope { copy.selection.clauses = renamed }
+        let columns = copy.columns
+        return (copy, SQLScope.within(copy.selection.clauses) { body(columns) })
+    }
+
+    /// The rows that match a condition. After several calls, rows must match all conditions.
+    ///
+    /// Another query in the closure may use the columns, even a query of the same table, which then gets another name:
+    /// ```swift
+    /// Folder.filter { folder in Folder.filter { $0.parent == folder.id }.exists }
+    /// ```
+    public func filter(_ condition: (Columns) -> SQLPredicate) -> Self {
+        let (query, condition) = with(condition)
+        return query.changed { $0.filter = $0.filter.map { $0 && condition } ?? condition }
+    }
+
+    /// Sorts the rows, with one term per line. Further calls add terms, which decide when all earlier ones are equal.
+    public func order(@SQLOrderingBuilder by terms: (Columns) -> [SQLOrdering]) -> Self {
+        let (query, terms) = with(terms)
+        return query.changed { $0.orderings += terms.map(\.sql) }
+    }
+
+    /// At most `count` rows, after skipping `offset` rows.
+    public func limit(_ count: Int, offset: Int = 0) -> Self {
+        changed {
+            $0.limit = count
+            $0.offset = offset
+        }
+    }
+
+    /// All rows except the first `count`.
+    public func offset(_ count: Int) -> Self { changed { $0.offset = count } }
+
+    /// Each distinct row once.
+    public func distinct() -> Self { changed { $0.isDistinct = true } }
+
+    /// One row for each group of rows that are equal in these expressions, for `select` with aggregate functions.
+    /// ```swift
+    /// Book.all.group { $0.author }.having { _ in .countAll > 2 }.select { ($0.author, .countAll) }
+    /// ```
+    public func group(@SQLOrderingBuilder by terms: (Columns) -> [SQLOrdering]) -> Self {
+        let (query, terms) = with(terms)
+        return query.changed { $0.groups += terms.map(\.sql) }
+    }
+
+    /// The groups that match a condition.
+    public func having(_ condition: (Columns) -> SQLPredicate) -> Self {
+        let (query, condition) = with(condition)
+        return query.changed { $0.having = $0.having.map { $0 && condition } ?? condition }
+    }
+
+    /// Gives the last table another name, for your own SQL that refers to it. Call this before its columns are used.
+    /// ```swift
+    /// Folder.filter { folder in Folder.all.named("child").filter { $0.parent == folder.id && "child.size > 5" }.exists }
+    /// ```
+    public func named(_ alias: String) -> Self { changed { $0.sides[$0.sides.count - 1].alias = alias } }
+
+    /// Takes the query's last table from one database of the connection. Otherwise SQL uses the first database that has the table.
+    /// ```swift
+    /// let notes = try db.fetchAll(Note.in(archive).filter { $0.stars > 3 })
+    /// let pairs = try db.fetchAll(Author.in(db.main).join(Book.self).in(archive))
+    /// ```
+    public func `in`(_ schema: Schema) -> Self { changed { $0.sides[$0.sides.count - 1].table.schema = schema.name } }
+
+    /// Selects values instead of records: a column, an aggregate function or your own expression.
+    /// ```swift
+    /// let titles = try db.fetchAll(Note.all.select { $0.title })
+    /// ```
+    public func select<Value: SQLValueConvertible>(
+        _ expression: (Columns) -> SQLExpression<Value>
+    ) -> SQLSelection<Value> {
+        let (query, expression) = with(expression)
+        return SQLSelection(query.selection.clauses, expression.sql, read: { row in try row.get(0, as: Value.self) })
+    }
+
+    /// Selects several values instead of records, as a tuple. If the closure returns no expressions, running the query throws.
+    /// ```swift
+    /// let (count, best) = try db.fetchOne(Note.all.select { (.countAll, $0.stars.max()) }) ?? (0, nil)
+    /// ```
+    public func select<each Value: SQLValueConvertible>(
+        _ expressions: (Columns) -> (repeat SQLExpression<each Value>)
+    ) -> SQLSelection<(repeat each Value)> {
+        let (made, list) = with { columns in
+            let expressions = expressions(columns)
+            var list: [SQL] = []
+            for expression in repeat each expressions { list.append(expression.sql) }
+            return list
+        }
+        var query = made
+        if list.isEmpty { query.selection.clauses.failure = .misuse("the closure of a select returned no expressions") }
+        return SQLSelection(query.selection.clauses, "\(list: list)", read: { row in try row.values() })
+    }
+
+    /// Whether the query has any rows, as a condition in another query.
+    public var exists: SQLPredicate { SQLPredicate("EXISTS (\(selection.clauses.subquery("1")))", .atom) }
+}

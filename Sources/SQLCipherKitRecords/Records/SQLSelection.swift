@@ -1,0 +1,74 @@
+import SQLCipherKitCore
+
+/// A query for values instead of records; see ``SQLQueryable``.
+public struct SQLSelection<Element>: Sendable {
+    /// Receives the first row of a result, and returns a closure that reads each row.
+    typealias Reader = @Sendable (borrowing Row) throws -> (borrowing Row) throws -> Element
+
+    var clauses: SQLClauses
+    /// The expressions to read; nil for all columns of the tables.
+    let list: SQL?
+    let reader: Reader
+    /// Reads all rows with several statements; nil for a query that is one statement.
+    var fetcher: (@Sendable (SQLClauses, Connection) throws -> [Element])?
+
+    init(_ clauses: SQLClauses, _ list: SQL? = nil, reader: @escaping Reader) {
+        self.clauses = clauses
+        self.list = list
+        self.reader = reader
+    }
+
+    init(_ clauses: SQLClauses, _ list: SQL, read: @escaping @Sendable (borrowing Row) throws -> Element) {
+        self.init(clauses, list, reader: { _ in read })
+    }
+
+    /// The query as part of another statement.
+    var subquery: SQL { clauses.subquery(list ?? clauses.records) }
+
+    /// As part of a compound, which takes an order and a limit only for the whole.
+    private var part: SQL {
+        clauses.orderings.isEmpty && clauses.limit == nil && clauses.offset == 0 ? subquery : "SELECT * FROM (\(subquery))"
+    }
+
+    func compound(_ keyword: String, _ other: SQLSelection) -> Self {
+        var made = SQLClauses(clauses.sides[0].table, query: "\(part) \(raw: keyword) \(other.part)")
+        made.failure = clauses.failure ?? other.clauses.failure
+        if fetcher != nil || other.fetcher != nil { made.failure = .misuse("a compound of queries with associations") }
+        if list == nil, clauses.sides.count > 1 { made.failure = .misuse("a compound of joins: select values first") }
+        return SQLSelection(made, list == nil ? nil : "*", reader: reader)
+    }
+
+    /// Each distinct row once.
+    public func distinct() -> Self {
+        var copy = self
+        copy.clauses.isDistinct = true
+        return copy
+    }
+
+    func sql(_ form: SQLClauses.Form, _ db: Connection) throws(DatabaseError) -> SQL {
+        guard form == .rows, list == nil else { return try clauses.request(form, list ?? clauses.records, db) }
+        if let sql = clauses.plainSelect(db, isFirst: clauses.isFirst) { return sql }
+        return try clauses.request(form, clauses.records, db)
+    }
+}
+
+/// A query that a connection can run: a ``SQLQueryable`` or a ``SQLSelection``.
+///
+/// Your own type can conform too, and can then be passed to ``Connection/fetchAll(_:)`` and similar methods:
+/// ```swift
+/// struct PopularNotes: SQLRequest {
+///     var stars: Int
+///     var selection: SQLSelection<Note> { Note.filter { $0.stars >= stars }.selection }
+/// }
+/// ```
+public protocol SQLRequest<Element> {
+    /// The type that each row is read as.
+    associatedtype Element
+
+    /// The values to read and the tables to read them from.
+    var selection: SQLSelection<Element> { get }
+}
+
+extension SQLSelection: SQLRequest {
+    public var selection: Self { self }
+}

@@ -1,0 +1,188 @@
+import SQLCipherKitCore
+
+/// The description of a table's column (<https://sqlite.org/lang_createtable.html#coldef>).
+///
+/// In a record's description, a property provides its name, its type and whether it may be NULL. Elsewhere, give it a name:
+/// ```swift
+/// SQLTable(of: Note.self) { $0.title.unique().collate("NOCASE") }
+/// SQLTable("note") { SQLColumn("title", .text).notNull().unique().collate("NOCASE") }
+/// // "title" TEXT NOT NULL UNIQUE COLLATE "NOCASE"
+/// ```
+/// SQL in a description, such as a check, cannot have bound values, because SQLite stores it as text.
+public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
+    /// The declared types, which give a column its affinity (<https://sqlite.org/datatype3.html>).
+    public enum DeclaredType: String, Hashable, Sendable {
+        case integer = "INTEGER", real = "REAL", text = "TEXT", blob = "BLOB"
+        /// Any values, stored unchanged. In a table that is not strict, the type is omitted.
+        case any = "ANY"
+    }
+
+    /// When a generated column is computed.
+    public enum Generation: String, Hashable, Sendable {
+        /// When it is read.
+        case virtual = "VIRTUAL"
+        /// When the row is written.
+        case stored = "STORED"
+    }
+
+    /// The column's name.
+    public private(set) var name: String
+    /// Its declared type.
+    public let type: DeclaredType
+    let property: AnyProperty?
+    private(set) var isNotNull = false
+    private(set) var isPrimaryKey = false
+    private(set) var isGenerated = false
+    private var defaultValue: Default?
+    private(set) var reference: SQLForeignKey?
+    /// The constraints other than those above, in order.
+    private var constraints: [SQL] = []
+    private var primaryKeyOptions = ""
+
+    private enum Default {
+        case value(any SQLValueConvertible), expression(SQL)
+    }
+
+    /// A column.
+    /// - Parameters:
+    ///   - name: its name.
+    ///   - type: its declared type. Default: any.
+    public init(_ name: String, _ type: DeclaredType = .any) {
+        self.name = name
+        self.type = type
+        property = nil
+    }
+
+    public init(stringLiteral name: String) { self.init(name) }
+
+    init(property: AnyProperty, name: String, type: DeclaredType, isNotNull: Bool) {
+        self.property = property
+        self.name = name
+        self.type = type
+        self.isNotNull = isNotNull
+    }
+
+    private func changed(_ body: (inout SQLColumn) -> Void) -> SQLColumn {
+        var copy = self
+        body(&copy)
+        return copy
+    }
+
+    /// Gives the column a name other than the property's. Indexes and constraints in the same description use it too.
+    public func named(_ name: String) -> SQLColumn { changed { $0.name = name } }
+
+    /// The column with the name that its table gives the property.
+    func resolved(_ names: [AnyProperty: String]) -> SQLColumn { property.flatMap { names[$0] }.map { named($0) } ?? self }
+
+    /// `NOT NULL`.
+    public func notNull() -> SQLColumn { changed { $0.isNotNull = true } }
+
+    /// Makes the column the whole primary key. For a key of several columns, see ``SQLConstraint/primaryKey(_:)``. An integer key
+    /// is the row id, which SQLite chooses if it is NULL.
+    /// - Parameter autoincrement: whether the number of a deleted row is never reused (<https://sqlite.org/autoinc.html>). Default:
+    ///   false.
+    public func primaryKey(autoincrement: Bool = false) -> SQLColumn {
+        changed {
+            $0.isPrimaryKey = true
+            $0.primaryKeyOptions = autoincrement ? " AUTOINCREMENT" : ""
+        }
+    }
+
+    /// `UNIQUE`: no two rows may have the same value. NULLs are all distinct.
+    public func unique(onConflict conflict: ConflictResolution? = nil) -> SQLColumn {
+        constrained("UNIQUE\(raw: conflict.map { " ON CONFLICT \($0.rawValue)" } ?? "")")
+    }
+
+    /// The column's default value.
+    public func `default`(_ value: some SQLValueConvertible) -> SQLColumn {
+        changed { $0.defaultValue = .value(value) }
+    }
+
+    /// The column's default value, as an expression such as `"CURRENT_TIMESTAMP"`.
+    public func `default`(sql: SQL) -> SQLColumn { changed { $0.defaultValue = .expression("(\(sql))") } }
+
+    /// A condition that each row must satisfy.
+    public func check(_ condition: SQL) -> SQLColumn { constrained("CHECK (\(condition))") }
+
+    /// The collation that compares the column's text, such as `NOCASE` or your own.
+    public func collate(_ name: String) -> SQLColumn { constrained("COLLATE \(identifier: name)") }
+
+    /// Makes the column a generated one, computed from others (<https://sqlite.org/gencol.html>). Records read it but never write
+    /// it.
+    public func generated(as expression: SQL, _ generation: Generation = .virtual) -> SQLColumn {
+        constrained("GENERATED ALWAYS AS (\(expression)) \(raw: generation.rawValue)").changed { $0.isGenerated = true }
+    }
+
+    /// Makes the column a foreign key that references another table (<https://sqlite.org/foreignkeys.html>).
+    /// - Parameters:
+    ///   - table: the other table's name.
+    ///   - column: the referenced column. Default: nil, for the primary key.
+    ///   - onDelete: the action when the referenced row is deleted. Default: an error at the end of the statement.
+    ///   - onUpdate: the action when its key changes. Default: an error at the end of the statement.
+    ///   - isDeferred: whether the reference is only checked when the transaction commits. Default: false.
+    public func references(
+        _ table: String, _ column: String? = nil, onDelete: SQLForeignKey.Action = .noAction,
+        onUpdate: SQLForeignKey.Action = .noAction, isDeferred: Bool = false
+    ) -> SQLColumn {
+        changed {
+            $0.reference = SQLForeignKey(
+                [name], references: table, column.map { [$0] } ?? [], onDelete: onDelete, onUpdate: onUpdate,
+                isDeferred: isDeferred)
+        }
+    }
+
+    /// Makes the column a foreign key that references the primary key of another record's table.
+    public func references<Record: SQLRecord>(
+        _ type: Record.Type, onDelete: SQLForeignKey.Action = .noAction, onUpdate: SQLForeignKey.Action = .noAction,
+        isDeferred: Bool = false
+    ) -> SQLColumn {
+        // Use the table's name, not its description, which may refer back to this table.
+        references(Record.tableName, onDelete: onDelete, onUpdate: onUpdate, isDeferred: isDeferred)
+    }
+
+    private func constrained(_ constraint: SQL) -> SQLColumn { changed { $0.constraints.append(constraint) } }
+
+    /// The default as SQL, with values as literals in the form that the profile would bind.
+    func defaultSQL(in profile: ValueProfile) throws(DatabaseError) -> SQL? {
+        switch defaultValue {
+        case nil: nil
+        case .expression(let sql): sql
+        case .value(let value): SQL(raw: try value.sqlValue(in: profile).literal)
+        }
+    }
+
+    func definition(isStrict: Bool, _ profile: ValueProfile) throws(DatabaseError) -> SQL {
+        if name.isEmpty {
+            throw .invalidArgument("a column has no name: give a computed or observed property one with named(_:)")
+        }
+        var sql: SQL = "\(identifier: name)"
+        if type != .any || isStrict { sql = "\(sql) \(raw: type.rawValue)" }
+        if isPrimaryKey { sql = "\(sql) PRIMARY KEY\(raw: primaryKeyOptions)" }
+        if isNotNull { sql = "\(sql) NOT NULL" }
+        if let value = try defaultSQL(in: profile) { sql = "\(sql) DEFAULT \(value)" }
+        for constraint in constraints { sql = "\(sql) \(constraint)" }
+        if let reference { sql = "\(sql) \(reference.clause)" }
+        return sql
+    }
+}
+
+extension SQLValue {
+    /// The value as an SQL literal, for places where values cannot be bound.
+    var literal: String {
+        get throws(DatabaseError) {
+            switch self {
+            case .null: return "NULL"
+            case .integer(let value): return "\(value)"
+            case .real(let value):
+                guard value.isFinite else { throw .invalidArgument("a number that is not finite cannot be written as SQL") }
+                return "\(value)"
+            case .text(let value):
+                guard !value.utf8.contains(0) else { throw .invalidArgument("text with a NUL character cannot be written as SQL") }
+                return value.quotedSQLLiteral
+            case .blob(let value):
+                let digits = Array("0123456789ABCDEF")
+                return "x'" + String(value.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }) + "'"
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import SQLCipherKitCore
+
+/// Creating and changing tables. All of these methods can be part of a transaction.
+extension Schema {
+    /// Creates a table and its indexes from a description.
+    /// ```swift
+    /// try archive.create(Note.table)
+    /// ```
+    /// - Parameters:
+    ///   - table: its description.
+    ///   - ifNotExists: whether to leave an existing table or index of that name unchanged. Default: false, which throws.
+    /// - Throws: ``DatabaseError``, in which case nothing has been created.
+    public func create(_ table: SQLTable, ifNotExists: Bool = false) throws {
+        try live()
+        var table = table
+        table.schema = name
+        try connection.create(table, ifNotExists: ifNotExists)
+    }
+
+    /// Creates an index on a table.
+    /// - Throws: ``DatabaseError``, such as ``ResultCode/constraintUnique`` for a unique index on rows that are not unique.
+    public func create(_ index: SQLIndex, on table: String, ifNotExists: Bool = false) throws(DatabaseError) {
+        try live()
+        try connection.execute(index.sql(table: table, schema: name, ifNotExists: ifNotExists))
+    }
+
+    /// Renames a table and updates the references to it (<https://sqlite.org/lang_altertable.html>).
+    /// - Throws: ``DatabaseError``.
+    public func renameTable(_ table: String, to newName: String) throws(DatabaseError) {
+        try alter(table, "RENAME TO \(identifier: newName)")
+    }
+
+    /// Adds a column, which has its default value in existing rows. SQLite refuses a column that is a primary key, unique, or
+    /// `NOT NULL` without a default.
+    /// ```swift
+    /// try db.main.addColumn(SQLColumn("stars", .integer).notNull().default(0), to: "note")
+    /// ```
+    /// - Throws: ``DatabaseError``.
+    public func addColumn(_ column: SQLColumn, to table: String) throws(DatabaseError) {
+        let isStrict = try form(of: table)?.isStrict ?? false
+        try alter(table, "ADD COLUMN \(try column.definition(isStrict: isStrict, connection.profile))")
+    }
+
+    /// Renames a column and updates the references to it.
+    /// - Throws: ``DatabaseError``.
+    public func renameColumn(_ column: String, to newName: String, of table: String) throws(DatabaseError) {
+        try alter(table, "RENAME COLUMN \(identifier: column) TO \(identifier: newName)")
+    }
+
+    /// Drops a column. SQLite refuses to drop one that is used in a key, an index, a constraint, a trigger or a view.
+    /// - Throws: ``DatabaseError``.
+    public func dropColumn(_ column: String, from table: String) throws(DatabaseError) {
+        try alter(table, "DROP COLUMN \(identifier: column)")
+    }
+
+    private func alter(_ table: String, _ change: SQL) throws(DatabaseError) {
+        try live()
+        try connection.execute("ALTER TABLE \(raw: qualified(table)) \(change)")
+    }
+
+    /// Rebuilds indexes (<https://sqlite.org/lang_reindex.html>).
+    /// - Parameter name: an index, or a table for all its indexes. Default: nil, for all indexes of the database.
+    /// - Throws: ``DatabaseError``, in which case nothing has changed.
+    public func reindex(_ name: String? = nil) throws {
+        try reindex(try name.map { [$0] } ?? objects("m.type IN ('table', 'shadow')"))
+    }
+
+    /// Rebuilds the indexes that sort by a collation, which is needed after its order has changed.
+    /// ```swift
+    /// try db.main.reindex(collation: "german")
+    /// ```
+    /// - Throws: ``DatabaseError``, in which case nothing has changed.
+    public func reindex(collation: String) throws {
+        try reindex(
+            try connection.fetchAll(
+                String.self,
+                """
+                SELECT DISTINCT i.name FROM pragma_table_list AS m, pragma_index_list(m.name, m.schema) AS i,
+                    pragma_index_xinfo(i.name, m.schema) AS x
+                WHERE m.schema = \(name) COLLATE NOCASE AND x.coll = \(collation) COLLATE NOCASE
+                """))
+    }
+
+    private func reindex(_ names: [String]) throws {
+        try live()
+        try connection.savepoint { db in for name in names { try db.execute("REINDEX \(raw: qualified(name))") } }
+    }
+}
+
+extension Connection {
+    /// Like ``Schema/create(_:ifNotExists:)``, but in the main database: `try db.create(Note.table)`.
+    public func create(_ table: SQLTable, ifNotExists: Bool = false) throws {
+        let statements = try table.creation(ifNotExists: ifNotExists, values: profile)
+        try savepoint { db in for sql in statements { try db.execute(sql) } }
+    }
+}

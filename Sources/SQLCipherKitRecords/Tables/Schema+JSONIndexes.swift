@@ -1,0 +1,62 @@
+import SQLCipherKitCore
+
+extension Schema {
+    /// Creates an index on the values at paths of documents (<https://sqlite.org/expridx.html>). Queries that compare or sort by
+    /// ``JSONExpression/value(_:)`` of the same column and path use it.
+    /// ```swift
+    /// try db.main.createJSONIndex("note_city", on: "note", column: "meta", ["city"])
+    /// let meta = JSONExpression(column: "meta")
+    /// try db.fetchAll(Int.self, "SELECT id FROM note WHERE \(meta.value("city")) = \("Roma")")   // uses the index
+    /// ```
+    /// - Parameters:
+    ///   - name: the index's name.
+    ///   - table: the table.
+    ///   - column: the column with the documents, text or JSONB.
+    ///   - paths: the paths to index, in order.
+    ///   - isUnique: whether no two documents may have the same values. NULLs, and so documents without the value, are all
+    ///     different.
+    ///   - condition: which rows are indexed (<https://sqlite.org/partialindex.html>), without bound values; nil for all.
+    /// - Throws: ``DatabaseError``, for instance for a document that is not JSON, and ``ResultCode/constraintUnique``.
+    public func createJSONIndex(
+        _ name: String, on table: String, column: String, _ paths: [any JSONPathComponent], isUnique: Bool = false,
+        where condition: SQL? = nil
+    ) throws(DatabaseError) {
+        guard !paths.isEmpty else { throw .invalidArgument("an index on no path at all") }
+        for path in paths { if let refusal = JSONPath(path).refusal { throw refusal } }
+        let document = JSONExpression(column: column)
+        let terms = paths.map { SQLIndex.Term.expression("\(document.value($0))") }
+        try create(SQLIndex(name, on: terms, isUnique: isUnique, where: condition), on: table)
+    }
+
+    /// Adds a column to a table whose value is the one at a path of each row's document (<https://sqlite.org/gencol.html>). It is
+    /// computed when it is read, takes no space, and can be queried, indexed and joined like any other column.
+    /// ```swift
+    /// try db.main.addJSONColumn("city", to: "note", from: "meta", at: "city", type: .text)
+    /// try db.execute("CREATE INDEX note_city ON note(city)")
+    /// ```
+    /// - Parameters:
+    ///   - name: the new column's name.
+    ///   - table: the table.
+    ///   - column: the column with the documents, text or JSONB.
+    ///   - path: the path of the value.
+    ///   - type: the declared type, which gives the column its affinity (<https://sqlite.org/datatype3.html>); nil leaves the
+    ///     values unchanged.
+    /// - Throws: ``DatabaseError``.
+    public func addJSONColumn(
+        _ name: String, to table: String, from column: String, at path: some JSONPathComponent, type: StorageClass? = nil
+    ) throws(DatabaseError) {
+        let declared: SQLColumn.DeclaredType
+        switch type {
+        case .integer: declared = .integer
+        case .real: declared = .real
+        case .text: declared = .text
+        case .blob: declared = .blob
+        case .null: throw .invalidArgument("a column of the type null")
+        // Each value stays unchanged.
+        case nil: declared = .any
+        }
+        if let refusal = JSONPath(path).refusal { throw refusal }
+        let value = JSONExpression(column: column).value(path)
+        try addColumn(SQLColumn(name, declared).generated(as: "\(value)"), to: table)
+    }
+}

@@ -1,0 +1,199 @@
+import CSQLCipher
+import SQLCipherKitCore
+
+/// One call of `rebuildTable`, inside a transaction.
+///
+/// The rows are kept in a table without column types while the new table replaces the old one. No table is renamed, so the
+/// definition stays as written and may name its own table, and SQLite does not rewrite anything that refers to it.
+struct TableRebuild {
+    let schema: Schema
+    let table: String
+    let definition: SQL
+    let indexes: [SQL]
+    let values: [String: SQL]
+
+    private var db: Connection { schema.connection }
+
+    func runChecked() throws {
+        let before = try ForeignKeyState(of: schema)
+        try run()
+        let after = try ForeignKeyState(of: schema)
+        if let violation = after.compared(with: before).new.first {
+            throw DatabaseError.migration("after \(table) is rebuilt, \(violation.inWords)")
+        }
+        if let (table, error) = after.unchecked(since: before) {
+            throw DatabaseError.migration(
+                "after \(self.table) is rebuilt, the foreign keys of \(table) cannot be checked: \(error.message)")
+        }
+    }
+
+    /// Throws if the table has foreign keys or is the target of one. Used inside a transaction that enforces foreign keys.
+    func refuseForeignKeys() throws {
+        for other in try schema.objects("m.type = 'table'") {
+            let parents = try schema.foreignKeys(of: other).map(\.parent)
+            guard other.isSameName(as: table) && !parents.isEmpty || parents.contains(name: table) else { continue }
+            throw DatabaseError.misuse(
+                "\(table) has foreign keys, or is the target of some, and cannot be rebuilt in a transaction that enforces them: "
+                    + "use a migration, or call this outside of the transaction")
+        }
+    }
+
+    func run() throws {
+        let own: SQL = "tbl_name = \(table) COLLATE NOCASE"
+        // Verify the entries' texts before anything changes.
+        let oldIndexes = try schema.entries(where: "\(own) AND type = 'index' AND sql IS NOT NULL").map { try $0.statement() }
+        let triggers = try schema.entries(where: "\(own) AND type = 'trigger'").map { try $0.statement() }
+        let temporary =
+            schema.isTemporary ? [] : try db.temp.entries(where: "\(own) AND type = 'trigger'").map { try $0.statement() }
+        let whole = try SchemaProbe.compiling(schema)
+        let sequence = try self.sequence()
+        let statistics = try self.statistics()
+        let count = try self.count(table)
+
+        let rows = try setAside()
+        guard try self.count(rows.table) == count else {
+            throw DatabaseError.migration("\(table) would not keep its rows: a value must be an expression for each row")
+        }
+        try schema.dropTable(table)
+        try db.execute(definition)
+        guard try schema.form(of: table)?.kind == .table else {
+            throw DatabaseError.invalidArgument("the SQL does not create a table \(table)")
+        }
+        try putBack(rows)
+        try schema.dropTable(rows.table)
+
+        try keep(sequence, count)
+        for (name, lines) in statistics { try put(lines, into: name) }
+        for sql in indexes { try db.execute(sql) }
+        for index in oldIndexes where try !schema.has(index.entry.name) { try db.execute(index.sqlAsWritten(in: schema)) }
+        for trigger in triggers { try db.execute(trigger.sqlAsWritten(in: schema)) }
+        // Triggers of another table with the same name still exist.
+        for trigger in temporary where try !db.temp.has(trigger.entry.name) { try db.execute(trigger.sqlAsWritten(in: db.temp)) }
+        let now = try SchemaProbe.compiling(schema)
+        if let broken = whole.subtracting(now).min(by: { $0.name < $1.name }) { throw broken.error(rebuilding: table) }
+    }
+
+    /// The table that holds the old rows, and the names of their columns there.
+    private struct Rows {
+        let table: String
+        var rowID: String?
+        var columns: [SQLName: String] = [:]
+        var values: [SQLName: String] = [:]
+    }
+
+    /// Copies the old rows and the values for the new columns, so that expressions compare values with the affinities of the old
+    /// table's columns.
+    private func setAside() throws -> Rows {
+        var number = 0
+        while try schema.has("sqlcipherkit_rows_\(number)") { number += 1 }
+        var rows = Rows(table: "sqlcipherkit_rows_\(number)")
+        var names: [String] = [], sources: [SQL] = []
+        func add(_ source: SQL) -> String {
+            names.append("c\(names.count)")
+            sources.append(source)
+            return "c\(names.count - 1)"
+        }
+        for column in try schema.columns(of: table) where column.kind != .hidden {
+            rows.columns[SQLName(column.name)] = add(SQL(raw: column.name.quotedSQLIdentifier))
+        }
+        for (name, value) in values { rows.values[SQLName(name)] = add("(\(value))") }
+        if let rowID = try schema.rowIDName(of: table) { rows.rowID = add(SQL(raw: rowID)) }
+        let target = schema.qualified(rows.table)
+        try db.execute(SQL(raw: "CREATE TABLE \(target)(\(names.joined(separator: ", ")))"))
+        let source = schema.qualified(table)
+        try db.execute("INSERT INTO \(raw: target) SELECT \(list: sources) FROM \(raw: source) AS \(identifier: table) NOT INDEXED")
+        return rows
+    }
+
+    private func putBack(_ rows: Rows) throws {
+        var targets: [String] = [], sources: [String] = []
+        var rest = rows.values
+        for column in try schema.columns(of: table) where !column.isGenerated {
+            let name = SQLName(column.name)
+            guard let source = rest.removeValue(forKey: name) ?? rows.columns[name] else { continue }
+            targets.append(column.name.quotedSQLIdentifier)
+            sources.append(source)
+        }
+        if let unknown = rest.keys.map(\.text).min() {
+            throw DatabaseError.invalidArgument("the new table \(table) has no column \(unknown) that could be written")
+        }
+        if let from = rows.rowID, let to = try schema.rowIDName(of: table), try !hasRowIDAlias(targets) {
+            targets.insert(to, at: 0)
+            sources.insert(from, at: 0)
+        }
+        guard !targets.isEmpty else {
+            throw DatabaseError.invalidArgument("the new table \(table) has no column of the old one")
+        }
+        // An ON CONFLICT clause of the new table must not skip rows.
+        try db.execute(
+            """
+            INSERT OR ABORT INTO \(raw: schema.qualified(table))(\(raw: targets.joined(separator: ", ")))
+            SELECT \(raw: sources.joined(separator: ", ")) FROM \(raw: schema.qualified(rows.table))
+            """)
+    }
+
+    /// Whether one of the columns is the row id of the new table (<https://sqlite.org/lang_createtable.html#rowid>).
+    private func hasRowIDAlias(_ targets: [String]) throws -> Bool {
+        let key = try schema.columns(of: table).primaryKey
+        guard key.count == 1, let column = key.first, column.type.isSameName(as: "INTEGER") else { return false }
+        // Only `INTEGER PRIMARY KEY DESC` has a separate index.
+        guard try !schema.uniqueIndexes(of: table).contains(where: { $0.origin == .primaryKey }) else { return false }
+        return targets.contains(column.name.quotedSQLIdentifier)
+    }
+
+    private func count(_ table: String) throws -> Int {
+        try db.fetchOne(Int.self, SQL(raw: "SELECT count(*) FROM \(schema.qualified(table)) NOT INDEXED")) ?? 0
+    }
+
+    /// The highest number that an AUTOINCREMENT key has had.
+    private func sequence() throws -> Int64? {
+        guard try schema.has("sqlite_sequence") else { return nil }
+        let sql = "SELECT seq FROM \(schema.qualified("sqlite_sequence")) WHERE name = ?"
+        return try db.fetchOne(Int64.self, SQL(raw: sql, [table]))
+    }
+
+    private func keep(_ sequence: Int64?, _ count: Int) throws {
+        guard try schema.table(table)?.sql.isAutoincrement ?? false else { return }
+        let sequences = schema.qualified("sqlite_sequence")
+        guard let sequence else {
+            // Copying no rows has recorded a number that did not exist before.
+            if count == 0 { try db.execute(SQL(raw: "DELETE FROM \(sequences) WHERE name = ?", [table])) }
+            return
+        }
+        let highest = try max(sequence, self.sequence() ?? 0)
+        try db.execute(SQL(raw: "DELETE FROM \(sequences) WHERE name = ?", [table]))
+        try db.execute(SQL(raw: "INSERT INTO \(sequences)(name, seq) VALUES (?, ?)", [table, highest]))
+    }
+
+    /// The results of ANALYZE, which are dropped with the table.
+    private func statistics() throws -> [(String, [RowCopy])] {
+        try ["sqlite_stat1", "sqlite_stat4"].filter { try schema.has($0) }.map { name in
+            let sql = "SELECT rowid AS rowid, * FROM \(schema.qualified(name)) WHERE tbl = ?"
+            return (name, try db.fetchAll(RowCopy.self, SQL(raw: sql, [table])))
+        }
+    }
+
+    private func put(_ rows: [RowCopy], into table: String) throws {
+        for row in rows {
+            let marks = row.values.map { _ in "?" }.joined(separator: ", ")
+            let names = row.columnNames.map(\.quotedSQLIdentifier).joined(separator: ", ")
+            let sql = "INSERT INTO \(schema.qualified(table))(\(names)) VALUES (\(marks))"
+            try db.execute(SQL(raw: sql, StatementArguments(row.values)))
+        }
+    }
+}
+
+extension Schema {
+    var isTemporary: Bool { sqlite3_stricmp(name, "temp") == 0 }
+}
+
+extension String {
+    /// Whether a table's text has the keyword; SQLite does not report this in any other way.
+    fileprivate var isAutoincrement: Bool {
+        var tokens = SQLTokens(self)
+        while let token = tokens.next() {
+            if tokens.isWord(token, "AUTOINCREMENT") { return true }
+        }
+        return false
+    }
+}

@@ -1,0 +1,181 @@
+import CSQLCipher
+import SQLCipherKitCore
+
+/// Tokenizers and token filters in Swift.
+extension SQLExtension {
+    /// A tokenizer under a name, for ``FTS5Tokenizer/custom(_:arguments:)``. Registering another one under the same name replaces
+    /// it for tables that are opened afterwards.
+    ///
+    /// Every connection that reads or writes the table needs the tokenizer: register it in ``DatabaseConfiguration/prepare``.
+    /// Registering throws ``DatabaseError/Reason/invalidArgument`` for a name that is empty or contains a NUL character.
+    public static func tokenizer(_ tokenizer: some FTS5TextTokenizer, as name: String) -> SQLExtension {
+        SQLExtension { connection throws(DatabaseError) in
+            try connection.installTokenizer(name) { _, _ in TextTokenizerInstance(tokenizer) }
+        }
+    }
+
+    /// A tokenizer under a name, created for each table from the arguments of its ``FTS5Tokenizer/custom(_:arguments:)``.
+    /// ```swift
+    /// try db.register(.tokenizer(as: "separated") { arguments in Separated(by: arguments.first ?? ",") })
+    /// let table = FTS5Table("tags", columns: ["list"], tokenizer: .custom("separated", arguments: [";"]))
+    /// ```
+    /// If `make` throws, the statement that opens the table fails with that error. Everything else is as for
+    /// ``tokenizer(_:as:)``, which ignores the arguments.
+    public static func tokenizer<Tokenizer: FTS5TextTokenizer>(
+        as name: String, _ make: @escaping @Sendable (_ arguments: [String]) throws -> Tokenizer
+    ) -> SQLExtension {
+        SQLExtension { connection throws(DatabaseError) in
+            try connection.installTokenizer(name) { _, arguments in TextTokenizerInstance(try make(arguments)) }
+        }
+    }
+
+    /// A filter of another tokenizer's tokens, under a name for ``FTS5Tokenizer/custom(_:arguments:)``.
+    /// ```swift
+    /// try db.register(.tokenFilter(FTS5StopWords(["the", "a", "of"], base: .porter(.unicode61())), as: "english"))
+    /// try db.create(FTS5Table("note_fts", columns: ["body"], tokenizer: .custom("english")))
+    /// ```
+    /// Every connection that reads or writes the table needs the filter: register it in ``DatabaseConfiguration/prepare``.
+    /// Registering throws ``DatabaseError/Reason/invalidArgument`` for a name that is empty or contains a NUL character.
+    public static func tokenFilter<Filter: FTS5TokenFilter>(_ filter: Filter, as name: String) -> SQLExtension {
+        tokenFilter(as: name) { _ in filter }
+    }
+
+    /// A filter under a name, created for each table from the arguments of its ``FTS5Tokenizer/custom(_:arguments:)``.
+    ///
+    /// If `make` throws, the statement that opens the table fails with that error. Everything else is as for
+    /// ``tokenFilter(_:as:)``, which ignores the arguments.
+    public static func tokenFilter<Filter: FTS5TokenFilter>(
+        as name: String, _ make: @escaping @Sendable (_ arguments: [String]) throws -> Filter
+    ) -> SQLExtension {
+        SQLExtension { connection throws(DatabaseError) in
+            try connection.installTokenizer(name) { interface, arguments in
+                let filter = try make(arguments)
+                let base = try EngineTokenizer(interface, filter.base.arguments)
+                let state = try filter.prepare { text throws(DatabaseError) in
+                    try base.tokens(of: text, for: .document).map(\.token)
+                }
+                return TokenFilterInstance(filter, state, base)
+            }
+        }
+    }
+}
+
+extension Connection {
+    fileprivate func installTokenizer(
+        _ name: String, _ make: @escaping (UnsafeMutablePointer<fts5_api>, [String]) throws -> TokenizerInstance
+    ) throws(DatabaseError) {
+        if try name.cName("the name of a tokenizer").isEmpty { throw .invalidArgument("a tokenizer needs a name") }
+        let interface = try fts5Interface()
+        let factory = Unmanaged.passRetained(TokenizerFactory(self, interface, make))
+        var methods = fts5_tokenizer(xCreate: createTokenizer, xDelete: deleteTokenizer, xTokenize: runTokenizer)
+        let rc = interface.pointee.xCreateTokenizer(interface, name, factory.toOpaque(), &methods) { pointer in
+            if let pointer { Unmanaged<TokenizerFactory>.fromOpaque(pointer).release() }
+        }
+        guard rc == SQLITE_OK else {
+            factory.release()
+            throw failure(rc)
+        }
+    }
+}
+
+// MARK: What FTS5 calls
+
+private final class TokenizerFactory {
+    // Weak, because SQLite holds the factory until the connection is closed.
+    weak var connection: Connection?
+    let interface: UnsafeMutablePointer<fts5_api>
+    let make: (UnsafeMutablePointer<fts5_api>, [String]) throws -> TokenizerInstance
+
+    init(
+        _ connection: Connection, _ interface: UnsafeMutablePointer<fts5_api>,
+        _ make: @escaping (UnsafeMutablePointer<fts5_api>, [String]) throws -> TokenizerInstance
+    ) {
+        self.connection = connection
+        self.interface = interface
+        self.make = make
+    }
+}
+
+/// A tokenizer of one table on one connection.
+private class TokenizerInstance {
+    weak var connection: Connection?
+
+    func run(_ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5TokenizePurpose, _ tokens: inout FTS5TokenSink) throws {}
+}
+
+private final class TextTokenizerInstance<Tokenizer: FTS5TextTokenizer>: TokenizerInstance {
+    let tokenizer: Tokenizer
+    init(_ tokenizer: Tokenizer) { self.tokenizer = tokenizer }
+
+    override func run(_ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5TokenizePurpose, _ tokens: inout FTS5TokenSink) throws {
+        try tokenizer.tokenize(text, for: purpose, into: &tokens)
+    }
+}
+
+private final class TokenFilterInstance<Filter: FTS5TokenFilter>: TokenizerInstance {
+    let filter: Filter
+    let state: Filter.State
+    let base: EngineTokenizer
+
+    init(_ filter: Filter, _ state: Filter.State, _ base: EngineTokenizer) {
+        self.filter = filter
+        self.state = state
+        self.base = base
+    }
+
+    override func run(_ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5TokenizePurpose, _ tokens: inout FTS5TokenSink) throws {
+        var thrown: (any Error)?
+        let last = text.lastIndex { $0 > 0x20 }.map { $0 + 1 } ?? 0
+        let rc = base.tokenize(text, purpose) { bytes, range, isColocated in
+            let token = FTS5Token(bytes: bytes, range: range, isColocated: isColocated, isAtEnd: range.upperBound >= last)
+            do { try filter.filter(token, for: purpose, state, into: &tokens) } catch {
+                thrown = error
+                return SQLITE_ERROR
+            }
+            return tokens.result
+        }
+        if let thrown { throw thrown }
+        if rc != SQLITE_OK, tokens.result == SQLITE_OK {
+            throw DatabaseError(code: ResultCode(rawValue: rc), message: "the tokenizer failed")
+        }
+    }
+}
+
+private func createTokenizer(
+    _ data: UnsafeMutableRawPointer?, _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?, _ count: Int32,
+    _ result: UnsafeMutablePointer<OpaquePointer?>?
+) -> Int32 {
+    guard let data, let result else { return SQLITE_MISUSE }
+    let factory = Unmanaged<TokenizerFactory>.fromOpaque(data).takeUnretainedValue()
+    let words = (0..<Int(count)).compactMap { arguments?[$0].map { String(cString: $0) } }
+    do {
+        let instance = try factory.make(factory.interface, words)
+        instance.connection = factory.connection
+        result.pointee = OpaquePointer(Unmanaged.passRetained(instance).toOpaque())
+        return SQLITE_OK
+    } catch {
+        factory.connection?.keepCallbackError(DatabaseError(thrownBy: "a tokenizer", error))
+        return SQLITE_ERROR
+    }
+}
+
+private func deleteTokenizer(_ tokenizer: OpaquePointer?) {
+    if let tokenizer { Unmanaged<TokenizerInstance>.fromOpaque(UnsafeRawPointer(tokenizer)).release() }
+}
+
+private func runTokenizer(
+    _ tokenizer: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _ flags: Int32, _ text: UnsafePointer<CChar>?,
+    _ count: Int32, _ callback: FTS5TokenSink.Callback?
+) -> Int32 {
+    guard let tokenizer, let callback else { return SQLITE_MISUSE }
+    return Unmanaged<TokenizerInstance>.fromOpaque(UnsafeRawPointer(tokenizer))._withUnsafeGuaranteedRef { instance in
+        let bytes = UnsafeRawBufferPointer(start: text, count: text == nil ? 0 : Int(max(0, count)))
+        var sink = FTS5TokenSink(callback, context, count: bytes.count)
+        do { try instance.run(bytes.assumingMemoryBound(to: UInt8.self), FTS5TokenizePurpose(rawValue: flags), &sink) } catch {
+            instance.connection?.keepCallbackError(DatabaseError(thrownBy: "a tokenizer", error))
+            return SQLITE_ERROR
+        }
+        if let error = sink.error { instance.connection?.keepCallbackError(error) }
+        return sink.result
+    }
+}

@@ -1,0 +1,102 @@
+import SQLCipherKitCore
+
+/// Searching several full-text tables at once.
+extension Connection {
+    /// Searches several full-text tables for user input, complete or still being typed, with one ranking.
+    /// ```swift
+    /// let found = try db.search(typed: "quikc bro", in: [notes, mails])
+    /// for hit in found.hits { print(hit.table, hit.rowID, hit.snippet ?? "") }
+    /// ```
+    /// See ``search(_:in:adapting:)`` for how the tables are ranked together.
+    /// - Parameters:
+    ///   - text: the user's input. Any text is accepted.
+    ///   - indexes: the tables, from 1 to 16, none of them twice. They may be in several databases of this connection.
+    ///   - limit: the maximum number of hits. Default: 20.
+    public func search(typed text: String, in indexes: [FullTextIndex], limit: Int = 20) throws -> TypedSearch.Found {
+        try search(TypedSearch(text, limit: limit), in: indexes)
+    }
+
+    /// Searches several full-text tables with one ranking.
+    /// ```swift
+    /// let found = try db.search(search, in: [notes, mails]) { search, index in
+    ///     if index.name == "mail_fts" { search.filter = "folder <> 'trash'" }
+    /// }
+    /// ```
+    /// ``TypedSearch/Hit/table`` and ``TypedSearch/Hit/source`` tell which table a hit is from. The rules compare rows across all
+    /// tables:
+    /// - words: by the number of missing words. If a table's tokenizer finds fewer words in the text, the difference does not count
+    ///   as missing;
+    /// - typos, exactness and proximity: as in a single table;
+    /// - column: by the positions of the columns, each in its own table;
+    /// - relevance: by bm25, where the rows of all tables together determine how rare a word is. The length of a text is compared
+    ///   with the average of its own table, so that short mails and long articles are treated alike.
+    ///
+    /// Ties are sorted by the order of the tables, then by row id. The limits on work apply to each table as in a search of a
+    /// single one, and all tables are read in one transaction.
+    /// - Parameters:
+    ///   - search: the search.
+    ///   - indexes: the tables, from 1 to 16, none of them twice. They may be in several databases of this connection.
+    ///   - adapt: changes the search for one table: its filter, weights, columns, highlights, snippet, signals, facets, synonyms or
+    ///     stop words. Facets with the same name are counted together. Default: no change.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if there are no tables or too many, if a table is listed twice or belongs
+    ///   to another connection, and if `adapt` changes the text, the limit, the offset, the rules or `fewerWordsBelow`, or groups
+    ///   facets of the same name in different ways; the errors of ``FullTextIndex/search(_:)->TypedSearch.Found``; and what `adapt`
+    ///   throws.
+    public func search(
+        _ search: TypedSearch, in indexes: [FullTextIndex],
+        adapting adapt: (inout TypedSearch, FullTextIndex) throws -> Void = { _, _ in }
+    ) throws -> TypedSearch.Found {
+        guard (1...16).contains(indexes.count) else {
+            throw DatabaseError.invalidArgument("a search reads from 1 to 16 full-text tables, not \(indexes.count)")
+        }
+        for (place, index) in indexes.enumerated() {
+            guard index.connection === self else {
+                throw DatabaseError.invalidArgument("\(index.name) belongs to another connection")
+            }
+            guard !indexes[..<place].contains(where: { $0.qualifiedName.isSameName(as: index.qualifiedName) }) else {
+                throw DatabaseError.invalidArgument("\(index.name) is listed twice")
+            }
+        }
+        var searches: [TypedSearch] = []
+        var groups: [String: FacetCounts] = [:]
+        for index in indexes {
+            var own = search
+            try adapt(&own, index)
+            guard own.hasSameHits(as: search) else {
+                throw DatabaseError.invalidArgument("text, limit, offset, rules and fewerWordsBelow must be the same in all tables")
+            }
+            for (name, grouping) in own.facets {
+                if let other = groups[name], !other.hasSameGroups(as: grouping) {
+                    throw DatabaseError.invalidArgument("the facet \(name) is grouped in different ways")
+                }
+                groups[name] = try FacetCounts(grouping)
+            }
+            searches.append(own)
+        }
+        if searches.contains(where: \.isCounting) {
+            for place in searches.indices { searches[place].countsAll = true }
+        }
+        return try TypedIndex.with(indexes[...], []) { opened in
+            var run = TypedRun(search, try zip(searches, opened).map { try TypedPart($0, $1) })
+            return try run.found()
+        }
+    }
+}
+
+extension TypedSearch {
+    /// Whether the options that must be the same for all tables are the same.
+    fileprivate func hasSameHits(as other: TypedSearch) -> Bool {
+        text.isSameText(as: other.text) && limit == other.limit && offset == other.offset && rules == other.rules
+            && fewerWordsBelow == other.fewerWordsBelow
+    }
+}
+
+extension TypedIndex {
+    /// Calls `body` with the indexes of several tables.
+    fileprivate static func with<R>(
+        _ tables: ArraySlice<FullTextIndex>, _ opened: [TypedIndex], _ body: ([TypedIndex]) throws -> R
+    ) throws -> R {
+        guard let first = tables.first else { return try body(opened) }
+        return try with(first) { index in try with(tables.dropFirst(), opened + [index], body) }
+    }
+}

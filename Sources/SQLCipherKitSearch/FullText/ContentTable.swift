@@ -1,0 +1,75 @@
+import SQLCipherKitCore
+
+/// The columns and keys of a table whose text is indexed as external content.
+struct ContentTable {
+    /// A unique key: its columns and expressions, each with the collation that decides equality, and for a partial index its
+    /// condition.
+    struct UniqueKey {
+        var terms: [(column: String?, expression: String, collation: String)]
+        var condition: String?
+
+        /// Whether the key consists of exactly these columns and applies to all rows.
+        func isKey(_ columns: [String]) -> Bool {
+            condition == nil && terms.count == columns.count
+                && zip(terms, columns).allSatisfy { $0.column?.isSameName(as: $1) == true }
+        }
+
+        /// The SQL of the key's expressions and of its condition.
+        var expressions: [String] { terms.filter { $0.column == nil }.map(\.expression) + (condition.map { [$0] } ?? []) }
+    }
+
+    enum RowID {
+        /// This column is the row id itself.
+        case integer(String)
+        /// The primary key is not the row id, and row ids come from a table of keys.
+        case mapped([(column: String, type: String, collation: String)])
+    }
+
+    let name: String
+    let columns: [String]
+    let generated: Set<SQLName>
+    let rowID: RowID
+    let uniqueKeys: [UniqueKey]
+}
+
+extension Schema {
+    /// Reads a table's columns, primary key and unique indexes.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table that is missing or has no primary key.
+    func contentTable(_ table: String) throws(DatabaseError) -> ContentTable {
+        let columns = try columns(of: table)
+        guard !columns.isEmpty else { throw .invalidArgument("there is no table \(name).\(table) to take content from") }
+        var uniqueKeys: [ContentTable.UniqueKey] = []
+        var primary: [(column: String, collation: String)]?
+        for (index, origin) in try uniqueIndexes(of: table) {
+            if let key = try uniqueKey(ofIndex: index) { uniqueKeys.append(key) }
+            if origin == .primaryKey { primary = try keyColumns(ofIndex: index) }
+        }
+        let rowID: ContentTable.RowID
+        if let primary {
+            let types = Dictionary(columns.map { (SQLName($0.name), $0.type) }, uniquingKeysWith: { first, _ in first })
+            rowID = .mapped(primary.map { (column: $0.column, type: types[SQLName($0.column)] ?? "", collation: $0.collation) })
+        } else if let column = columns.primaryKey.first, columns.primaryKey.count == 1 {
+            // A primary key without an index of its own is the row id.
+            rowID = .integer(column.name)
+        } else {
+            throw .invalidArgument(
+                "\(table) has no primary key: VACUUM may renumber its rows, so that an index on them would point to others")
+        }
+        return ContentTable(
+            name: table, columns: columns.map(\.name), generated: columns.filter(\.isGenerated).map(\.name).nameSet, rowID: rowID,
+            uniqueKeys: uniqueKeys)
+    }
+
+    /// The key of a unique index; nil if the index's SQL cannot be parsed.
+    private func uniqueKey(ofIndex index: String) throws(DatabaseError) -> ContentTable.UniqueKey? {
+        let terms: [(String?, String)] = try connection.fetchAll(
+            "SELECT name, coll FROM pragma_index_xinfo(\(index), \(name)) WHERE \"key\" ORDER BY seqno")
+        let sql = try connection.fetchOne(
+            String?.self, "SELECT sql FROM \(raw: qualified("sqlite_schema")) WHERE type = 'index' AND name = \(index)")
+        // An index without SQL belongs to a constraint, which has columns only.
+        let text = sql.flatMap { $0 }.map { IndexText($0) }
+        if let text, text.terms.count != terms.count { return nil }
+        return ContentTable.UniqueKey(
+            terms: terms.enumerated().map { ($1.0, text?.terms[$0] ?? "", $1.1) }, condition: text?.condition)
+    }
+}

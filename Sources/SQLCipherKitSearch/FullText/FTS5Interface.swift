@@ -1,0 +1,92 @@
+import CSQLCipher
+import Foundation
+import SQLCipherKitCore
+
+/// Access to FTS5's C interface.
+extension Connection {
+    /// The connection's interface, which `SELECT fts5(?1)` writes to the pointer bound to it
+    /// (<https://sqlite.org/fts5.html#extending_fts5>).
+    func fts5Interface() throws(DatabaseError) -> UnsafeMutablePointer<fts5_api> {
+        let handle = try liveForUse()
+        var statement: OpaquePointer?
+        try check(sqlite3_prepare_v2(handle, "SELECT fts5(?1)", -1, &statement, nil))
+        defer { sqlite3_finalize(statement) }
+        // SQLite keeps the address of the name, not the name (<https://sqlite.org/bindptr.html>).
+        let type: StaticString = "fts5_api_ptr"
+        var interface: UnsafeMutablePointer<fts5_api>?
+        let rc = withUnsafeMutablePointer(to: &interface) { pointer -> Int32 in
+            let name = UnsafeRawPointer(type.utf8Start).assumingMemoryBound(to: CChar.self)
+            let rc = sqlite3_bind_pointer(statement, 1, pointer, name, nil)
+            return rc == SQLITE_OK ? sqlite3_step(statement) : rc
+        }
+        guard rc == SQLITE_ROW, let interface else { throw failure(rc) }
+        return interface
+    }
+}
+
+/// A tokenizer that is registered with FTS5, created with its arguments: the base of a filter, or to inspect its tokens.
+final class EngineTokenizer {
+    private var methods: fts5_tokenizer
+    private let handle: OpaquePointer
+
+    /// - Parameter arguments: the tokenizer's name and its arguments.
+    init(_ interface: UnsafeMutablePointer<fts5_api>, _ arguments: [String]) throws(DatabaseError) {
+        var methods = fts5_tokenizer()
+        var data: UnsafeMutableRawPointer?
+        for argument in arguments { _ = try argument.cName("a tokenizer's argument") }
+        let name = arguments.first ?? "unicode61"
+        guard interface.pointee.xFindTokenizer(interface, name, &data, &methods) == SQLITE_OK else {
+            throw DatabaseError(code: .error, message: "there is no tokenizer \(name): register it on this connection first")
+        }
+        let words = arguments.dropFirst().map { strdup($0) }
+        defer { for word in words { free(word) } }
+        var pointers: [UnsafePointer<CChar>?] = words.map { UnsafePointer($0) }
+        var handle: OpaquePointer?
+        let count = Int32(pointers.count)
+        let rc = pointers.withUnsafeMutableBufferPointer { methods.xCreate(data, $0.baseAddress, count, &handle) }
+        guard rc == SQLITE_OK, let handle else {
+            throw DatabaseError(
+                code: ResultCode(rawValue: rc), reason: .invalidArgument, message: "the tokenizer \(name) refuses its arguments")
+        }
+        self.methods = methods
+        self.handle = handle
+    }
+
+    deinit { methods.xDelete(handle) }
+
+    typealias Pass = (UnsafeBufferPointer<UInt8>, Range<Int>, Bool) -> Int32
+    typealias Found = (token: String, range: Range<Int>, isColocated: Bool)
+
+    /// Calls `pass` with each token, its byte range, and whether it has the same position as the one before.
+    func tokenize(
+        _ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5TokenizePurpose, _ pass: Pass
+    ) -> Int32 {
+        // A closure that C calls cannot capture anything, so `pass` goes through the context.
+        return withoutActuallyEscaping(pass) { pass in
+            withUnsafePointer(to: pass) { pass in
+                text.withMemoryRebound(to: CChar.self) { text in
+                    let context = UnsafeMutableRawPointer(mutating: pass)
+                    return methods.xTokenize(handle, context, purpose.rawValue, text.baseAddress, Int32(clamping: text.count)) {
+                        context, flags, token, count, start, end in
+                        guard let pass = context?.assumingMemoryBound(to: Pass.self) else { return SQLITE_ERROR }
+                        let bytes = UnsafeRawBufferPointer(start: token, count: Int(count)).assumingMemoryBound(to: UInt8.self)
+                        return pass.pointee(bytes, Int(start)..<Int(max(start, end)), flags & FTS5_TOKEN_COLOCATED != 0)
+                    }
+                }
+            }
+        }
+    }
+
+    func tokens(of text: String, for purpose: FTS5TokenizePurpose) throws(DatabaseError) -> [Found] {
+        var found: [Found] = []
+        // The NUL at the end gives even an empty text an address.
+        let rc = (Array(text.utf8) + [0]).withUnsafeBufferPointer { utf8 in
+            tokenize(UnsafeBufferPointer(rebasing: utf8.dropLast()), purpose) { token, range, isColocated in
+                found.append((String(decoding: token, as: UTF8.self), range, isColocated))
+                return SQLITE_OK
+            }
+        }
+        guard rc == SQLITE_OK else { throw DatabaseError(code: ResultCode(rawValue: rc), message: "the tokenizer failed") }
+        return found
+    }
+}

@@ -1,0 +1,47 @@
+import SQLCipherKitCore
+
+/// A token that a tokenizer found in a text.
+public struct FTS5FoundToken: Hashable, Sendable {
+    /// The token as the index stores it.
+    public let token: String
+    /// The part of the text that the token stands for.
+    public let range: Range<String.Index>
+    /// Whether the token has the same position as the one before, as a synonym does.
+    public let isColocated: Bool
+}
+
+extension FTS5Tokenizer {
+    /// Returns the tokens that the tokenizer finds in a text, to see how a table would index it. For a table that exists, use
+    /// ``FullTextIndex/tokens(of:for:)``.
+    /// ```swift
+    /// let tokens = try FTS5Tokenizer.porter(.unicode61()).tokens(of: "running", on: db)   // run
+    /// ```
+    /// - Parameters:
+    ///   - text: the text.
+    ///   - purpose: why it is split into words. Default: to be indexed.
+    ///   - connection: the connection on which the tokenizer is registered.
+    /// - Throws: ``DatabaseError`` for a tokenizer that is not registered, ``DatabaseError/Reason/invalidArgument`` for one that
+    ///   rejects its arguments, and any error of a tokenizer in Swift.
+    public func tokens(
+        of text: String, for purpose: FTS5TokenizePurpose = .document, on connection: Connection
+    ) throws(DatabaseError) -> [FTS5FoundToken] {
+        try connection.tokens(of: text, arguments: arguments, for: purpose)
+    }
+}
+
+extension Connection {
+    func tokens(of text: String, arguments: [String], for purpose: FTS5TokenizePurpose) throws(DatabaseError) -> [FTS5FoundToken] {
+        let tokenizer = try EngineTokenizer(fts5Interface(), arguments)
+        let utf8 = text.utf8
+        let found: [EngineTokenizer.Found]
+        do { found = try tokenizer.tokens(of: text, for: purpose) } catch { throw takeCallbackError(error.code.rawValue) ?? error }
+        return found.map { item in
+            func index(_ offset: Int) -> String.Index {
+                utf8.index(utf8.startIndex, offsetBy: offset, limitedBy: utf8.endIndex) ?? utf8.endIndex
+            }
+            return FTS5FoundToken(
+                token: item.token, range: index(item.range.lowerBound)..<index(item.range.upperBound),
+                isColocated: item.isColocated)
+        }
+    }
+}

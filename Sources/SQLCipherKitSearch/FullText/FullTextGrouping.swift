@@ -1,0 +1,104 @@
+import SQLCipherKitCore
+
+extension FullTextSearch {
+    /// How the rows that a search finds are grouped and counted.
+    ///
+    /// ```swift
+    /// let tags = try notes.facets(search, by: .elements("tags"))
+    /// let months = try notes.facets(search, by: .dates("created", by: .month))
+    /// ```
+    /// Each grouping takes an SQL expression over the columns of the content table, or of the full-text table if that stores its
+    /// own text. Interpolated values are bound.
+    public struct Grouping: Sendable {
+        /// A calendar interval (Gregorian, in UTC).
+        public enum Interval: Hashable, Sendable, CaseIterable {
+            /// A day: `2026-11-23`.
+            case day
+            /// A week from Monday to Sunday, named by the date of its Monday: `2026-11-23`.
+            case week
+            /// A month: `2026-11`.
+            case month
+            /// A year: `2026`.
+            case year
+        }
+
+        /// How dates are stored (<https://sqlite.org/lang_datefunc.html>).
+        public enum DateForm: Hashable, Sendable {
+            /// Text is ISO 8601; numbers from 0 to 5373484.5 are Julian days, others are seconds since 1970.
+            case automatic
+            /// Numbers are seconds since 1970, even those in its first two months, which ``automatic`` takes for Julian days.
+            case unixTime
+            /// Numbers are Julian days.
+            case julianDay
+        }
+
+        enum Kind: Sendable {
+            case values, elements
+            case dates(Interval, DateForm)
+            case ranges([Double])
+        }
+
+        let expression: SQL
+        let kind: Kind
+        let limit: Int
+
+        /// Groups by the value of an expression. NULL counts as a value.
+        /// - Parameters:
+        ///   - expression: a column or an expression.
+        ///   - limit: the maximum number of values, most frequent first, from 1 to 10,000. Default: 100.
+        public static func values(_ expression: SQL, limit: Int = 100) -> Grouping {
+            Grouping(expression: expression, kind: .values, limit: limit)
+        }
+
+        /// Groups by the elements of a JSON array, stored as text or JSONB. An element counts once for each row, and only the first
+        /// 100 elements of each row count. Rows with anything but an array are left out. `true` and `false` count as 1 and 0, and
+        /// nested arrays and objects as their JSON text.
+        /// - Parameters:
+        ///   - array: an expression for the array.
+        ///   - limit: the maximum number of elements, most frequent first, from 1 to 10,000. Default: 100.
+        public static func elements(_ array: SQL, limit: Int = 100) -> Grouping {
+            Grouping(expression: array, kind: .elements, limit: limit)
+        }
+
+        /// Groups by the day, week, month or year of a date, in UTC. For another time zone, shift the date in the expression:
+        /// `"datetime(created, '+2 hours')"`. Rows without a date are left out.
+        /// - Parameters:
+        ///   - date: an expression for the date.
+        ///   - interval: the length of a group.
+        ///   - form: how dates are stored. Default: ISO 8601 text, Julian days and Unix times are told apart.
+        ///   - limit: the maximum number of intervals, latest first, from 1 to 10,000. Default: 100.
+        public static func dates(
+            _ date: SQL, by interval: Interval, form: DateForm = .automatic, limit: Int = 100
+        ) -> Grouping {
+            Grouping(expression: date, kind: .dates(interval, form), limit: limit)
+        }
+
+        /// Groups by ranges of a number: below the first bound, from each bound up to but not including the next, and from the last
+        /// bound on. Rows with anything but a number are left out.
+        /// - Parameters:
+        ///   - number: an expression for the number.
+        ///   - bounds: from 1 to 100 finite numbers in ascending order.
+        public static func ranges(_ number: SQL, bounds: [Double]) -> Grouping {
+            Grouping(expression: number, kind: .ranges(bounds), limit: 1)
+        }
+    }
+}
+
+extension FullTextIndex {
+    /// Counts the hits by group, so that the user can narrow the search.
+    /// ```swift
+    /// let tags = try notes.facets(search, by: .elements("tags"))
+    /// ```
+    /// - Parameters:
+    ///   - search: the search. Its order, limit and offset are ignored.
+    ///   - grouping: how the rows are grouped.
+    /// - Returns: values and elements with the most frequent first and ties in SQLite's order; dates with the latest first; all
+    ///   ranges in ascending order, including empty ones.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a limit or bounds out of range, and any error that SQLite reports.
+    public func facets(_ search: FullTextSearch, by grouping: FullTextSearch.Grouping) throws -> [FullTextSearch.Facet] {
+        var counts = try FacetCounts(grouping)
+        let rows = FacetRows(from: try FullTextStatements(self, search).content(), rowID: "sqlcipherkit_row")
+        try counts.add(rows, connection)
+        return counts.facets
+    }
+}

@@ -1,0 +1,126 @@
+import SQLCipherKitCore
+
+/// Maintenance of an index.
+extension FullTextIndex {
+    /// The space that a full-text table takes in the file: whole pages, in bytes.
+    public struct Size: Hashable, Sendable {
+        /// The index itself.
+        public var index: Int
+        /// The stored text of a table with its own content.
+        public var content: Int
+        /// The sizes of texts, the settings, and the tables for synchronisation.
+        public var other: Int
+        /// The sum of the others.
+        public var total: Int { index + content + other }
+    }
+
+    /// Rebuilds the index from its content: necessary after a change to a tokenizer, or if content changed without its triggers.
+    /// - Throws: what SQLite reports, for example for a contentless table. The index is then as before.
+    public func rebuild() throws {
+        try connection.transaction { _ in
+            try forgetReplaced()
+            try registerMissingKeys()
+            try command("rebuild")
+        }
+    }
+
+    /// Merges all segments of the index into one: the smallest and fastest form. This rewrites the whole index.
+    public func optimize() throws(DatabaseError) { try command("optimize") }
+
+    /// Merges segments of the index, a limited number of pages at a time.
+    /// ```swift
+    /// var isFirst = true
+    /// while try notes.merge(pages: 500, everything: isFirst) { isFirst = false }   // optimize, in portions
+    /// ```
+    /// - Parameters:
+    ///   - pages: about how many pages of the index to write, from 1 to 1,000,000. Default: 500.
+    ///   - everything: whether to put all segments on one level first, so that repeated calls, until one returns false, have the
+    ///     effect of ``optimize()``. Default: no.
+    /// - Returns: whether there was something to merge.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a number of pages out of range, and what SQLite reports.
+    @discardableResult
+    public func merge(pages: Int = 500, everything: Bool = false) throws(DatabaseError) -> Bool {
+        guard (1...1_000_000).contains(pages) else { throw .invalidArgument("a merge writes 1 to 1,000,000 pages, not \(pages)") }
+        let before = connection.totalChanges
+        try command("merge", .integer(Int64(everything ? -pages : pages)))
+        // The command itself counts as one change (https://sqlite.org/fts5.html#the_merge_command).
+        return connection.totalChanges - before >= 2
+    }
+
+    /// Returns whether the index is undamaged and, if there is content, matches it exactly.
+    /// - Parameter comparingContent: whether to read external content and compare it. Default: yes.
+    /// - Throws: what SQLite reports, except that the index is damaged.
+    public func isIntact(comparingContent: Bool = true) throws(DatabaseError) -> Bool {
+        do throws(DatabaseError) {
+            try command("integrity-check", .integer(comparingContent ? 1 : 0))
+            return true
+        } catch {
+            if .corrupt ~= error.code { return false }
+            throw error
+        }
+    }
+
+    /// Empties the index of a contentless table, or of one with external content. The content stays.
+    /// - Throws: what SQLite reports, for example for a table with its own content. The index is then as before.
+    public func deleteAll() throws {
+        try connection.transaction { _ in
+            try forgetReplaced()
+            try command("delete-all")
+        }
+    }
+
+    /// Returns the space that the table takes in the file.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
+    public func size() throws(DatabaseError) -> Size {
+        guard try schema.hasFullText(name) else { throw schema.noFullText(name) }
+        func bytes(_ suffixes: [String]) throws(DatabaseError) -> Int {
+            let (objects, tables) = (schema.qualified("sqlite_schema"), suffixes.map { name + $0 })
+            return try connection.fetchOne(
+                Int?.self,
+                """
+                SELECT sum(s.pgsize) FROM dbstat(\(schema.name), 1) AS s
+                WHERE s.name IN (SELECT name FROM \(raw: objects) WHERE tbl_name IN \(tables))
+                """).flatMap { $0 } ?? 0
+        }
+        return Size(
+            index: try bytes(["_data", "_idx"]), content: try bytes(["_content"]),
+            other: try bytes(["_docsize", "_config", ContentSync.Suffix.replaced, ContentSync.Suffix.keys]))
+    }
+
+    /// Runs one of FTS5's special inserts (<https://sqlite.org/fts5.html#special_insert_commands>).
+    func command(_ command: String, _ value: SQLValue? = nil) throws(DatabaseError) {
+        let (columns, values): (SQL, SQL) = value.map { (", rank", ", \($0)") } ?? ("", "")
+        try connection.execute("INSERT INTO \(raw: qualifiedName)(\(identifier: name)\(columns)) VALUES (\(command)\(values))")
+    }
+
+    /// Deletes the text that triggers have saved: it describes the old index.
+    private func forgetReplaced() throws(DatabaseError) {
+        if try hasCompanion(ContentSync.Suffix.replaced) {
+            try connection.execute("DELETE FROM \(raw: companion(ContentSync.Suffix.replaced))")
+        }
+    }
+
+    private func registerMissingKeys() throws(DatabaseError) {
+        guard try hasCompanion(ContentSync.Suffix.keys), let content = try content() else { return }
+        let keys = companion(ContentSync.Suffix.keys)
+        let list = try keyTableColumns().map(\.quotedSQLIdentifier)
+        // Matched by order, because the content table's columns may have been renamed since.
+        let columns = content.key.map { "t.\($0.quotedSQLIdentifier)" }
+        let match = zip(list, columns).map { "k.\($0) = \($1)" }.joined(separator: " AND ")
+        let known = columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+        try connection.execute(
+            SQL(raw: "DELETE FROM \(keys) AS k WHERE NOT EXISTS (SELECT 1 FROM \(content.rows) AS t WHERE \(match))"))
+        try connection.execute(
+            SQL(
+                raw: """
+                    INSERT INTO \(keys)(\(list.joined(separator: ", ")))
+                    SELECT \(columns.joined(separator: ", ")) FROM \(content.rows) AS t
+                    WHERE \(known) AND NOT EXISTS (SELECT 1 FROM \(keys) AS k WHERE \(match))
+                    """))
+    }
+
+    private func hasCompanion(_ suffix: String) throws(DatabaseError) -> Bool {
+        let tables: SQL = "SELECT 1 FROM \(raw: schema.qualified("sqlite_schema")) WHERE type = 'table'"
+        return try connection.fetchOne(Int.self, "\(tables) AND name = \(name + suffix) COLLATE NOCASE") != nil
+    }
+}

@@ -1,0 +1,119 @@
+import SQLCipherKitCore
+
+extension Schema {
+    /// Creates a full-text table and, for synchronised content, the triggers that keep it in step, in one transaction.
+    /// - Parameters:
+    ///   - table: the table's description.
+    ///   - ifNotExists: whether to do nothing if a full-text table of that name exists, whatever its description. Default: no.
+    ///   - populate: whether to index the rows that the content table already has. Default: yes.
+    ///   - progress: called after each thousand rows and at the end. It must not use the connection. If it throws, everything is
+    ///     undone. Default: none.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an invalid description; what SQLite reports, for example for a name
+    ///   in use or an unknown tokenizer; and what `progress` throws. Nothing has changed then.
+    public func create(
+        _ table: FTS5Table, ifNotExists: Bool = false, populate: Bool = true,
+        progress: ((FTS5Table.IndexingProgress) throws -> Void)? = nil
+    ) throws {
+        try table.validate()
+        try connection.transaction { db in
+            if ifNotExists, try hasFullText(table.name) { return }
+            switch table.content {
+            case .own, .contentless:
+                try db.execute(SQL(raw: table.creationSQL(in: self)))
+            case .external(let name, let rowID, isSynchronized: false):
+                let source = (name, rowID ?? "rowid")
+                try db.execute(SQL(raw: table.creationSQL(in: self, source: source)))
+                if populate { try self.populate(table, from: source, progress) }
+            case .external(let name, let rowID, isSynchronized: true):
+                let sync = ContentSync(schema: self, table: table, content: try contentTable(name))
+                try sync.check(rowID: rowID)
+                for statement in sync.companions() { try db.execute(SQL(raw: statement)) }
+                try db.execute(SQL(raw: table.creationSQL(in: self, source: sync.source)))
+                if populate { try self.populate(table, from: sync.source, progress) }
+                for statement in sync.triggers() { try db.execute(SQL(raw: statement)) }
+            }
+        }
+    }
+
+    /// Indexes the rows of the content, in portions if progress is to be reported.
+    private func populate(
+        _ table: FTS5Table, from source: (table: String, rowID: String), _ progress: ((FTS5Table.IndexingProgress) throws -> Void)?
+    ) throws {
+        let index = qualified(table.name)
+        guard let progress else {
+            try connection.execute("INSERT INTO \(raw: index)(\(identifier: table.name)) VALUES ('rebuild')")
+            return
+        }
+        let rows = qualified(source.table)
+        let rowID = source.rowID.quotedSQLIdentifier
+        let columns = table.columns.map(\.name.quotedSQLIdentifier).joined(separator: ", ")
+        let total = try connection.fetchOne(Int.self, SQL(raw: "SELECT count(*) FROM \(rows)")) ?? 0
+        var indexed = 0
+        var last = Int64.min
+        var isFirst = true
+        while true {
+            // The first row may have the lowest possible id, so it is included.
+            let condition = isFirst ? "\(rowID) >= ?" : "\(rowID) > ?"
+            let ids = "SELECT \(rowID) AS id FROM \(rows) WHERE \(condition) ORDER BY 1 LIMIT 1000"
+            guard let end = try connection.fetchOne(Int64?.self, SQL(raw: "SELECT max(id) FROM (\(ids))", [last])).flatMap({ $0 })
+            else { break }
+            try connection.execute(
+                SQL(
+                    raw: """
+                        INSERT INTO \(index)(rowid, \(columns))
+                        SELECT \(rowID), \(columns) FROM \(rows) WHERE \(condition) AND \(rowID) <= ? ORDER BY 1
+                        """, [last, end]))
+            indexed += connection.changes
+            try connection.refusingUse { try progress(FTS5Table.IndexingProgress(indexed: indexed, total: total)) }
+            last = end
+            isFirst = false
+        }
+        if indexed == 0 { try connection.refusingUse { try progress(FTS5Table.IndexingProgress(indexed: 0, total: total)) } }
+    }
+}
+
+extension Connection {
+    /// Creates a full-text table in the main database; see ``Schema/create(_:ifNotExists:populate:progress:)``.
+    public func create(
+        _ table: FTS5Table, ifNotExists: Bool = false, populate: Bool = true,
+        progress: ((FTS5Table.IndexingProgress) throws -> Void)? = nil
+    ) throws {
+        try main.create(table, ifNotExists: ifNotExists, populate: populate, progress: progress)
+    }
+}
+
+extension FullTextIndex {
+    /// Drops the full-text table with its triggers and the tables and views that belong to it. External content stays.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
+    public func drop() throws {
+        guard try schema.hasFullText(name) else { throw schema.noFullText(name) }
+        try connection.transaction { db in
+            for suffix in ContentSync.Suffix.triggers { try db.execute("DROP TRIGGER IF EXISTS \(raw: companion(suffix))") }
+            try db.execute("DROP TABLE \(raw: qualifiedName)")
+            try db.execute("DROP VIEW IF EXISTS \(raw: companion(ContentSync.Suffix.source))")
+            for suffix in [ContentSync.Suffix.replaced, ContentSync.Suffix.keys] {
+                try db.execute("DROP TABLE IF EXISTS \(raw: companion(suffix))")
+            }
+        }
+    }
+}
+
+extension ContentSync {
+    /// Checks the description's key and columns against the schema.
+    func check(rowID named: String?) throws(DatabaseError) {
+        if let named {
+            switch content.rowID {
+            case .integer(let column) where column.isSameName(as: named): break
+            case .integer(let column):
+                throw .invalidArgument("the row id of \(content.name) is its column \(column), not \(named)")
+            case .mapped:
+                throw .invalidArgument(
+                    "\(content.name) has no INTEGER PRIMARY KEY: leave rowID out, and row ids are made for its keys")
+            }
+        }
+        let known = content.columns.nameSet
+        for column in table.columns where column.expression == nil && !known.contains(SQLName(column.name)) {
+            throw .invalidArgument("\(content.name) has no column \(column.name); give the column an expression, or another name")
+        }
+    }
+}

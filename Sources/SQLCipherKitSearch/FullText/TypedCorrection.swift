@@ -1,0 +1,175 @@
+import SQLCipherKitCore
+
+/// Corrections and suggestions for user input, from an index's words.
+struct TypedCorrection {
+    private enum Bound {
+        static let pages = 300
+        static let candidates = 4
+        static let trials = 8
+        static let steps = 5_000
+        /// A word may be a typing error if at most one row in this many has it.
+        static let rareness = 1_000
+        /// How many times as many rows must have the other word, by the number of errors.
+        static let ratios = [1: 50, 2: 500]
+    }
+
+    private let index: TypedIndex
+
+    init(_ index: TypedIndex) { self.index = index }
+
+    private func term(_ bytes: [UInt8], _ documents: Int) -> FTS5Vocabulary.Term {
+        FTS5Vocabulary.Term(term: String(decoding: bytes, as: UTF8.self), column: nil, documents: documents, occurrences: nil)
+    }
+
+    // MARK: Suggestions
+
+    func suggestions(for text: String, limit: Int) throws -> [FTS5Vocabulary.Term] {
+        var search = TypedSearch(text)
+        search.findsForms = false
+        var slots = try TypedSlots(search, index)
+        guard let last = slots.slots.last, last.isPrefix, last.tokens.count == 1, !last.isLeftOut else { return [] }
+        slots.slots = [last]
+        try slots.findWords()
+        var terms = slots.slots[0].alternatives.map { term($0.tokens[0], $0.documents) }
+        terms.sort { ($1.documents, $0.term) < ($0.documents, $1.term) }
+        guard index.unstemmed != nil else { return Array(terms.prefix(limit)) }
+        var found: [FTS5Vocabulary.Term] = []
+        for stem in terms.prefix(4 * limit) where found.count < limit {
+            let word = try surface(of: Array(stem.term.utf8), beginning: last.tokens[0])
+            if let word { found.append(term(word, stem.documents)) }
+        }
+        return found
+    }
+
+    /// Returns a word of the texts with this stem.
+    private func surface(of stem: [UInt8], beginning: [UInt8] = []) throws -> [UInt8]? {
+        guard let unstemmed = index.unstemmed else { return stem }
+        var slots = try TypedSlots(TypedSearch(""), index)
+        var slot = TypedSlots.Slot(range: 0..<0, tokens: [stem])
+        slot.alternatives = [TypedSlots.Alternative(tokens: [stem], kind: .exact, typos: 0, documents: 1)]
+        slots.slots = [slot]
+        let rows = try slots.match(minimum: 1, wanted: 4, budget: 64, nil).matches.map(\.row)
+        let columns = index.columns.map { "CAST(f.\($0.quotedSQLIdentifier) AS TEXT)" }
+        for row in rows {
+            for column in columns {
+                let sql: SQL = "SELECT \(raw: column) FROM \(raw: index.table.qualifiedName) AS f WHERE f.rowid = \(row)"
+                var part = ""
+                // The text may be invalid UTF-8.
+                try index.table.connection.forEach(sql) { row in
+                    if try Row.Column(row.handle, 0).isNull() { return }
+                    part = try row.withUnsafeBytes(at: 0) { String(decoding: $0.prefix(20_000), as: UTF8.self) }
+                }
+                for token in try index.table.connection.tokens(of: part, arguments: unstemmed, for: .document) {
+                    let word = Array(token.token.utf8)
+                    if word.starts(with: beginning), (TypedIndex.stem(word) ?? word) == stem { return word }
+                }
+            }
+        }
+        return beginning.isEmpty ? stem : nil
+    }
+
+    // MARK: Corrections
+
+    func corrections(of word: String, distance: Int?, limit: Int) throws -> [FTS5Vocabulary.Term] {
+        let typed = try index.tokens(typed: word, isPrefix: true).first?.bytes ?? Array(word.utf8)
+        guard !typed.isEmpty else { return [] }
+        let letters = String(decoding: typed, as: UTF8.self).unicodeScalars.count
+        var found: [TypedIndex.Term] = []
+        for edits in FTS5Vocabulary.errors(distance.map { min(3, $0) }, letters: letters) where found.isEmpty {
+            found = try near(typed, edits)
+        }
+        return try found.prefix(limit).map { term(try surface(of: $0.bytes) ?? $0.bytes, $0.documents) }
+    }
+
+    private func near(_ typed: [UInt8], _ edits: Int) throws -> [TypedIndex.Term] {
+        let found = try index.terms(
+            near: typed, edits: edits, first: max(1, edits - 1), isPrefix: false, pages: Bound.pages, isKept: false)
+        return found.terms.filter { $0.bytes != typed }.sorted { ($0.distance, $1.documents) < ($1.distance, $0.documents) }
+    }
+
+    private struct Candidates {
+        var range: Range<Int>
+        var words: [[UInt8]]
+    }
+
+    func correctedText(_ text: String) throws -> String? {
+        var search = TypedSearch(text)
+        search.completion = .none
+        var slots = try TypedSlots(search, index)
+        try slots.findWords()
+        var corrections: [Int: Candidates] = [:]
+        for place in slots.wanted where slots.slots[place].mayHaveTypos {
+            if let candidates = try candidates(slots.slots[place]) { corrections[place] = candidates }
+        }
+        let places = corrections.keys.sorted()
+        guard !places.isEmpty else { return nil }
+        let isUnknown = slots.wanted.contains { slots.slots[$0].alternatives.isEmpty }
+        let before = isUnknown ? 0 : try count(slots)
+        // First the likeliest candidate for every word, then for one word at a time each of its other candidates.
+        var trials = [Dictionary(uniqueKeysWithValues: places.map { ($0, 0) })]
+        for place in places {
+            for other in 1..<max(1, corrections[place]?.words.count ?? 0) {
+                var trial = trials[0]
+                trial[place] = other
+                trials.append(trial)
+            }
+        }
+        for trial in trials.prefix(Bound.trials) {
+            var corrected = slots
+            for (place, choice) in trial {
+                guard let word = corrections[place]?.words[choice] else { continue }
+                corrected.slots[place].alternatives = [
+                    TypedSlots.Alternative(tokens: [word], kind: .exact, typos: 0, documents: 1)
+                ]
+            }
+            for place in corrected.wanted where corrected.slots[place].alternatives.isEmpty {
+                corrected.slots[place].isLeftOut = true
+            }
+            guard try count(corrected) > before else { continue }
+            var words: [(range: Range<Int>, word: [UInt8])] = []
+            for place in places {
+                guard let found = corrections[place], let choice = trial[place] else { continue }
+                words.append((found.range, try surface(of: found.words[choice]) ?? found.words[choice]))
+            }
+            return replaced(text, words)
+        }
+        return nil
+    }
+
+    /// The words that may have been meant; nil if the typed word is probably right.
+    private func candidates(_ slot: TypedSlots.Slot) throws -> Candidates? {
+        let typed = slot.tokens[0]
+        let documents = slot.alternatives.reduce(0) { $0 + $1.documents }
+        guard slot.letters >= 3, documents <= max(1, index.rows / Bound.rareness) else { return nil }
+        let edits = slot.letters >= 5 ? 2 : 1
+        let stem = index.unstemmed == nil ? nil : TypedIndex.stem(typed)
+        var found = try near(typed, edits)
+        // A stemmer does not cut off an ending with an error in it.
+        if let stem, stem != typed { found += try near(stem, edits) }
+        found = found.filter { term in
+            if slot.alternatives.contains(where: { $0.tokens == [term.bytes] }) { return false }
+            // In a word of three letters, only swapped letters count as an error.
+            if slot.letters == 3, term.bytes.sorted() != typed.sorted() { return false }
+            return documents == 0 || term.documents / documents >= Bound.ratios[term.distance, default: .max]
+        }
+        func cost(_ term: TypedIndex.Term) -> Int { term.distance + (term.bytes.first == typed.first ? 0 : 1) }
+        found.sort { (cost($0), $1.documents) < (cost($1), $0.documents) }
+        guard !found.isEmpty else { return nil }
+        return Candidates(range: slot.range, words: found.prefix(Bound.candidates).map(\.bytes))
+    }
+
+    private func count(_ slots: TypedSlots) throws -> Int {
+        try slots.match(minimum: slots.wanted.count, wanted: 0, budget: Bound.steps, nil).total
+    }
+
+    private func replaced(_ text: String, _ words: [(range: Range<Int>, word: [UInt8])]) -> String {
+        let utf8 = Array(text.utf8)
+        var result: [UInt8] = []
+        var position = 0
+        for (range, word) in words.sorted(by: { $0.range.lowerBound < $1.range.lowerBound }) where range.lowerBound >= position {
+            result += utf8[position..<range.lowerBound] + word
+            position = range.upperBound
+        }
+        return String(decoding: result + utf8[position...], as: UTF8.self)
+    }
+}

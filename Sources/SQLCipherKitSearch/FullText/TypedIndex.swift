@@ -1,0 +1,204 @@
+import CSQLCipher
+import SQLCipherKitCore
+
+/// A full-text index, opened for a typed search within one read transaction.
+final class TypedIndex {
+    /// A word of the index: its UTF-8, its distance from the typed word, and about how many rows have it.
+    struct Term {
+        var bytes: [UInt8]
+        var distance: Int
+        var documents: Int
+    }
+
+    /// A token of a text: its bytes, and the range of the text that it comes from, in bytes.
+    struct Token {
+        var bytes: [UInt8]
+        var range: Range<Int>
+        var isColocated: Bool
+    }
+
+    let table: FullTextIndex
+    let handle: OpaquePointer
+    private let memory: TypedMemory
+    let rows: Int
+    let columns: [String]
+    let detail: Int32
+    /// The tokenizer without its stemmer; nil if it has none.
+    let unstemmed: [String]?
+
+    private init(_ table: FullTextIndex, _ handle: OpaquePointer, _ columns: [String]) throws {
+        self.table = table
+        self.handle = handle
+        memory = table.connection.typedMemory(of: table.qualifiedName)
+        memory.update(handle)
+        var rows: Int64 = 0
+        var count: Int32 = 0
+        var detail: Int32 = 0
+        let rc = sqlcipherkit_words_facts(handle, &rows, &count, &detail)
+        (self.rows, self.detail, self.columns) = (Int(rows), detail, columns)
+        do {
+            try table.connection.check(rc)
+            let arguments = try table.tokenizerArguments()
+            unstemmed = arguments.first?.isSameName(as: "porter") == true
+                ? (arguments.count > 1 ? Array(arguments.dropFirst()) : ["unicode61"]) : nil
+        } catch {
+            sqlcipherkit_words_close(handle)
+            throw error
+        }
+    }
+
+    deinit { sqlcipherkit_words_close(handle) }
+
+    /// Calls `body` with the table's index. Meanwhile a statement stays on its row, which keeps the read transaction open.
+    static func with<R>(_ table: FullTextIndex, _ body: (TypedIndex) throws -> R) throws -> R {
+        let connection = table.connection
+        let name = table.name
+        let columns = try table.columns()
+        var result: R?
+        let column = "f.\(name.quotedSQLIdentifier)"
+        try connection.forEach(SQL(raw: "SELECT \(column) FROM \(table.qualifiedName) AS f WHERE \(column) MATCH '*id'")) { row in
+            let cursor: Int64 = try row[0]
+            var handle: OpaquePointer?
+            try connection.check(sqlcipherkit_words_open(connection.fts5Interface(), cursor, &handle))
+            guard let handle else { throw DatabaseError(code: .outOfMemory, message: "out of memory") }
+            result = try body(TypedIndex(table, handle, columns))
+        }
+        guard let result else { throw table.schema.noFullText(name) }
+        return result
+    }
+
+    func check(_ rc: Int32) throws(DatabaseError) {
+        if rc == SQLITE_OK { return }
+        throw table.connection.takeCallbackError(rc)
+            ?? DatabaseError(code: ResultCode(rawValue: rc), message: "full-text search: \(String(cString: sqlite3_errstr(rc)))")
+    }
+
+    // MARK: Words
+
+    private func terms(
+        _ question: TypedMemory.Question?, _ search: (UnsafeMutablePointer<sqlcipherkit_terms>) -> Int32
+    ) throws(DatabaseError) -> TypedMemory.Answer {
+        if let question, let answer = memory[question] { return answer }
+        var found = sqlcipherkit_terms()
+        defer { sqlcipherkit_terms_free(&found) }
+        try check(search(&found))
+        let terms = (0..<Int(found.count)).map { index in
+            let term = found.terms[index]
+            return Term(
+                bytes: Array(UnsafeBufferPointer(start: term.bytes, count: Int(term.count))), distance: Int(term.distance),
+                documents: Int(term.documents))
+        }
+        let answer = TypedMemory.Answer(terms: terms, isComplete: found.is_complete != 0)
+        if let question { memory[question] = answer }
+        return answer
+    }
+
+    /// Returns the word itself; nil if the index does not have it.
+    func term(_ bytes: [UInt8]) throws(DatabaseError) -> Term? {
+        try bytes.withCBytes { word, count throws(DatabaseError) in
+            try terms(.word(bytes)) { sqlcipherkit_words_beginning(handle, word, count, 1, 1, $0) }.terms.first
+        }
+    }
+
+    /// Returns the words that begin with these bytes. If there are very many, these are the ones in the most rows.
+    func terms(beginning bytes: [UInt8], pages: Int) throws(DatabaseError) -> TypedMemory.Answer {
+        try bytes.withCBytes { word, count throws(DatabaseError) in
+            try terms(.beginning(bytes, pages: pages)) {
+                sqlcipherkit_words_beginning(handle, word, count, 0, Int32(clamping: pages), $0)
+            }
+        }
+    }
+
+    /// Returns the words within a number of edits. `first` is the number of edits allowed in a word with a different first letter,
+    /// or -1 to leave out such words. `isKept` is whether to remember the answer, because the question will probably be asked
+    /// again.
+    func terms(
+        near bytes: [UInt8], edits: Int, first: Int, isPrefix: Bool, pages: Int, isKept: Bool = true
+    ) throws(DatabaseError) -> TypedMemory.Answer {
+        try bytes.withCBytes { word, count throws(DatabaseError) in
+            let question = TypedMemory.Question.near(bytes, edits: edits, first: first, isPrefix: isPrefix, pages: pages)
+            return try terms(isKept ? question : nil) {
+                sqlcipherkit_words_near(
+                    handle, word, count, Int32(clamping: edits), Int32(clamping: first), isPrefix ? 1 : 0,
+                    Int32(clamping: pages), $0)
+            }
+        }
+    }
+
+    /// Returns the Porter stem of a word of lower-case ASCII letters; nil for any other word.
+    static func stem(_ word: [UInt8]) -> [UInt8]? {
+        guard (3...60).contains(word.count), word.allSatisfy({ (0x61...0x7a).contains($0) }) else { return nil }
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
+            let count = word.withCBytes { sqlcipherkit_words_stem($0, $1, buffer.baseAddress) }
+            guard count > 0 else { return nil }
+            return buffer.prefix(Int(count)).map { UInt8(bitPattern: $0) }
+        }
+    }
+
+    // MARK: Tokens
+
+    private typealias Pass = (UnsafeBufferPointer<UInt8>, Range<Int>, Bool) -> Void
+
+    /// Calls `pass` with each token of a text.
+    func tokenize(
+        _ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5TokenizePurpose,
+        _ pass: (UnsafeBufferPointer<UInt8>, Range<Int>, Bool) -> Void
+    ) throws(DatabaseError) {
+        let rc = withoutActuallyEscaping(pass) { pass in
+            withUnsafePointer(to: pass as Pass) { pass in
+                text.withMemoryRebound(to: CChar.self) { text in
+                    let context = UnsafeMutableRawPointer(mutating: pass)
+                    return sqlcipherkit_words_tokenize(
+                        handle, purpose.rawValue, text.baseAddress, Int32(clamping: text.count), context
+                    ) { context, flags, token, count, start, end in
+                        guard let pass = context?.assumingMemoryBound(to: Pass.self), count >= 0, start >= 0 else {
+                            return SQLITE_ERROR
+                        }
+                        let bytes = UnsafeRawBufferPointer(start: token, count: Int(count)).assumingMemoryBound(to: UInt8.self)
+                        pass.pointee(bytes, Int(start)..<Int(max(start, end)), flags & FTS5_TOKEN_COLOCATED != 0)
+                        return SQLITE_OK
+                    }
+                }
+            }
+        }
+        try check(rc)
+    }
+
+    /// Returns the tokens of user input: those of the index, but not stemmed.
+    func tokens(typed text: String, isPrefix: Bool) throws(DatabaseError) -> [Token] {
+        let purpose: FTS5TokenizePurpose = isPrefix ? [.query, .prefix] : .query
+        if let unstemmed {
+            let start = text.utf8.startIndex
+            return try table.connection.tokens(of: text, arguments: unstemmed, for: purpose).map {
+                let lower = text.utf8.distance(from: start, to: $0.range.lowerBound)
+                let upper = text.utf8.distance(from: start, to: $0.range.upperBound)
+                return Token(bytes: Array($0.token.utf8), range: lower..<upper, isColocated: $0.isColocated)
+            }
+        }
+        var tokens: [Token] = []
+        // The NUL at the end gives even an empty text an address.
+        let utf8 = Array(text.utf8) + [0]
+        var thrown: DatabaseError?
+        utf8.withUnsafeBufferPointer { bytes in
+            do throws(DatabaseError) {
+                try tokenize(UnsafeBufferPointer(rebasing: bytes.dropLast()), purpose) { token, range, isColocated in
+                    let end = min(range.upperBound, utf8.count - 1)
+                    tokens.append(
+                        Token(bytes: Array(token), range: min(range.lowerBound, end)..<end, isColocated: isColocated))
+                }
+            } catch { thrown = error }
+        }
+        if let thrown { throw thrown }
+        return tokens.filter { !$0.bytes.isEmpty && $0.bytes.count < 512 }
+    }
+}
+
+extension [UInt8] {
+    /// Calls `body` with the bytes as C characters and their number.
+    fileprivate func withCBytes<R, E: Error>(_ body: (UnsafePointer<CChar>?, Int32) throws(E) -> R) throws(E) -> R {
+        try withUnsafeBufferPointer { bytes throws(E) in
+            let text = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
+            return try body(text, Int32(clamping: bytes.count))
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import SQLCipherKitCore
+
+/// Signals: values of a row that change its relevance.
+extension TypedSearch {
+    /// Reduces a row's relevance according to one of its values, such as its age.
+    public struct Decay: Sendable {
+        /// An SQL expression over the content table's columns that gives a number of 0 or more, such as an age in days:
+        /// `"julianday('now') - julianday(created)"`. Any other value leaves the relevance unchanged.
+        public var value: SQL
+        /// The value at which the relevance is halved.
+        public var half: Double
+
+        /// - Parameters:
+        ///   - value: the expression.
+        ///   - half: the value at which the relevance is halved, a number above 0.
+        public init(_ value: SQL, half: Double) {
+            self.value = value
+            self.half = half
+        }
+    }
+
+    /// Increases a row's relevance according to one of its values, such as its number of readers, up to a limit.
+    ///
+    /// The relevance is multiplied by 1 + `strength` × v ÷ (v + `half`), where v is the value: by 1 if the value is 0, by 1 +
+    /// `strength` ÷ 2 if it is `half`, and never by more than 1 + `strength`.
+    public struct Popularity: Sendable {
+        /// An SQL expression over the content table's columns that gives a number of 0 or more. Any other value counts as 0.
+        public var value: SQL
+        /// The value that has half of the maximum influence.
+        public var half: Double
+        /// The maximum influence: with 1, the most popular row is at most twice as relevant as its text alone would make it.
+        public var strength: Double
+
+        /// - Parameters:
+        ///   - value: the expression.
+        ///   - half: the value that has half of the maximum influence, a number above 0: that of a typical popular row.
+        ///   - strength: the maximum influence, from 0 to 1,000. Default: 1, which at most doubles the relevance.
+        public init(_ value: SQL, half: Double, strength: Double = 1) {
+            self.value = value
+            self.half = half
+            self.strength = strength
+        }
+    }
+}
+
+/// The signals of one search.
+struct TypedSignals {
+    private let decay: TypedSearch.Decay?
+    private let popularity: TypedSearch.Popularity?
+
+    /// Returns nil if there are none.
+    init?(_ search: TypedSearch) throws(DatabaseError) {
+        if search.decay == nil, search.popularity == nil { return nil }
+        decay = search.decay
+        popularity = search.popularity
+        if let decay {
+            guard decay.half > 0, decay.half.isFinite else {
+                throw .invalidArgument("a decay's half must be a number above 0, not \(decay.half)")
+            }
+            try FullTextStatements.requirePositional(decay.value, "a decay")
+        }
+        if let popularity {
+            guard popularity.half > 0, popularity.half.isFinite, (0...1_000).contains(popularity.strength) else {
+                throw .invalidArgument("a popularity's half must be a number above 0, and its strength from 0 to 1,000")
+            }
+            try FullTextStatements.requirePositional(popularity.value, "a popularity")
+        }
+    }
+
+    /// Applies the signals to the relevance of the rows and sorts the rows again.
+    func apply(to answer: inout TypedSlots.Answer, _ source: TypedSource, _ connection: Connection) throws {
+        guard !answer.matches.isEmpty else { return }
+        let rows = source.rows(answer.matches.map(\.row).sorted())
+        let values: SQL = "(\(decay?.value ?? "NULL")), (\(popularity?.value ?? "NULL"))"
+        var factors: [Int64: Double] = [:]
+        try connection.forEach("SELECT \(raw: rows.rowID), \(values) FROM \(rows.from)") { row in
+            factors[try row[0]] = factor(try row[1], try row[2])
+        }
+        for place in answer.matches.indices {
+            answer.matches[place].relevance *= factors[answer.matches[place].row] ?? 1
+        }
+        answer.matches.sort { ($0.before, -$0.relevance, $0.after, $0.row) < ($1.before, -$1.relevance, $1.after, $1.row) }
+    }
+
+    private func factor(_ age: SQLValue, _ count: SQLValue) -> Double {
+        var factor = 1.0
+        if let decay, let age = age.number { factor *= exp2(-max(0, age) / decay.half) }
+        if let popularity, let count = count.number, count > 0 {
+            factor *= 1 + popularity.strength * (count.isFinite ? count / (count + popularity.half) : 1)
+        }
+        return factor
+    }
+}
+
+extension SQLValue {
+    fileprivate var number: Double? {
+        switch self {
+        case .integer(let value): Double(value)
+        case .real(let value): value
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,152 @@
+import SQLCipherKitCore
+
+/// A search for user input, complete or still being typed. It finds prefixes, words with typing errors and other forms of words,
+/// and ranks rows by rules.
+///
+/// ```swift
+/// let notes = try db.fullText("note_fts")
+/// let found = try notes.search(typed: "quikc bro", limit: 20)
+/// for hit in found.hits { print(hit.rowID, hit.snippet ?? "") }
+/// ```
+/// The short form covers everyday use. Set everything else on a value of this type:
+/// ```swift
+/// var search = TypedSearch("quikc bro")
+/// search.filter = "year > \(2010)"
+/// search.highlights = ["title"]
+/// let recent = try notes.search(search)
+/// ```
+/// In the text, `"two words"` is a phrase that is matched exactly, `-word` and `NOT word` exclude a word, `one OR two` matches
+/// either, and `title:word` searches that column only. Everything else is plain words. No text throws.
+public struct TypedSearch: Sendable {
+    /// A ranking rule. Rows are compared by the first rule, ties by the second, and so on. Rows that are equal by all rules are
+    /// sorted by row id, so that pages fit together.
+    public enum Rule: Int32, Hashable, Sendable {
+        /// Rows with more of the words come first.
+        case words = 1
+        /// Rows with fewer typing errors come first.
+        case typos = 2
+        /// Rows whose words are nearer to one another, in the order in which they were typed, come first. Each pair of neighbouring
+        /// words counts 0 if the second directly follows the first, 1 if one word is between them or they are swapped, and 2
+        /// otherwise.
+        case proximity = 3
+        /// Rows with the words in earlier columns come first. The columns are ordered by weight, the heaviest first; without
+        /// weights, in the table's order.
+        case column = 4
+        /// Rows with words as typed come first, then rows with synonyms and other forms, then rows with longer words that begin
+        /// with a typed one. One or two letters at the end of a text of several words are taken as the beginning of a word: longer
+        /// words then count as typed.
+        case exactness = 5
+        /// bm25 with the columns' weights, ``TypedSearch/decay`` and ``TypedSearch/popularity``. A longer word or another form is
+        /// weighted by its own rarity.
+        case relevance = 6
+    }
+
+    /// How many typing errors a word may have. An error is a letter that is added, missing, wrong, or swapped with its neighbour.
+    ///
+    /// A word with digits may have none, nor may a word in a script without spaces. An error that changes the first letter, to
+    /// another one of the same script, is allowed only in words of 5 letters or more, must be the only one, and counts as two.
+    public struct Typos: Hashable, Sendable {
+        /// The minimum number of letters of a word that may have one error.
+        public var oneFrom: Int
+        /// The minimum number of letters of a word that may have two errors.
+        public var twoFrom: Int
+
+        /// - Parameters:
+        ///   - oneFrom: the minimum number of letters of a word that may have one error. Default: 4.
+        ///   - twoFrom: the minimum number of letters of a word that may have two errors. Default: 8.
+        public init(oneFrom: Int = 4, twoFrom: Int = 8) {
+            self.oneFrom = oneFrom
+            self.twoFrom = twoFrom
+        }
+
+        /// No typing errors.
+        public static let none = Typos(oneFrom: .max, twoFrom: .max)
+    }
+
+    /// Which words are treated as prefixes, so that longer words match too.
+    public enum Completion: Hashable, Sendable {
+        /// None.
+        case none
+        /// The last one, unless a space follows it: the word that is being typed.
+        case lastWord
+        /// The last one; if too few rows are found, every other word too, which then counts as a typing error.
+        case everyWord
+    }
+
+    /// Words that are found in addition to a typed one.
+    public struct Synonym: Hashable, Sendable {
+        /// The typed word or words.
+        public var typed: String
+        /// The words that are found as well; each may be several words.
+        public var found: [String]
+
+        /// Creates a synonym in one direction: `Synonym("tv", finds: ["television", "television set"])` finds these for `tv`, but
+        /// not `tv` for them.
+        public init(_ typed: String, finds found: [String]) {
+            self.typed = typed
+            self.found = found
+        }
+
+        /// Returns synonyms in all directions: each of the words finds all others.
+        public static func group(_ words: [String]) -> [Synonym] {
+            words.enumerated().map { index, word in
+                Synonym(word, finds: words.enumerated().filter { $0.offset != index }.map(\.element))
+            }
+        }
+    }
+
+    /// The user's input. If it is longer than 10,000 bytes, only its first 2,500 Unicode scalars are read. At most 12 words are
+    /// searched for and 12 excluded; further words are ignored. With `*` after it, a word or a phrase in quotes is a beginning.
+    public var text: String
+    /// The maximum number of hits, up to 1,000. Default: 20.
+    public var limit: Int
+    /// The number of hits to skip, up to 9,000. Default: 0.
+    public var offset = 0
+    /// An SQL condition over the columns of the content table, or of the full-text table if that stores its own text. Default:
+    /// none.
+    public var filter: SQL?
+    /// The passage to show with each hit. Default: 16 words of the best-matching column.
+    public var snippet: FullTextSearch.Snippet? = .best()
+    /// Columns that each hit contains in full, with the words found marked. Default: none.
+    public var highlights: [String] = []
+    /// Columns of the full-text table whose values each hit contains. Default: none.
+    public var columns: [String] = []
+    /// The weight of each column, in the columns' order, from -1e15 to 1e15; missing weights are 1. Default: all 1.
+    public var weights: [Double] = []
+    /// The ranking rules, in order. Default: words, typos, exactness, proximity, relevance, column.
+    public var rules: [Rule] = [.words, .typos, .exactness, .proximity, .relevance, .column]
+    /// How many typing errors a word may have. Default: one from 4 letters, two from 8 letters.
+    public var typos = Typos()
+    /// Which words are treated as prefixes. Default: every word.
+    public var completion = Completion.everyWord
+    /// Whether an English word also finds its other forms: the words of the index with the same Porter stem. An index with the
+    /// tokenizer ``FTS5Tokenizer/porter(_:)`` has only stems, so there it always does. Default: yes.
+    public var findsForms = true
+    /// Synonyms of typed words. Default: none.
+    public var synonyms: [Synonym] = []
+    /// Words that a row need not have if other words are typed as well. Default: none.
+    public var stopWords: Set<String> = []
+    /// If fewer rows than this have all words, rows without one or more of them are shown too. 0 never shows them. Default: 5.
+    public var fewerWordsBelow = 5
+    /// How relevance is reduced according to a value of the row, such as its age. Default: not at all.
+    public var decay: Decay?
+    /// How relevance is increased according to a value of the row, such as its number of readers. Default: not at all.
+    public var popularity: Popularity?
+    /// The groups in which the rows found are counted, each facet under a name of your choice, such as
+    /// `["tag": .elements("tags")]`: see ``Found/facets``. At most 16 facets. Default: none.
+    public var facets: [String: FullTextSearch.Grouping] = [:]
+    /// Whether all rows are counted, including those with typing errors even if there are enough hits without, so that
+    /// ``Found/total`` is the same on each page. A search with ``facets`` always counts all rows. Default: no.
+    public var countsAll = false
+
+    /// Creates a search for user input. Set other options on the value afterwards.
+    public init(_ text: String, limit: Int = 20) {
+        self.text = text
+        self.limit = limit
+    }
+}
+
+extension HighlightedText: ExpressibleByStringLiteral {
+    /// Text without marks.
+    public init(stringLiteral text: String) { self.init(text) }
+}

@@ -1,0 +1,142 @@
+import SQLCipherKitCore
+
+/// The typed words, each a slot with the words of the index that it may mean.
+struct TypedSlots {
+    /// A word of the index, or several words in sequence, that a typed word may mean.
+    struct Alternative {
+        var tokens: [[UInt8]]
+        var kind: TypedSearch.Word.Kind
+        var typos: Int
+        var documents: Int
+        /// About how many rows of all searched indexes have it; nil for a single index.
+        var shared: Int?
+
+        var exactness: Int32 {
+            switch kind {
+            case .exact: 0
+            case .form, .synonym: 1
+            case .prefix: 2
+            case .typo: 3
+            }
+        }
+    }
+
+    /// A typed word or phrase.
+    struct Slot {
+        /// Its range in the text, in bytes.
+        var range: Range<Int>
+        /// Its tokens: more than one form a phrase.
+        var tokens: [[UInt8]]
+        /// Further tokens that the tokenizer produced at the same position.
+        var others: [[UInt8]] = []
+        var isQuoted = false
+        var isPrefix = false
+        var isExcluded = false
+        var isOptional = false
+        var isLeftOut = false
+        var columns: [Int32] = []
+        var alternatives: [Alternative] = []
+        /// About how many rows have it, counted for the words that were found first: the rarest slot is looked for first.
+        var documents = 0
+        /// The slots of the other alternatives of an `OR`.
+        var parts: [Slot] = []
+
+        var isPhrase: Bool { tokens.count > 1 }
+        var letters: Int { tokens.count == 1 ? String(decoding: tokens[0], as: UTF8.self).unicodeScalars.count : 0 }
+        /// Years, versions and other numbers are not mistyped words.
+        var mayHaveTypos: Bool {
+            !isQuoted && !isExcluded && tokens.count == 1
+                && !String(decoding: tokens[0], as: UTF8.self).unicodeScalars.contains {
+                    $0.properties.numericType != nil || $0.isUnspacedScript
+                }
+        }
+    }
+
+    /// The maximum number of words that are searched for, and of excluded words.
+    static let limit = 12
+
+    var slots: [Slot] = []
+    /// Whether everything that the index has for the words was found.
+    var isComplete = true
+    /// The number of rows among which words are rare or frequent: those of all indexes that are searched together.
+    var rows: Int
+
+    let search: TypedSearch
+    let index: TypedIndex
+
+    init(_ search: TypedSearch, _ index: TypedIndex) throws {
+        self.search = search
+        self.index = index
+        rows = index.rows
+        try parse()
+    }
+
+    // MARK: From text to slots
+
+    private mutating func parse() throws {
+        let typed = TypedText(search.text, columns: index.columns)
+        for (number, part) in typed.parts.enumerated() {
+            let text = String(search.text[part.range])
+            let start = search.text.utf8.distance(from: search.text.utf8.startIndex, to: part.range.lowerBound)
+            let isLast = number == typed.parts.count - 1 && typed.isOpen && !part.isExcluded && search.completion != .none
+            let isPrefix = part.isPrefix || isLast
+            let tokens = try index.tokens(typed: text, isPrefix: isPrefix)
+            var found = runs(tokens, isQuoted: part.isQuoted).map { run in
+                var slot = Slot(
+                    range: (start + run.range.lowerBound)..<(start + run.range.upperBound), tokens: run.tokens, others: run.others)
+                slot.isQuoted = part.isQuoted
+                slot.isExcluded = part.isExcluded
+                if let column = part.column, let place = index.columns.firstIndex(named: column) { slot.columns = [Int32(place)] }
+                return slot
+            }
+            if isPrefix, !found.isEmpty { found[found.count - 1].isPrefix = true }
+            if part.isAlternative, found.count == 1, let last = slots.indices.last {
+                slots[last].parts.append(found[0])
+            } else {
+                slots += found
+            }
+        }
+        leaveOut()
+    }
+
+    /// Groups the tokens into phrases. Tokens that touch, as in text without spaces, are a phrase; so are those of quoted text.
+    private func runs(
+        _ tokens: [TypedIndex.Token], isQuoted: Bool
+    ) -> [(tokens: [[UInt8]], others: [[UInt8]], range: Range<Int>)] {
+        var runs: [(tokens: [[UInt8]], others: [[UInt8]], range: Range<Int>)] = []
+        for token in tokens {
+            if token.isColocated, !runs.isEmpty {
+                if runs[runs.count - 1].tokens.count == 1 { runs[runs.count - 1].others.append(token.bytes) }
+            } else if let last = runs.last, isQuoted || token.range.lowerBound <= last.range.upperBound, last.tokens.count < 32 {
+                runs[runs.count - 1].tokens.append(token.bytes)
+                runs[runs.count - 1].others = []
+                runs[runs.count - 1].range = last.range.lowerBound..<max(last.range.upperBound, token.range.upperBound)
+            } else {
+                runs.append(([token.bytes], [], token.range))
+            }
+        }
+        return runs
+    }
+
+    private mutating func leaveOut() {
+        let stopWords = Set(search.stopWords.map { Array($0.lowercased().utf8) })
+        let wanted = slots.indices.filter { !slots[$0].isExcluded }
+        func isStopWord(_ slot: Slot) -> Bool { !slot.isQuoted && slot.tokens.count == 1 && stopWords.contains(slot.tokens[0]) }
+        // If all words are stop words, they are meant. The last one may still become another word.
+        let isAllStopWords = wanted.allSatisfy { isStopWord(slots[$0]) }
+        var count = 0
+        for place in wanted {
+            if !isAllStopWords, isStopWord(slots[place]), !slots[place].isPrefix {
+                slots[place].isLeftOut = true
+            } else {
+                count += 1
+                if count > Self.limit { slots[place].isLeftOut = true }
+            }
+        }
+        for place in slots.indices.filter({ slots[$0].isExcluded }).dropFirst(Self.limit) { slots[place].isLeftOut = true }
+    }
+
+    /// The slots that are not left out: words that are searched for, and excluded ones.
+    var active: [Int] { slots.indices.filter { !slots[$0].isLeftOut } }
+    var wanted: [Int] { active.filter { !slots[$0].isExcluded } }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import SQLCipherKitCore
+import Testing
+import TestSupport
+
+@Suite struct CollationTests {
+    let db: Connection
+
+    init() throws { db = try Connection(.memory) }
+
+    private func sorted(_ words: [String], _ collation: String) throws -> [String] {
+        try db.fetchAll(
+            String.self, SQL(raw: "SELECT column1 FROM (VALUES \(words.map { _ in "(?)" }.joined(separator: ","))) ORDER BY 1 COLLATE \(collation)"),
+            StatementArguments(words))
+    }
+
+    @Test func aClosure() throws {
+        try db.register(.collation("BY_LENGTH") { a, b in
+            a.count < b.count ? .orderedAscending : a.count > b.count ? .orderedDescending : .orderedSame
+        })
+        #expect(try sorted(["ccc", "a", "", "bb"], "BY_LENGTH") == ["", "a", "bb", "ccc"])
+        #expect(try db.fetchOne(Bool.self, "SELECT 'xy' = 'éé' COLLATE BY_LENGTH") == true)
+        try db.execute("CREATE TABLE t(x TEXT COLLATE BY_LENGTH UNIQUE)")
+        try db.execute("INSERT INTO t VALUES ('abc')")
+        let error = #expect(throws: DatabaseError.self) { try db.execute("INSERT INTO t VALUES ('xyz')") }
+        #expect(error?.code == .constraintUnique)
+    }
+
+    @Test func unicode() throws {
+        try db.register(.collation(.unicode))
+        try db.register(.collation(.unicodeIgnoringCase))
+        // The same letter in two spellings, and letters beyond A to Z.
+        #expect(try db.fetchOne(Bool.self, "SELECT \("e\u{301}") = \("é") COLLATE UNICODE") == true)
+        #expect(try db.fetchOne(Bool.self, "SELECT \("e\u{301}") = \("é")") == false)
+        #expect(try db.fetchOne(Bool.self, "SELECT 'ÄÖÜ' = 'äöü' COLLATE NOCASE") == false)
+        #expect(try db.fetchOne(Bool.self, "SELECT 'ÄÖÜ' = 'äöü' COLLATE UNICODE_NOCASE") == true)
+        #expect(try db.fetchOne(Bool.self, "SELECT 'ПРИВЕТ' = 'привет' COLLATE UNICODE_NOCASE") == true)
+        #expect(try sorted(["b", "A", "a", "B"], "UNICODE") == ["A", "B", "a", "b"])
+        #expect(try sorted(["Bb", "aa", "CC"], "UNICODE_NOCASE") == ["aa", "Bb", "CC"])
+        // Not UTF-8: compared, not trapped on.
+        #expect(try db.fetchOne(Bool.self, "SELECT CAST(x'ff' AS TEXT) > 'a' COLLATE UNICODE") == true)
+    }
+
+    @Test func localized() throws {
+        try db.register(.collation(.localized(locale: Locale(identifier: "en"))))
+        #expect(try sorted(["file 10", "File 9", "file 1"], "LOCALIZED") == ["file 1", "File 9", "file 10"])
+        try db.register(.collation(.localized("ENGLISH", locale: Locale(identifier: "en"))))
+        #expect(try sorted(["b", "a"], "english") == ["a", "b"])
+    }
+
+    @Test func removal() throws {
+        try db.register(.collation("MINE") { _, _ in .orderedSame })
+        _ = try sorted(["a", "b"], "MINE")
+        try db.unregister(.collation("MINE"))
+        let error = #expect(throws: DatabaseError.self) { try sorted(["a", "b"], "MINE") }
+        #expect(error?.message.contains("no such collation") == true)
+        try db.unregister(.collation("never_there"))
+        // SQLite's own come back.
+        for (name, texts) in [("NOCASE", ["a", "B"]), ("binary", ["B", "a"]), ("RTRIM", ["a", "b "])] {
+            let last = texts[1]
+            try db.register(.collation(name) { a, b in a == b ? .orderedSame : a == last ? .orderedAscending : .orderedDescending })
+            // SQLite compares bytes itself where the order is BINARY.
+            #expect(try sorted(texts, name) == texts.reversed() || name == "binary")
+            try db.unregister(.collation(name))
+            #expect(try sorted(texts, name) == texts)
+        }
+    }
+
+    @Test func aNameWithANULIsNoOther() throws {
+        let error = #expect(throws: DatabaseError.self) { try db.register(.collation("NOCASE\0x") { _, _ in .orderedSame }) }
+        #expect(error?.reason == .invalidArgument)
+        #expect(throws: DatabaseError.self) { try db.unregister(.collation("NOCASE\0x")) }
+        #expect(try sorted(["b", "A"], "NOCASE") == ["A", "b"])
+    }
+
+    @Test func aCollationMayNotUseTheConnection() throws {
+        var failures = 0
+        try db.register(.collation("CURIOUS") { a, b in
+            do { try db.execute("SELECT 1") } catch { failures += 1 }
+            return a < b ? .orderedAscending : .orderedDescending
+        })
+        #expect(try sorted(["b", "a"], "CURIOUS") == ["a", "b"])
+        #expect(failures > 0)
+        // While it is used it stays.
+        try db.forEach("SELECT 1 WHERE 'a' < 'b' COLLATE CURIOUS") { _ in
+            #expect(throws: DatabaseError.self) { try db.unregister(.collation("CURIOUS")) }
+            #expect(throws: DatabaseError.self) { try db.register(.collation("CURIOUS") { _, _ in .orderedSame }) }
+        }
+    }
+}

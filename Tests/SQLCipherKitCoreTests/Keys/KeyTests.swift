@@ -1,0 +1,162 @@
+import Foundation
+import KitSupport
+import SQLCipherKitCore
+import Testing
+import TestSupport
+
+@Suite struct KeyTests {
+    let folder: TemporaryFolder
+    var path: String { folder.path("a.db") }
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func make(_ key: Encryption?) throws {
+        let db = try Connection(.file(path), key: key.quick)
+        try db.execute("CREATE TABLE t(x)")
+        try db.execute("INSERT INTO t VALUES ('kept')")
+    }
+
+    private func opens(_ key: Encryption) -> Bool {
+        (try? Connection(.file(path), key: key.quick).fetchOne(String.self, "SELECT x FROM t")) == "kept"
+    }
+
+    @Test func anEmptyKeyIsRefusedBeforeThereIsAFile() throws {
+        let attempts: [() throws -> Encryption] = [
+            { try .passphrase("") }, { try .passphrase(Data()) }, { try .passphrase([UInt8]()) }, { try .raw([UInt8]()) },
+            { try .raw(Data(), salt: Data(count: 16)) },
+        ]
+        for attempt in attempts {
+            let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: attempt()) }
+            #expect(error?.reason == .emptyKey)
+        }
+        #expect(try folder.names() == [])
+    }
+
+    @Test func rawKeysHave32BytesAndSalts16() throws {
+        for count in [1, 31, 33, 48, 64] {
+            let error = #expect(throws: DatabaseError.self) { try Encryption.raw([UInt8](repeating: 1, count: count)) }
+            #expect(error?.reason == .invalidKey)
+        }
+        for count in [0, 15, 17] {
+            let error = #expect(throws: DatabaseError.self) {
+                try Encryption.raw(Data(repeating: 1, count: 32), salt: Data(repeating: 2, count: count))
+            }
+            #expect(error?.reason == .invalidKey)
+        }
+    }
+
+    @Test func aWrongKeyIsAnErrorAtOpening() throws {
+        try make(.passphrase("right"))
+        for wrong in [try Encryption.passphrase("wrong"), try .raw(Data(repeating: 3, count: 32)), try .passphrase("right ")] {
+            let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: wrong.quick) }
+            #expect(error?.reason == .wrongKeyOrNotADatabase)
+            #expect(error?.path == path)
+        }
+        let error = #expect(throws: DatabaseError.self) { try Connection(.file(path)) }
+        #expect(error?.reason == .wrongKeyOrNotADatabase && error?.message.contains("no key") == true)
+        #expect(opens(try .passphrase("right")))
+    }
+
+    @Test func otherCipherSettingsAreAWrongKey() throws {
+        try make(.passphrase("right"))
+        var settings: [CipherConfiguration] = []
+        for pageSize in [1024, 65536] {
+            settings.append(.quick)
+            settings[settings.count - 1].pageSize = pageSize
+        }
+        settings.append(CipherConfiguration())
+        settings.append(.quick)
+        settings[3].hmacAlgorithm = .sha1
+        settings.append(.quick)
+        settings[4].usesHMAC = false
+        for cipher in settings {
+            let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: .passphrase("right", cipher: cipher)) }
+            #expect(error?.reason == .wrongKeyOrNotADatabase, "\(cipher)")
+        }
+    }
+
+    @Test func impossibleSettingsAreRefusedBeforeThereIsAFile() throws {
+        for change in [
+            { $0.pageSize = 512 }, { $0.pageSize = 5000 }, { $0.pageSize = 131_072 }, { $0.pageSize = -4096 }, { $0.kdfIterations = 0 },
+            { $0.kdfIterations = -1 }, { $0.kdfIterations = Int(Int32.max) + 1 },
+        ] as [(inout CipherConfiguration) -> Void] {
+            var cipher = CipherConfiguration()
+            change(&cipher)
+            let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: .passphrase("k", cipher: cipher)) }
+            #expect(error?.reason == .invalidKey)
+        }
+        #expect(try folder.names() == [])
+    }
+
+    @Test(arguments: [1024, 2048, 4096, 8192, 32768, 65536]) func allSettingsMakeFilesThatOpenAgain(pageSize: Int) throws {
+        for hash in CipherConfiguration.Hash.allCases {
+            for usesHMAC in [true, false] {
+                var cipher = CipherConfiguration.quick
+                cipher.pageSize = pageSize
+                cipher.kdfAlgorithm = hash
+                cipher.hmacAlgorithm = hash
+                cipher.usesHMAC = usesHMAC
+                let path = folder.path("\(hash)-\(usesHMAC).db")
+                try Connection(.file(path), key: .passphrase("k", cipher: cipher)).execute("CREATE TABLE t(x)")
+                let again = try Connection(.file(path), key: .passphrase("k", cipher: cipher))
+                #expect(try again.fetchOne(Int.self, "SELECT count(*) FROM t") == 0)
+                // On an encrypted database the engine answers with text.
+                #expect(try again.fetchOne(String.self, "PRAGMA page_size") == "\(pageSize)")
+            }
+        }
+    }
+
+    @Test func aPlaintextFileIsNotTouched() throws {
+        try make(nil)
+        let before = try Data(contentsOf: URL(fileURLWithPath: path))
+        let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: .passphrase("k")) }
+        #expect(error?.reason == .notEncrypted)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
+        #expect(try folder.names() == ["a.db"])
+    }
+
+    @Test func aFileThatIsNoDatabase() throws {
+        try Data("certainly not a database, but long enough to look like one".utf8).write(to: URL(fileURLWithPath: path))
+        for key in [nil, try Encryption.passphrase("k")] {
+            let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: key) }
+            #expect(error?.reason == .wrongKeyOrNotADatabase)
+        }
+    }
+
+    static let oddPassphrases = [
+        "p", "it's", "\"quoted\"", "🗝️ Schlüßel ключ", String(repeating: "long ", count: 2048), " ", "x'", "x''",
+        "x'" + String(repeating: "2d", count: 32) + "'", "X'" + String(repeating: "aB", count: 48) + "'",
+        "x'" + String(repeating: "00", count: 80) + "'", "x'2d'", String(repeating: "ff", count: 32),
+    ]
+
+    @Test(arguments: oddPassphrases) func anyTextIsAPassphrase(_ text: String) throws {
+        try make(.passphrase(text))
+        #expect(opens(try .passphrase(text)))
+        #expect(opens(try .passphrase(Data(text.utf8))))
+        #expect(!opens(try .passphrase(text + "x")))
+        // A passphrase that is spelled like a raw key is not that raw key.
+        if text.utf8.count == 67 { #expect(!opens(try .raw([UInt8](repeating: 0x2d, count: 32)))) }
+    }
+
+    @Test func rawKeysWithAndWithoutSalt() throws {
+        let bytes = (0..<32).map { UInt8($0) }, salt = (0..<16).map { UInt8(200 + $0) }
+        try make(.raw(bytes, salt: salt))
+        #expect(Array(try Data(contentsOf: URL(fileURLWithPath: path)).prefix(16)) == salt)
+        #expect(opens(try .raw(bytes, salt: salt)))
+        // The file has its salt in it.
+        #expect(opens(try .raw(bytes)))
+        #expect(!opens(try .raw(bytes.reversed())))
+    }
+
+    @Test func aKeyIsShownNowhere() throws {
+        let secret = "s3cr3t-passphrase"
+        let key = try Encryption.passphrase(secret)
+        var shown = "\(key) \(String(reflecting: key)) \(String(describing: Optional(key)))"
+        dump(key, to: &shown)
+        #expect(!shown.contains(secret))
+        #expect(shown.contains("Encryption(passphrase)"))
+        try make(.passphrase("another"))
+        let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: key.quick) }
+        #expect(error.map { !"\($0) \(String(reflecting: $0))".contains(secret) } == true)
+    }
+}

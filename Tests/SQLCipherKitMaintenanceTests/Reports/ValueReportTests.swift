@@ -1,0 +1,144 @@
+import Foundation
+import SQLCipherKitCore
+import SQLCipherKitMaintenance
+import SQLCipherKitRecords
+import SQLCipherKitSearch
+import Testing
+import TestSupport
+
+/// What a report says of columns, and what converting them does.
+@Suite struct ValueReportTests {
+    let db: Connection
+
+    init() throws { db = try Connection(.memory) }
+
+    private func column(_ declaration: String, _ values: String) throws -> ValueReport.Column {
+        try db.execute("DROP TABLE IF EXISTS t")
+        try db.execute(SQL(raw: "CREATE TABLE t(\(declaration))"))
+        try db.execute(SQL(raw: "INSERT INTO t VALUES \(values)"))
+        return try #require(try db.main.valueReport().columns.first)
+    }
+
+    @Test func whatAColumnHolds() throws {
+        typealias Content = ValueReport.Content
+        let cases: [(String, String, Content, [ValueReport.Form], Bool)] = [
+            ("created TEXT", "('2026-11-21T08:30:00.250Z'), (NULL)", .dates, [.date(.iso8601)], false),
+            ("x", "('2026-11-21 08:30:00')", .dates, [.date(.text(.currentTimestamp))], false),
+            ("x", "('2026-11-21T08:30:00+00:00')", .dates, [.date(.text(DateTextFormat(fraction: .none, zone: .offset)))], false),
+            ("day", "('2026-11-21')", .dates, [.otherDate], false),
+            ("x", "('2026-11-21'), ('2026-11-21 08:30:00')", .dates, [.otherDate, .date(.text(.currentTimestamp))], true),
+            ("createdAt INTEGER", "(1795249800)", .dates, [.date(.integerSeconds)], false),
+            ("created REAL", "(1795249800.25)", .dates, [.date(.realSeconds)], false),
+            ("x", "('2026-11-21T08:30:00Z'), (1795249800)", .dates, [.date(.integerSeconds), .date(.text(.iso8601Seconds))], true),
+            ("bytes_written INTEGER", "(1795249800)", .numbers, [.integer], false),
+            ("id TEXT", "('0F1E2D3C-4B5A-6978-8796-A5B4C3D2E1F0')", .uuids, [.uuid(.uppercaseText)], false),
+            ("id TEXT", "('0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0')", .uuids, [.uuid(.lowercaseText)], false),
+            ("id BLOB", "(x'0F1E2D3C4B5A69788796A5B4C3D2E1F0')", .uuids, [.uuid(.blob)], false),
+            ("salt BLOB", "(x'0F1E2D3C4B5A69788796A5B4C3D2E1F0')", .bytes, [.blob], false),
+            ("author UNIQUE REFERENCES t(author)", "(x'0F1E2D3C4B5A69788796A5B4C3D2E1F0')", .uuids, [.uuid(.blob)], false),
+            ("x", "(x'0F1E2D3C4B5A69788796A5B4C3D2E1F0'), ('0F1E2D3C-4B5A-6978-8796-A5B4C3D2E1F1')", .uuids,
+                [.uuid(.blob), .uuid(.uppercaseText)], true),
+            ("done", "(0), (1), (1)", .booleans, [.integer], false),
+            ("done BOOLEAN", "(0), (1), ('true')", .booleans, [.integer, .booleanText], true),
+            ("price NUMERIC", "(1), (2.5)", .numbers, [.integer, .real], false),
+            ("price", "('12.50')", .numbers, [.numericText], false),
+            ("price", "('12.50'), (3), (4)", .numbers, [.integer, .numericText], true),
+            ("zip TEXT", "('12345')", .text, [.text], false),
+            ("title TEXT", "('2026-11-21'), ('a'), ('b')", .text, [.text], false),
+            ("x", "(1), ('a'), (x'00')", .anything, [.blob, .integer, .text], true),
+            ("x", "(NULL)", .nothing, [], false),
+        ]
+        for (declaration, values, content, forms, isMixed) in cases {
+            let found = try column(declaration, values)
+            #expect(found.content == content, "\(declaration) \(values): \(found)")
+            #expect(Set(found.forms.map(\.form)) == Set(forms), "\(declaration) \(values): \(found)")
+            #expect(found.isMixed == isMixed, "\(declaration) \(values)")
+        }
+    }
+
+    @Test func samplesReachTheLastRows() throws {
+        try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, created)")
+        try db.execute("""
+            WITH RECURSIVE c(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM c WHERE n < 1000)
+            INSERT INTO t SELECT n, iif(n < 999, 1795249800 + n, '2026-11-21 08:30:00') FROM c
+            """)
+        let report = try db.main.valueReport(sampling: 10)
+        #expect(report["T", "CREATED"]?.forms.reduce(0) { $0 + $1.count } == 10)
+        #expect(report.mixedColumns.map(\.name) == ["created"])
+        #expect(try db.main.valueReport(sampling: nil)["t", "created"]?.forms.map(\.count) == [998, 2])
+        #expect(throws: DatabaseError.self) { try db.main.valueReport(sampling: 0) }
+        // Tables without row ids, odd names, text that is no text, and what is no table of the user's.
+        try db.execute("CREATE TABLE \"odd \"\" name\"(\"a \"\" b\" PRIMARY KEY) WITHOUT ROWID")
+        try db.execute("INSERT INTO \"odd \"\" name\" VALUES (CAST(x'ff' AS TEXT)), ('é')")
+        try db.execute("CREATE VIEW v AS SELECT * FROM t")
+        try db.create(FTS5Table("f", columns: ["a"]))
+        try KeyValueStore("s", in: db).set("a", to: 1)
+        #expect(try Set(db.main.valueReport(sampling: 1).columns.map(\.table)) == ["t", "odd \" name"])
+    }
+
+    @Test func convertingIsOneTransaction() throws {
+        try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, x)")
+        try db.execute("""
+            INSERT INTO t(x) VALUES ('2026-11-21 08:30:00'), (1795249801), ('2026-11-21T08:30:02.5Z'), (NULL), (1795249803.25)
+            """)
+        func values() throws -> [SQLValue] { try db.fetchAll("SELECT x FROM t ORDER BY id") }
+        let before = try values()
+        // A fraction that the form has no room for is kept.
+        #expect(throws: DatabaseError.self) { try db.main.convertValues(of: "x", in: "t", to: .dates(.integerSeconds)) }
+        #expect(try values() == before)
+        #expect(try db.main.convertValues(of: "X", in: "T", to: .dates(.iso8601)) == 4)
+        #expect(try values() == [
+            "2026-11-21T08:30:00.000Z", "2026-11-21T08:30:01.000Z", "2026-11-21T08:30:02.500Z", nil, "2026-11-21T08:30:03.250Z",
+        ])
+        #expect(try db.main.convertValues(of: "x", in: "t", to: .dates(.iso8601)) == 0)
+        #expect(try db.main.convertValues(of: "x", in: "t", to: .dates(.integerSeconds), allowingRounding: true) == 4)
+        #expect(try values() == [1_795_249_800, 1_795_249_801, 1_795_249_802, nil, 1_795_249_803])
+        // One value that is none of the kind.
+        try db.execute("INSERT INTO t(x) VALUES ('tomorrow')")
+        let error = #expect(throws: DatabaseError.self) { try db.main.convertValues(of: "x", in: "t", to: .dates(.iso8601)) }
+        #expect(error?.reason == .invalidArgument && error?.message.contains("tomorrow") == false)
+        #expect(try values().first == 1_795_249_800)
+        for (column, table) in [("y", "t"), ("x", "u")] {
+            #expect(throws: DatabaseError.self) { try db.main.convertValues(of: column, in: table, to: .booleans) }
+        }
+        // Nothing is left behind.
+        #expect(throws: DatabaseError.self) { try db.fetchOne(Int.self, "SELECT sqlcipherkit_converted(1)") }
+    }
+
+    @Test func otherKinds() throws {
+        try db.execute("CREATE TABLE t(id TEXT COLLATE NOCASE PRIMARY KEY, done, price NUMERIC, note TEXT)")
+        try db.execute("""
+            INSERT INTO t VALUES ('0F1E2D3C-4B5A-6978-8796-A5B4C3D2E1F0', 'true', '12.50', '2026-11-21'), (NULL, 0, 3, NULL)
+            """)
+        #expect(try db.main.convertValues(of: "id", in: "t", to: .uuids(.lowercaseText)) == 1)
+        #expect(try db.fetchOne(String.self, "SELECT max(id) FROM t") == "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0")
+        #expect(try db.main.convertValues(of: "done", in: "t", to: .booleans) == 1)
+        #expect(try db.fetchAll(Int.self, "SELECT done FROM t") == [1, 0])
+        try db.execute("UPDATE t SET done = iif(id IS NULL, 0.0, 1.0)")
+        #expect(try db.main.convertValues(of: "done", in: "t", to: .booleans) == 2)
+        #expect(try db.fetchAll(SQLValue.self, "SELECT done FROM t") == [1, 0])
+        // What the declared type would undo is refused, and not half done.
+        for (column, conversion) in [("price", ValueConversion.decimals(.text)), ("note", .dates(.integerSeconds))] {
+            let error = #expect(throws: DatabaseError.self) { try db.main.convertValues(of: column, in: "t", to: conversion) }
+            #expect(error?.reason == .invalidArgument && error?.message.contains("declared type") == true)
+        }
+        #expect(try db.fetchAll(SQLValue.self, "SELECT note FROM t") == ["2026-11-21", nil])
+        #expect(try db.main.convertValues(of: "price", in: "t", to: .decimals(.number)) == 0)
+    }
+
+    @Test func aKeyAndWhatRefersToIt() throws {
+        try db.execute(SQLScript("""
+            CREATE TABLE author(id PRIMARY KEY);
+            CREATE TABLE book(author REFERENCES author);
+            INSERT INTO author VALUES ('0F1E2D3C-4B5A-6978-8796-A5B4C3D2E1F0');
+            INSERT INTO book VALUES ('0F1E2D3C-4B5A-6978-8796-A5B4C3D2E1F0');
+            """))
+        #expect(throws: DatabaseError.self) { try db.main.convertValues(of: "id", in: "author", to: .uuids(.blob)) }
+        try db.transaction { db in
+            try db.execute("PRAGMA defer_foreign_keys = ON")
+            try db.main.convertValues(of: "id", in: "author", to: .uuids(.blob))
+            try db.main.convertValues(of: "author", in: "book", to: .uuids(.blob))
+        }
+        #expect(try db.fetchAll(Int.self, "SELECT count(*) FROM author JOIN book ON author = id WHERE typeof(id) = 'blob'") == [1])
+    }
+}

@@ -1,0 +1,24 @@
+#if os(Linux)
+import Foundation
+import Testing
+import TestSupport
+
+/// Power cuts in the midst of what writes files: a sample of the states that `Tests/Proofs/CrashStates` builds; all of them with
+/// SQLCIPHERKIT_LONG_TESTS.
+@Suite struct CrashStateTests {
+    static let scenarios = [
+        "commits", "create,attached", "migrations,vacuum", "key-in-place,key-in-place-without-sync",
+        "key-by-file,key-by-file-after-a-commit,convert,encrypt,decrypt", "erase,restore,restore-by-rows",
+        "backup,backup-over-another,export", "restore-pages,restore-pages-on,restore-pages-instead",
+        "slots-for-a-raw-key,slots-add,slots-rotate-by-file",
+        "slots-rotate-in-place", "import,import-new,import-mirror",
+    ]
+
+    @Test(arguments: scenarios) func afterAPowerCut(scenarios: String) throws {
+        let outcome = try Command.run(
+            BuildProducts.executable("CrashStates"),
+            ["--scenario", scenarios] + (LongTests.areOn ? [] : ["--sample", "12", "--seed", "\(Seed.value)"]))
+        #expect(outcome.status == 0 && outcome.output.contains(" 0 problems"), "\(outcome.output)\(outcome.errors)")
+    }
+}
+#endif

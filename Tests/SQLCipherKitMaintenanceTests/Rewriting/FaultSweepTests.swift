@@ -1,0 +1,36 @@
+#if os(Linux)
+import Foundation
+import Testing
+import TestSupport
+
+/// The n-th call of each kind fails, once or for good, in each operation: the files are whole, old or new, nothing remains, the
+/// connection goes on to work, and the error is true. A few n of each in some of the
+/// operations; all with SQLCIPHERKIT_LONG_TESTS.
+@Suite struct FaultSweepTests {
+    static let scenarios = [
+        "open", "verify", "attach", "search", "identify", "vacuum", "erase", "residue", "pool", "backup", "compact backup",
+        "restore", "salvage", "convert", "encrypt", "decrypt", "migrate", "new file", "rekey", "rekey with a log",
+        "new file with a log", "write", "slots create", "slots add", "slots revoke", "slots rotate", "slots rotate by file",
+        "records", "json", "key-value", "blob", "attach and write", "full-text rows", "full-text upkeep", "change log",
+        "change log, receiving", "pool with tasks", "observation", "hooks", "migration",
+    ]
+
+    @Test(arguments: LongTests.sample(3, of: scenarios)) func aFault(scenario: String) throws {
+        let kinds: [(String, Int)] = [
+            ("memory", 10), ("open", 2), ("read", 5), ("write", 4), ("sync", 2), ("truncate", 1), ("rename", 2), ("unlink", 2),
+            ("stat", 2), ("full", 3), ("descriptors", 2),
+        ]
+        for (kind, few) in kinds {
+            for length in LongTests.areOn || few > 2 || kind == "stat" ? ["once", "forGood"] : ["once"] {
+                let folder = try TemporaryFolder()
+                let outcome = try Command.run(
+                    BuildProducts.executable("FaultDriver"),
+                    ["faults", folder.url.path, scenario, kind, length, LongTests.areOn ? "100000" : "\(few)"],
+                    environment: ["LD_PRELOAD": kind == "memory" ? "" : FaultLibrary.path()])
+                #expect(outcome.status == 0 && !outcome.output.contains("FAILED"),
+                    "\(scenario), \(kind), \(length):\n\(outcome.output)\(outcome.errors)")
+            }
+        }
+    }
+}
+#endif

@@ -1,0 +1,109 @@
+import Foundation
+import KitSupport
+import SQLCipherKitConcurrency
+import SQLCipherKitCore
+import SQLCipherKitRecords
+import Testing
+import TestSupport
+
+@Suite(.timeLimit(.minutes(5))) struct SharedKeyValueStoreTests {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    struct Frame: Codable, Equatable, Sendable { var x: Int }
+
+    @Test(arguments: Store.allCases) func everyCall(kind: Store) async throws {
+        let store = try SharedKeyValueStore("settings", in: kind.open(folder))
+        #expect(try await store.get("a", as: Int.self) == nil)
+        #expect(try await store.get("a", as: Frame.self) == nil)
+        try await store.set("a", to: 1)
+        try await store.set("frame", to: Frame(x: 1))
+        try await store.set("nil", to: Int?.none)
+        #expect(try await store.get("a") == 1)
+        #expect(try await store.get("frame") == Frame(x: 1))
+        #expect(try await store.get("nil", as: Int?.self) == .some(nil))
+        #expect(try await store.get("b", default: "none") == "none")
+        #expect(try await store.get("b", default: Frame(x: 4)) == Frame(x: 4))
+        #expect(try await store.remove("a"))
+        #expect(try await !store.remove("a"))
+        let error = await #expect(throws: DatabaseError.self) { try await store.set("big", to: UInt64.max) }
+        #expect(error?.reason == .invalidArgument)
+        let keys = try await store.read { store in try store.keys() }
+        #expect(keys == ["frame", "nil"])
+        // All or nothing.
+        await #expect(throws: DatabaseError.self) {
+            try await store.write { store in
+                try store.set("c", to: 1)
+                try store.set("d", to: Double.nan)
+            }
+        }
+        #expect(try await store.get("c", as: Int.self) == nil)
+        try synchronous(store)
+    }
+
+    private func synchronous(_ store: SharedKeyValueStore) throws {
+        try store.set("a", to: 2, expires: Date(timeIntervalSinceNow: 100))
+        try store.set("frame", to: Frame(x: 2))
+        #expect(try store.get("a") == 2)
+        #expect(try store.get("frame") == Frame(x: 2))
+        #expect(try store.get("none", default: 7) == 7)
+        #expect(try store.read { try $0.count() } == 3)
+        #expect(try store.remove("a"))
+        try store.write { store in try store.removeAll() }
+        #expect(try store.read { try $0.keys() } == [])
+    }
+
+    @Test(arguments: Store.allCases) func inAnAttachedDatabase(kind: Store) async throws {
+        let database = try kind.open(folder)
+        let archive = try await database.attach(.file(folder.path("archive.db")), as: "archive", key: .plaintext)
+        let store = try SharedKeyValueStore("settings", in: database), archived = try SharedKeyValueStore("settings", in: archive)
+        #expect(store.schema.name == "main" && archived.schema.name == "archive" && archived.database === database)
+        var values = archived.observe("a", as: Int.self).makeAsyncIterator()
+        #expect(try await values.next() == .some(nil))
+        try await store.set("a", to: 1)
+        try await archived.set("a", to: 2, expires: Date(timeIntervalSinceNow: 100))
+        #expect(try await values.next() == 2)
+        #expect(try await store.get("a") == 1)
+        #expect(try await archived.get("a") == 2)
+        let count = try await database.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM archive.kv_settings") }
+        #expect(count == 1)
+        try await archive.detach()
+        await #expect(throws: DatabaseError.self) { try await archived.get("a", as: Int.self) }
+    }
+
+    /// Many tasks at once lose nothing.
+    @Test(arguments: Store.allCases) func manyTasks(kind: Store) async throws {
+        let store = try SharedKeyValueStore("counts", in: kind.open(folder))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for task in 0..<8 {
+                group.addTask {
+                    for number in 0..<20 {
+                        try await store.write { store in try store.set("total", to: try store.get("total", default: 0) + 1) }
+                        try await store.set("\(task).\(number)", to: number)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await store.get("total") == 160)
+        #expect(try await store.read { try $0.count() } == 161)
+    }
+
+    @Test(arguments: Store.allCases) func observation(kind: Store) async throws {
+        let database = try kind.open(folder)
+        let store = try SharedKeyValueStore("settings", in: database)
+        var frames = store.observe("frame", as: Frame.self).makeAsyncIterator()
+        #expect(try await frames.next() == .some(nil))
+        try await store.set("frame", to: Frame(x: 1))
+        #expect(try await frames.next() == .some(Frame(x: 1)))
+        // Other keys, other stores and the same value are no change.
+        try await store.set("other", to: 1)
+        try await SharedKeyValueStore("others", in: database).set("frame", to: 1)
+        try await store.set("frame", to: Frame(x: 1))
+        try await store.set("frame", to: Frame(x: 2))
+        #expect(try await frames.next() == .some(Frame(x: 2)))
+        try await store.write { store in try store.removeAll() }
+        #expect(try await frames.next() == .some(nil))
+    }
+}

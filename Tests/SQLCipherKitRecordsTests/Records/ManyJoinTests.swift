@@ -1,0 +1,70 @@
+import KitSupport
+import SQLCipherKitCore
+import SQLCipherKitRecords
+import Testing
+import TestSupport
+
+private typealias Folder = Library.Folder
+private typealias Tag = Library.Tag
+private typealias Link = Library.Link
+private typealias Comment = Library.Comment
+private typealias Cover = Library.Cover
+
+/// Joins of four to six tables, against the same computed in Swift.
+@Suite struct ManyJoinTests {
+    @Test(arguments: 0..<4 as Range<UInt64>) func upToSixTables(seed: UInt64) throws {
+        let made = try EncryptedDatabase(), db = made.db
+        let content = Library.Content(seed: seed)
+        try content.insert(into: db)
+        func same(_ a: String, _ b: String) -> Bool { a.utf8.elementsEqual(b.utf8) }
+
+        var expected: [String] = []
+        for folder in content.folders {
+            for note in content.notes(of: folder) {
+                for link in content.links where link.note == note.id {
+                    for tag in content.tags where same(tag.name, link.tag) {
+                        expected.append("\(folder.id!) \(note.id!) \(link.id!) \(tag.color)")
+                    }
+                }
+            }
+        }
+        let four = Folder.join(Library.Note.self).join(Link.self).join(Tag.self) { _, _, link, tag in link.tag == tag.name }
+        let rows = try db.fetchAll(four.order { folder, note, link, _ in folder.id; note.id; link.id })
+        #expect(rows.map { "\($0.0.id!) \($0.1.id!) \($0.2.id!) \($0.3.color)" } == expected)
+        #expect(try db.count(four) == expected.count)
+        let colors = try db.fetchAll(four.filter { folder, note, link, tag in tag.color > 1 && note.stars > 2 }.select { ($0.id, $3.color) })
+        #expect(colors.count == rows.filter { $0.3.color > 1 && $0.1.stars > 2 }.count)
+
+        // Rows without a comment or a cover stay.
+        let six = four.leftJoin(Comment.self) { _, note, _, _, comment in comment.note == note.id }
+            .leftJoin(Cover.self) { folder, _, _, _, _, cover in cover.folder == folder.id }
+            .order { folder, note, link, _, comment, cover in folder.id; note.id; link.id; comment.id; cover.id }
+        var all: [String] = []
+        for row in rows {
+            let comments = content.comments.filter { $0.note == row.1.id }.map { Optional($0.id!) }
+            let covers = content.covers.filter { $0.folder == row.0.id }.map { Optional($0.id!) }
+            for comment in comments.isEmpty ? [nil] : comments {
+                for cover in covers.isEmpty ? [nil] : covers { all.append("\(row.2.id!) \(comment ?? 0) \(cover ?? 0)") }
+            }
+        }
+        #expect(try db.fetchAll(six).map { "\($0.2.id!) \($0.4?.id ?? 0) \($0.5?.id ?? 0)" } == all)
+        let five = four.join(Comment.self) { _, note, _, _, comment in comment.note == note.id }
+        for (folder, note, link, tag, comment) in try db.fetchAll(five) {
+            #expect(note.folder == folder.id && link.note == note.id && same(link.tag, tag.name) && comment.note == note.id)
+        }
+        // The only foreign key of the new table leads the way; of several the caller chooses.
+        #expect(try db.count(Cover.join(Folder.self).join(Library.Note.self).join(Comment.self)) > 0)
+        #expect(throws: DatabaseError.self) { try db.count(Folder.join(Library.Note.self).join(Link.self).join(Tag.self)) }
+    }
+
+    @Test func queriesBeginAtTheType() throws {
+        let made = try EncryptedDatabase(), db = made.db
+        try Library.Content(seed: 1).insert(into: db)
+        #expect(try db.fetchAll(Folder.limit(3, offset: 1)).count == 3)
+        #expect(try db.fetchAll(Folder.select { $0.id }.limit(5)).count == 5)
+        #expect(try db.fetchAll(Folder.select { ($0.id, $0.name) }).count == 12)
+        let full = try db.count(Folder.fullJoin(Cover.self)), right = try db.count(Folder.rightJoin(Cover.self))
+        let cross = try db.count(Folder.crossJoin(Cover.self))
+        #expect(right == 8 && full >= 12 && cross == 96)
+    }
+}

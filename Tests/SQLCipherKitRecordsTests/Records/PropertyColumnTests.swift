@@ -1,0 +1,94 @@
+import SQLCipherKitCore
+import SQLCipherKitRecords
+import Testing
+import TestSupport
+
+/// Properties whose coding keys have other texts: their columns are not those of the properties' names.
+@Suite struct PropertyColumnTests {
+    let db: Connection
+
+    init() throws {
+        db = try Connection(.memory)
+        try db.execute("CREATE TABLE price(id INTEGER PRIMARY KEY, low INTEGER, high INTEGER, title TEXT, name TEXT)")
+        try db.execute("INSERT INTO price VALUES (1, 10, 20, 'the title', 'the name')")
+    }
+
+    /// Two keys are exchanged, one is another column's, and one of the table's columns is no property's.
+    struct Price: SQLRecord {
+        var id: Int
+        var low: Int
+        var high: Int
+        var title: String
+
+        enum CodingKeys: String, CodingKey {
+            case id, low = "high", high = "low", title = "name"
+        }
+    }
+
+    struct Described: SQLRecord {
+        var id: Int
+        var low: Int
+        var high: Int
+        var title: String
+        typealias CodingKeys = Price.CodingKeys
+
+        init(from decoder: any Decoder) throws {
+            let price = try Price(from: decoder)
+            (id, low, high, title) = (price.id, price.low, price.high, price.title)
+        }
+
+        func encode(to encoder: any Encoder) throws { try Price(id: id, low: low, high: high, title: title).encode(to: encoder) }
+
+        static let table = SQLTable(of: Described.self) {
+            $0.id.primaryKey()
+            $0.low.named("high")
+            $0.high.named("low")
+            $0.title.named("name")
+        }
+        static let tableName = "price"
+    }
+
+    struct Misdescribed: SQLRecord {
+        var id: Int
+        var title: String
+        enum CodingKeys: String, CodingKey { case id, title = "name" }
+        static let tableName = "other"
+        static let table = SQLTable(of: Misdescribed.self) { $0.id.primaryKey(); $0.title }
+    }
+
+    /// Keys that are no enumeration's, and words of the language.
+    struct Plain: SQLRecord {
+        var id: Int
+        var `default`: Int
+        var `class`: String
+        enum CodingKeys: String, CodingKey { case id, `default`, `class` }
+        static let tableName = "plain"
+    }
+
+    @Test func anotherPropertysColumnIsNotTaken() throws {
+        let price = try #require(try db.fetchOne(Price.all))
+        #expect(price.low == 20 && price.high == 10 && price.title == "the name")
+        #expect(try db.count(Price.filter { $0.id == 1 }) == 1)
+        for query in [Price.filter { $0.low == 10 }, Price.filter { $0.title == "the title" }, Price.all.order { $0.high }] {
+            let error = #expect(throws: DatabaseError.self) { try db.fetchAll(query) }
+            #expect(error?.reason == .invalidArgument && error?.message.contains("coding key") == true)
+        }
+        let error = #expect(throws: DatabaseError.self) { try db.updateAll(Price.all) { _, set in set(\.low, to: 0) } }
+        #expect(error?.message.contains("low") == true)
+        #expect(throws: DatabaseError.self) { try db.fetchAll(Price.all.select { $0.title }) }
+        #expect(try db.fetchOne(Int.self, "SELECT low FROM price") == 10)
+    }
+
+    @Test func aDescriptionNamesTheColumn() throws {
+        #expect(try db.count(Described.filter { $0.low == 20 && $0.high == 10 && $0.title == "the name" }) == 1)
+        try db.updateAll(Described.all) { _, set in set(\.low, to: 30) }
+        #expect(try db.fetchOne(Int.self, "SELECT high FROM price") == 30)
+        #expect(throws: DatabaseError.self) { try db.create(Misdescribed.table) }
+    }
+
+    @Test func otherPropertiesHaveTheirNames() throws {
+        try db.execute("CREATE TABLE plain(id INTEGER PRIMARY KEY, \"default\" INTEGER, class TEXT)")
+        try db.insert(Plain(id: 1, default: 2, class: "x"))
+        #expect(try db.count(Plain.filter { $0.default == 2 && $0.class == "x" }) == 1)
+    }
+}

@@ -1,0 +1,169 @@
+import KitSupport
+import SQLCipherKitConcurrency
+import SQLCipherKitCore
+import SQLCipherKitSearch
+import Testing
+import TestSupport
+
+/// The examples of the article "Search", in its order.
+@Suite struct FullTextArticleTests {
+    @Test(.timeLimit(.minutes(5))) func codeOfTheArticleWorks() async throws {
+        let db = try Connection(.memory)
+        try db.execute("""
+            CREATE TABLE note(
+                id INTEGER PRIMARY KEY, title TEXT, body TEXT,
+                created TEXT, likes INTEGER, tags TEXT)
+            """)
+        try db.create(
+            FTS5Table(
+                "note_fts", columns: ["title", "body"],
+                content: .external(table: "note")))
+        let body = "The quick brown fox jumps over the lazy dog"
+        try db.execute("""
+            INSERT INTO note(title, body, created, likes, tags)
+            VALUES ('Foxes', \(body), '2026-11-23', 7, '["animal"]')
+            """)
+
+        let notes = try db.fullText("note_fts")
+        let found = try notes.search(typed: "quikc jumped fo", limit: 20)
+        for hit in found.hits {
+            // 1 The [quick] brown [fox] [jumps] over the lazy dog
+            print(hit.rowID, hit.snippet ?? "")
+            #expect("\(hit.rowID) \(hit.snippet ?? "")" == "1 The [quick] brown [fox] [jumps] over the lazy dog")
+        }
+        var understood: [String] = []
+        for word in found.words {
+            // quikc quick, jumped jumps, fo fox
+            print(word.typed, word.matches.first?.text ?? "nothing")
+            understood.append("\(word.typed) \(word.matches.first?.text ?? "nothing")")
+        }
+        #expect(found.hits.count == 1 && understood == ["quikc quick", "jumped jumps", "fo fox"])
+
+        var typed = TypedSearch("brown fox")
+        typed.filter = "created >= \("2010-01-01")"
+        typed.weights = [5, 1]
+        typed.rules = [.words, .typos, .relevance]
+        typed.synonyms = [TypedSearch.Synonym("reynard", finds: ["fox"])]
+        typed.stopWords = FTS5StopWords.english
+        typed.highlights = ["title"]
+        let ranked = try notes.search(typed)
+        #expect(ranked.hits.map(\.rowID) == [1])
+
+        var lively = TypedSearch("fox")
+        lively.decay = TypedSearch.Decay(
+            "julianday('now') - julianday(created)", half: 30)
+        lively.popularity = TypedSearch.Popularity("likes", half: 100)
+        let liked = try notes.search(lively)
+        #expect(liked.hits.count == 1)
+
+        var grouped = TypedSearch("fox")
+        grouped.facets = [
+            "tags": .elements("tags"),
+            "months": .dates("created", by: .month),
+            "likes": .ranges("likes", bounds: [1, 10, 100]),
+        ]
+        let counted = try notes.search(grouped)
+        for tag in counted.facets["tags"] ?? [] {
+            print(tag.value, tag.count)                    // text("animal") 1
+            #expect("\(tag.value) \(tag.count)" == "text(\"animal\") 1")
+        }
+        print(counted.total)                               // 1
+        #expect(counted.total == 1 && counted.facets["months"]?.map(\.value) == ["2026-11"])
+        #expect(counted.facets["likes"]?.map(\.count) == [0, 1, 0, 0])
+
+        try db.create(FTS5Table("mail_fts", columns: ["subject", "folder"]))
+        try db.execute(
+            "INSERT INTO mail_fts VALUES ('A fox in the garden', 'inbox')")
+        let mails = try db.fullText("mail_fts")
+
+        let both = try db.search(typed: "fox", in: [notes, mails])
+        for hit in both.hits {
+            print(hit.table, hit.rowID)         // note_fts 1, mail_fts 1
+        }
+        let sorted = try db.search(
+            lively, in: [notes, mails]
+        ) { search, index in
+            guard index.name == "mail_fts" else { return }
+            search.filter = "folder <> 'trash'"
+            search.decay = nil
+            search.popularity = nil
+        }
+        #expect(both.hits.map(\.table) == ["note_fts", "mail_fts"] && sorted.hits.count == 2)
+
+        do {
+            let folder = try TemporaryFolder()
+            let pool = try DatabasePool(.file(folder.path("notes.db")), key: .passphrase("correct horse").quick)
+            try await pool.write { db in
+                try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT)")
+                try db.create(FTS5Table("note_fts", columns: ["title"], content: .external(table: "note")))
+            }
+            let text = "quikc"
+            var shown: [[Int64]] = []
+            func show(_ hits: [TypedSearch.Hit]) { shown.append(hits.map(\.rowID)) }
+            let results = pool
+                .observe { db in
+                    try db.fullText("note_fts").search(typed: text).hits
+                }
+                .removingDuplicates()
+            for try await hits in results {
+                show(hits)
+                if shown.count == 2 { break }
+                try await pool.write { db in try db.execute("INSERT INTO note VALUES (5, 'a quick fox')") }
+            }
+            #expect(shown == [[], [5]])
+        }
+
+        let query = FTS5Query(userInput: "fox* -\"lazy cat\"")
+        var lines: [String] = []
+        let best = try notes.search(
+            query, weights: [5, 1], snippet: .column("body"), limit: 20)
+        for hit in best {
+            // 1, the rank, The quick brown [fox] jumps over the lazy dog
+            print(hit.rowID, hit.rank, hit.snippet)
+            lines.append("\(hit.rowID) \(hit.snippet)")
+            #expect(hit.rank < 0)
+        }
+        #expect(lines == ["1 The quick brown [fox] jumps over the lazy dog"])
+
+        var search = FullTextSearch(
+            "fox", filter: "likes > \(5)", order: .sql("created DESC"))
+        search.highlights = ["title"]
+        let recent = try notes.search(search)
+        let years = try notes.facets(search, by: .dates("created", by: .year))
+        let count = try notes.count(search)
+        #expect(recent.map { $0.highlights["title"]?.description } == ["Foxes"])
+        #expect(years.map(\.value) == ["2026"] && count == 1)
+
+        var all = FullTextSearch(query, limit: 1_000)
+        all.snippet = .best()
+        let ranking = try notes.ranking(all)
+        let page = try notes.hits(of: ranking, in: 0..<20)
+        #expect(page.map(\.rowID) == [1])
+
+        let stopWords = FTS5StopWords(
+            FTS5StopWords.english, base: .porter(.unicode61()))
+        try db.register(.tokenFilter(stopWords, as: "english"))
+        let synonyms = FTS5Synonyms(
+            [["car", "automobile"]], base: .custom("english"))
+        try db.register(.tokenFilter(synonyms, as: "english with synonyms"))
+        try db.register(.tokenizer(FTS5CJKTokenizer(), as: "cjk"))
+        try db.register(.tokenizer(FTS5CodeTokenizer(), as: "code"))
+        try db.create(
+            FTS5Table(
+                "source", columns: ["line"], tokenizer: .custom("code")))
+
+        let live = LiveSearch()
+        let hits = try live.run(on: db) { db in
+            try db.fullText("note_fts").search(typed: "qui").hits
+        }
+        let words = try notes.suggestions(for: "the qui")
+        let meant = try notes.correctedText("quikc fox")      // quick fox
+        #expect(hits.count == 1 && words.map(\.term) == ["quick"] && meant == "quick fox")
+
+        try notes.optimize()
+        let isSound = try notes.isIntact()
+        let size = try notes.size().total
+        try notes.configure(.secureDelete(true))
+        #expect(isSound && size > 0)
+    }
+}
