@@ -60,7 +60,9 @@ import TestSupport
         let outcome = try Command.run("bash", ["-c", script, try Tool.path, database], environment: ["PASS": Self.passphrase])
         #expect(outcome.output == "x\n42\n")
         #expect(outcome.errors == "")
-        try query("--key-fd", "99").expectFailure(3, "descriptor 99", "Bad file descriptor")
+        // A program of its own: in this process another test may have opened a descriptor of that number.
+        try Tool.runProgram(["query", database, "SELECT x FROM t", "--key-fd", "99"])
+            .expectFailure(3, "descriptor 99", "Bad file descriptor")
         try query("--key-fd=-1").expectFailure(64, "--key-fd")
     }
 
