@@ -13,10 +13,23 @@ import Testing
 
     /// What is not for users of the package is in the workshop, whose page names each machine.
     @Test func eachIsWhereItIsLookedFor() throws {
-        #expect(Self.programs(in: "") == ["bench", "docs", "quickstart", "release", "setup", "test", "vendor"])
+        #expect(Self.programs(in: "") == ["bench", "docs", "quickstart", "release", "setup", "test", "try", "vendor"])
         let page = try String(contentsOf: Repository.file("scripts/workshop/README.md"), encoding: .utf8)
         let listed = page.matches(of: /\n\| `([a-z0-9-]+)/).map { String($0.output.1) }
         #expect(listed.sorted() == Self.programs(in: "workshop/").map { String($0.dropFirst("workshop/".count)) })
+    }
+
+    /// What only `scripts/test --long` does is told where it is looked for.
+    @Test func eachPartOfTheTestsIsInCONTRIBUTING() throws {
+        let outcome = try Command.run(Repository.file("scripts/test").path, ["--list-parts"])
+        let page = try String(contentsOf: Repository.file("CONTRIBUTING.md"), encoding: .utf8)
+        let parts = outcome.output.matches(of: /(?m)^(\w+) +(\d+) min  (.+)\n +if you change (.+)$/)
+        #expect(parts.count > 10)
+        for part in parts {
+            let (_, name, minutes, what, paths) = part.output
+            #expect(page.contains("| `\(name)` | \(what) | \(minutes) | \(paths) |"), "\(name)")
+        }
+        #expect(page.matches(of: /\n\| `\w+` \| [^|]+ \| \d+ \|/).count == parts.count)
     }
 
     /// It does nothing but say what the script is for.

@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 
 /// `scripts/vendor`, run in copies of the package that hold nothing but the script and the pins.
-@Suite struct VendorScriptTests {
+@Suite(.enabled(if: LongTests.areOn, "scripts/vendor and Vendor alone change it: ./scripts/test --part releases"))
+struct VendorScriptTests {
     /// The verified archive that scripts/test has put into the cache.
     static func archive() throws -> URL {
         let environment = ProcessInfo.processInfo.environment
