@@ -191,12 +191,15 @@ if isDevelopment {
             ]),
         // What needs several modules together, and the articles.
         .testTarget(name: "SQLCipherKitTests", dependencies: ["KitSupport", "SQLCipherKit", "TestSupport"]),
-        .executableTarget(name: "ReplicaProof", dependencies: ["SQLCipherKitReplication"], path: "Tests/Proofs/ReplicaProof"),
-        .testTarget(name: "SQLCipherKitReplicationTests", dependencies: ["SQLCipherKitReplication", "TestSupport", "ReplicaProof"]),
+        .executableTarget(
+            name: "ReplicaProof", dependencies: ["SQLCipherKit", "SQLCipherKitReplication"], path: "Tests/Proofs/ReplicaProof"),
+        .testTarget(
+            name: "SQLCipherKitReplicationTests",
+            dependencies: ["ReplicaProof", "SQLCipherKit", "SQLCipherKitReplication", "TestSupport"]),
         .target(name: "LibFuzzer", path: "Tests/LibFuzzer"),
         .testTarget(name: "FuzzTests", dependencies: ["LibFuzzer", "SQLCipherKit", "SQLCipherKitCLI", "TestSupport"],
             exclude: ["Findings", "Seeds"]),
-        .testTarget(name: "CLITests", dependencies: ["SQLCipherKit", "Tool", "TestSupport"]),
+        .testTarget(name: "CLITests", dependencies: ["SQLCipherKit", "SQLCipherKitCLI", "Tool", "TestSupport"]),
     ]
 }
 

@@ -1,5 +1,4 @@
 import SQLCipherKitCore
-import SQLCipherKitMaintenance
 
 extension CipherConfiguration {
     /// Few rounds of key derivation, for tests in which their number is not the point.

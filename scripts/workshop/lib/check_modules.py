@@ -27,15 +27,24 @@ def picture():
 
 
 def targets():
-    """The manifest's: {target: the targets and products that it depends on}."""
+    """The manifest's: {target: (the targets and products that it depends on, its folder)}."""
     environment = {**os.environ, "SQLCIPHERKIT_DEVELOPMENT": "1"}
     dump = subprocess.run(["swift", "package", "dump-package"], cwd=ROOT, env=environment, stdout=subprocess.PIPE,
                           check=True).stdout
     found = {}
     for target in json.loads(dump)["targets"]:
         kinds = [next(iter(dependency.items())) for dependency in target["dependencies"]]
-        found[target["name"]] = {value[0] for kind, value in kinds}
+        folder = target.get("path") or f"{'Tests' if target['type'] == 'test' else 'Sources'}/{target['name']}"
+        found[target["name"]] = {value[0] for kind, value in kinds}, ROOT / folder
     return found
+
+
+def undeclared(manifest):
+    """Imports of a target that its manifest does not name: they compile only if something else happened to be built before."""
+    for target, (names, folder) in manifest.items():
+        for path in sorted(folder.rglob("*.swift")):
+            for other in sorted(set(IMPORT.findall(path.read_text())) & set(manifest) - names - {target}):
+                yield f"{path.relative_to(ROOT)} imports {other}, which the manifest does not name for {target}"
 
 
 def tied(modules):
@@ -50,7 +59,9 @@ def tied(modules):
 
 
 def problems():
-    modules, manifest = picture(), targets()
+    modules, described = picture(), targets()
+    manifest = {name: names for name, (names, _) in described.items()}
+    yield from undeclared(described)
     if not modules:
         yield "ARCHITECTURE.md has no table of modules"
     libraries = {name for name in manifest
