@@ -33,6 +33,18 @@ void sqlcipherkit_roll_back(sqlite3 *db) {
     sqlite3_mutex_leave(db->mutex);
 }
 
+int sqlcipherkit_has_write_lock(sqlite3 *db, int is_exclusive) {
+    sqlite3_mutex_enter(db->mutex);
+    int has = sqlite3_txn_state(db, "main") == SQLITE_TXN_WRITE;
+    if (has && is_exclusive) {
+        const Pager *pager = sqlite3BtreePager(db->aDb[0].pBt);
+        /* With a log, the two are the same. No other connection sees a database in memory. */
+        has = pager->pWal != NULL || pager->memDb || pager->tempFile || pager->eLock >= EXCLUSIVE_LOCK;
+    }
+    sqlite3_mutex_leave(db->mutex);
+    return has;
+}
+
 int sqlcipherkit_begin_read(sqlite3 *db) {
     int rc = SQLITE_OK;
     sqlite3_mutex_enter(db->mutex);

@@ -16,6 +16,10 @@ int sqlcipherkit_controls_transaction(sqlite3_stmt *statement);
  * callback or during a statement's step. */
 void sqlcipherkit_roll_back(sqlite3 *db);
 
+/* Whether the open transaction has what `BEGIN IMMEDIATE` takes, or `BEGIN EXCLUSIVE` if is_exclusive is not 0: the lock for
+ * writing the main database, and without a write-ahead log the lock that blocks readers too. */
+int sqlcipherkit_has_write_lock(sqlite3 *db, int is_exclusive);
+
 /* Begins a transaction, if none is open, in which all databases except temp are read as they are now, or as in a snapshot that was
  * opened before. After a failure the transaction may be open. Must not be called in a callback or during a statement's step. */
 int sqlcipherkit_begin_read(sqlite3 *db);

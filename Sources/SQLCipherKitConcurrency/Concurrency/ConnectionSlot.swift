@@ -150,7 +150,7 @@ package final class ConnectionSlot: @unchecked Sendable {
     private func write<R>(_ db: Connection, _ body: (Connection) throws -> sending R) throws -> sending R {
         try db.begin(.immediate)
         let result = try inTransaction(db, body)
-        try db.commit()
+        if TransactionEnd.undoes(result) { db.abandon() } else { try db.commit() }
         return result
     }
 

@@ -20,7 +20,8 @@ extension SharedDatabase {
         try await run(reading, timeout: timeout, body)
     }
 
-    /// Runs `body` in a transaction that may write (`BEGIN IMMEDIATE`): commits and returns its result, or rolls back if it throws.
+    /// Runs `body` in a transaction that may write (`BEGIN IMMEDIATE`): commits and returns its result, or rolls back if it throws
+    /// or returns ``TransactionEnd/rollback(_:)``.
     /// - Parameters:
     ///   - timeout: how long the call may take. Default: nil, no limit. A commit that has begun is finished.
     ///   - body: reads and writes.

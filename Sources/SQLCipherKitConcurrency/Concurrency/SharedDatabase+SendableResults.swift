@@ -26,6 +26,40 @@ extension SharedDatabase {
         try await run(.write, timeout: timeout) { db in try body(db) }
     }
 
+    /// Writes, and commits or rolls back according to the result of `body`.
+    /// ```swift
+    /// let isFeasible = try await pool.write { db in
+    ///     try plan.apply(to: db)
+    ///     return .rollback(try plan.check(db))
+    /// }
+    /// ```
+    /// - Throws: as the form that returns a value.
+    @discardableResult
+    public func write<R: Sendable>(
+        timeout: Duration? = nil, _ body: (Connection) throws -> TransactionEnd<R>
+    ) throws -> R {
+        try run(.write, timeout: timeout) { db in try body(db) }.value
+    }
+
+    /// The asynchronous form.
+    @discardableResult
+    public func write<R: Sendable>(
+        timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> TransactionEnd<R>
+    ) async throws -> R {
+        try await run(.write, timeout: timeout) { db in try body(db) }.value
+    }
+
+    /// Writes with a closure that returns nothing. With this form the compiler needs no help where the call is the only expression
+    /// of another closure.
+    public func write(timeout: Duration? = nil, _ body: (Connection) throws -> Void) throws {
+        try run(.write, timeout: timeout) { db in try body(db) }
+    }
+
+    /// The asynchronous form.
+    public func write(timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> Void) async throws {
+        try await run(.write, timeout: timeout) { db in try body(db) }
+    }
+
     /// Writes, and then reads what was committed, with functions, or closures that are not written inline. See the form with a
     /// `sending` result.
     public func write<W: Sendable, R: Sendable>(

@@ -111,6 +111,6 @@ extension DatabaseError {
     static func transactionControl(_ sql: String) -> DatabaseError {
         .misuse(
             "SQL cannot begin or end a transaction inside a closure that has one: use savepoint(_:_:) for a part of it; "
-                + "to roll back, throw, or return .rollback from transaction(_:_:)", sql: sql)
+                + "to roll back, throw, or return .rollback", sql: sql)
     }
 }

@@ -11,11 +11,38 @@ public enum TransactionKind: String, Sendable, CaseIterable {
 }
 
 /// How a transaction ends without an error, and the value that it returns.
+///
+/// Every call that runs a closure in a transaction or a savepoint takes a closure that returns one: `transaction` and `savepoint`
+/// of a ``Connection``, `write` of a queue or pool, and whatever is built on them.
 public enum TransactionEnd<Value> {
     /// The changes are kept.
     case commit(Value)
     /// The changes are undone.
     case rollback(Value)
+
+    /// The value, however the transaction ends.
+    public var value: Value {
+        switch self {
+        case .commit(let value), .rollback(let value): value
+        }
+    }
+
+    /// How the transaction of a closure that has returned `value` ends. The value may itself be a ``TransactionEnd``: generic code
+    /// passes on whatever its own closure returns.
+    package init(_ value: Value) { self = Self.undoes(value) ? .rollback(value) : .commit(value) }
+
+    /// Whether a closure that has returned `value` asks for a rollback.
+    package static func undoes(_ value: Value) -> Bool {
+        Value.self is any TransactionEnding.Type && (value as? any TransactionEnding)?.isRollback == true
+    }
+}
+
+private protocol TransactionEnding {
+    var isRollback: Bool { get }
+}
+
+extension TransactionEnd: TransactionEnding {
+    var isRollback: Bool { if case .rollback = self { true } else { false } }
 }
 
 extension TransactionEnd: Sendable where Value: Sendable {}
@@ -62,13 +89,17 @@ extension Connection {
     ///     try db.execute("UPDATE account SET balance = balance + \(amount) WHERE id = \(to)")
     /// }
     /// ```
+    /// To roll back without an error, return ``TransactionEnd/rollback(_:)``.
     /// - Parameters:
-    ///   - kind: how it begins. Default: immediate, so that a later write in it does not find the database busy.
+    ///   - kind: how it begins. Default: nil, immediate, so that a later write in it does not find the database busy; inside
+    ///     another transaction, as that one.
     ///   - body: the work to do.
     /// - Throws: any error that `body`, beginning or committing throws; in each case no change is kept.
+    ///   ``DatabaseError/Reason/misuse`` for a kind that the surrounding transaction does not have: `immediate` inside one that has
+    ///   only read, `exclusive` inside one that lets others read.
     @discardableResult
-    public func transaction<R>(_ kind: TransactionKind = .immediate, _ body: (Connection) throws -> R) throws -> R {
-        try transaction(kind) { db in TransactionEnd.commit(try body(db)) }
+    public func transaction<R>(_ kind: TransactionKind? = nil, _ body: (Connection) throws -> R) throws -> R {
+        try transaction(kind) { db in TransactionEnd(try body(db)) }
     }
 
     /// Runs `body` in a transaction, and commits it or rolls it back according to the result of `body`.
@@ -79,11 +110,12 @@ extension Connection {
     /// }
     /// ```
     @discardableResult
-    public func transaction<R>(
-        _ kind: TransactionKind = .immediate, _ body: (Connection) throws -> TransactionEnd<R>
-    ) throws -> R {
-        if isInTransaction { return try savepoint(nil, body) }
-        try begin(kind)
+    public func transaction<R>(_ kind: TransactionKind? = nil, _ body: (Connection) throws -> TransactionEnd<R>) throws -> R {
+        if isInTransaction {
+            if let kind { try requireKind(kind) }
+            return try savepoint(nil, body)
+        }
+        try begin(kind ?? .immediate)
         // Whatever happens, the connection is not left inside the transaction. After a commit there is nothing to roll back.
         defer { abandon() }
         switch try inTransaction({ try body(self) }) {
@@ -95,6 +127,12 @@ extension Connection {
         }
     }
 
+    /// Runs `body`, which returns nothing, in a transaction. With this form the compiler needs no help where a closure of several
+    /// statements is itself the only expression of another closure.
+    public func transaction(_ kind: TransactionKind? = nil, _ body: (Connection) throws -> Void) throws {
+        try transaction(kind) { db in TransactionEnd.commit(try body(db)) }
+    }
+
     /// Runs `body` in a savepoint: keeps its changes, or undoes only these changes if it throws. Outside a transaction, it is a
     /// transaction (<https://sqlite.org/lang_savepoint.html>).
     /// - Parameters:
@@ -102,7 +140,7 @@ extension Connection {
     ///   - body: the work to do.
     @discardableResult
     public func savepoint<R>(_ name: String? = nil, _ body: (Connection) throws -> R) throws -> R {
-        try savepoint(name) { db in TransactionEnd.commit(try body(db)) }
+        try savepoint(name) { db in TransactionEnd(try body(db)) }
     }
 
     /// Runs `body` in a savepoint, and keeps or undoes its changes according to the result of `body`.
@@ -124,6 +162,21 @@ extension Connection {
             abandon(savepoint: name, changes)
             throw error
         }
+    }
+
+    /// Runs `body`, which returns nothing, in a savepoint.
+    public func savepoint(_ name: String? = nil, _ body: (Connection) throws -> Void) throws {
+        try savepoint(name) { db in TransactionEnd.commit(try body(db)) }
+    }
+
+    /// Throws if the open transaction does not have what one of this kind would.
+    private func requireKind(_ kind: TransactionKind) throws(DatabaseError) {
+        let handle = try liveForUse()
+        guard kind != .deferred, sqlcipherkit_has_write_lock(handle, kind == .exclusive ? 1 : 0) == 0 else { return }
+        let reason = kind == .exclusive ? "lets others read" : "has only read"
+        throw .misuse(
+            "no \(kind) transaction can begin inside a transaction that \(reason): begin the outermost one with .\(kind); "
+                + "in a queue or pool, in the closure of withWriter(timeout:_:)")
     }
 
     /// Runs `body`, which only reads on this connection, in one snapshot. Ending it cannot fail, so that no error follows after

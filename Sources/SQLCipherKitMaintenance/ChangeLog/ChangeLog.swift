@@ -113,7 +113,7 @@ public final class ChangeLog {
     @discardableResult
     public func write<R>(_ body: (Connection) throws -> R) throws -> R {
         // The outer call logs these changes too.
-        if isWriting { return try connection.savepoint { db in TransactionEnd.commit(try body(db)) } }
+        if isWriting { return try connection.savepoint { db in TransactionEnd(try body(db)) } }
         let recorder = try ChangeRecorder(connection.main, tables: try tables().all.map(\.name))
         defer { recorder.close() }
         isWriting = true
@@ -121,7 +121,7 @@ public final class ChangeLog {
         return try connection.transaction { db in
             let result = try body(db)
             try log(try recorder.patchset())
-            return TransactionEnd.commit(result)
+            return TransactionEnd(result)
         }
     }
 

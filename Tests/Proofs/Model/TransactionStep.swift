@@ -18,6 +18,9 @@ struct TransactionStep: Step {
         let found = try Outcome.of {
             let inside: (Connection) throws -> TransactionEnd<Outcome> = { _ in
                 hasBegun = true
+                if isNested, savepoint == nil, !hasKind(world.reference) {
+                    throw Mismatch(description: "a transaction of the kind \(kind) begins inside one that lacks its locks")
+                }
                 try begin(world, isSavepoint)
                 world.closures += 1
                 defer { world.closures -= 1 }
@@ -31,6 +34,9 @@ struct TransactionStep: Step {
             return try savepoint.map { try world.db.savepoint($0, inside) } ?? world.db.transaction(kind, inside)
         }
         guard hasBegun else {
+            if !wasAborted, isNested, savepoint == nil, !hasKind(world.reference) {
+                return try world.expect(.refused(.misuse), found)
+            }
             // The other world must fail to begin in the same way.
             return try world.expect(wasAborted ? .refused(.aborted) : beginning(world, isSavepoint), found)
         }
@@ -39,6 +45,16 @@ struct TransactionStep: Step {
             return try world.expect(.refused(.aborted), found)
         }
         try world.expect(ending(world, isSavepoint), found)
+    }
+
+    /// Whether the open transaction has the locks of one of this kind.
+    private func hasKind(_ reference: Reference) -> Bool {
+        guard kind != .deferred else { return true }
+        guard sqlite3_txn_state(reference.db, "main") == SQLITE_TXN_WRITE else { return false }
+        guard kind == .exclusive, sqlite3_db_filename(reference.db, "main").map({ String(cString: $0) }) ?? "" != "" else { return true }
+        var lock: Int32 = 0
+        sqlite3_file_control(reference.db, "main", SQLITE_FCNTL_LOCKSTATE, &lock)
+        return lock == 4 || reference.run("PRAGMA main.journal_mode") == .rows([[.text("wal")]])
     }
 
     private func beginning(_ world: World, _ isSavepoint: Bool) -> Outcome {
