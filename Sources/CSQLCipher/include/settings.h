@@ -3,15 +3,17 @@
 
 #include "sqlite.h"
 
-typedef struct {
-    sqlite3_uint64 flags;
-    int (*busy)(void *, int);
-    void *busy_context;
-    int busy_timeout;
-} sqlcipherkit_settings;
+typedef struct sqlcipherkit_settings sqlcipherkit_settings;
 
-/* Reads the switches, such as `PRAGMA foreign_keys` and `query_only`, and the busy handler. */
-sqlcipherkit_settings sqlcipherkit_read_settings(sqlite3 *db);
+/* Room for the settings of one connection; NULL if there is no memory. Freed with sqlcipherkit_free_settings. */
+sqlcipherkit_settings *sqlcipherkit_new_settings(void);
+void sqlcipherkit_free_settings(sqlcipherkit_settings *settings);
 
-/* Restores them. Must not be called in a callback or during a statement's step. */
+/* Reads everything that a pragma sets for the connection alone, or for one of its databases as long as it is open: the switches,
+ * such as `PRAGMA foreign_keys`, waiting for locks, caches, limits, `synchronous`, `secure_delete`, the kind of rollback journal,
+ * `LIKE`. */
+void sqlcipherkit_read_settings(sqlite3 *db, sqlcipherkit_settings *settings);
+
+/* Restores what has changed, except of databases that have been attached since. Must not be called in a callback, during a
+ * statement's step or in a transaction. */
 void sqlcipherkit_restore_settings(sqlite3 *db, const sqlcipherkit_settings *settings);

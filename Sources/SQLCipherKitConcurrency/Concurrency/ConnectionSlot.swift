@@ -261,6 +261,7 @@ extension Connection {
 
     /// Makes the connection stop when the call that it is lent to is cancelled.
     fileprivate func prepareForLending() throws(DatabaseError) {
+        try loan.prepare()
         try usableHooks().hooks.stopsLentWork = true
         // Handlers that were set in `prepare` stay.
         try setProgressHandler(every: hooks?.progressInterval ?? 10_000, hooks?.progress)

@@ -54,17 +54,25 @@ extension Connection {
         @exclusivity(unchecked) var deadline: Deadline?
         /// How to reset what the closure has set.
         @exclusivity(unchecked) var settings: [LoanSetting: (Connection) throws -> Void] = [:]
-        /// The settings that SQL can change, as they were when the connection was lent.
-        @exclusivity(unchecked) var settingsBefore: sqlcipherkit_settings?
+        /// The settings that SQL can change, as they were when the connection was lent. Nil before the first time.
+        @exclusivity(unchecked) private(set) var settingsBefore: OpaquePointer?
         /// Whether the closure has tried to close the connection.
         @exclusivity(unchecked) var closeWasRefused = false
+
+        /// Makes room for the settings, before the connection is lent for the first time.
+        package func prepare() throws(DatabaseError) {
+            if settingsBefore == nil { settingsBefore = sqlcipherkit_new_settings() }
+            if settingsBefore == nil { throw DatabaseError(rc: SQLITE_NOMEM, database: nil) }
+        }
+
+        deinit { sqlcipherkit_free_settings(settingsBefore) }
     }
 
     /// Lends the connection to the calling thread.
     package func lend(until deadline: Deadline?) {
         let loan = loan
         loan.deadline = deadline
-        loan.settingsBefore = handle.map { sqlcipherkit_read_settings($0) }
+        if let handle, let settings = loan.settingsBefore { sqlcipherkit_read_settings(handle, settings) }
         borrower.store(sqlcipherkit_thread(), ordering: .relaxed)
         holder.store(sqlcipherkit_thread(), ordering: .relaxed)
     }
@@ -86,7 +94,7 @@ extension Connection {
         abandon()
         borrower.store(0, ordering: .relaxed)
         if !loan.settings.isEmpty { putSettingsBack() }
-        if let handle, var settings = loan.settingsBefore { sqlcipherkit_restore_settings(handle, &settings) }
+        if let handle, let settings = loan.settingsBefore { sqlcipherkit_restore_settings(handle, settings) }
         holder.store(Holder.noThread, ordering: .relaxed)
     }
 

@@ -28,7 +28,8 @@ extension Schema {
     ///   - value: the value; text is quoted.
     /// - Returns: the value in effect, which is read again if setting it returned no row; nil if the pragma has no value.
     /// - Throws: the same errors as ``pragma(_:as:)``, ``DatabaseError/Reason/refusedSQL`` for a cipher setting, which must be
-    ///   given when a database is opened, or an error from SQLite.
+    ///   given when a database is opened, or an error from SQLite. ``DatabaseError/Reason/typeMismatch`` if the pragma's value is
+    ///   not read as the type of `value`: nothing is set then.
     @discardableResult
     public func setPragma<T: SQLValueConvertible>(_ name: String, to value: T) throws(DatabaseError) -> T? {
         try setPragma(name, to: value, as: T.self)
@@ -40,16 +41,21 @@ extension Schema {
         _ name: String, to value: some SQLValueConvertible, as type: T.Type
     ) throws(DatabaseError) -> T? {
         let text = try pragmaText(name)
-        let literal =
-            switch try value.sqlValue {
-            case .integer(let number): "\(number)"
-            case .real(let number) where number.isFinite: "\(number)"
-            case .text(let text) where !text.utf8.contains(0): text.quotedSQLLiteral
-            default: throw DatabaseError.invalidArgument("a pragma takes numbers and text only")
-            }
-        if let answer: T = try answer(to: "\(text) = \(literal)") { return answer }
-        // Reading one of these would run it again.
-        return Self.actions.contains(SQLName(name)) ? nil : try pragma(name, as: type)
+        guard let literal = try value.sqlValue.pragmaLiteral else {
+            throw .invalidArgument("a pragma takes numbers and text only")
+        }
+        // Reading one of these would run it.
+        if Self.actions.contains(SQLName(name)) { return try answer(to: "\(text) = \(literal)") }
+        let before = try pragma(name, as: SQLValue.self)
+        // A value of another type is refused before anything is set.
+        _ = try pragma(name, as: type)
+        do throws(DatabaseError) {
+            if let answer: T = try answer(to: "\(text) = \(literal)") { return answer }
+            return try pragma(name, as: type)
+        } catch {
+            if let literal = before?.pragmaLiteral { let _: SQLValue? = try? answer(to: "\(text) = \(literal)") }
+            throw error
+        }
     }
 
     private func answer<T: SQLValueConvertible>(to text: String) throws(DatabaseError) -> T? {
@@ -71,5 +77,17 @@ extension Schema {
             throw .invalidArgument("there is no pragma \(name)")
         }
         return "PRAGMA \(quotedName).\(name)"
+    }
+}
+
+extension SQLValue {
+    /// The value as the argument of a pragma; nil for what a pragma does not take.
+    fileprivate var pragmaLiteral: String? {
+        switch self {
+        case .integer(let number): "\(number)"
+        case .real(let number) where number.isFinite: "\(number)"
+        case .text(let text) where !text.utf8.contains(0): text.quotedSQLLiteral
+        default: nil
+        }
     }
 }

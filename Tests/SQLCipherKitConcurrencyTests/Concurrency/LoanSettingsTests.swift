@@ -51,29 +51,51 @@ import TestSupport
         #expect(calls == 0)
     }
 
-    /// Every switch that is a pragma, and what waits for locks, given as SQL: the next call finds it as it was.
+    /// Every pragma of the engine that has a value, given as SQL with whatever changes it: the next call finds it as it was.
     @Test(arguments: [false, true]) func whatSQLSetsEndsToo(isPool: Bool) throws {
         let database = try isPool ? DatabasePool(.file(path)) : DatabaseQueue(.file(path))
-        let names = try database.read { db in try db.fetchAll(String.self, "SELECT name FROM pragma_pragma_list") }
-        func values() throws -> [String: Int] {
-            try database.withWriter { db in
-                var values: [String: Int] = [:]
-                for name in names where Self.switches.contains(name) || name == "busy_timeout" {
-                    values[name] = try db.fetchOne(Int.self, SQL(raw: "PRAGMA \(name)"))
+        let other = folder.path("other.db")
+        try Connection(.file(other)).execute("CREATE TABLE u(x)")
+        try database.attach(.file(other), as: "other", key: nil)
+        let names = Set(try database.read { db in try db.fetchAll(String.self, "SELECT name FROM pragma_pragma_list") })
+        func value(_ db: Connection, _ name: String, _ schema: String) -> SQLValue? {
+            try? db.fetchOne(SQLValue.self, SQL(raw: "PRAGMA \(schema).\(name)"))
+        }
+        var found: Set<String> = [], unchanged: Set<String> = []
+        for schema in ["main", "other"] {
+            for name in names.subtracting(Self.notOfTheConnection.keys).sorted() {
+                guard let before = try database.withWriter({ db in value(db, name, schema) }) else { continue }
+                var isChanged = false
+                for candidate in Self.candidates {
+                    try database.withWriter { db in
+                        if (try? db.execute(SQL(raw: "PRAGMA \(schema).\(name) = \(candidate)"))) != nil {
+                            isChanged = isChanged || value(db, name, schema) != before
+                        }
+                    }
+                    let after = try database.withWriter { db in value(db, name, schema) }
+                    #expect(after == before, "PRAGMA \(schema).\(name) = \(candidate)")
                 }
-                return values
+                if isChanged { found.insert(name) } else { unchanged.insert(name) }
             }
         }
-        let before = try values()
-        #expect(before.count > 15)
-        for (name, value) in before {
-            try database.withWriter { db in
-                try db.execute(SQL(raw: "PRAGMA \(name) = \(value == 0 ? 1 : 0)"))
-                let now = try db.fetchOne(Int.self, SQL(raw: "PRAGMA \(name)"))
-                #expect(now == (value == 0 ? 1 : 0), "\(name)")
-            }
-            #expect(try values() == before, "\(name)")
+        for name in ["synchronous", "cache_size", "secure_delete", "foreign_keys", "busy_timeout", "temp_store", "analysis_limit"] {
+            #expect(found.contains(name), "\(name) was not changed")
         }
+        #expect(found.count > 25, "only these were changed: \(found.sorted())")
+        if isPool { unchanged.remove("locking_mode") }
+        #expect(unchanged.isSubset(of: Self.fixed), "\(unchanged.subtracting(Self.fixed).sorted())")
+
+        // One without a value.
+        func distinguishesCase() throws -> Bool {
+            try database.withWriter { db in try db.fetchOne(Bool.self, "SELECT 'a' NOT LIKE 'A'") } == true
+        }
+        try database.withWriter { db in
+            try db.execute("PRAGMA case_sensitive_like = ON")
+            let distinguishes = try db.fetchOne(Bool.self, "SELECT 'a' NOT LIKE 'A'")
+            #expect(distinguishes == true)
+        }
+        #expect(try !distinguishesCase())
+
         guard isPool else { return }
         let error = #expect(throws: DatabaseError.self) {
             try database.withWriter { db in try db.execute("PRAGMA locking_mode = EXCLUSIVE") }
@@ -83,12 +105,35 @@ import TestSupport
         #expect(try database.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") } == 1)
     }
 
-    private static let switches: Set<String> = [
-        "automatic_index", "cell_size_check", "checkpoint_fullfsync", "count_changes", "defer_foreign_keys",
-        "empty_result_callbacks", "foreign_keys", "full_column_names", "fullfsync", "ignore_check_constraints", "legacy_alter_table",
-        "query_only", "read_uncommitted", "recursive_triggers", "reverse_unordered_selects", "short_column_names", "trusted_schema",
-        "writable_schema",
+    private static let candidates = ["0", "1", "2", "7", "100", "-100", "40000", "FAST", "MEMORY", "TRUNCATE", "EXCLUSIVE"]
+
+    /// Pragmas that set nothing of the connection, and what they set instead.
+    private static let notOfTheConnection = [
+        "application_id": "the file", "auto_vacuum": "the file", "default_cache_size": "the file", "encoding": "the file",
+        "journal_mode": "the file, where there is a write-ahead log", "page_size": "the file", "schema_version": "the file",
+        "user_version": "the file", "hard_heap_limit": "the process", "soft_heap_limit": "the process",
+        "temp_store_directory": "the process", "incremental_vacuum": "nothing: an action", "integrity_check": "nothing: an action",
+        "optimize": "nothing: an action", "quick_check": "nothing: an action", "wal_checkpoint": "nothing: an action",
     ]
+
+    /// Pragmas that only tell something, or that are compiled to have one value.
+    private static let fixed: Set<String> = [
+        "collation_list", "compile_options", "data_version", "database_list", "foreign_key_check", "freelist_count", "function_list", "mmap_size",
+        "module_list", "page_count", "pragma_list", "stats", "table_list", "threads",
+    ]
+
+    /// The kind of rollback journal is of the connection.
+    @Test func theRollbackJournalOfAClosureEndsWithIt() throws {
+        let queue = try DatabaseQueue(.file(path))
+        try queue.withWriter { db in _ = try db.main.setJournalMode(.delete) }
+        for mode in [DatabaseConfiguration.JournalMode.memory, .off, .truncate, .persist] {
+            try queue.withWriter { db in
+                let now = try db.main.setJournalMode(mode)
+                #expect(now == mode)
+            }
+            #expect(try queue.read { db in try db.main.journalMode } == .delete)
+        }
+    }
 
     @Test func whatPrepareSetsStays() throws {
         var configuration = DatabaseConfiguration()

@@ -88,6 +88,37 @@ import TestSupport
         #expect(try db.temp.pragma("page_count", as: Int.self) == 0)
     }
 
+    /// Every pragma of the engine, with values and types of every kind: one that throws has set nothing.
+    @Test func aSettingThatCannotBeReadBackIsNotSet() throws {
+        let folder = try TemporaryFolder()
+        let file = try Connection(.file(folder.path("a.db")))
+        try file.execute("CREATE TABLE t(x)")
+        let processWide: Set<String> = ["hard_heap_limit", "soft_heap_limit", "temp_store_directory"]
+        var refused = 0
+        func expect<T: SQLValueConvertible>(_ name: String, _ value: some SQLValueConvertible, _ type: T.Type) throws {
+            let before = try file.main.pragma(name, as: SQLValue.self)
+            do { try file.main.setPragma(name, to: value, as: type) } catch {
+                refused += 1
+                #expect(try file.main.pragma(name, as: SQLValue.self) == before, "\(name) = \(value) as \(type)")
+            }
+        }
+        for name in try file.fetchAll(String.self, "SELECT name FROM pragma_pragma_list") where !processWide.contains(name) {
+            guard (try? file.main.pragma(name, as: SQLValue.self)) != nil else { continue }
+            for value in ["0", "1", "2", "MEMORY", "normal"] {
+                try expect(name, value, String.self)
+                try expect(name, value, Int.self)
+            }
+            for value in [0, 1, 2, 3] {
+                try expect(name, value, String.self)
+                try expect(name, value, Bool.self)
+            }
+        }
+        #expect(refused > 100)
+        #expect(throws: DatabaseError.self) { try file.main.setPragma("foreign_keys", to: "OFF") }
+        #expect(try file.settings.isEnabled(.foreignKeys))
+        #expect(try file.main.setPragma("foreign_keys", to: "OFF", as: Bool.self) == false)
+    }
+
     @Test(arguments: ["foreign_key", "cache_size; DROP TABLE t", "", "cipher_pagesize"]) func aMisspeltPragmaThrows(_ name: String) throws {
         let error = #expect(throws: DatabaseError.self) { try db.main.pragma(name, as: Int.self) }
         #expect(error?.reason == .invalidArgument)
